@@ -1,0 +1,32 @@
+// Schemes: named maps from the 256 byte values to named buckets. What is in no bucket is `other`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::config {
+
+/// A plain value. `bucket_of[b]` is an index into `buckets`; where some byte is in no named bucket, the last bucket is
+/// called "other".
+struct scheme {
+  std::string name;
+  std::vector<std::string> buckets;
+  std::array<std::uint16_t, 256> bucket_of{};
+
+  bool operator==(const scheme&) const = default;
+};
+
+/// The built-in scheme of that name: letters, bytes, classes. Throws usage_error that lists the names (and the
+/// nearest one where it was a slip of a letter or two).
+///   letters  a-d e-h i-l m-p q-t u-x y-z, lower case only; other
+///   bytes    0x00 ... 0xff (buckets named "0x0a")
+///   classes  upper lower digit space punctuation control non-ascii (C locale: space is \t \n \v \f \r and ' ')
+scheme find_scheme(std::string_view name);
+
+/// The names find_scheme knows, in the order they are listed to people.
+std::vector<std::string_view> scheme_names();
+
+}  // namespace gpuhist::config

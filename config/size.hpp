@@ -1,0 +1,21 @@
+// Sizes and durations as people type them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuhist::config {
+
+/// "65536", "64K" = "64KiB", "16MiB", "1GB" (decimal), case of the prefix does not matter. Throws usage_error that
+/// shows the good forms; so does a size past 2^63.
+std::uint64_t parse_size(std::string_view text);
+
+/// "500ms", "10s", "5m", "1h". Throws usage_error that shows the good forms.
+std::chrono::milliseconds parse_duration(std::string_view text);
+
+/// "4 MiB", "1.5 GiB", "17 bytes": for people.
+std::string format_size(std::uint64_t bytes);
+
+}  // namespace gpuhist::config

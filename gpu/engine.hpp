@@ -1,0 +1,86 @@
+// The contract of everything that counts: (bytes, extents) -> rows of 32-bit counters, one row an extent.
+// CUDA lanes and host kernels stand behind the same interface and give the same rows to the last digit.
+#pragma once
+
+#include "gpu/tally.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gpuhist::gpu {
+
+/// A stretch of a chunk that gets a row of its own: bytes [begin, end). Extents of a job are sorted and disjoint;
+/// bytes between them are gaps, counted by nobody. Empty extents are allowed and give a row of zeros.
+struct extent {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  [[nodiscard]] std::uint32_t size() const { return end - begin; }
+  bool operator==(const extent&) const = default;
+};
+
+/// One chunk to count. The submitter owns the memory behind the spans and keeps it valid and unchanged from submit()
+/// until `done` was called. For CUDA all three lie in memory given to engine::register_memory.
+struct counting_job {
+  std::span<const std::byte> bytes;  ///< the chunk, under 4 GiB
+  std::span<const extent> extents;   ///< offsets into `bytes`
+  std::span<std::uint32_t> rows;     ///< extents.size() x row_partition().classes counters, row-major; written whole
+
+  /// Called exactly once for every submitted job, on a thread of the engine (or of its executor), with nothing where
+  /// the rows are written, or with what went wrong, in which case the rows mean nothing. Must not throw.
+  std::function<void(counting_job&, std::exception_ptr)> done;
+};
+
+/// What the copies and kernels of a device did, by the device's own clock.
+struct device_timeline {
+  double span_seconds = 0;         ///< from the start of the first copy to the end of the last
+  double copy_busy_seconds = 0;    ///< of it, with at least one copy in flight
+  double kernel_busy_seconds = 0;  ///< of it, with at least one kernel running
+  double overlap_seconds = 0;      ///< of it, with both
+};
+
+/// What an engine tells about itself after (or during) a run.
+struct engine_stats {
+  std::string kernel;          ///< the strategy or SIMD target that ran, e.g. "lane_private", "ranges/AVX3"
+  std::string device;          ///< the device's name; empty for the host
+  unsigned workers = 0;        ///< lanes, or threads of the executor
+  double startup_seconds = 0;  ///< from the first call of a device's runtime to readiness
+  std::uint64_t jobs = 0;
+  std::uint64_t bytes = 0;
+  double busy_seconds = 0;                  ///< counting, summed over workers (CUDA: kernel time)
+  std::optional<device_timeline> timeline;  ///< CUDA only
+};
+
+/// Something that counts chunks. All members but the destructor may be called from any thread.
+class engine {
+ public:
+  engine() = default;
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  /// Every submitted job has been answered before this is called.
+  virtual ~engine() = default;
+
+  /// "host" or "cuda".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// What the columns of a row mean: the requested partition on the host, the identity (256) on CUDA.
+  [[nodiscard]] virtual const partition& row_partition() const = 0;
+
+  /// Makes memory that jobs will lie in known to the device (page-locks it). Called once, before the first submit, by
+  /// the owner of the memory, which outlives the engine. Does nothing on the host. Throws engine_error.
+  virtual void register_memory(std::span<std::byte> memory) = 0;
+
+  /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`.
+  virtual void submit(counting_job& job) = 0;
+
+  [[nodiscard]] virtual engine_stats stats() const = 0;
+};
+
+}  // namespace gpuhist::gpu

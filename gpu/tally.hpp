@@ -1,0 +1,51 @@
+// What is counted, and the counts: a partition of the 256 byte values into classes, and tallies over one.
+// Tallies of one partition add, and that is all that merging is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace gpuhist::gpu {
+
+/// A map from every byte value to one of `classes` classes (1 to 256). A plain value.
+struct partition {
+  std::array<std::uint8_t, 256> class_of{};
+  std::uint16_t classes = 1;
+
+  /// 256 classes, each byte value its own: what every other partition can be folded from.
+  static partition identity() {
+    partition all;
+    std::iota(all.class_of.begin(), all.class_of.end(), std::uint8_t{0});
+    all.classes = 256;
+    return all;
+  }
+
+  bool operator==(const partition&) const = default;
+};
+
+/// 64-bit counts over the classes of one partition.
+struct tally {
+  std::vector<std::uint64_t> counts;
+
+  tally() = default;
+  explicit tally(std::size_t classes) : counts(classes) {}
+
+  /// Adds another tally of the same partition.
+  tally& operator+=(const tally& other) {
+    std::transform(counts.begin(), counts.end(), other.counts.begin(), counts.begin(), std::plus<>{});
+    return *this;
+  }
+
+  /// How many bytes were counted.
+  [[nodiscard]] std::uint64_t bytes() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
+
+  bool operator==(const tally&) const = default;
+};
+
+}  // namespace gpuhist::gpu

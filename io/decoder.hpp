@@ -1,0 +1,57 @@
+// The contract of every decompressor: a resumable task that is handed compressed bytes and a span to fill, and says
+// where frames end and whether they were verified. A decoder owns no thread, queue or slot, and never reads by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace gpuhist::io {
+
+/// What ended a call of decoder::fill.
+enum class fill_status {
+  needs_input,     ///< all input was consumed; more is needed
+  output_full,     ///< `out` is full; call again with more room (the frame may be at its end all the same)
+  frame_verified,  ///< the frame ended here and is good: its checksum matched, or it ended cleanly where it has none
+  failed           ///< the frame is damaged; `error` says how; the decoder is of no further use
+};
+
+struct fill_result {
+  fill_status status = fill_status::needs_input;
+  std::size_t consumed = 0;  ///< bytes taken from the front of `in`
+  std::size_t produced = 0;  ///< bytes written to the front of `out` (of a failed frame: those before the fault)
+  std::string error;         ///< with `failed`: one clause for people, naming frame number and both offsets
+};
+
+/// One compressed input, decoded in order. Used by one thread at a time; any thread.
+class decoder {
+ public:
+  decoder() = default;
+  decoder(const decoder&) = delete;
+  decoder& operator=(const decoder&) = delete;
+  virtual ~decoder() = default;
+
+  /// Decodes from `in` into `out` until one of the reasons in fill_status. Makes progress in every call in which `in`
+  /// or buffered output and a non-empty `out` allow it. Stops at each end of a frame, also of one without content.
+  /// Skippable frames are consumed silently.
+  virtual fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) = 0;
+
+  /// To be asked once the input is over: empty where the decoder stands at the end of a frame, else what is missing,
+  /// in a clause that names the frame and both offsets.
+  [[nodiscard]] virtual std::string missing_at_end() const = 0;
+
+  /// Whether a frame is open: bytes were consumed for it and it has not ended.
+  [[nodiscard]] virtual bool in_frame() const = 0;
+
+  /// Compressed bytes consumed and decompressed bytes produced so far, from the start of the input.
+  [[nodiscard]] virtual std::uint64_t consumed_total() const = 0;
+  [[nodiscard]] virtual std::uint64_t produced_total() const = 0;
+};
+
+struct decoder_limits {
+  std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
+};
+
+}  // namespace gpuhist::io

@@ -1,0 +1,39 @@
+// Which format bytes are in: found by content, held against what the name promises. One table, one row a format.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::io {
+
+/// One row of the table of formats.
+struct format {
+  std::string_view name;  ///< "raw", "zstd", "gzip", ...
+  bool readable = false;  ///< false: recognised, so that it is refused and not counted as if it were text
+  std::string_view hint;  ///< for formats that are not readable: what to do instead
+};
+
+/// How many leading bytes detect() wants to see; fewer only where the input is shorter.
+inline constexpr std::size_t detection_bytes = 8;
+
+/// The format by content. Never null: what has no known magic number is "raw".
+const format& detect(std::span<const std::byte> head);
+
+/// The format that a name's suffix promises (".zst"), or null where it promises nothing.
+const format* promised_by(std::string_view name);
+
+/// A readable format by name ("raw", "zstd"), or null.
+const format* format_named(std::string_view name);
+
+/// The names that --input-format takes, "auto" first.
+std::vector<std::string_view> input_format_names();
+
+/// Settles the format of an input: by content where `forced` is null, held against the name. Throws input_error (at
+/// offset 0) for a broken promise or for a format that is recognised but not readable.
+const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,89 @@
+// Where bytes come from: files read at any offset from any thread, and streams (pipes, terminals, sockets, devices)
+// read in order. Opening decides which of the two a name is. No source owns a thread or a buffer.
+#pragma once
+
+#include "io/descriptor.hpp"
+#include "io/input_error.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+namespace gpuhist::io {
+
+/// A regular file (or a block device), read with pread: never mapped, its size never trusted.
+class file_source {
+ public:
+  /// `start` is where reading begins: 0, or the current offset of a redirected standard input.
+  file_source(descriptor fd, std::uint64_t start, std::uint64_t size_hint);
+
+  /// Fills `out` from `offset` (counted from `start`) until it is full or the file ends; returns the bytes read, fewer
+  /// than out.size() only at the end of the file. Thread-safe. Throws input_error with the offset of the fault.
+  std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const;
+
+  /// What fstat said lies between `start` and the end: a hint for laying out reads, wrong for growing files and /proc.
+  [[nodiscard]] std::uint64_t size_hint() const { return size_hint_; }
+
+  /// Leaves the shared offset of a redirected standard input after the last byte read, as every reader does.
+  /// Does nothing for files opened by name.
+  void leave_offset_at(std::uint64_t offset) const noexcept;
+
+ private:
+  descriptor fd_;
+  std::uint64_t start_;
+  std::uint64_t size_hint_;
+};
+
+/// A pipe, terminal, socket or character device. Used on one thread, that of its executor. The flags of the inherited
+/// descriptor are never touched: pipes are reopened through /proc/self/fd (a description of our own, non-blocking),
+/// sockets are read with MSG_DONTWAIT, the rest only after poll() said that it will not wait.
+class stream_source {
+ public:
+  /// Enlarges a pipe to `pipe_bytes` (F_SETPIPE_SZ; best effort). Throws input_error.
+  stream_source(boost::asio::any_io_executor executor, descriptor fd, std::size_t pipe_bytes);
+  stream_source(stream_source&&) noexcept;
+  stream_source& operator=(stream_source&&) = delete;
+  ~stream_source();
+
+  /// Completes when read_some has something to give (bytes, the end, or an error). Completes at once for descriptors
+  /// that cannot be waited for (/dev/null, /dev/zero). Returns false if cancel() was called.
+  boost::asio::awaitable<bool> readable();
+
+  /// Reads what is there, at most out.size(), without waiting where that can be had: nothing where nothing is there
+  /// (call readable() again), 0 at the end. Throws input_error with the offset of the fault.
+  std::optional<std::size_t> read_some(std::span<std::byte> out);
+
+  /// Ends a readable() in progress, and every later one. On the executor's thread.
+  void cancel() noexcept;
+
+  /// Bytes read so far.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+
+ private:
+  enum class manner { own_nonblocking, socket, polled, unpollable };
+
+  static manner manner_of(descriptor& fd, bool& wait_first);
+
+  descriptor fd_;
+  manner manner_ = manner::polled;
+  bool wait_first_ = false;  // a named FIFO: before its first writer came, a read would look like the end
+  bool cancelled_ = false;
+  std::uint64_t position_ = 0;
+  std::optional<boost::asio::posix::stream_descriptor> waiter_;
+};
+
+using source = std::variant<file_source, stream_source>;
+
+/// Opens a file by path, or standard input for "-". Regular files and block devices become a file_source, all else a
+/// stream_source on `executor`. Never blocks on a FIFO without a writer. Throws input_error (offset 0): no such file, a
+/// directory, no permission, ... in the system's words.
+source open_source(const std::string& path, const boost::asio::any_io_executor& executor, std::size_t pipe_bytes);
+
+}  // namespace gpuhist::io

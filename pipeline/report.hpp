@@ -1,0 +1,74 @@
+// Rolling counts seen through the schemes of the plan, and the table of the formats they are written in.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/partitioning.hpp"
+#include "pipeline/run_stats.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// One input's share of a report. Tallies are over the partition of the report.
+struct input_report {
+  std::string name;                               ///< raw bytes, not necessarily UTF-8
+  std::string format;                             ///< "raw", "zstd", or "unknown" where it could not be opened
+  std::optional<std::uint64_t> compressed_bytes;  ///< read so far, where the input is compressed
+  bool complete = false;
+  std::string error;  ///< empty where there was none
+  gpu::tally verified;
+  gpu::tally unverified;
+};
+
+/// A result at the end of a run, or a snapshot in the middle, of which every input's counts are those of a prefix.
+struct report {
+  enum class kind { result, snapshot };
+
+  kind what = kind::result;
+  bool complete = false;  ///< every byte of every input was counted and verified
+  gpu::partition partition;
+  std::vector<scheme_view> schemes;
+  gpu::tally verified;               ///< the totals; with --count-unverified the unverified bytes are in it, too
+  gpu::tally unverified;             ///< a snapshot calls this "provisional"
+  std::vector<input_report> inputs;  ///< in the order given
+  bool byte_counts = false;          ///< keep the 256 counts (the partition is the identity then)
+  std::optional<run_stats> stats;
+  double elapsed_seconds = 0;  ///< snapshots: since the first read
+};
+
+/// What a report may know of where it is written to.
+struct render_target {
+  bool unicode = true;  ///< bars may be block characters
+  unsigned width = 80;  ///< columns
+};
+
+/// Each renders the whole text, with its final newline.
+using renderer = std::string (*)(const report&, const render_target&);
+
+/// One row of the table of report formats.
+struct report_format {
+  std::string_view name;
+  renderer render;
+};
+
+std::string render_table(const report& what, const render_target& target);
+std::string render_json(const report& what, const render_target& target);
+
+/// Text of --stats for people: a line a stage, the engine and why, the limiting stage.
+std::string render_stats(const run_stats& stats);
+
+/// The table: table, json.
+std::span<const report_format> report_formats();
+
+/// By name, or null.
+const report_format* find_report_format(std::string_view name);
+
+/// Bytes as text that is safe on a terminal: control characters and invalid UTF-8 as \xNN, the rest as it is.
+std::string printable(std::string_view raw);
+
+}  // namespace gpuhist::pipeline

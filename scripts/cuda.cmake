@@ -1,0 +1,21 @@
+# Finds out whether CUDA can be built here, and says so in one line. Sets GPUHIST_HAVE_CUDA.
+set(GPUHIST_HAVE_CUDA OFF)
+if(GPUHIST_CUDA)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES all-major) # machine code for each major architecture, and PTX of the last
+    endif()
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)    # the program starts on machines without a driver
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    enable_language(CUDA)
+    set(GPUHIST_HAVE_CUDA ON)
+    message(STATUS "gpuhist: CUDA ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}: the host and the CUDA engine")
+  else()
+    message(STATUS "gpuhist: no CUDA compiler (nvcc) found: the host engine only")
+  endif()
+else()
+  message(STATUS "gpuhist: GPUHIST_CUDA is off: the host engine only")
+endif()
