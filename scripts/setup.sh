@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes a Debian or Ubuntu machine able to build gpuhist: installs the packages that are missing, and nothing where
+# none is. `scripts/setup.sh --all` adds what `scripts/test.sh --all` needs. Also sourced by the other scripts, for the
+# functions and for PATH.
+set -euo pipefail
+
+# A compiler that CUDA's own installer put where no PATH looks is a compiler all the same.
+if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
+  export PATH="/usr/local/cuda/bin:$PATH"
+fi
+
+build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libhwy-dev libcli11-dev nlohmann-json3-dev
+  doctest-dev python3)
+# clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; what clang-format writes differs by version.
+check_packages=(clang-tidy-19 clang-format-14)
+
+installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+
+# Boost 1.81 is the first whose Asio has everything used here: Debian 12 has it beside an older default.
+boost_package() {
+  local candidate
+  for candidate in libboost-dev libboost1.81-dev; do
+    installed "$candidate" || continue
+    if [[ $candidate != libboost-dev ]] || dpkg --compare-versions "$(dpkg-query -W -f '${Version}' libboost-dev)" ge 1.81
+    then echo "$candidate"; return; fi
+  done
+  candidate=$(apt-cache policy libboost-dev 2>/dev/null | sed -n 's/^ *Candidate: //p')
+  if [[ -n $candidate && $candidate != '(none)' ]] && dpkg --compare-versions "$candidate" ge 1.81
+  then echo libboost-dev; else echo libboost1.81-dev; fi
+}
+
+# The names, one a line, of what setup would install ("--all" as for setup).
+missing_packages() {
+  local package wanted=("${build_packages[@]}" "$(boost_package)")
+  if [[ ${1:-} == --all ]]; then wanted+=("${check_packages[@]}"); fi
+  for package in "${wanted[@]}"; do installed "$package" || echo "$package"; done
+}
+
+# Without apt nothing can be looked up or installed: say what is needed, and let CMake say what is not there.
+explain_requirements() {
+  echo "gpuhist: needs a C++20 compiler, cmake >= 3.25, ninja or make, pkg-config, python3, the zstd command, and the" \
+    "development files of Boost >= 1.81, libzstd, Highway (libhwy), CLI11, nlohmann-json and doctest." \
+    "$1; going on with what is here." >&2
+}
+
+setup() {
+  local missing as_root=()
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    explain_requirements "This machine has no apt-get"
+    return
+  fi
+  [[ -n $(missing_packages "$@") ]] || return 0
+  if [[ $EUID -ne 0 ]]; then
+    if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+      as_root=(sudo)
+    else
+      explain_requirements "Missing packages, and neither root nor sudo to install them: $(missing_packages "$@" | xargs)"
+      return
+    fi
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+  # A package source may need a moment after a machine's start.
+  "${as_root[@]}" apt-get update -qq </dev/null || { sleep 5; "${as_root[@]}" apt-get update -qq </dev/null; }
+  mapfile -t missing < <(missing_packages "$@") # once more: only now is it known which Boost there is
+  echo "gpuhist: installing ${missing[*]}"
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null
+}
+
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then setup "$@"; fi
