@@ -1,0 +1,12 @@
+// What the user typed, as it stands in a message of one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gpuhist::config {
+
+/// The text in double quotes; control characters as \xNN, so that a message stays one line and harmless on a terminal.
+std::string quote(std::string_view typed);
+
+}  // namespace gpuhist::config

@@ -1,0 +1,261 @@
+// The command line: every option with good and bad values, and what counts as an option at all.
+#include "config/options.hpp"
+#include "config/usage_error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+using gpuhist::config::information;
+using gpuhist::config::options;
+using gpuhist::config::snapshot_interval;
+using gpuhist::config::usage_error;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+std::variant<options, information> parse(const words& arguments) {
+  std::vector<const char*> argv = {"gpuhist"};
+  for (const std::string& each : arguments) argv.push_back(each.c_str());
+  argv.push_back(nullptr);
+  return gpuhist::config::parse_command_line(static_cast<int>(argv.size()) - 1, argv.data());
+}
+
+options typed(const words& arguments) { return std::get<options>(parse(arguments)); }
+
+std::string error_of(const words& arguments) {
+  try {
+    parse(arguments);
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+}  // namespace
+
+TEST_CASE("nothing typed means the defaults of the contract") {
+  const options o = typed({});
+  CHECK(o.inputs.empty());
+  CHECK(o.buckets == words{"classes"});
+  CHECK(o.engine == "auto");
+  CHECK(o.input_format == "auto");
+  CHECK_FALSE(o.threads);
+  CHECK_FALSE(o.streams);
+  CHECK_FALSE(o.chunk_size);
+  CHECK_FALSE(o.slots);
+  CHECK(o.memory_limit == 1073741824);
+  CHECK(o.label == "(standard input)");
+  CHECK(o.format == "table");
+  CHECK_FALSE(o.output);
+  CHECK_FALSE(o.snapshot_every);
+  CHECK_FALSE(o.byte_counts);
+  CHECK_FALSE(o.count_unverified);
+  CHECK_FALSE(o.stats);
+}
+
+TEST_CASE("no argv at all means the defaults, too") {
+  const char* const none[] = {nullptr};
+  CHECK(std::get<options>(gpuhist::config::parse_command_line(0, none)).buckets == words{"classes"});
+}
+
+TEST_CASE("every option has its effect, in each of its spellings") {
+  for (const words& spelling :
+       {words{"-b", "letters"}, words{"-bletters"}, words{"--buckets", "letters"}, words{"--buckets=letters"}}) {
+    CHECK(typed(spelling).buckets == words{"letters"});
+  }
+  CHECK(typed({"--engine", "gpu"}).engine == "gpu");  // names stay text
+  CHECK(typed({"--engine=no such"}).engine == "no such");
+  CHECK(typed({"--input-format", "zstd"}).input_format == "zstd");
+  CHECK(typed({"-T", "1"}).threads == 1U);
+  CHECK(typed({"-T4"}).threads == 4U);
+  CHECK(typed({"--threads", "1024"}).threads == 1024U);
+  CHECK(typed({"--streams", "64"}).streams == 64U);
+  CHECK(typed({"--chunk-size", "1"}).chunk_size == 1U);
+  CHECK(typed({"--chunk-size", "1GiB"}).chunk_size == 1073741824U);
+  CHECK(typed({"--slots", "2"}).slots == 2U);
+  CHECK(typed({"--slots", "65536"}).slots == 65536U);
+  CHECK(typed({"--memory-limit", "2GB"}).memory_limit == 2000000000U);
+  CHECK(typed({"--label", "a b"}).label == "a b");
+  CHECK(typed({"--format", "json"}).format == "json");
+  CHECK(typed({"-o", "x"}).output == "x");
+  CHECK(typed({"--output", "[a,b]"}).output == "[a,b]");
+  CHECK_FALSE(typed({"--output", "x", "--output", "-"}).output);  // standard output
+  CHECK(typed({"--output", "fd:3"}).output == "fd:3");
+  CHECK(typed({"--output", "./fd:x"}).output == "./fd:x");
+  CHECK(typed({"--byte-counts"}).byte_counts);
+  CHECK(typed({"--count-unverified"}).count_unverified);
+  CHECK(typed({"--stats"}).stats);
+  CHECK(typed({"--stats", "--stats"}).stats);
+}
+
+TEST_CASE("a snapshot interval is a time or a size, told apart by its unit") {
+  CHECK(typed({"--snapshot-every", "1s"}).snapshot_every == snapshot_interval(1000ms));
+  CHECK(typed({"--snapshot-every", "500ms"}).snapshot_every == snapshot_interval(500ms));
+  CHECK(typed({"--snapshot-every", "5m"}).snapshot_every == snapshot_interval(5min));
+  CHECK(typed({"--snapshot-every", "5M"}).snapshot_every == snapshot_interval(std::uint64_t{5} << 20U));
+  CHECK(typed({"--snapshot-every", "64MiB"}).snapshot_every == snapshot_interval(std::uint64_t{64} << 20U));
+  CHECK(typed({"--snapshot-every", "10B"}).snapshot_every == snapshot_interval(std::uint64_t{10}));
+}
+
+TEST_CASE("bucket names are split at commas, kept in order, and repeatable") {
+  CHECK(typed({"-b", "letters,bytes", "--buckets=classes"}).buckets == words{"letters", "bytes", "classes"});
+}
+
+TEST_CASE("of an option that is repeated the last one holds") {
+  CHECK(typed({"-T", "2", "--threads", "3"}).threads == 3U);
+  CHECK(typed({"--format", "json", "--format", "table"}).format == "table");
+}
+
+TEST_CASE("what is no option is an input, kept in order and never taken apart") {
+  CHECK(typed({"a", "--stats", "-", "b", "-T", "2", "a"}).inputs == words{"a", "-", "b", "a"});
+  const words odd = {"[a,b]", "{}", "%%", "++", "a=b", "", "/x", "a,b", "caf\xe9", "[]"};
+  CHECK(typed(odd).inputs == odd);
+}
+
+TEST_CASE("after -- everything is an input, whatever it looks like") {
+  CHECK(typed({"a", "--", "--stats", "-x", "--", "-", "[b]"}).inputs == words{"a", "--stats", "-x", "--", "-", "[b]"});
+  CHECK_FALSE(typed({"--", "--stats"}).stats);
+  CHECK(typed({"--", "--output="}).inputs == words{"--output="});
+}
+
+TEST_CASE("a bad value is one line that names the option, the fault and what is right") {
+  const std::vector<std::pair<words, std::string>> bad = {
+      {{"-T", "0"}, "--threads: 0 is out of range; give 1 to 1024"},
+      {{"-T", "1025"}, "--threads: 1025 is out of range; give 1 to 1024"},
+      {{"--threads=99999999999"}, "--threads: 99999999999 is out of range; give 1 to 1024"},
+      {{"-T", "two"}, "--threads: \"two\" is not a whole number; give 1 to 1024"},
+      {{"-T", "-1"}, "--threads: \"-1\" is not a whole number; give 1 to 1024"},
+      {{"-T", "2.5"}, "--threads: \"2.5\" is not a whole number; give 1 to 1024"},
+      {{"-T", ""}, "--threads: \"\" is not a whole number; give 1 to 1024"},
+      {{"-T", "0", "-T", "2"}, "--threads: 0 is out of range; give 1 to 1024"},
+      {{"--streams", "0"}, "--streams: 0 is out of range; give 1 to 64"},
+      {{"--streams", "65"}, "--streams: 65 is out of range; give 1 to 64"},
+      {{"--slots", "1"}, "--slots: 1 is out of range; give 2 to 65536"},
+      {{"--slots", "65537"}, "--slots: 65537 is out of range; give 2 to 65536"},
+      {{"--chunk-size", "0"}, "--chunk-size: 0 is out of range; give 1 byte to 1GiB"},
+      {{"--chunk-size", "1073741825"}, "--chunk-size: 1073741825 is out of range; give 1 byte to 1GiB"},
+      {{"--chunk-size", "4Q"}, "--chunk-size: \"4Q\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
+      {{"--memory-limit", "lots"},
+       "--memory-limit: \"lots\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
+      {{"--memory-limit", "0"}, "--memory-limit: 0 leaves no memory at all; give a size such as 512MiB or 2GiB"},
+      {{"-b", "letters,,bytes"},
+       "--buckets: a name is missing in \"letters,,bytes\"; give names separated by commas, as letters,bytes"},
+      {{"-b", ""}, "--buckets: a name is missing in \"\"; give names separated by commas, as letters,bytes"},
+      {{"-b", "letters,"},
+       "--buckets: a name is missing in \"letters,\"; give names separated by commas, as letters,bytes"},
+      {{"--engine", ""}, "--engine: the value is empty; give auto, cuda or host"},
+      {{"--input-format", ""}, "--input-format: the value is empty; give auto, raw or zstd"},
+      {{"--format", ""}, "--format: the value is empty; give table or json"},
+      {{"--label", ""}, "--label: the value is empty; give a name for standard input"},
+      {{"-o", ""}, "--output: the value is empty; give a path, or fd:N for a descriptor"},
+      {{"-o", "fd:x"},
+       "--output: \"fd:x\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
+      {{"-o", "fd:"},
+       "--output: \"fd:\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
+      {{"-o", "fd:-1"},
+       "--output: \"fd:-1\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
+      {{"--snapshot-every", "10"},
+       "--snapshot-every: \"10\" has no unit: seconds or bytes?; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "0s"}, "--snapshot-every: 0s is no interval; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "0K"}, "--snapshot-every: 0K is no interval; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "often"},
+       "--snapshot-every: \"often\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", ""},
+       "--snapshot-every: \"\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "-1s"},
+       "--snapshot-every: \"-1s\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
+  };
+  for (const auto& [arguments, message] : bad) CHECK(error_of(arguments) == message);
+}
+
+TEST_CASE("a value that is missing is told from one that is empty") {
+  CHECK(error_of({"--threads"}) == "--threads: the value is missing; write --threads N");
+  CHECK(error_of({"-T"}) == "--threads: the value is missing; write --threads N");
+  CHECK(error_of({"a", "-b"}) == "--buckets: the value is missing; write --buckets NAMES");
+  CHECK(error_of({"--output=", "x"}) == "--output: the value is missing; write --output WHERE");
+}
+
+TEST_CASE("a flag takes no value") {
+  for (const std::string flag : {"--stats", "--byte-counts", "--count-unverified", "--help", "--version"}) {
+    for (const std::string value : {"=1", "=no", "=false", "="}) {
+      CHECK(error_of({flag + value}) == flag + ": takes no value; write " + flag + " alone");
+    }
+  }
+}
+
+TEST_CASE("an unknown option is an error that suggests the near one") {
+  CHECK(error_of({"--thread", "2"}) == "--thread: unknown option; did you mean --threads?");
+  CHECK(error_of({"--chunksize=4M"}) == "--chunksize: unknown option; did you mean --chunk-size?");
+  CHECK(error_of({"-stat"}) == "-stat: unknown option; did you mean --stats?");
+  CHECK(error_of({"a", "--helpp"}) == "--helpp: unknown option; did you mean --help?");
+  CHECK(error_of({"--thrads="}) == "--thrads: unknown option; did you mean --threads?");
+  const std::string help = "see gpuhist --help (a file of that name goes after --)";
+  CHECK(error_of({"--nothing-like-it"}) == "--nothing-like-it: unknown option; " + help);
+  CHECK(error_of({"-x"}) == "-x: unknown option; " + help);
+  CHECK(error_of({"-5"}) == "-5: unknown option; " + help);
+  CHECK(error_of({"--a\nb"}) == "--a\\x0ab: unknown option; " + help);
+}
+
+TEST_CASE("every error is one line") {
+  for (const words& arguments : {words{"-T", "a\nb"}, words{"--chunk-size", "\n"}, words{"-o", "fd:\n"},
+                                 words{"--snapshot-every", "\n1s"}, words{"-b", "a\n,"}}) {
+    const std::string message = error_of(arguments);
+    CAPTURE(message);
+    CHECK(message.starts_with("--"));
+    CHECK(message.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("the version is that of the project") {
+  CHECK(std::get<information>(parse({"--version"})).text == "gpuhist " GPUHIST_VERSION "\n");
+  CHECK(std::string(GPUHIST_VERSION).size() >= 5);
+}
+
+TEST_CASE("the help names every option, fits a screen, and ends with examples") {
+  const std::string text = std::get<information>(parse({"--help"})).text;
+  CHECK(std::get<information>(parse({"-h"})).text == text);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 42);
+  for (const std::string each : {"-b,--buckets",
+                                 "--engine",
+                                 "-T,--threads",
+                                 "--streams",
+                                 "--chunk-size",
+                                 "--slots",
+                                 "--memory-limit",
+                                 "--input-format",
+                                 "--label",
+                                 "--format",
+                                 "-o,--output",
+                                 "--snapshot-every",
+                                 "--byte-counts",
+                                 "--count-unverified",
+                                 "--stats",
+                                 "--version",
+                                 "-h,--help",
+                                 "Inputs:",
+                                 "Counting:",
+                                 "Output:",
+                                 "Engines and tuning:",
+                                 "Examples:",
+                                 "[FILE...]"}) {
+    CAPTURE(each);
+    CHECK(text.find(each) != std::string::npos);
+  }
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
+    CAPTURE(text.substr(begin, end - begin));
+    CHECK(end - begin <= 100);
+  }
+  CHECK(text.back() == '\n');
+}
+
+TEST_CASE("help wins over a bad value elsewhere") {
+  CHECK(std::holds_alternative<information>(parse({"--threads", "0", "--help"})));
+}

@@ -1,0 +1,108 @@
+// Sizes and durations: every good form, every kind of bad one, and the round numbers people are shown.
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+using gpuhist::config::format_size;
+using gpuhist::config::parse_duration;
+using gpuhist::config::parse_size;
+using gpuhist::config::usage_error;
+
+namespace {
+
+template <typename Function>
+std::string error_of(Function&& function) {
+  try {
+    function();
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+}  // namespace
+
+TEST_CASE("a size is a number of bytes with an optional unit in any case") {
+  const std::vector<std::pair<std::string, std::uint64_t>> good = {
+      {"0", 0},
+      {"65536", 65536},
+      {"17B", 17},
+      {"64K", 65536},
+      {"64k", 65536},
+      {"64KiB", 65536},
+      {"64kib", 65536},
+      {"64KB", 64000},
+      {"16MiB", 16777216},
+      {"16m", 16777216},
+      {"3mB", 3000000},
+      {"1GB", 1000000000},
+      {"1GiB", 1073741824},
+      {"2T", 2199023255552},
+      {"1tb", 1000000000000},
+      {"9223372036854775808", std::uint64_t{1} << 63U},
+      {"8388608T", std::uint64_t{1} << 63U},
+  };
+  for (const auto& [text, bytes] : good) {
+    CAPTURE(text);
+    CHECK(parse_size(text) == bytes);
+  }
+}
+
+TEST_CASE("what is not a size is refused with the good forms shown") {
+  for (const char* text :
+       {"", " ", "K", "-1", "+1", "64 K", "64Q", "1.5G", "0x10", "1e3", "64KK", "10s", "K64", "1GiB "}) {
+    CAPTURE(text);
+    const std::string message = error_of([&] { parse_size(text); });
+    CHECK(message == "\"" + std::string(text) + "\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
+  }
+}
+
+TEST_CASE("a size past 2^63 is refused as too large and never wraps") {
+  for (const char* text : {"9223372036854775809", "18446744073709551616", "8388609T", "99999999999999999999999K"}) {
+    CAPTURE(text);
+    CHECK(error_of([&] { parse_size(text); }).find("is more than 2^63 bytes") != std::string::npos);
+  }
+}
+
+TEST_CASE("a duration is a number with a unit of time") {
+  const std::vector<std::pair<std::string, std::chrono::milliseconds>> good = {
+      {"0s", 0ms},  {"500ms", 500ms}, {"10s", 10s},
+      {"5m", 5min}, {"1h", 1h},       {"9223372036854775807ms", std::chrono::milliseconds::max()}};
+  for (const auto& [text, time] : good) {
+    CAPTURE(text);
+    CHECK(parse_duration(text) == time);
+  }
+}
+
+TEST_CASE("what is not a duration is refused with the good forms shown") {
+  for (const char* text : {"", "10", "s", "-1s", "1.5s", "10 s", "10S", "10M", "64MiB", "1d", "10sec"}) {
+    CAPTURE(text);
+    const std::string message = error_of([&] { parse_duration(text); });
+    CHECK(message == "\"" + std::string(text) + "\" is not a duration; good forms are 500ms, 10s, 5m, 1h");
+  }
+  CHECK(error_of([&] { parse_duration("9223372036854775808ms"); }).find("too long") != std::string::npos);
+  CHECK(error_of([&] { parse_duration("9223372036854775807h"); }).find("too long") != std::string::npos);
+}
+
+TEST_CASE("sizes for people have one decimal at most and the largest unit that fits") {
+  const std::vector<std::pair<std::uint64_t, std::string>> shown = {
+      {0, "0 bytes"},
+      {1, "1 byte"},
+      {17, "17 bytes"},
+      {1023, "1023 bytes"},
+      {1024, "1 KiB"},
+      {1536, "1.5 KiB"},
+      {(1U << 20U) - 1, "1 MiB"},
+      {4U << 20U, "4 MiB"},
+      {(std::uint64_t{3} << 30U) / 2, "1.5 GiB"},
+      {std::uint64_t{1} << 63U, "8 EiB"},
+      {~std::uint64_t{0}, "16 EiB"},
+  };
+  for (const auto& [bytes, text] : shown) CHECK(format_size(bytes) == text);
+}

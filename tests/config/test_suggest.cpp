@@ -1,0 +1,43 @@
+// Suggestions: what is near is suggested, what is not is not.
+#include "config/quote.hpp"
+#include "config/suggest.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+using gpuhist::config::edit_distance;
+using gpuhist::config::nearest_name;
+using gpuhist::config::quote;
+
+TEST_CASE("the edit distance counts insertions, removals and replacements") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("letters", "leters") == 1);
+  CHECK(edit_distance("flaw", "lawn") == 2);
+}
+
+TEST_CASE("a name is suggested up to two edits away, the nearest one first") {
+  constexpr std::array<std::string_view, 3> names = {"letters", "bytes", "classes"};
+  CHECK(nearest_name("leters", names) == "letters");
+  CHECK(nearest_name("lettres", names) == "letters");
+  CHECK(nearest_name("byte", names) == "bytes");
+  CHECK_FALSE(nearest_name("ltrs", names));
+  CHECK_FALSE(nearest_name("", names));
+  CHECK_FALSE(nearest_name(std::string(1 << 20, 'x'), names));
+  constexpr std::array<std::string_view, 2> two = {"abxx", "abcx"};
+  CHECK(nearest_name("abcd", two) == "abcx");
+}
+
+TEST_CASE("two short names that share nothing are not near") {
+  constexpr std::array<std::string_view, 1> names = {"gz"};
+  CHECK_FALSE(nearest_name("ab", names));
+}
+
+TEST_CASE("a quotation stays on one line") {
+  CHECK(quote("a\nb\x1b[31m\x7f") == "\"a\\x0ab\\x1b[31m\\x7f\"");
+  CHECK(quote("\xc3\xa4") == "\"\xc3\xa4\"");
+}
