@@ -1,0 +1,62 @@
+#include "gpu/host/host_engine.hpp"
+
+#include "gpu/job_check.hpp"
+
+#include <chrono>
+#include <exception>
+
+namespace gpuhist::gpu::host {
+
+host_engine::host_engine(const engine_request& request) : host_engine(request, best_kernel(prepare(request.counted))) {}
+
+host_engine::host_engine(const engine_request& request, const kernel& forced)
+    : what_(prepare(request.counted)), kernel_(forced), run_(request.run), threads_(request.threads) {
+  if (!kernel_.applies(what_)) {
+    throw engine_error("the host kernel '" + std::string(kernel_.name) + "' cannot count these classes");
+  }
+}
+
+void host_engine::submit(counting_job& job) {
+  try {
+    run_([this, &job] { count(job); });  // two pointers: std::function keeps them without an allocation
+  } catch (...) {
+    job.done(job, std::current_exception());
+  }
+}
+
+void host_engine::count(counting_job& job) noexcept {
+  std::exception_ptr failure;
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    count_rows(job);
+    const std::chrono::nanoseconds busy = std::chrono::steady_clock::now() - start;
+    busy_nanoseconds_ += static_cast<std::uint64_t>(busy.count());
+    bytes_ += job.bytes.size();
+    ++jobs_;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  job.done(job, failure);  // last: once all jobs are answered, the engine may be gone
+}
+
+void host_engine::count_rows(const counting_job& job) const {
+  check_job(job, what_.counted.classes);
+  std::uint32_t* row = job.rows.data();
+  for (const extent& part : job.extents) {
+    kernel_.count(job.bytes.subspan(part.begin, part.size()), what_, row);
+    row += what_.counted.classes;
+  }
+}
+
+engine_stats host_engine::stats() const {
+  return {.kernel = kernel_.full_name(),
+          .device = {},
+          .workers = threads_,
+          .startup_seconds = 0,
+          .jobs = jobs_,
+          .bytes = bytes_,
+          .busy_seconds = static_cast<double>(busy_nanoseconds_) * 1e-9,
+          .timeline = std::nullopt};
+}
+
+}  // namespace gpuhist::gpu::host
