@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/engine.hpp"
+#include "pipeline/stage_clock.hpp"
 
 #include <cstdint>
 #include <string>
@@ -31,5 +32,9 @@ struct run_stats {
   std::uint64_t chunks = 0;
   std::uint64_t bytes = 0;  ///< text counted, verified or not
 };
+
+/// Fills in `stages` and `limited_by` from what the stages before counting noted and from `counting`.
+/// `slot_waiting_seconds`: how long the feeding waited for free slots.
+void add_stages(run_stats& stats, const stage_clock& read, const stage_clock& decompress, double slot_waiting_seconds);
 
 }  // namespace gpuhist::pipeline

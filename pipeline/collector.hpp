@@ -1,0 +1,78 @@
+// Takes counted chunks back from the engine in whatever order they finish, merges them in stream order and frees their
+// slots. What could not be counted ends the prefix: nothing after it is merged.
+#pragma once
+
+#include "gpu/engine.hpp"
+#include "pipeline/ring.hpp"
+#include "pipeline/rolling_counts.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The first chunk, in stream order, that the engine could not count.
+struct lost_chunk {
+  input_id input = 0;        ///< the first input with bytes in it
+  std::uint64_t offset = 0;  ///< the first byte of that input's text that was not counted
+  std::exception_ptr reason;
+};
+
+class collector {
+ public:
+  /// `stop` is asked to stop when a chunk is lost. `merged` is called after each merge, with no lock held.
+  collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
+            const boost::asio::any_io_executor& executor, std::function<void()> merged);
+  collector(const collector&) = delete;
+  collector& operator=(const collector&) = delete;
+
+  /// Hands a sealed slot to the engine. Sequences begin at 0 and are submitted in any order. Thread-safe.
+  void submit(slot& sealed);
+
+  /// Completes when every submitted chunk was answered. To be called once, after the last submit().
+  boost::asio::awaitable<void> settled();
+
+  /// Chunks merged so far: the sequence number of the next one. Thread-safe.
+  [[nodiscard]] std::uint64_t merged_chunks() const;
+
+  /// What was lost, if anything. Thread-safe.
+  [[nodiscard]] std::optional<lost_chunk> lost() const;
+
+ private:
+  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  struct answer {
+    slot* chunk = nullptr;
+    std::exception_ptr error;
+  };
+
+  void answered(slot& chunk, std::exception_ptr error);
+  void merge_in_order();
+  void note_loss(const slot& chunk, std::exception_ptr reason);
+
+  ring& ring_;
+  gpu::engine& engine_;
+  rolling_counts& counts_;
+  std::stop_source stop_;
+  std::function<void()> merged_;
+
+  mutable std::mutex mutex_;
+  std::vector<answer> waiting_;  // by sequence modulo slots: an answered chunk whose turn has not come
+  std::uint64_t next_ = 0;
+  std::uint64_t submitted_ = 0;
+  bool last_was_submitted_ = false;
+  std::optional<lost_chunk> lost_;
+  signal settled_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,85 @@
+#include "pipeline/cutter.hpp"
+
+#include <algorithm>
+
+namespace gpuhist::pipeline {
+
+cutter::cutter(ring& slots, collector& counted) : ring_(slots), collector_(counted) {}
+
+boost::asio::awaitable<place> cutter::reserve(std::uint64_t wanted) {
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (current_ != nullptr && is_full(*current_)) seal(*current_);
+      if (current_ != nullptr) co_return hand_out(*current_, wanted);
+    }
+    slot* fresh = co_await ring_.acquire();
+    const std::scoped_lock lock(mutex_);  // nobody else makes a slot current: there is still none
+    current_ = fresh;
+    current_->sequence = next_sequence_++;
+  }
+}
+
+bool cutter::is_full(const slot& it) {
+  return it.used == it.bytes.size() || it.segments.size() + it.outstanding == it.extents.size();
+}
+
+place cutter::hand_out(slot& in, std::uint64_t wanted) {
+  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, in.bytes.size() - in.used));
+  const place room{.in = &in, .begin = in.used, .bytes = in.bytes.subspan(in.used, length)};
+  in.used += length;
+  ++in.outstanding;
+  return room;
+}
+
+void cutter::commit(const place& where, std::size_t filled, input_id input, frame_id frame) {
+  const std::scoped_lock lock(mutex_);
+  slot& in = *where.in;
+  const auto end = where.begin + static_cast<std::uint32_t>(filled);
+  const bool was_last = where.begin + where.bytes.size() == in.used;
+  if (was_last && !in.sealed) in.used = end;
+  if (filled > 0) append(in, {.input = input, .frame = frame, .where = {where.begin, end}});
+  --in.outstanding;
+  if (in.sealed) {
+    if (in.outstanding == 0) collector_.submit(in);
+  } else if (in.used == in.bytes.size()) {
+    seal(in);
+  }
+}
+
+void cutter::append(slot& to, const segment& more) {
+  if (!to.segments.empty()) {
+    segment& last = to.segments.back();
+    if (last.input == more.input && last.frame == more.frame && last.where.end == more.where.begin) {
+      last.where.end = more.where.end;
+      return;
+    }
+  }
+  to.segments.push_back(more);
+}
+
+bool cutter::verified_in_place(frame_id frame, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (current_ == nullptr || current_->segments.empty()) return false;
+  segment last = current_->segments.back();
+  if (last.frame != frame || last.where.size() != bytes) return false;
+  current_->segments.pop_back();
+  last.frame = 0;
+  append(*current_, last);
+  return true;
+}
+
+std::uint64_t cutter::flush() {
+  const std::scoped_lock lock(mutex_);
+  if (current_ != nullptr && current_->used > 0 && current_->outstanding == 0) seal(*current_);
+  return current_ != nullptr ? current_->sequence : next_sequence_;
+}
+
+// A slot that is still being filled is submitted by the commit of its last place.
+void cutter::seal(slot& full) {
+  full.sealed = true;
+  current_ = nullptr;
+  if (full.outstanding == 0) collector_.submit(full);
+}
+
+}  // namespace gpuhist::pipeline

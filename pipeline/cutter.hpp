@@ -1,0 +1,65 @@
+// Cuts the stream of text into chunks: hands out places in slots, in stream order, and seals a slot when it is full.
+// Several inputs and frames share a slot; readers of a file hold several places at once and fill them in parallel.
+//
+//     slot:  | input 0, frame 0 | input 1, frame 7 |  gap  | input 2 ... room |
+//              segment            segment            (a place that was not filled)
+#pragma once
+
+#include "pipeline/collector.hpp"
+#include "pipeline/ring.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+namespace gpuhist::pipeline {
+
+/// Room in a slot, to be filled from its front and then committed, filled or not.
+struct place {
+  slot* in = nullptr;
+  std::uint32_t begin = 0;
+  std::span<std::byte> bytes;
+};
+
+class cutter {
+ public:
+  cutter(ring& slots, collector& counted);
+  cutter(const cutter&) = delete;
+  cutter& operator=(const cutter&) = delete;
+
+  /// Room for 1 to `wanted` bytes, behind all places handed out before; waits for a free slot where there is none.
+  /// One caller at a time.
+  boost::asio::awaitable<place> reserve(std::uint64_t wanted);
+
+  /// The first `filled` bytes of a place belong to this input and frame. Places of a slot are committed in the order
+  /// they were handed out. What was not filled goes back where the place was the last one, else it stays a gap.
+  /// Thread-safe against flush().
+  void commit(const place& where, std::size_t filled, input_id input, frame_id frame);
+
+  /// A frame of `bytes` was verified. If all of it lies in the slot that is still filling it needs no verdict any more
+  /// and becomes one with what is before it: true. False: the frame is out, tell the rolling counts.
+  bool verified_in_place(frame_id frame, std::uint64_t bytes);
+
+  /// Seals what was committed, full or not, so that it is counted now. Does nothing while places of that slot are
+  /// still being filled. Returns how many chunks were sealed so far.
+  /// Thread-safe.
+  std::uint64_t flush();
+
+ private:
+  // Under the lock:
+  static bool is_full(const slot& it);
+  static place hand_out(slot& in, std::uint64_t wanted);
+  static void append(slot& to, const segment& more);
+  void seal(slot& full);
+
+  ring& ring_;
+  collector& collector_;
+  std::mutex mutex_;
+  slot* current_ = nullptr;  // filling, not sealed
+  std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace gpuhist::pipeline

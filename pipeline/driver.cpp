@@ -1,0 +1,254 @@
+#include "pipeline/driver.hpp"
+
+#include "gpu/engines.hpp"
+#include "pipeline/collector.hpp"
+#include "pipeline/cutter.hpp"
+#include "pipeline/feeder.hpp"
+#include "pipeline/input_failure.hpp"
+#include "pipeline/ring.hpp"
+#include "pipeline/rolling_counts.hpp"
+#include "pipeline/stop_signals.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::vector<std::string> result_names(const plan& what) {
+  std::vector<std::string> names = what.inputs;
+  for (std::string& name : names) {
+    if (name == "-") name = what.label;
+  }
+  return names;
+}
+
+// One run. The io_context, run by the calling thread, reads streams, watches signals and writes snapshots; the pool
+// reads files, decodes and, for the host engine, counts. Nothing in either blocks on the other.
+class driver {
+ public:
+  driver(const plan& what, const run_hooks& hooks);
+  driver(const driver&) = delete;
+  driver& operator=(const driver&) = delete;
+  ~driver();
+
+  outcome run();
+
+ private:
+  using signal = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  asio::awaitable<void> feed_and_settle();
+  asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
+  asio::awaitable<void> snapshots_by_size(std::uint64_t interval);
+  void start_snapshots();
+  void note_fatal(const std::exception_ptr& error);
+  void finish();
+  [[nodiscard]] report make_report(report::kind what) const;
+  [[nodiscard]] run_stats make_stats() const;
+  [[nodiscard]] double elapsed() const;
+
+  const plan& plan_;
+  const run_hooks& hooks_;
+  feed_clocks clocks_;
+  std::stop_source stop_;
+  asio::io_context context_{1};
+  asio::thread_pool pool_;
+  std::unique_ptr<ring> ring_;  // outlives the engine, which knows its memory
+  gpu::engine_choice engine_;
+  std::unique_ptr<rolling_counts> counts_;
+  std::unique_ptr<collector> collector_;
+  std::unique_ptr<cutter> cutter_;
+  std::unique_ptr<feeder> feeder_;
+  signal merged_;
+  asio::steady_timer snapshot_timer_;
+  stop_signals signals_;
+  std::exception_ptr fatal_;
+  clock::time_point began_;
+  double seconds_ = 0;
+};
+
+driver::driver(const plan& what, const run_hooks& hooks)
+    : plan_(what),
+      hooks_(hooks),
+      pool_(what.threads),
+      merged_(context_, 1),
+      snapshot_timer_(context_),
+      signals_(context_, hooks.watch_signals, stop_) {
+  engine_ =
+      hooks.make_engine(what.engine, {.counted = what.partition,
+                                      .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
+                                      .threads = what.threads,
+                                      .streams = what.streams,
+                                      .max_chunk = what.buffers.chunk_bytes,
+                                      .max_extents = what.buffers.max_extents});
+  gpu::engine& engine = *engine_.taken;
+  ring_ = std::make_unique<ring>(ring_shape{.slots = what.buffers.slots,
+                                            .chunk_bytes = what.buffers.chunk_bytes,
+                                            .max_extents = what.buffers.max_extents,
+                                            .row_classes = engine.row_partition().classes},
+                                 pool_.get_executor());
+  engine.register_memory(ring_->memory());
+  counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
+  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
+    if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
+  });
+  cutter_ = std::make_unique<cutter>(*ring_, *collector_);
+  feeder_ = std::make_unique<feeder>(
+      what, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *cutter_, *counts_,
+      clocks_, stop_.get_token());
+}
+
+// The threads end before what they use: the pool's, then the engine's own.
+driver::~driver() {
+  pool_.join();
+  engine_.taken.reset();
+}
+
+outcome driver::run() {
+  began_ = clock::now();
+  const auto keep_running = asio::make_work_guard(context_);
+  start_snapshots();
+  asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
+    asio::post(context_, [this, error] {
+      note_fatal(error);
+      finish();
+    });
+  });
+  context_.run();
+  pool_.join();
+  if (fatal_) std::rethrow_exception(fatal_);
+
+  outcome done{.result = make_report(report::kind::result), .signal = signals_.received(), .engine_failure = {}};
+  if (const auto lost = collector_->lost()) {
+    done.result.complete = false;
+    done.engine_failure = done.result.inputs[lost->input].name + ": not counted from offset " +
+                          std::to_string(lost->offset) + " on: " + failure_text(lost->reason);
+  }
+  return done;
+}
+
+asio::awaitable<void> driver::feed_and_settle() {
+  std::exception_ptr error;
+  try {
+    co_await feeder_->feed_all();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await collector_->settled();  // in any case: what was submitted must come back before its memory goes
+  seconds_ = elapsed();
+  if (error) std::rethrow_exception(error);
+}
+
+void driver::start_snapshots() {
+  if (!plan_.snapshot_every || !hooks_.snapshot) return;
+  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
+  if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
+    asio::co_spawn(context_, snapshots_by_time(*interval), stop_on_error);
+  } else {
+    asio::co_spawn(context_, snapshots_by_size(std::get<std::uint64_t>(*plan_.snapshot_every)), stop_on_error);
+  }
+}
+
+// Every interval: what is in the slot that is filling is cut and counted first, so that a slow stream shows in full.
+asio::awaitable<void> driver::snapshots_by_time(std::chrono::milliseconds interval) {
+  for (auto due = began_ + interval;; due += interval) {
+    snapshot_timer_.expires_at(due);
+    co_await snapshot_timer_.async_wait(asio::use_awaitable);
+    const std::uint64_t cut = cutter_->flush();
+    while (collector_->merged_chunks() < cut) co_await merged_.async_receive(asio::use_awaitable);
+    hooks_.snapshot(make_report(report::kind::snapshot));
+    if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
+  }
+}
+
+asio::awaitable<void> driver::snapshots_by_size(std::uint64_t interval) {
+  for (std::uint64_t due = interval;;) {
+    co_await merged_.async_receive(asio::use_awaitable);
+    const std::uint64_t merged = counts_->merged_bytes();
+    if (merged < due) continue;
+    hooks_.snapshot(make_report(report::kind::snapshot));
+    due = (merged / interval + 1) * interval;
+  }
+}
+
+// Cancelled waits are how the snapshots end; everything else ends the run.
+void driver::note_fatal(const std::exception_ptr& error) {
+  if (!error || fatal_) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const boost::system::system_error& e) {
+    if (e.code() == asio::error::operation_aborted || e.code() == asio::experimental::channel_errc::channel_closed) {
+      return;
+    }
+    fatal_ = error;
+  } catch (...) {
+    fatal_ = error;
+  }
+  stop_.request_stop();
+}
+
+void driver::finish() {
+  signals_.ignore();
+  snapshot_timer_.cancel();
+  merged_.close();
+  context_.stop();
+}
+
+double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }
+
+report driver::make_report(report::kind what) const {
+  report out;
+  counts_->write_to(out);
+  out.what = what;
+  out.schemes = plan_.schemes;
+  out.byte_counts = plan_.byte_counts;
+  out.elapsed_seconds = elapsed();
+  if (what == report::kind::result) {
+    if (plan_.stats) out.stats = make_stats();
+    if (plan_.count_unverified) {
+      out.verified += out.unverified;
+      for (input_report& each : out.inputs) each.verified += each.unverified;
+    }
+  }
+  return out;
+}
+
+run_stats driver::make_stats() const {
+  run_stats stats{.engine = std::string(engine_.taken->name()),
+                  .engine_reason = engine_.reason,
+                  .counting = engine_.taken->stats(),
+                  .stages = {},
+                  .limited_by = {},
+                  .seconds = seconds_,
+                  .threads = plan_.threads,
+                  .slots = plan_.buffers.slots,
+                  .slot_bytes = plan_.buffers.chunk_bytes,
+                  .chunks = collector_->merged_chunks(),
+                  .bytes = counts_->merged_bytes()};
+  add_stages(stats, clocks_.read, clocks_.decompress, ring_->waiting_seconds());
+  return stats;
+}
+
+}  // namespace
+
+outcome run(const plan& what, const run_hooks& hooks) { return driver(what, hooks).run(); }
+
+}  // namespace gpuhist::pipeline

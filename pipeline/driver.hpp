@@ -1,0 +1,32 @@
+// Runs a plan: builds the engine, the ring and the stages around it, lets them work, and hands back the report.
+#pragma once
+
+#include "gpu/engines.hpp"
+#include "pipeline/plan.hpp"
+#include "pipeline/report.hpp"
+
+#include <functional>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// What the caller has to say in a run. Everything is called on the thread that called run().
+struct run_hooks {
+  std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
+  bool watch_signals = false;                     ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
+  /// Where the engine comes from: tests bring one of their own.
+  std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
+};
+
+struct outcome {
+  report result;
+  int signal = 0;              ///< the signal that ended the run, if one did: to be raised again
+  std::string engine_failure;  ///< what the engine failed with, naming the input and the offset; empty if it did not
+};
+
+/// Counts everything the plan names. Blocks. Throws gpu::engine_error where the engine cannot be had, what a hook
+/// threw, and std::system_error or std::bad_alloc where the machine lacks something. Bad inputs do not throw: they are
+/// in the report.
+outcome run(const plan& what, const run_hooks& hooks);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,23 @@
+#include "pipeline/input_failure.hpp"
+
+#include "io/input_error.hpp"
+
+#include <stdexcept>
+
+namespace gpuhist::pipeline {
+
+std::string failure_text(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error& e) {
+    std::string text = e.what();
+    if (e.offset() > 0) text += " at offset " + std::to_string(e.offset());
+    return text;
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+std::string left_at(std::uint64_t offset) { return "stopped at offset " + std::to_string(offset); }
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,98 @@
+// The command: typed options -> plan -> run -> report. Messages and exit codes are made here and nowhere else.
+
+#include "config/options.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "pipeline/destination.hpp"
+#include "pipeline/driver.hpp"
+#include "pipeline/plan.hpp"
+#include "pipeline/report.hpp"
+
+#include <langinfo.h>
+#include <unistd.h>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace {
+
+using namespace gpuhist;
+
+enum exit_status { counted_all = 0, input_failed = 1, wrong_usage = 2 };
+
+void complain(std::string_view message) {
+  const std::string line = "gpuhist: " + std::string(message) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+// Ends the process as the signal would have: shells see 128+n, service managers a clean stop.
+[[noreturn]] void end_by_signal(int signal) {
+  std::fflush(nullptr);
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+  std::_Exit(128 + signal);  // the signal was blocked
+}
+
+pipeline::render_target target_for(const pipeline::destination& where) {
+  std::setlocale(LC_CTYPE, "");
+  return {.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8", .width = where.terminal_width().value_or(80)};
+}
+
+void complain_of_inputs(const pipeline::outcome& done) {
+  for (const pipeline::input_report& each : done.result.inputs) {
+    if (!each.error.empty()) complain(pipeline::printable(each.name) + ": " + pipeline::printable(each.error));
+  }
+  if (!done.engine_failure.empty()) complain(pipeline::printable(done.engine_failure));
+}
+
+int count(const config::options& typed) {
+  const pipeline::plan plan = pipeline::make_plan(typed);
+  pipeline::destination where(plan.output, plan.snapshot_every.has_value());
+  const pipeline::render_target target = target_for(where);
+  const pipeline::outcome done = pipeline::run(
+      plan, {.snapshot = [&](const pipeline::report& now) { where.write(plan.format->render(now, target)); },
+             .watch_signals = true});
+  complain_of_inputs(done);
+  where.write(plan.format->render(done.result, target));
+  where.commit();
+  if (done.signal != 0) {
+    complain("ended by a signal: the counts are of what was read until then");
+    end_by_signal(done.signal);
+  }
+  return done.result.complete ? counted_all : input_failed;
+}
+
+int run(int argc, const char* const* argv) {
+  const auto parsed = config::parse_command_line(argc, argv);
+  if (const auto* typed = std::get_if<config::options>(&parsed)) return count(*typed);
+  pipeline::destination where(std::nullopt, false);
+  where.write(std::get<config::information>(parsed).text);
+  return counted_all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves
+  try {
+    return run(argc, argv);
+  } catch (const config::usage_error& e) {
+    complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");
+    return wrong_usage;
+  } catch (const gpu::engine_error& e) {
+    complain(e.what());
+    return wrong_usage;
+  } catch (const pipeline::destination_error& e) {
+    if (e.code() == std::errc::broken_pipe) end_by_signal(SIGPIPE);
+    complain(e.what());
+    return input_failed;
+  } catch (const std::exception& e) {
+    complain(e.what());
+    return input_failed;
+  }
+}

@@ -1,0 +1,148 @@
+#include "pipeline/plan.hpp"
+
+#include "config/size.hpp"
+#include "config/suggest.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "pipeline/ring.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+
+// The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
+constexpr std::uint64_t process_allowance = 24 * mib;
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+[[noreturn]] void unknown_name(std::string_view option, std::string_view name,
+                               const std::vector<std::string_view>& known) {
+  std::string message = std::string(option) + ": there is no '" + std::string(name) + "'; known are " + joined(known);
+  if (const auto nearest = config::nearest_name(name, known)) {
+    message += "; did you mean '" + std::string(*nearest) + "'?";
+  }
+  throw config::usage_error(message);
+}
+
+const report_format* resolve_report_format(const std::string& name) {
+  if (const report_format* found = find_report_format(name)) return found;
+  std::vector<std::string_view> known;
+  for (const report_format& each : report_formats()) known.push_back(each.name);
+  unknown_name("--format", name, known);
+}
+
+const io::format* resolve_input_format(const std::string& name) {
+  if (name == "auto") return nullptr;
+  if (const io::format* found = io::format_named(name)) return found;
+  unknown_name("--input-format", name, io::input_format_names());
+}
+
+std::string resolve_engine(const std::string& name) {
+  try {
+    return std::string(gpu::canonical_engine(name));
+  } catch (const std::invalid_argument&) {
+    unknown_name("--engine", name, gpu::engine_names());
+  }
+}
+
+std::vector<config::scheme> resolve_schemes(const std::vector<std::string>& names) {
+  std::vector<config::scheme> schemes;
+  for (const std::string& name : names) {
+    const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const auto& s) { return s.name == name; });
+    if (!known) schemes.push_back(config::find_scheme(name));
+  }
+  return schemes;
+}
+
+// Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
+// the link. docs/tuning.md has the measurements.
+std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
+  std::uint64_t bytes = cuda ? 4 * mib : 256 * kib;
+  if (typed.snapshot_every) {
+    if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
+      bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks
+    }
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
+std::uint32_t default_slots(const plan& so_far, bool cuda) {
+  const unsigned lanes = so_far.streams == 0 ? 4 : so_far.streams;
+  // host: one being filled and one being counted a thread, and as many ahead;
+  // CUDA: every reading thread fills one while every lane has two on their way
+  return cuda ? so_far.threads + 2 * lanes + 4 : std::max(8U, 4 * so_far.threads);
+}
+
+std::uint64_t ring_bytes(const buffer_plan& buffers, bool cuda, const gpu::partition& counted) {
+  return ring_shape{.slots = buffers.slots,
+                    .chunk_bytes = buffers.chunk_bytes,
+                    .max_extents = buffers.max_extents,
+                    .row_classes = cuda ? 256U : counted.classes}
+      .mapped_bytes();
+}
+
+// Default slots give way to a small memory limit; slots that were asked for do not.
+void fit_into(std::uint64_t limit, const config::options& typed, bool cuda, const gpu::partition& counted,
+              buffer_plan& buffers) {
+  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks;
+  const auto needed = [&] { return fixed + ring_bytes(buffers, cuda, counted); };
+  while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
+  if (needed() > limit) {
+    throw config::usage_error("--memory-limit: " + std::to_string(buffers.slots) + " slots of " +
+                              config::format_size(buffers.chunk_bytes) + " and what else is needed take " +
+                              config::format_size(needed()) + ", more than the limit of " + config::format_size(limit) +
+                              "; give fewer --slots, a smaller --chunk-size or a higher --memory-limit");
+  }
+  buffers.window_limit = limit - needed();
+}
+
+void size_buffers(const config::options& typed, plan& planned) {
+  std::string why;
+  const bool cuda = gpu::will_use_cuda(planned.engine, why);
+  buffer_plan& buffers = planned.buffers;
+  buffers.chunk_bytes =
+      typed.chunk_size ? static_cast<std::uint32_t>(*typed.chunk_size) : default_chunk_bytes(typed, cuda);
+  buffers.slots = typed.slots.value_or(default_slots(planned, cuda));
+  buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
+  buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
+  buffers.blocks = 4;
+  buffers.pipe_bytes = mib;
+  fit_into(typed.memory_limit, typed, cuda, planned.partition, buffers);
+}
+
+}  // namespace
+
+plan make_plan(const config::options& typed) {
+  plan planned;
+  planned.inputs = typed.inputs;
+  if (planned.inputs.empty()) planned.inputs.emplace_back("-");
+  planned.label = typed.label;
+  planned.forced_format = resolve_input_format(typed.input_format);
+  const std::vector<config::scheme> schemes = resolve_schemes(typed.buckets);
+  planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
+  for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
+  planned.engine = resolve_engine(typed.engine);
+  planned.threads = typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  planned.streams = typed.streams.value_or(0);
+  planned.format = resolve_report_format(typed.format);
+  planned.output = typed.output;
+  planned.snapshot_every = typed.snapshot_every;
+  planned.byte_counts = typed.byte_counts;
+  planned.count_unverified = typed.count_unverified;
+  planned.stats = typed.stats;
+  size_buffers(typed, planned);
+  return planned;
+}
+
+}  // namespace gpuhist::pipeline

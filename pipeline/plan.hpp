@@ -1,0 +1,52 @@
+// The immutable plan of a run: every name of the command line resolved, every size decided. Nothing below this reads
+// options, the environment or a global.
+#pragma once
+
+#include "config/options.hpp"
+#include "gpu/tally.hpp"
+#include "io/format.hpp"
+#include "pipeline/partitioning.hpp"
+#include "pipeline/report.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Sizes of the ring and of what is read ahead. All in bytes unless said otherwise.
+struct buffer_plan {
+  std::uint32_t chunk_bytes = 0;   ///< the text a slot holds
+  std::uint32_t slots = 0;         ///< how many there are
+  std::uint32_t max_extents = 0;   ///< segments of a chunk at the most
+  std::uint32_t block_bytes = 0;   ///< compressed bytes are read ahead in blocks of this size
+  std::uint32_t blocks = 0;        ///< how many of them
+  std::uint64_t window_limit = 0;  ///< what is left of the memory limit for a decoder's window
+  std::size_t pipe_bytes = 0;      ///< the capacity that pipes are enlarged to
+};
+
+struct plan {
+  std::vector<std::string> inputs;            ///< paths; "-" is standard input; never empty
+  std::string label;                          ///< the name of standard input in results
+  const io::format* forced_format = nullptr;  ///< null: by content
+  gpu::partition partition;                   ///< what is counted
+  std::vector<scheme_view> schemes;           ///< what is asked of it
+  std::string engine;                         ///< "auto", "cuda", "host"
+  unsigned threads = 1;                       ///< that read, decompress and, with the host engine, count
+  unsigned streams = 0;                       ///< CUDA lanes; 0: the engine's default
+  buffer_plan buffers;
+  const report_format* format = nullptr;
+  std::optional<std::string> output;
+  std::optional<config::snapshot_interval> snapshot_every;
+  bool byte_counts = false;
+  bool count_unverified = false;
+  bool stats = false;
+};
+
+/// Resolves options. Probes for a CUDA device where the engine is `auto` or `cuda`, because slots are sized for what
+/// counts them. Throws usage_error for unknown names and for sizes that do not fit the memory limit.
+plan make_plan(const config::options& typed);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,94 @@
+#include "pipeline/ring.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
+
+// Where the three parts of a slot lie: each begins on a page of its own.
+struct slot_layout {
+  std::size_t extents_at;
+  std::size_t rows_at;
+  std::size_t stride;
+
+  explicit slot_layout(const ring_shape& shape)
+      : extents_at(whole_pages(shape.chunk_bytes)),
+        rows_at(extents_at + whole_pages(shape.max_extents * sizeof(gpu::extent))),
+        stride(rows_at + whole_pages(std::size_t{shape.max_extents} * shape.row_classes * sizeof(std::uint32_t))) {}
+};
+
+std::span<std::byte> map_populated(std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
+  ::madvise(memory, bytes, MADV_HUGEPAGE);        // a wish: fewer page faults and table entries
+  ::madvise(memory, bytes, MADV_POPULATE_WRITE);  // a wish, too: before Linux 5.14 the first touch populates
+  return {static_cast<std::byte*>(memory), bytes};
+}
+
+}  // namespace
+
+std::uint64_t ring_shape::mapped_bytes() const { return std::uint64_t{slots} * slot_layout(*this).stride; }
+
+ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor)
+    : memory_(map_populated(shape.mapped_bytes())), slots_(shape.slots), permits_(executor, shape.slots) {
+  const slot_layout layout(shape);
+  free_.reserve(shape.slots);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::byte* base = memory_.data() + i * layout.stride;
+    slot& each = slots_[i];
+    each.bytes = {base, shape.chunk_bytes};
+    // the mapping is zeroed memory of no other type: these are its first objects
+    each.extents = {reinterpret_cast<gpu::extent*>(base + layout.extents_at), shape.max_extents};
+    each.rows = {reinterpret_cast<std::uint32_t*>(base + layout.rows_at),
+                 std::size_t{shape.max_extents} * shape.row_classes};
+    each.segments.reserve(shape.max_extents);
+    free_.push_back(&each);
+    permits_.try_send(boost::system::error_code{});
+  }
+}
+
+ring::~ring() { ::munmap(memory_.data(), memory_.size()); }
+
+boost::asio::awaitable<slot*> ring::acquire() {
+  if (!permits_.try_receive([](boost::system::error_code) {})) {
+    const auto began = std::chrono::steady_clock::now();
+    co_await permits_.async_receive(boost::asio::use_awaitable);
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+    const std::scoped_lock lock(mutex_);
+    waiting_seconds_ += waited.count();
+  }
+  const std::scoped_lock lock(mutex_);
+  slot* taken = free_.back();
+  free_.pop_back();
+  taken->now = phase::filling;
+  taken->segments.clear();
+  taken->used = taken->outstanding = 0;
+  taken->sealed = false;
+  co_return taken;
+}
+
+void ring::release(slot& done) {
+  {
+    const std::scoped_lock lock(mutex_);
+    done.now = phase::free;
+    free_.push_back(&done);
+  }
+  permits_.try_send(boost::system::error_code{});  // there is room for a permit a slot
+}
+
+double ring::waiting_seconds() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_seconds_;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,102 @@
+// The bounded ring of slots: the memory limit and the back-pressure of the whole program. A slot is a page-aligned
+// buffer with room for the rows that will be counted from it, in one mapping, so that a device can be told of all once.
+//
+//            acquire                 cutter seals              rows merged, in order
+//    free ─────────────► filling ─────────────────► counting ──────────────────────► free
+//
+// At any time free + filling + counting = slots.
+#pragma once
+
+#include "gpu/engine.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The index of an input in the plan.
+using input_id = std::uint32_t;
+
+/// A frame that has yet to be verified; 0 for bytes that need no verdict, or have it.
+using frame_id = std::uint64_t;
+
+/// A stretch of a chunk that belongs to one input and one frame. Segments of a chunk are in the order of their bytes.
+struct segment {
+  input_id input = 0;
+  frame_id frame = 0;
+  gpu::extent where;
+};
+
+enum class phase { free, filling, counting };
+
+/// One buffer of the ring. Who may touch it follows from its phase: filling, the cutter and the readers it handed
+/// places to; counting, the engine and then the collector.
+struct slot {
+  std::span<std::byte> bytes;      ///< chunk_bytes of room
+  std::span<gpu::extent> extents;  ///< max_extents of room; written when the slot is sealed
+  std::span<std::uint32_t> rows;   ///< max_extents x row classes of room
+  std::vector<segment> segments;   ///< what was filled
+  gpu::counting_job job;
+  std::uint64_t sequence = 0;  ///< chunks are merged in this order
+  phase now = phase::free;
+
+  // Of the filling phase, kept by the cutter under its lock.
+  std::uint32_t used = 0;         ///< bytes handed out
+  std::uint32_t outstanding = 0;  ///< places handed out and not yet committed
+  bool sealed = false;            ///< no more places
+};
+
+struct ring_shape {
+  std::uint32_t slots = 0;
+  std::uint32_t chunk_bytes = 0;
+  std::uint32_t max_extents = 0;
+  std::uint32_t row_classes = 0;
+
+  /// Bytes of memory a ring of this shape maps.
+  [[nodiscard]] std::uint64_t mapped_bytes() const;
+};
+
+class ring {
+ public:
+  /// Maps and populates the memory. Throws std::system_error.
+  ring(const ring_shape& shape, const boost::asio::any_io_executor& executor);
+  ring(const ring&) = delete;
+  ring& operator=(const ring&) = delete;
+  ~ring();
+
+  /// All slots' memory, page-aligned, for engine::register_memory.
+  [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+
+  [[nodiscard]] std::span<slot> slots() { return slots_; }
+
+  /// A free slot, now filling and empty; waits while there is none. The slot freed last comes first: it is the one
+  /// whose memory is still in a cache.
+  boost::asio::awaitable<slot*> acquire();
+
+  /// Back to free. Thread-safe.
+  void release(slot& done);
+
+  /// Seconds that acquire() spent waiting so far. Thread-safe.
+  [[nodiscard]] double waiting_seconds() const;
+
+ private:
+  // Carries no data: a message in it is the right to take one slot from free_.
+  using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  std::span<std::byte> memory_;
+  std::vector<slot> slots_;
+  permits permits_;
+  mutable std::mutex mutex_;
+  std::vector<slot*> free_;  // guarded by mutex_; a stack
+  double waiting_seconds_ = 0;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,35 @@
+#include "pipeline/stop_signals.hpp"
+
+#include <csignal>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop)
+    : signals_(context), stop_(std::move(stop)) {
+  if (!watch) return;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) signals_.add(signal);
+  }
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    received_ = signal;
+    signals_.clear();
+    stop_.request_stop();
+  });
+}
+
+void stop_signals::ignore() {
+  boost::system::error_code ignored;
+  signals_.cancel(ignored);
+}
+
+}  // namespace gpuhist::pipeline
