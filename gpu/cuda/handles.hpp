@@ -1,0 +1,86 @@
+// Owners of what the runtime hands out: a stream, an event, a piece of device memory. Each frees its handle when it
+// goes; what the runtime says then is of no use to anybody (a driver that unloads says errors), so it is not looked at.
+#pragma once
+
+#include "gpu/cuda/error.hpp"
+#include "gpu/cuda/runtime.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace gpuhist::gpu::cuda {
+
+/// A non-blocking stream of the current device.
+class stream {
+ public:
+  explicit stream(runtime& api) : api_(api) {
+    check(api_, api_.stream_create(handle_), "making a stream (cudaStreamCreateWithFlags)");
+  }
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+  ~stream() { static_cast<void>(api_.stream_destroy(handle_)); }
+
+  [[nodiscard]] stream_handle get() const noexcept { return handle_; }
+
+ private:
+  runtime& api_;
+  stream_handle handle_ = nullptr;
+};
+
+/// An event with timing of the current device.
+class event {
+ public:
+  explicit event(runtime& api) : api_(api) {
+    check(api_, api_.event_create(handle_), "making an event (cudaEventCreateWithFlags)");
+  }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { static_cast<void>(api_.event_destroy(handle_)); }
+
+  void record(const stream& on) {
+    check(api_, api_.event_record(handle_, on.get()), "recording an event (cudaEventRecord)");
+  }
+
+  /// Blocks the thread until the work recorded has run.
+  void wait() {
+    check(api_, api_.event_synchronize(handle_), "waiting for a chunk to be counted (cudaEventSynchronize)");
+  }
+
+  /// Seconds of the device's clock from `earlier` to this; both have been reached.
+  [[nodiscard]] double seconds_since(const event& earlier) const {
+    float milliseconds = 0;
+    check(api_, api_.event_elapsed(milliseconds, earlier.handle_, handle_),
+          "reading the time between events (cudaEventElapsedTime)");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+
+  /// Exchanges the handles of two events of one runtime.
+  void swap(event& other) noexcept { std::swap(handle_, other.handle_); }
+
+ private:
+  runtime& api_;
+  event_handle handle_ = nullptr;
+};
+
+/// Memory of the current device, aligned to 256 bytes.
+class device_memory {
+ public:
+  device_memory(runtime& api, std::size_t bytes) : api_(api) {
+    check(api_, api_.device_allocate(memory_, bytes),
+          "taking " + std::to_string(bytes) + " bytes of device memory (cudaMalloc)");
+  }
+  device_memory(const device_memory&) = delete;
+  device_memory& operator=(const device_memory&) = delete;
+  ~device_memory() { static_cast<void>(api_.device_free(memory_)); }
+
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return static_cast<T*>(memory_);
+  }
+
+ private:
+  runtime& api_;
+  void* memory_ = nullptr;
+};
+
+}  // namespace gpuhist::gpu::cuda

@@ -1,0 +1,41 @@
+#include "gpu/cuda/job_queue.hpp"
+
+namespace gpuhist::gpu::cuda {
+
+void job_queue::push(counting_job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(&job);
+  }
+  arrived_.notify_one();
+}
+
+counting_job* job_queue::pop(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait(lock, stop, [this] { return !jobs_.empty(); });
+  return take();
+}
+
+counting_job* job_queue::try_pop() {
+  const std::lock_guard lock(mutex_);
+  return take();
+}
+
+counting_job* job_queue::take() {
+  if (jobs_.empty()) return nullptr;
+  counting_job* job = jobs_.front();
+  jobs_.pop_front();
+  return job;
+}
+
+void job_queue::fail(const std::exception_ptr& why) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = why;
+}
+
+std::exception_ptr job_queue::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+}  // namespace gpuhist::gpu::cuda

@@ -1,0 +1,162 @@
+#include "gpu/cuda/lane.hpp"
+
+#include "gpu/cuda/error.hpp"
+#include "gpu/job_check.hpp"
+
+#include <string>
+#include <utility>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr std::size_t values = 256;
+
+// The runtime gives times as 32-bit milliseconds; up to here they are good to well below a microsecond.
+constexpr double longest_from_anchor = 1.0;
+
+}  // namespace
+
+lane::buffers::buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_extents)
+    : bytes(api, max_chunk),
+      extents(api, max_extents * sizeof(extent)),
+      rows(api, max_extents * values * sizeof(std::uint32_t)),
+      copy_begin(api),
+      copy_end(api),
+      kernel_end(api),
+      counted(api) {}
+
+lane::lane(lane_environment& shared, const event& base)
+    : shared_(shared),
+      sets_{buffers(shared.api, shared.max_chunk, shared.max_extents),
+            buffers(shared.api, shared.max_chunk, shared.max_extents)},
+      stream_(shared.api),
+      anchor_(shared.api) {
+  anchor_.record(stream_);
+  anchor_.wait();
+  anchor_seconds_ = anchor_.seconds_since(base);
+}
+
+void lane::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+// The stream never runs dry: the next job is enqueued before the one in flight is waited for. The condition variable is
+// waited on only while nothing is in flight.
+void lane::run(const std::stop_token& stop) {
+  try {
+    check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
+  } catch (...) {
+    shared_.queue.fail(std::current_exception());
+  }
+  buffers* ahead = &sets_[0];
+  buffers* behind = &sets_[1];
+  for (;;) {
+    counting_job* job = behind->job != nullptr ? shared_.queue.try_pop() : shared_.queue.pop(stop);
+    if (job == nullptr && behind->job == nullptr) return;
+    if (job != nullptr) begin(*ahead, *job);
+    if (behind->job != nullptr) finish(*behind);
+    std::swap(ahead, behind);
+  }
+}
+
+// Leaves set.job null where the job was answered at once.
+void lane::begin(buffers& set, counting_job& job) {
+  try {
+    check_fits(job);
+    check_job(job, values);
+  } catch (...) {
+    return job.done(job, std::current_exception());  // that job's own fault: the device is well
+  }
+  std::exception_ptr failure = shared_.queue.failure();
+  if (!failure) {
+    try {
+      enqueue(set, job);
+      set.job = &job;
+      return;
+    } catch (...) {
+      failure = std::current_exception();
+      shared_.queue.fail(failure);
+      drain(set);
+    }
+  }
+  job.done(job, failure);
+}
+
+void lane::check_fits(const counting_job& job) const {
+  if (job.bytes.size() <= shared_.max_chunk && job.extents.size() <= shared_.max_extents) return;
+  throw engine_error("a chunk of " + std::to_string(job.bytes.size()) + " bytes and " +
+                     std::to_string(job.extents.size()) + " extents is larger than the engine was made for (" +
+                     std::to_string(shared_.max_chunk) + " bytes, " + std::to_string(shared_.max_extents) +
+                     " extents)");
+}
+
+void lane::enqueue(buffers& set, const counting_job& job) {
+  runtime& api = shared_.api;
+  set.copy_begin.record(stream_);
+  if (!job.bytes.empty()) {
+    check(api, api.copy_to_device(set.bytes.as<void>(), job.bytes.data(), job.bytes.size(), stream_.get()),
+          "copying a chunk to the device (cudaMemcpyAsync)");
+  }
+  if (!job.extents.empty()) {
+    check(api, api.copy_to_device(set.extents.as<void>(), job.extents.data(), job.extents.size_bytes(), stream_.get()),
+          "copying the extents of a chunk to the device (cudaMemcpyAsync)");
+  }
+  set.copy_end.record(stream_);
+  if (!job.extents.empty()) {
+    check(api, api.clear(set.rows.as<void>(), job.rows.size_bytes(), stream_.get()),
+          "clearing the rows of a chunk (cudaMemsetAsync)");
+    const kernel_launch launch{.bytes = set.bytes.as<std::byte>(),
+                               .extents = set.extents.as<extent>(),
+                               .extent_count = static_cast<std::uint32_t>(job.extents.size()),
+                               .rows = set.rows.as<std::uint32_t>(),
+                               .chunk_bytes = static_cast<std::uint32_t>(job.bytes.size()),
+                               .multiprocessors = shared_.multiprocessors};
+    check(api, api.count_lane_private(launch, stream_.get()), "starting the kernel lane_private (cudaLaunchKernelExC)");
+  }
+  set.kernel_end.record(stream_);
+  if (!job.extents.empty()) {
+    check(api, api.copy_to_host(job.rows.data(), set.rows.as<void>(), job.rows.size_bytes(), stream_.get()),
+          "copying the rows of a chunk to the host (cudaMemcpyAsync)");
+  }
+  set.counted.record(stream_);
+}
+
+void lane::finish(buffers& set) {
+  counting_job& job = *std::exchange(set.job, nullptr);
+  std::exception_ptr failure;
+  try {
+    set.counted.wait();
+    record_times(set);
+    ++shared_.jobs;
+    shared_.bytes += job.bytes.size();
+  } catch (...) {
+    failure = std::current_exception();
+    shared_.queue.fail(failure);
+    drain(set);
+  }
+  job.done(job, failure);
+}
+
+void lane::record_times(buffers& set) {
+  const double copy_begin = anchor_seconds_ + set.copy_begin.seconds_since(anchor_);
+  const double copy_end = anchor_seconds_ + set.copy_end.seconds_since(anchor_);
+  const double kernel_end = anchor_seconds_ + set.kernel_end.seconds_since(anchor_);
+  shared_.times.add({.begin = copy_begin, .end = copy_end}, {.begin = copy_end, .end = kernel_end});
+  if (copy_begin - anchor_seconds_ > longest_from_anchor) {
+    anchor_.swap(set.copy_begin);
+    anchor_seconds_ = copy_begin;
+  }
+}
+
+// Before a job is answered with an error, what was enqueued for it must have ended: its owner may reuse the memory
+// then. Where even that cannot be asked for, the device runs nothing any more.
+void lane::drain(buffers& set) noexcept {
+  try {
+    set.counted.record(stream_);
+    set.counted.wait();
+  } catch (...) {
+    return;
+  }
+}
+
+}  // namespace gpuhist::gpu::cuda

@@ -1,0 +1,74 @@
+// A lane: one host thread and one CUDA stream with two sets of device buffers, so that the next chunk is queued on the
+// device while the one before it is still worked on. Copies overlap the kernels of other lanes.
+#pragma once
+
+#include "gpu/cuda/handles.hpp"
+#include "gpu/cuda/job_queue.hpp"
+#include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/timeline.hpp"
+#include "gpu/engine.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <thread>
+
+namespace gpuhist::gpu::cuda {
+
+/// What all lanes of an engine share. Outlives them.
+struct lane_environment {
+  runtime& api;
+  int device = 0;
+  int multiprocessors = 1;
+  std::uint32_t max_chunk = 0;
+  std::uint32_t max_extents = 0;
+  job_queue queue;
+  timeline times;
+  std::atomic<std::uint64_t> jobs{0};
+  std::atomic<std::uint64_t> bytes{0};
+};
+
+class lane {
+ public:
+  /// Takes the device memory and makes stream and events; the device is current on the calling thread. `base` was
+  /// reached. Throws engine_error.
+  lane(lane_environment& shared, const event& base);
+
+  /// Starts the thread, which pulls jobs until the lane is destroyed and the queue is empty.
+  void start();
+
+ private:
+  // Where a job is while the device has it. What is recorded when, on the lane's stream:
+  //
+  //     copy_begin | bytes, extents -> device | copy_end | rows = 0, kernel | kernel_end | rows -> host | counted
+  struct buffers {
+    device_memory bytes;
+    device_memory extents;
+    device_memory rows;
+    event copy_begin;
+    event copy_end;
+    event kernel_end;
+    event counted;
+    counting_job* job = nullptr;
+
+    buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_extents);
+  };
+
+  void run(const std::stop_token& stop);
+  void begin(buffers& set, counting_job& job);
+  void enqueue(buffers& set, const counting_job& job);
+  void finish(buffers& set);
+  void record_times(buffers& set);
+  void check_fits(const counting_job& job) const;
+  void drain(buffers& set) noexcept;
+
+  lane_environment& shared_;
+  std::array<buffers, 2> sets_;
+  stream stream_;
+  event anchor_;               // what times are measured from ...
+  double anchor_seconds_ = 0;  // ... and when that was, since the engine's base event
+  std::jthread thread_;        // last: it uses all of the above
+};
+
+}  // namespace gpuhist::gpu::cuda

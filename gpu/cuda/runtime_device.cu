@@ -1,0 +1,89 @@
+// The real runtime: each call is one of CUDA's, and its code is passed on.
+#include "gpu/cuda/error.hpp"
+#include "gpu/cuda/kernels/lane_private.hpp"
+#include "gpu/cuda/runtime.hpp"
+
+#include <cuda_runtime.h>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+static_assert(success == cudaSuccess && out_of_memory == cudaErrorMemoryAllocation);
+
+cudaStream_t as_stream(stream_handle handle) { return static_cast<cudaStream_t>(handle); }
+cudaEvent_t as_event(event_handle handle) { return static_cast<cudaEvent_t>(handle); }
+
+class device_runtime final : public runtime {
+ public:
+  result device_count(int& count) override { return cudaGetDeviceCount(&count); }
+
+  result properties(int device, device_properties& out) override {
+    cudaDeviceProp found;
+    if (const cudaError_t code = cudaGetDeviceProperties(&found, device); code != cudaSuccess) return code;
+    out = {.name = found.name,
+           .compute_major = found.major,
+           .compute_minor = found.minor,
+           .multiprocessors = found.multiProcessorCount,
+           .memory_bytes = found.totalGlobalMem};
+    return success;
+  }
+
+  result use_device(int device) override {
+    if (const cudaError_t code = cudaSetDevice(device); code != cudaSuccess) return code;
+    return kernels::load_lane_private();
+  }
+
+  result host_register(void* memory, std::size_t bytes) override {
+    return cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
+  }
+  result host_unregister(void* memory) override { return cudaHostUnregister(memory); }
+  result device_allocate(void*& memory, std::size_t bytes) override { return cudaMalloc(&memory, bytes); }
+  result device_free(void* memory) override { return cudaFree(memory); }
+
+  result stream_create(stream_handle& stream) override {
+    cudaStream_t made = nullptr;
+    const cudaError_t code = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    stream = made;
+    return code;
+  }
+  result stream_destroy(stream_handle stream) override { return cudaStreamDestroy(as_stream(stream)); }
+
+  result event_create(event_handle& event) override {
+    cudaEvent_t made = nullptr;
+    const cudaError_t code = cudaEventCreateWithFlags(&made, cudaEventBlockingSync);
+    event = made;
+    return code;
+  }
+  result event_destroy(event_handle event) override { return cudaEventDestroy(as_event(event)); }
+  result event_record(event_handle event, stream_handle stream) override {
+    return cudaEventRecord(as_event(event), as_stream(stream));
+  }
+  result event_synchronize(event_handle event) override { return cudaEventSynchronize(as_event(event)); }
+  result event_elapsed(float& milliseconds, event_handle from, event_handle to) override {
+    return cudaEventElapsedTime(&milliseconds, as_event(from), as_event(to));
+  }
+
+  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, as_stream(stream));
+  }
+  result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, as_stream(stream));
+  }
+  result clear(void* memory, std::size_t bytes, stream_handle stream) override {
+    return cudaMemsetAsync(memory, 0, bytes, as_stream(stream));
+  }
+  result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
+    return kernels::launch_lane_private(launch, as_stream(stream));
+  }
+
+  [[nodiscard]] std::string error_text(result code) const override {
+    const auto error = static_cast<cudaError_t>(code);
+    return std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<runtime> make_runtime() { return std::make_unique<device_runtime>(); }
+
+}  // namespace gpuhist::gpu::cuda
