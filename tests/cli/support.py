@@ -1,0 +1,247 @@
+"""What every suite of the command's tests needs: running gpuhist, feeding it, and the oracle its counts are held
+against, which is a few lines of Python over the decompressed bytes and shares no code with the program."""
+
+import array
+import collections
+import fcntl
+import functools
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
+ENGINE = os.environ.get("GPUHIST_TEST_ENGINE", "host")
+SANITIZED = bool(os.environ.get("GPUHIST_SANITIZE"))
+SKIPPED = 77  # what ctest takes for "skipped"
+PATIENCE = 120  # seconds after which a program that should have ended is taken to hang
+
+ALL_SCHEMES = ("--buckets", "letters,classes,bytes")
+
+# ---- the oracle ------------------------------------------------------------------------------------------------------
+
+_LETTERS = {"a-d": b"abcd", "e-h": b"efgh", "i-l": b"ijkl", "m-p": b"mnop", "q-t": b"qrst", "u-x": b"uvwx", "y-z": b"yz"}
+_CLASSES = {
+    "upper": bytes(range(0x41, 0x5B)),
+    "lower": bytes(range(0x61, 0x7B)),
+    "digit": b"0123456789",
+    "space": b"\t\n\v\f\r ",
+    "punctuation": b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+    "control": bytes(b for b in (*range(0x20), 0x7F) if b not in b"\t\n\v\f\r "),
+    "non-ascii": bytes(range(0x80, 0x100)),
+}
+
+
+def _fold(counts, scheme, rest=None):
+    folded = {name: sum(counts[value] for value in members) for name, members in scheme.items()}
+    if rest:
+        folded[rest] = sum(counts.values()) - sum(folded.values())
+    return folded
+
+
+def oracle(data):
+    """What must be said of these bytes: bytes, lines and the counts by every scheme."""
+    counts = collections.Counter(data)
+    return {
+        "bytes": len(data),
+        "lines": counts[0x0A],
+        "buckets": {
+            "letters": _fold(counts, _LETTERS, "other"),
+            "classes": _fold(counts, _CLASSES),
+            "bytes": {f"0x{value:02x}": counts[value] for value in range(256)},
+        },
+    }
+
+
+def counts_of(part):
+    """The part of a result (or of an input, or of `unverified`) that the oracle speaks of."""
+    return {key: part[key] for key in ("bytes", "lines", "buckets")}
+
+
+def added(first, second):
+    """The sum of two counts."""
+    return {
+        "bytes": first["bytes"] + second["bytes"],
+        "lines": first["lines"] + second["lines"],
+        "buckets": {
+            scheme: {name: count + second["buckets"][scheme][name] for name, count in buckets.items()}
+            for scheme, buckets in first["buckets"].items()
+        },
+    }
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=None)
+def text(size, seed=1):
+    """Log-like text of exactly `size` bytes, with some UTF-8, tabs and control characters."""
+    chosen = random.Random(seed)
+    lines = []
+    total = 0
+    while total < size:
+        line = (
+            f"2026-03-{chosen.randrange(1, 32):02d} host-{chosen.randrange(100)} "
+            f"{chosen.choice(['INFO', 'WARN', 'ERROR'])}\t{chosen.choice(['größe', '検索', 'quick brown fox', 'zzz', ''])} "
+            f"\"GET /{chosen.randrange(10**9):x}\" {chosen.choice([200, 304, 404, 500])}{chosen.choice(['', chr(7), chr(127)])}\n"
+        ).encode()
+        lines.append(line)
+        total += len(line)
+    return b"".join(lines)[:size]
+
+
+@functools.lru_cache(maxsize=None)
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+def zstd(data, *options):
+    """Compressed from a pipe, so without a content size, by the zstd command."""
+    return subprocess.run(["zstd", "-q", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def zstd_accepts(data):
+    return subprocess.run(["zstd", "-q", "-t"], input=data, stderr=subprocess.DEVNULL).returncode == 0
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+class Running:
+    """A gpuhist that runs; what it prints goes to files, so that it never waits for the test."""
+
+    def __init__(self, *arguments, engine=ENGINE, sigint=signal.SIG_DFL, **popen):
+        self._stdout = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()
+        engine_option = ("--engine", engine) if engine else ()
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        popen.setdefault("stdout", self._stdout)
+        popen.setdefault("stderr", self._stderr)
+
+        def in_child():  # whatever the shell or ctest that runs the tests ignores
+            signal.signal(signal.SIGINT, sigint)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+        self.process = subprocess.Popen([GPUHIST, *engine_option, *map(os.fspath, arguments)], preexec_fn=in_child, **popen)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self._stdout, self._stderr, self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
+
+    def finish(self):
+        """Waits for its end; what it said and how it ended."""
+        status = self.process.wait(PATIENCE)
+        said = []
+        for stream in (self._stdout, self._stderr):
+            stream.seek(0)
+            said.append(stream.read())
+        return Ended(status, *said)
+
+
+class Ended:
+    def __init__(self, status, stdout, stderr):
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr.decode("utf-8", "backslashreplace")
+
+    @property
+    def documents(self):
+        """The JSON documents printed, one a line."""
+        return [json.loads(line) for line in self.stdout.decode("utf-8").splitlines()]
+
+    @property
+    def result(self):
+        return self.documents[-1]
+
+    def __repr__(self):
+        return f"status {self.status}\nstdout: {self.stdout[-2000:].decode('utf-8', 'backslashreplace')}\nstderr: {self.stderr[-2000:]}"
+
+
+def run(*arguments, stdin_bytes=None, **options):
+    """Runs gpuhist to its end. `stdin_bytes` go through a pipe."""
+    if stdin_bytes is None:
+        with Running(*arguments, **options) as running:
+            return running.finish()
+    return run_fed([stdin_bytes], *arguments, **options)
+
+
+def run_fed(pieces, *arguments, **options):
+    """Runs gpuhist with a pipe into which the pieces are written one by one."""
+    with Running(*arguments, stdin=subprocess.PIPE, **options) as running:
+        feed(running, pieces)
+        running.process.stdin.close()
+        return running.finish()
+
+
+def feed(running, pieces):
+    descriptor = running.process.stdin.fileno()
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+
+def unread(descriptor):
+    """Bytes that lie in a pipe."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+    return waiting[0]
+
+
+def wait_until(condition):
+    """Waits for what must come; a test fails if it never does."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("waited in vain")
+        time.sleep(0.002)
+
+
+# ---- test cases ------------------------------------------------------------------------------------------------------
+
+
+class CommandTest(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuhist-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def assert_counts(self, part, data):
+        """The counts are those of the data, by every scheme in the result."""
+        expected = oracle(data)
+        expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in part["buckets"]}
+        self.assertEqual(counts_of(part), expected)
+
+    def assert_counted(self, ended, data):
+        """All went well, and the totals are those of the data."""
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        self.assertIs(ended.result["complete"], True)
+        self.assert_counts(ended.result, data)
+
+
+def main():
+    if ENGINE == "cuda" and not os.path.exists("/dev/nvidiactl"):
+        print("skipped: no CUDA device on this machine (/dev/nvidiactl)")
+        sys.exit(SKIPPED)
+    unittest.main()

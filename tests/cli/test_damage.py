@@ -1,0 +1,173 @@
+"""Damaged inputs: nothing unverified is counted quietly, nothing verified is lost, and the message says where."""
+
+import gzip
+import json
+import random
+import re
+
+from support import ALL_SCHEMES, CommandTest, added, counts_of, main, oracle, run, text, zstd, zstd_accepts
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class DamagedArchives(CommandTest):
+    """An archive of five frames with checksums, of which one is hurt."""
+
+    def setUp(self):
+        super().setUp()
+        self.parts = [text(40_000 + 10_000 * number, number) for number in range(5)]
+        self.frames = [zstd(part) for part in self.parts]
+
+    def verified_before(self, frame):
+        return b"".join(self.parts[:frame])
+
+    def run_damaged(self, encoded, *options):
+        """The damaged archive between two good inputs: they are counted whatever happens. The result, and its message."""
+        before, after = self.file("before", b"before\n"), self.file("after", b"after\n")
+        ended = run(*JSON, *options, before, self.file("hurt.zst", encoded), after)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIs(ended.result["complete"], False)
+        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [True, False, True])
+        self.assert_counts(ended.result["inputs"][0], b"before\n")
+        self.assert_counts(ended.result["inputs"][2], b"after\n")
+        hurt = ended.result["inputs"][1]
+        self.assertIn("hurt.zst", ended.stderr)
+        self.assertIn(hurt["error"], ended.stderr)
+        return ended, hurt
+
+    def assert_only_verified_counted(self, ended, hurt, verified):
+        self.assert_counts(hurt, verified)
+        self.assert_counts(ended.result, b"before\n" + verified + b"after\n")
+
+    def assert_unverified_is_a_prefix(self, part, data):
+        """What is reported beside the totals is exactly the beginning of the frame's text."""
+        self.assertLessEqual(part["bytes"], len(data))
+        self.assert_counts(part, data[: part["bytes"]])
+
+    def test_a_truncated_frame_leaves_the_frames_before_it_counted_and_its_own_beginning_beside_them(self):
+        whole = b"".join(self.frames)
+        chosen = random.Random(11)
+        start = 0
+        for frame, encoded in enumerate(self.frames):
+            cuts = {1, 3, 4, 5, 6, 9, len(encoded) // 2, len(encoded) - 4, len(encoded) - 1, chosen.randrange(1, len(encoded))}
+            for cut in sorted(cuts):
+                with self.subTest(frame=frame, cut=cut):
+                    if frame == 0 and cut < 4:
+                        continue  # too short to be told from text: see test_a_name_that_promises_an_archive
+                    ended, hurt = self.run_damaged(whole[: start + cut])
+                    self.assert_only_verified_counted(ended, hurt, self.verified_before(frame))
+                    if "unverified" in hurt:
+                        self.assert_unverified_is_a_prefix(hurt["unverified"], self.parts[frame])
+                        self.assertEqual(ended.result["unverified"], hurt["unverified"])
+                    self.assertRegex(hurt["error"], rf"\bframe {frame + 1}\b")
+                    self.assertIn(str(start + cut), re.findall(r"\d+", hurt["error"]))
+            start += len(encoded)
+
+    def test_all_that_could_be_decoded_before_the_end_is_reported_as_unverified(self):
+        encoded = b"".join(self.frames)[:-4]  # all but the checksum of the last frame
+        ended, hurt = self.run_damaged(encoded)
+        self.assertEqual(counts_of(hurt["unverified"]), oracle(self.parts[-1]))
+
+    def test_count_unverified_adds_it(self):
+        ended, hurt = self.run_damaged(b"".join(self.frames)[:-4], "--count-unverified")
+        self.assert_counts(ended.result, b"before\n" + b"".join(self.parts) + b"after\n")
+        self.assertEqual(ended.status, 1)
+
+    def test_a_wrong_checksum_keeps_the_frame_out_of_the_totals(self):
+        for frame in range(5):
+            with self.subTest(frame=frame):
+                frames = list(self.frames)
+                frames[frame] = frames[frame][:-1] + bytes([frames[frame][-1] ^ 0x40])
+                ended, hurt = self.run_damaged(b"".join(frames))
+                self.assert_only_verified_counted(ended, hurt, self.verified_before(frame))
+                self.assertEqual(counts_of(hurt["unverified"]), oracle(self.parts[frame]))
+                self.assertRegex(hurt["error"], rf"\bframe {frame + 1}\b")
+                self.assertRegex(hurt["error"], "checksum")
+
+    def test_a_flipped_byte_is_found_wherever_zstd_finds_it(self):
+        chosen = random.Random(17)
+        whole = b"".join(self.frames)
+        second = len(self.frames[0])
+        places = [*range(14), *range(second, second + 12), *(chosen.randrange(len(whole)) for _ in range(40))]
+        for place in places:
+            for flip in (0xFF, 1 << chosen.randrange(8)):
+                encoded = whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :]
+                with self.subTest(place=place, flip=flip):
+                    if zstd_accepts(encoded):
+                        self.assert_counted(run(*JSON, self.file("hurt.zst", encoded)), b"".join(self.parts))
+                        continue
+                    ended, hurt = self.run_damaged(encoded)
+                    frame = sum(1 for end in range(1, 6) if sum(map(len, self.frames[:end])) <= place)
+                    self.assertIn(counts_of(hurt), [oracle(self.verified_before(upto)) for upto in (frame, frame + 1)])
+                    if "unverified" in hurt:
+                        self.assertEqual(sum(hurt["unverified"]["buckets"]["letters"].values()), hurt["unverified"]["bytes"])
+
+    def test_a_fault_in_the_last_of_many_tiny_frames(self):
+        frames = [zstd(bytes([97 + number % 26])) for number in range(500)]
+        ended, hurt = self.run_damaged(b"".join(frames)[:-1])
+        self.assert_only_verified_counted(ended, hurt, b"".join(bytes([97 + number % 26]) for number in range(499)))
+        self.assertRegex(hurt["error"], r"\bframe 500\b")
+
+    def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
+        for garbage in (b"garbage behind the archive", b"\0", b"\0" * 100_000, self.frames[0][:3]):
+            with self.subTest(garbage=garbage[:10]):
+                ended, hurt = self.run_damaged(b"".join(self.frames) + garbage)
+                self.assert_only_verified_counted(ended, hurt, b"".join(self.parts))
+                self.assertIn(str(sum(map(len, self.frames))), re.findall(r"\d+", hurt["error"]))
+
+    def test_frames_without_checksum_count_once_they_end_cleanly(self):
+        frames = [zstd(part, "--no-check") for part in self.parts]
+        ended, hurt = self.run_damaged(b"".join(frames)[:-1])
+        self.assert_only_verified_counted(ended, hurt, self.verified_before(4))
+
+    def test_a_damaged_archive_on_standard_input(self):
+        ended = run(*JSON, stdin_bytes=b"".join(self.frames)[:-7])
+        self.assertEqual(ended.status, 1)
+        self.assertIn("(standard input)", ended.stderr)
+        self.assert_counts(ended.result, self.verified_before(4))
+        self.assertIs(ended.result["complete"], False)
+
+    def test_the_threads_and_chunks_do_not_matter(self):
+        whole = b"".join(self.frames)
+        results = set()
+        for options in (("-T", "1"), ("-T", "7"), ("--chunk-size", "777"), ("--slots", "2", "--chunk-size", "5000")):
+            ended, hurt = self.run_damaged(whole[: len(whole) - 5000], *options)
+            results.add(json.dumps(ended.result, sort_keys=True))
+        self.assertEqual(len(results), 1)
+
+    def test_verified_and_unverified_together_are_what_was_decoded(self):
+        whole = b"".join(self.frames)
+        ended, hurt = self.run_damaged(whole[: -len(self.frames[4]) // 2])
+        decoded = added(counts_of(hurt), counts_of(hurt["unverified"]))
+        self.assertEqual(decoded, oracle(b"".join(self.parts)[: decoded["bytes"]]))
+
+
+class BrokenPromises(CommandTest):
+    def assert_refused(self, path, *words):
+        ended = run(*JSON, path, self.file("good", b"hello"))
+        self.assertEqual(ended.status, 1, ended)
+        for word in (path.name, *words):
+            self.assertIn(word, ended.stderr)
+        self.assert_counts(ended.result, b"hello")
+        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [False, True])
+
+    def test_a_name_that_promises_an_archive(self):
+        for content in (b"", b"(", b"\x28\xb5\x2f", b"just text\n", text(100_000), b"\0" + zstd(b"x")[1:]):
+            with self.subTest(content=content[:10]):
+                self.assert_refused(self.file("data.zst", content), "zstd")
+
+    def test_gzip_is_recognised_and_not_counted_as_text(self):
+        self.assert_refused(self.file("data.gz", gzip.compress(text(1000))), "gzip")
+        self.assert_refused(self.file("data.log", gzip.compress(text(1000))), "gzip")
+
+    def test_text_under_a_name_that_promises_gzip(self):
+        self.assert_refused(self.file("data.gz", b"just text\n"), "gzip")
+
+    def test_text_forced_to_be_an_archive(self):
+        ended = run(*JSON, "--input-format", "zstd", self.file("data", b"just text\n"))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("data", ended.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""What is printed, where, and in which form: JSON, the table, destinations, byte counts."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+
+from support import ALL_SCHEMES, CommandTest, Running, feed, main, oracle, run, run_fed, text, unread, wait_until
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class Json(CommandTest):
+    def test_the_result_has_the_fields_of_its_schema_and_no_others(self):
+        path = self.file("data", text(1000))
+        result = run(*JSON, path).result
+        self.assertEqual(result["kind"], "result")
+        self.assertEqual(result["schema"], "gpuhist.result/1")
+        self.assertEqual(set(result), {"kind", "schema", "complete", "bytes", "lines", "buckets", "inputs"})
+        (said,) = result["inputs"]
+        self.assertEqual(set(said), {"name", "format", "bytes", "complete", "lines", "buckets"})
+        self.assertEqual((said["name"], said["format"]), (str(path), "raw"))
+
+    def test_a_document_is_one_line(self):
+        ended = run_fed([b"a\nb\n"], *JSON)
+        self.assertEqual(ended.stdout.count(b"\n"), 1)
+        self.assertTrue(ended.stdout.endswith(b"\n"))
+
+    def test_buckets_come_in_the_order_of_their_scheme(self):
+        buckets = run_fed([text(1000)], *JSON).result["buckets"]
+        self.assertEqual(list(buckets), ["letters", "classes", "bytes"])
+        for scheme, expected in oracle(b"")["buckets"].items():
+            self.assertEqual(list(buckets[scheme]), list(expected))
+
+    def test_the_default_scheme_is_classes(self):
+        self.assertEqual(list(run_fed([b"x"], "--format", "json").result["buckets"]), ["classes"])
+
+    def test_schemes_may_be_given_one_by_one_and_keep_their_order(self):
+        ended = run_fed([text(1000)], "--format", "json", "-b", "bytes", "--buckets", "letters")
+        self.assert_counted(ended, text(1000))
+        self.assertEqual(list(ended.result["buckets"]), ["bytes", "letters"])
+
+    def test_what_one_scheme_says_does_not_depend_on_the_others(self):
+        data = text(50_000)
+        alone = {name: run_fed([data], "--format", "json", "-b", name).result["buckets"][name] for name in oracle(b"")["buckets"]}
+        self.assertEqual(run_fed([data], *JSON).result["buckets"], alone)
+
+    def test_byte_counts_are_the_256_counts(self):
+        data = text(50_000)
+        result = run_fed([data], "--format", "json", "-b", "letters", "--byte-counts").result
+        self.assertEqual(result["byte_counts"], [data.count(bytes([value])) for value in range(256)])
+        self.assert_counts(result, data)
+
+    def test_stats_come_only_when_asked_and_change_no_count(self):
+        data = text(50_000)
+        ended = run_fed([data], *JSON, "--stats")
+        self.assertEqual(ended.status, 0)
+        self.assertIn("stats", ended.result)
+        self.assert_counts(ended.result, data)
+        self.assertNotIn("stats", run_fed([data], *JSON).result)
+
+
+class Table(CommandTest):
+    def test_the_table_names_every_bucket_with_its_count(self):
+        data = text(70_000)
+        said = run_fed([data], "--buckets", "letters")
+        self.assertEqual((said.status, said.stderr), (0, ""))
+        printed = said.stdout.decode()
+        for bucket, count in oracle(data)["buckets"]["letters"].items():
+            line = next(line for line in printed.splitlines() if line.split()[:1] == [bucket])
+            self.assertIn(str(count), re.sub(r"(?<=\d)[,'  ](?=\d{3})", "", line))
+
+    def test_the_table_is_the_default(self):
+        self.assertEqual(run_fed([b"hello"]).stdout, run_fed([b"hello"], "--format", "table").stdout)
+
+    def test_a_name_that_would_move_the_cursor_is_printed_harmlessly(self):
+        paths = [self.file("evil\x1b[2J\n.log", b"hello"), self.file("other", b"hello")]
+        said = run(*paths)
+        self.assertEqual(said.status, 0)
+        self.assertNotIn(b"\x1b[2J", said.stdout)
+
+
+class Destinations(CommandTest):
+    def test_an_output_file_appears_with_the_result(self):
+        to = self.folder / "result.json"
+        ended = run_fed([text(1000)], *JSON, "--output", to)
+        self.assertEqual((ended.status, ended.stdout, ended.stderr), (0, b"", ""))
+        self.assert_counts(json.loads(to.read_text()), text(1000))
+
+    def test_an_output_file_keeps_its_mode(self):
+        for mode in (0o600, 0o640, 0o664):
+            to = self.file(f"result-{mode:o}.json", b"old")
+            to.chmod(mode)
+            self.assertEqual(run_fed([b"x"], *JSON, "-o", to).status, 0)
+            self.assertEqual(stat.S_IMODE(to.stat().st_mode), mode)
+            self.assertEqual(json.loads(to.read_text())["bytes"], 1)
+
+    def test_a_new_output_file_has_the_mode_that_the_umask_asks_for(self):
+        to = self.folder / "result.json"
+        self.assertEqual(run_fed([b"x"], *JSON, "-o", to, umask=0o027).status, 0)
+        self.assertEqual(stat.S_IMODE(to.stat().st_mode), 0o640)
+
+    def test_an_output_file_behind_a_symbolic_link_is_replaced_and_the_link_stays(self):
+        to = self.file("result.json", b"old")
+        (self.folder / "link").symlink_to(to)
+        self.assertEqual(run_fed([b"x"], *JSON, "-o", self.folder / "link").status, 0)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(json.loads(to.read_text())["bytes"], 1)
+
+    def test_until_the_result_is_whole_the_old_file_stays(self):
+        to = self.file("result.json", b"old")
+        with Running(*JSON, "-o", to, stdin=subprocess.PIPE) as running:
+            feed(running, [text(10_000)])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            self.assertEqual(to.read_bytes(), b"old")
+            running.process.kill()
+            running.finish()
+        self.assertEqual(to.read_bytes(), b"old")
+
+    def test_nothing_but_the_result_is_left_beside_it(self):
+        folder = self.folder / "out"
+        folder.mkdir()
+        self.assertEqual(run_fed([b"x"], *JSON, "-o", folder / "result.json").status, 0)
+        self.assertEqual(os.listdir(folder), ["result.json"])
+
+    def test_an_incomplete_result_is_written_all_the_same(self):
+        to = self.folder / "result.json"
+        ended = run(*JSON, "-o", to, self.folder / "absent", self.file("data", b"hello"))
+        self.assertEqual(ended.status, 1)
+        self.assertIs(json.loads(to.read_text())["complete"], False)
+        self.assert_counts(json.loads(to.read_text()), b"hello")
+
+    def test_a_descriptor_by_number(self):
+        reading, writing = os.pipe()
+        ended = run_fed([b"hello"], *JSON, "-o", f"fd:{writing}", pass_fds=(writing,))
+        os.close(writing)
+        with open(reading, "rb") as pipe:
+            self.assert_counts(json.loads(pipe.read()), b"hello")
+        self.assertEqual((ended.status, ended.stdout), (0, b""))
+
+    def test_a_fifo_is_written_in_place(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        with Running(*JSON, "-o", fifo, self.file("data", b"hello")) as running:
+            self.assert_counts(json.loads(fifo.read_bytes()), b"hello")
+            self.assertEqual(running.finish().status, 0)
+        self.assertTrue(stat.S_ISFIFO(fifo.stat().st_mode))
+
+    def test_a_full_disk_is_an_error_that_names_the_destination(self):
+        ended = run_fed([b"x"], *JSON, "-o", "/dev/full")
+        self.assertEqual(ended.status, 1)
+        self.assertIn("/dev/full", ended.stderr)
+        with open("/dev/full", "wb") as full:
+            ended = run_fed([b"x"], *JSON, stdout=full)
+        self.assertEqual(ended.status, 1)
+        self.assertIn("No space left on device", ended.stderr)
+
+    def test_a_destination_that_cannot_be_is_an_error_that_names_it(self):
+        for where in (self.folder / "absent" / "result.json", self.folder, "fd:987"):
+            ended = run_fed([b"x"], *JSON, "-o", where)
+            self.assertNotEqual(ended.status, 0)
+            self.assertIn(str(where), ended.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Whatever a descriptor or a name stands for (pipe, file, offset, socket, FIFO, terminal, device, /proc) is read to
+its end, and its flags are left as they were."""
+
+import base64
+import fcntl
+import os
+import pty
+import random
+import socket
+import subprocess
+import threading
+
+from support import ALL_SCHEMES, ENGINE, GPUHIST, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class StandardInput(CommandTest):
+    def test_no_file_and_a_dash_both_mean_standard_input(self):
+        for arguments in ((), ("-",)):
+            ended = run_fed([b"hello\n"], *JSON, *arguments)
+            self.assert_counted(ended, b"hello\n")
+            self.assertEqual(ended.result["inputs"][0]["name"], "(standard input)")
+
+    def test_a_label_names_standard_input(self):
+        self.assertEqual(run_fed([b"x"], *JSON, "--label", "nginx").result["inputs"][0]["name"], "nginx")
+
+    def test_a_pipe_written_byte_by_byte(self):
+        data = text(3000)
+        self.assert_counted(run_fed([data[i : i + 1] for i in range(len(data))], *JSON), data)
+
+    def test_a_pipe_written_in_bursts_that_the_reader_drains(self):
+        data = text(400_000)
+        chosen = random.Random(3)
+        with Running(*JSON, "--chunk-size", "10000", stdin=subprocess.PIPE) as running:
+            at = 0
+            while at < len(data):
+                size = chosen.choice((1, 10, 4096, 65536, 100_000))
+                feed(running, [data[at : at + size]])
+                at += size
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.stdin.close()
+            self.assert_counted(running.finish(), data)
+
+    def test_a_pipe_closed_without_a_byte(self):
+        self.assert_counted(run_fed([], *JSON), b"")
+
+    def test_a_redirected_file_is_read_from_its_offset_and_left_at_its_end(self):
+        data = text(600_000)
+        path = self.file("data", data)
+        for offset in (0, 1, 262_144, 599_999, 600_000, 700_000):
+            with self.subTest(offset=offset), open(path, "rb", buffering=0) as redirected:
+                redirected.seek(offset)
+                self.assert_counted(run(*JSON, stdin=redirected), data[offset:])
+                self.assertEqual(redirected.seek(0, os.SEEK_CUR), max(offset, len(data)))
+
+    def test_two_commands_share_a_redirected_file_like_any_two_readers(self):
+        path = self.file("data", text(100_000))
+        with open(path, "rb", buffering=0) as redirected:
+            self.assert_counted(run(*JSON, stdin=redirected), text(100_000))
+            self.assert_counted(run(*JSON, stdin=redirected), b"")
+
+    def test_a_closed_standard_input_is_an_error_that_names_it(self):
+        closed = subprocess.run(["sh", "-c", '"$0" --engine "$1" <&-', GPUHIST, ENGINE], capture_output=True)
+        self.assertEqual(closed.returncode, 1, closed.stderr)
+        self.assertIn(b"(standard input)", closed.stderr)
+
+    def test_a_socket(self):
+        data = text(500_000)
+        ours, theirs = socket.socketpair()
+        with Running(*JSON, stdin=theirs) as running:
+            theirs.close()
+            ours.sendall(data)
+            ours.close()
+            self.assert_counted(running.finish(), data)
+
+    def test_a_terminal_until_control_d(self):
+        ours, theirs = pty.openpty()
+        with Running(*JSON, stdin=theirs) as running:
+            os.close(theirs)
+            os.write(ours, b"typed by hand\n\x04")
+            self.assert_counted(running.finish(), b"typed by hand\n")
+        os.close(ours)
+
+    def test_dev_null(self):
+        self.assert_counted(run(*JSON), b"")
+        self.assert_counted(run(*JSON, "/dev/null"), b"")
+
+    def test_a_non_blocking_pipe(self):
+        data = text(200_000)
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        with Running(*JSON, stdin=reading) as running:
+            for at in range(0, len(data), 50_000):
+                os.write(writing, data[at : at + 50_000])
+                wait_until(lambda: unread(writing) == 0)
+            os.close(writing)
+            self.assert_counted(running.finish(), data)
+        self.assertFalse(os.get_blocking(reading))
+        os.close(reading)
+
+
+class Neighbours(CommandTest):
+    def test_the_flags_of_a_pipe_are_as_they_were_after_exit(self):
+        reading, writing = os.pipe()
+        before = fcntl.fcntl(reading, fcntl.F_GETFL)
+        with Running(*JSON, stdin=reading) as running:
+            os.write(writing, b"some text")
+            wait_until(lambda: unread(writing) == 0)
+            self.assertEqual(fcntl.fcntl(reading, fcntl.F_GETFL), before)
+            os.close(writing)
+            self.assert_counted(running.finish(), b"some text")
+        self.assertEqual(fcntl.fcntl(reading, fcntl.F_GETFL), before)
+        os.close(reading)
+
+    def test_the_next_reader_of_a_pipe_can_read_the_rest_after_kill_9(self):
+        reading, writing = os.pipe()
+        with Running(*JSON, stdin=reading) as running:
+            os.write(writing, b"the first part")
+            wait_until(lambda: unread(writing) == 0)
+            running.process.kill()
+            self.assertEqual(running.finish().status, -9)
+        self.assertTrue(os.get_blocking(reading))
+        os.write(writing, b"the rest")
+        os.close(writing)
+        self.assertEqual(os.read(reading, 100), b"the rest")
+        self.assertEqual(os.read(reading, 100), b"")
+        os.close(reading)
+
+    def test_the_flags_of_a_socket_and_a_terminal_are_as_they_were(self):
+        for ours, theirs in (pty.openpty(), [end.detach() for end in socket.socketpair()]):
+            before = fcntl.fcntl(theirs, fcntl.F_GETFL)
+            with Running(*JSON, stdin=theirs) as running:
+                os.write(ours, b"text\n")
+                wait_until(lambda: unread(theirs) == 0)
+                running.process.kill()
+                running.finish()
+            self.assertEqual(fcntl.fcntl(theirs, fcntl.F_GETFL), before)
+            os.close(ours)
+            os.close(theirs)
+
+
+class Names(CommandTest):
+    def test_a_fifo_by_name_waits_for_its_writer(self):
+        data = text(300_000)
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        with Running(*JSON, fifo) as running:
+            writer = threading.Thread(target=fifo.write_bytes, args=(data,))
+            writer.start()
+            self.assert_counted(running.finish(), data)
+            writer.join()
+
+    def test_files_of_proc_whose_size_is_said_to_be_zero(self):
+        for name in ("/proc/version", "/proc/filesystems"):
+            with open(name, "rb") as file:
+                content = file.read()
+            self.assertGreater(len(content), 0)
+            self.assert_counted(run(*JSON, name), content)
+            with open(name, "rb") as redirected:
+                self.assert_counted(run(*JSON, stdin=redirected), content)
+
+    def test_a_symbolic_link(self):
+        (self.folder / "link").symlink_to(self.file("data", text(5000)))
+        self.assert_counted(run(*JSON, self.folder / "link"), text(5000))
+
+    def test_a_sparse_file(self):
+        path = self.folder / "sparse"
+        with open(path, "wb") as file:
+            file.truncate(3_000_000)
+        self.assert_counted(run(*JSON, path), bytes(3_000_000))
+
+    def test_names_that_are_not_utf8_are_carried_losslessly(self):
+        path = os.fsencode(self.folder) + b"/caf\xe9.log"
+        with open(path, "wb") as file:
+            file.write(b"hello")
+        ended = run(*JSON, path)
+        self.assert_counted(ended, b"hello")
+        self.assertEqual(base64.b64decode(ended.result["inputs"][0]["name_base64"]), path)
+
+    def test_names_that_are_utf8_need_no_base64(self):
+        ended = run(*JSON, self.file("größe 検索 \"'\\\n.log", b"hello"))
+        self.assert_counted(ended, b"hello")
+        self.assertEqual(ended.result["inputs"][0]["name"], str(self.folder / "größe 検索 \"'\\\n.log"))
+        self.assertNotIn("name_base64", ended.result["inputs"][0])
+
+    def test_after_two_dashes_everything_is_a_file(self):
+        self.file("--stats", b"hello")
+        self.assert_counted(run(*JSON, "--", "--stats", cwd=self.folder), b"hello")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Hard ends: a signal still gets its report, and the program ends by that signal, so that shells see what happened."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import threading
+
+from support import ALL_SCHEMES, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class Signals(CommandTest):
+    def test_a_signal_while_a_pipe_stalls_gives_a_report_of_all_that_came(self):
+        data = text(300_000)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for options in ((), ("--chunk-size", "10000")):
+                with self.subTest(number=number, options=options), Running(*JSON, *options, stdin=subprocess.PIPE) as running:
+                    feed(running, [data])
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                    running.process.send_signal(number)
+                    ended = running.finish()
+                    self.assertEqual(ended.status, -number, ended)
+                    self.assertIs(ended.result["complete"], False)
+                    self.assert_counts(ended.result, data)
+
+    def test_a_signal_in_the_middle_of_a_fast_pipe_gives_a_report_of_exactly_a_prefix(self):
+        period = bytes(range(1, 252))  # of a prime length: how much came is told by what came last
+        block = period * 4000
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number), Running(*JSON, stdin=subprocess.PIPE) as running:
+                enough = threading.Event()
+
+                def pour():
+                    try:
+                        for sent in range(1_000_000):
+                            feed(running, [block])
+                            if sent == 20:
+                                enough.set()
+                    except BrokenPipeError:
+                        pass
+
+                pouring = threading.Thread(target=pour)
+                pouring.start()
+                self.assertTrue(enough.wait(120))
+                running.process.send_signal(number)
+                ended = running.finish()
+                running.process.stdin.close() if not pouring.is_alive() else pouring.join()
+                self.assertEqual(ended.status, -number, ended)
+                self.assertIs(ended.result["complete"], False)
+                whole, part = divmod(ended.result["bytes"], len(period))
+                self.assertGreater(whole, 0)
+                counts = ended.result["buckets"]["bytes"]
+                for value in range(256):
+                    expected = 0 if value not in period else whole + (period.index(value) < part)
+                    self.assertEqual(counts[f"0x{value:02x}"], expected)
+
+    def test_a_signal_before_anything_came(self):
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            feed(running, [b"x"])  # once this is read, it runs
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGTERM)
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM)
+        self.assert_counts(ended.result, b"x")
+
+    def test_a_signal_inside_an_archive_leaves_its_open_frame_unverified(self):
+        first, second = text(100_000, 1), text(100_000, 2)
+        encoded = zstd(first) + zstd(second)
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            feed(running, [encoded[:-4]])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGINT)
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGINT, ended)
+        self.assert_counts(ended.result, first)
+        self.assertLessEqual(ended.result["unverified"]["bytes"], len(second))
+        self.assert_counts(ended.result["unverified"], second[: ended.result["unverified"]["bytes"]])
+
+    def test_inputs_after_the_one_that_was_interrupted_are_not_complete(self):
+        after = self.file("after", text(1000))
+        with Running(*JSON, "-", after, stdin=subprocess.PIPE) as running:
+            feed(running, [b"before the signal"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGINT)
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGINT)
+        self.assertIs(ended.result["inputs"][0]["complete"], False)
+        self.assert_counts(ended.result["inputs"][0], b"before the signal")
+
+    def test_the_report_of_an_interrupted_run_goes_where_the_result_would(self):
+        to = self.folder / "result.json"
+        with Running(*JSON, "-o", to, stdin=subprocess.PIPE) as running:
+            feed(running, [b"hello"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGTERM)
+            self.assertEqual(running.finish().status, -signal.SIGTERM)
+        self.assertIn(b'"complete":false', to.read_bytes())
+
+    def test_a_second_signal_ends_it_at_once_even_where_the_report_cannot_be_written(self):
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        try:
+            while True:
+                os.write(writing, bytes(4096))
+        except BlockingIOError:
+            os.set_blocking(writing, True)
+        with Running(*JSON, stdin=subprocess.PIPE, stdout=writing) as running:
+            feed(running, [b"hello"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+
+            def gone():  # two signals sent too closely are one
+                running.process.send_signal(signal.SIGINT)
+                try:
+                    return running.process.wait(0.2) is not None
+                except subprocess.TimeoutExpired:
+                    return False
+
+            wait_until(gone)
+            self.assertEqual(running.finish().status, -signal.SIGINT)
+        os.close(reading)
+        os.close(writing)
+
+    def test_a_signal_that_the_parent_ignores_stays_ignored(self):
+        with Running(*JSON, stdin=subprocess.PIPE, sigint=signal.SIG_IGN) as running:
+            feed(running, [b"hello "])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGINT)
+            feed(running, [b"world"])
+            running.process.stdin.close()
+            self.assert_counted(running.finish(), b"hello world")
+
+    def test_a_consumer_that_left_ends_it_by_sigpipe_quietly(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        ended = run(*JSON, self.file("data", b"hello"), stdout=writing)
+        os.close(writing)
+        self.assertEqual((ended.status, ended.stderr), (-signal.SIGPIPE, ""))
+
+    def test_a_signal_leaves_the_flags_of_a_shared_pipe_alone(self):
+        reading, writing = os.pipe()
+        before = fcntl.fcntl(reading, fcntl.F_GETFL)
+        with Running(*JSON, stdin=reading) as running:
+            os.write(writing, b"the first part")
+            wait_until(lambda: unread(writing) == 0)
+            running.process.send_signal(signal.SIGINT)
+            self.assertEqual(running.finish().status, -signal.SIGINT)
+        self.assertEqual(fcntl.fcntl(reading, fcntl.F_GETFL), before)
+        os.close(reading)
+        os.close(writing)
+
+
+if __name__ == "__main__":
+    main()

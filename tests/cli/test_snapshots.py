@@ -1,0 +1,110 @@
+"""Snapshots: of every input exactly a prefix, live, whatever the source; and the result after them."""
+
+import json
+import subprocess
+
+from support import ALL_SCHEMES, CommandTest, Running, added, counts_of, feed, main, oracle, text, zstd
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class Snapshots(CommandTest):
+    def assert_snapshot(self, snapshot, contents):
+        """Counts are those of the prefixes that the snapshot speaks of; `contents` are the texts by name."""
+        self.assertEqual(snapshot["kind"], "snapshot")
+        self.assertGreaterEqual(snapshot["elapsed_seconds"], 0)
+        prefixes = b""
+        for said in snapshot["inputs"]:
+            self.assertEqual(said["bytes"] + said["provisional_bytes"], said["prefix_bytes"])
+            self.assertLessEqual(said["prefix_bytes"], len(contents[said["name"]]))
+            prefixes += contents[said["name"]][: said["prefix_bytes"]]
+        self.assertEqual(added(counts_of(snapshot), counts_of(snapshot["provisional"])), oracle(prefixes))
+
+    def assert_stream(self, documents, contents):
+        """Every line but the last is a snapshot, prefixes only grow, and the result is that of everything."""
+        reached = dict.fromkeys(contents, 0)
+        for snapshot in documents[:-1]:
+            self.assert_snapshot(snapshot, contents)
+            for said in snapshot["inputs"]:
+                self.assertGreaterEqual(said["prefix_bytes"], reached[said["name"]])
+                reached[said["name"]] = said["prefix_bytes"]
+        self.assertEqual(documents[-1]["kind"], "result")
+        self.assert_counts(documents[-1], b"".join(contents.values()))
+
+    def run_live(self, interval, encoded, arguments=()):
+        """Feeds half, waits for a snapshot of some of it, feeds the rest; all documents."""
+        with Running(*JSON, "--snapshot-every", interval, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            feed(running, [encoded[: len(encoded) // 2]])
+            documents = []
+            while not documents or all(said["prefix_bytes"] == 0 for said in documents[-1]["inputs"]):
+                line = running.process.stdout.readline()
+                self.assertTrue(line, "it ended before a snapshot")
+                documents.append(json.loads(line))
+            feed(running, [encoded[len(encoded) // 2 :]])
+            running.process.stdin.close()
+            documents += [json.loads(line) for line in running.process.stdout]
+            self.assertEqual(running.finish().status, 0)
+        return documents
+
+    def test_by_amount_on_a_live_pipe(self):
+        data = text(60_000)
+        documents = self.run_live("8KiB", data, ("--chunk-size", "4KiB"))
+        self.assert_stream(documents, {"(standard input)": data})
+
+    def test_by_time_on_a_live_pipe(self):
+        data = text(60_000)
+        for chunk in ("1KiB", "256KiB"):
+            with self.subTest(chunk=chunk):
+                documents = self.run_live("100ms", data, ("--chunk-size", chunk))
+                self.assert_stream(documents, {"(standard input)": data})
+
+    def test_of_a_compressed_pipe_what_no_checksum_has_confirmed_is_provisional(self):
+        data = text(400_000)
+        documents = self.run_live("100ms", zstd(data[:200_000]) + zstd(data[200_000:]), ("--chunk-size", "10000"))
+        self.assert_stream(documents, {"(standard input)": data})
+
+    def test_of_many_inputs(self):
+        contents = {}
+        for number, size in enumerate((900_000, 0, 5, 700_001, 300_000)):
+            path = self.file(f"{number}", text(size, number))
+            contents[str(path)] = text(size, number)
+        for options in ((), ("-T", "7", "--chunk-size", "10000"), ("--slots", "2", "--chunk-size", "7000")):
+            with self.subTest(options=options), Running(*JSON, "--snapshot-every", "64KiB", *options, *contents) as running:
+                ended = running.finish()
+                self.assertEqual(ended.status, 0, ended)
+                self.assert_stream(ended.documents, contents)
+                self.assertGreater(len(ended.documents), 1)
+
+    def test_of_compressed_files(self):
+        contents = {}
+        for number in range(4):
+            data = text(300_000, number)
+            path = self.file(f"{number}.zst", zstd(data[:100_000]) + zstd(data[100_000:]))
+            contents[str(path)] = data
+        with Running(*JSON, "--snapshot-every", "50KB", "--chunk-size", "8192", *contents) as running:
+            ended = running.finish()
+        self.assertEqual(ended.status, 0, ended)
+        self.assert_stream(ended.documents, contents)
+        self.assertGreater(len(ended.documents), 1)
+
+    def test_lines_of_a_live_file_can_be_tailed(self):
+        to = self.folder / "live.jsonl"
+        with Running(*JSON, "--snapshot-every", "4KiB", "--chunk-size", "1KiB", "-o", to, stdin=subprocess.PIPE) as running:
+            feed(running, [text(50_000)])
+            while not (to.exists() and b"\n" in to.read_bytes()):
+                self.assertIsNone(running.process.poll())
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        self.assert_stream([json.loads(line) for line in to.read_text().splitlines()], {"(standard input)": text(50_000)})
+
+    def test_a_reader_that_leaves_ends_it_quietly(self):
+        with Running(*JSON, "--snapshot-every", "50ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            feed(running, [text(10_000)])
+            running.process.stdout.readline()
+            running.process.stdout.close()
+            ended = running.finish()
+        self.assertEqual((ended.status, ended.stderr), (-13, ""))
+
+
+if __name__ == "__main__":
+    main()

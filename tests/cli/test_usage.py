@@ -1,0 +1,112 @@
+"""What cannot be meant is refused with a message that shows what would be right; what cannot be read is named, and the
+rest is counted."""
+
+import os
+import unittest
+
+from support import ALL_SCHEMES, ENGINE, CommandTest, main, run
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+class Usage(CommandTest):
+    def assert_refused(self, arguments, *words):
+        """Exit status 2, nothing on standard output, and one line that holds the words."""
+        ended = run(*arguments, engine=None)
+        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        for word in words:
+            self.assertIn(word, ended.stderr)
+        self.assertNotIn("terminate called", ended.stderr)
+
+    def test_an_unknown_scheme_suggests_the_nearest(self):
+        self.assert_refused(["--buckets", "leters"], "leters", "letters")
+        self.assert_refused(["--buckets", "letters,clases"], "clases", "classes")
+        self.assert_refused(["--buckets", "qqqqqqqq"], "letters", "classes", "bytes")
+
+    def test_an_unknown_engine_suggests_the_nearest(self):
+        self.assert_refused(["--engine", "hots"], "hots", "host")
+        self.assert_refused(["--engine", "cudaa"], "cuda")
+
+    def test_an_unknown_format_suggests_the_nearest(self):
+        self.assert_refused(["--format", "jsn"], "jsn", "json")
+        self.assert_refused(["--input-format", "zst"], "zst", "zstd")
+
+    def test_an_unknown_option_suggests_the_nearest(self):
+        self.assert_refused(["--bucket", "letters"], "--bucket", "--buckets")
+        self.assert_refused(["--chunksize", "1MiB"], "--chunk-size")
+        self.assert_refused(["--surely-not-an-option"], "--surely-not-an-option")
+
+    def test_a_bad_size_or_duration_shows_the_good_forms(self):
+        for size in ("4Q", "", "-1", "MiB", "1.5.2", "99999999999999999999"):
+            with self.subTest(size=size):
+                self.assert_refused([f"--chunk-size={size}"], "--chunk-size", "MiB")
+        self.assert_refused(["--snapshot-every", "soon"], "--snapshot-every")
+        self.assert_refused(["--snapshot-every", "0s"], "--snapshot-every")
+
+    def test_numbers_out_of_range(self):
+        for option, value in (("--slots", "1"), ("--slots", "many"), ("--threads", "0"), ("--threads", "1000000"), ("--chunk-size", "0")):
+            with self.subTest(option=option, value=value):
+                self.assert_refused([option, value], option)
+
+    def test_an_option_without_its_value(self):
+        self.assert_refused(["--buckets"], "--buckets")
+
+    def test_a_memory_limit_too_small_for_anything(self):
+        self.assert_refused(["--memory-limit", "4KiB"], "--memory-limit")
+
+    def test_help_and_version_are_no_errors(self):
+        for option, word in (("--help", b"--buckets"), ("--version", b"gpuhist")):
+            ended = run(option, engine=None)
+            self.assertEqual((ended.status, ended.stderr), (0, ""))
+            self.assertIn(word, ended.stdout)
+
+    def test_synonyms_of_engines(self):
+        synonym = {"host": "cpu", "cuda": "gpu"}[ENGINE]
+        self.assertEqual(run(*JSON, engine=synonym).stdout, run(*JSON).stdout)
+
+
+class InputsThatCannotBeRead(CommandTest):
+    def assert_named_and_the_rest_counted(self, path, *words):
+        """The bad one first, in the middle and last."""
+        good = self.file("good", b"hello\n")
+        for inputs in ([path, good], [good, path, good], [good, path]):
+            ended = run(*JSON, *inputs)
+            self.assertEqual(ended.status, 1, ended)
+            for word in (str(path), *words):
+                self.assertIn(word, ended.stderr)
+            self.assertIs(ended.result["complete"], False)
+            self.assert_counts(ended.result, b"hello\n" * inputs.count(good))
+            for said, given in zip(ended.result["inputs"], inputs):
+                self.assertEqual(said["name"], str(given))
+                self.assertIs(said["complete"], given == good)
+                self.assertEqual("error" in said, given != good)
+
+    def test_a_missing_file(self):
+        self.assert_named_and_the_rest_counted(self.folder / "absent", "No such file or directory")
+
+    def test_a_directory(self):
+        (self.folder / "directory").mkdir()
+        self.assert_named_and_the_rest_counted(self.folder / "directory", "directory")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    def test_a_file_without_permission(self):
+        path = self.file("secret", b"secret")
+        path.chmod(0)
+        self.assert_named_and_the_rest_counted(path, "Permission denied")
+
+    def test_a_file_whose_reading_fails(self):
+        self.assert_named_and_the_rest_counted("/proc/self/mem")
+
+    def test_only_bad_inputs_give_an_empty_incomplete_result(self):
+        ended = run(*JSON, self.folder / "absent", self.folder / "absent-too")
+        self.assertEqual(ended.status, 1)
+        self.assert_counts(ended.result, b"")
+        self.assertIs(ended.result["complete"], False)
+
+    def test_every_bad_input_has_its_own_message(self):
+        ended = run(*JSON, self.folder / "one", self.folder / "two")
+        self.assertEqual(len(ended.stderr.splitlines()), 2)
+
+
+if __name__ == "__main__":
+    main()

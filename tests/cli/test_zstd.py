@@ -1,0 +1,119 @@
+"""Archives: whatever zstd writes, in whatever frames, counts like the text in it."""
+
+import random
+import struct
+import subprocess
+
+from support import ALL_SCHEMES, CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+def skippable(payload, kind=0):
+    return struct.pack("<II", 0x184D2A50 + kind, len(payload)) + payload
+
+
+class Archives(CommandTest):
+    def assert_archive_counted(self, encoded, data, *options):
+        """By name and from a pipe."""
+        path = self.file("data.zst", encoded)
+        for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
+            self.assert_counted(ended, data)
+            (said,) = ended.result["inputs"]
+            self.assertEqual((said["format"], said["compressed_bytes"]), ("zstd", len(encoded)))
+            self.assert_counts(said, data)
+
+    def test_levels_checksums_and_content_sizes(self):
+        data = text(700_000)
+        sized = self.file("sized", data)
+        for options in (["-1"], ["-19"], ["--no-check"], ["--fast=5"]):
+            with self.subTest(options=options):
+                self.assert_archive_counted(zstd(data, *options), data)
+                written = subprocess.run(["zstd", "-q", "-c", *options, str(sized)], stdout=subprocess.PIPE, check=True)
+                self.assert_archive_counted(written.stdout, data)
+
+    def test_what_cannot_be_compressed(self):
+        self.assert_archive_counted(zstd(noise(500_000)), noise(500_000))
+
+    def test_what_compresses_to_nearly_nothing(self):
+        self.assert_archive_counted(zstd(bytes(20_000_000)), bytes(20_000_000))
+
+    def test_an_empty_frame(self):
+        self.assert_archive_counted(zstd(b""), b"")
+        self.assert_archive_counted(zstd(b"") * 3 + zstd(b"x") + zstd(b""), b"x")
+
+    def test_hundreds_of_frames(self):
+        chosen = random.Random(7)
+        parts = [text(chosen.choice((0, 1, 100, 5000, 70_000)), seed) for seed in range(300)]
+        encoded = b"".join(zstd(part, *chosen.choice(([], ["--no-check"]))) for part in parts)
+        for options in ((), ("--chunk-size", "1000"), ("-T", "7"), ("--slots", "2", "--chunk-size", "3000")):
+            with self.subTest(options=options):
+                self.assert_archive_counted(encoded, b"".join(parts), *options)
+
+    def test_skippable_frames_hold_no_text(self):
+        data = text(50_000)
+        encoded = skippable(b"index") + zstd(data[:20_000]) + skippable(b"", 15) + skippable(noise(300_000), 7) + zstd(data[20_000:])
+        self.assert_archive_counted(encoded, data)
+        self.assert_archive_counted(encoded + skippable(b"seek table", 14), data)
+        self.assert_archive_counted(skippable(b"nothing else"), b"")
+
+    def test_windows_larger_than_a_slot(self):
+        data = noise(3_000_000) + text(1_000_000) + noise(3_000_000)
+        self.assert_archive_counted(zstd(data, "--long=24", "-3"), data, "--chunk-size", "64KiB", "--slots", "2")
+        self.assert_archive_counted(zstd(data[:1_500_000], "--ultra", "-22"), data[:1_500_000], "--chunk-size", "5000")
+
+    def test_the_window_of_long_27(self):
+        data = text(600_000)
+        self.assert_archive_counted(zstd(data, "--long=27"), data)
+
+    def test_the_threads_and_chunks_do_not_matter(self):
+        data = text(2_000_000)
+        encoded = b"".join(zstd(data[at : at + 250_000]) for at in range(0, len(data), 250_000))
+        for threads in ("1", "2", "7"):
+            for chunk in ("999", "64KiB", "64MiB"):
+                with self.subTest(threads=threads, chunk=chunk):
+                    self.assert_archive_counted(encoded, data, "-T", threads, "--chunk-size", chunk)
+
+    def test_archives_and_text_in_one_run(self):
+        contents = [text(100_000, seed) for seed in range(8)]
+        paths = [
+            self.file(f"{seed}.zst", zstd(content)) if seed % 2 else self.file(f"{seed}.log", content)
+            for seed, content in enumerate(contents)
+        ]
+        for options in ((), ("-T", "7", "--chunk-size", "5000"), ("--slots", "2")):
+            with self.subTest(options=options):
+                ended = run(*JSON, *options, *paths)
+                self.assert_counted(ended, b"".join(contents))
+                for said, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(said, content)
+
+    def test_an_archive_is_found_by_content_under_any_name(self):
+        self.assert_counted(run(*JSON, self.file("data.log", zstd(text(1000)))), text(1000))
+
+    def test_input_format_raw_counts_the_archive_itself(self):
+        encoded = zstd(text(10_000))
+        self.assert_counted(run(*JSON, "--input-format", "raw", self.file("data.log", encoded)), encoded)
+
+    def test_an_archive_that_arrives_byte_by_byte(self):
+        data = text(20_000)
+        encoded = zstd(data[:10_000]) + skippable(b"between") + zstd(data[10_000:])
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            for at in range(len(encoded)):
+                feed(running, [encoded[at : at + 1]])
+                if at < 30:  # also the magic number may come in pieces
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.stdin.close()
+            self.assert_counted(running.finish(), data)
+
+    def test_a_window_over_the_memory_limit_is_refused_and_says_which_option_helps(self):
+        encoded = zstd(text(100_000), "--long=27")
+        ended = run(*JSON, "--memory-limit", "96MiB", self.file("wide.zst", encoded), self.file("data", b"hello"))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("wide.zst", ended.stderr)
+        self.assertIn("--memory-limit", ended.stderr)
+        self.assertIs(ended.result["complete"], False)
+        self.assert_counts(ended.result, b"hello")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""check_includes finds what is planted, and nothing else."""
+
+import pathlib
+import tempfile
+import unittest
+
+from check_includes import HOUSE, violations
+
+
+class CheckIncludes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in (*HOUSE, "gpu/cuda", "tests/support"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        for name in ("config/size.hpp", "io/source.hpp", "gpu/tally.hpp", "pipeline/plan.hpp", "tests/support/fake.hpp"):
+            (self.root / name).write_text("#pragma once\n")
+
+    def found_in(self, name, text):
+        path = self.root / name
+        path.write_text(text)
+        found = violations(self.root)
+        path.unlink()
+        return found
+
+    def test_arrows_that_point_down_or_stay_at_home_are_fine(self):
+        below = '#include "gpu/tally.hpp"\n#include "io/source.hpp"\n#include "config/size.hpp"\n#include <vector>\n'
+        self.assertEqual(self.found_in("pipeline/a.cpp", below + '#include "pipeline/plan.hpp"\n#include "plan.hpp"\n'), [])
+        self.assertEqual(self.found_in("gpu/cuda/a.cu", '#include "gpu/tally.hpp"\n#include "../tally.hpp"\n'), [])
+        self.assertEqual(self.found_in("io/a.cpp", '#include <sys/stat.h>\n#include <boost/asio/io_context.hpp>\n'), [])
+
+    def test_every_other_arrow_is_found_with_its_line(self):
+        headers = {"config": "config/size.hpp", "io": "io/source.hpp", "gpu": "gpu/tally.hpp", "pipeline": "pipeline/plan.hpp"}
+        for folder in ("config", "io", "gpu"):
+            for other in headers.keys() - {folder}:
+                with self.subTest(folder=folder, other=other):
+                    (found,) = self.found_in(f"{folder}/a.cpp", f'#include <vector>\n#include "{headers[other]}"\n')
+                    self.assertTrue(found.startswith(f"{folder}/a.cpp:2: "), found)
+
+    def test_no_spelling_hides_an_arrow(self):
+        for line in ("#include <io/source.hpp>", "  #  include\t\"io/source.hpp\"", '#include "../../io/source.hpp"'):
+            with self.subTest(line=line):
+                self.assertEqual(len(self.found_in("gpu/cuda/a.hpp", line + "\n")), 1)
+
+    def test_the_house_includes_nothing_of_the_tests(self):
+        self.assertEqual(len(self.found_in("pipeline/a.cpp", '#include "tests/support/fake.hpp"\n')), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
