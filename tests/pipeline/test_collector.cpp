@@ -1,0 +1,71 @@
+#include "pipeline/collector.hpp"
+
+#include "pipeline/cutter.hpp"
+#include "tests/support/run_coroutine.hpp"
+#include "tests/support/shuffling_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+
+namespace {
+
+// Feeds `chunks` chunks of 8 bytes, chunk n of letter 'a' + n % 26, through an engine that fails one of them.
+struct failing_run {
+  boost::asio::thread_pool pool{2};
+  test::shuffling_engine engine;
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}, pool.get_executor()};
+  rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
+  std::stop_source stop;
+  std::vector<std::uint64_t> prefixes;  // bytes seen after each merge
+  collector collected{slots, engine, counts, stop, pool.get_executor(), [this] {
+                        const std::scoped_lock lock(mutex);
+                        prefixes.push_back(counts.merged_bytes());
+                      }};
+  cutter cut{slots, collected};
+  std::mutex mutex;
+
+  failing_run(unsigned seed, std::optional<std::uint64_t> failing_job)
+      : engine(gpu::partition::identity(), seed, failing_job) {}
+
+  void feed(int chunks) {
+    for (int n = 0; n < chunks; ++n) {
+      const place where = test::run(pool, cut.reserve(8));
+      std::fill(where.bytes.begin(), where.bytes.end(), static_cast<std::byte>('a' + n % 26));
+      cut.commit(where, 8, 0, 0);
+    }
+    cut.flush();
+    test::run(pool, collected.settled());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("chunks that finish in any order are merged in stream order: at every moment the counts are of a prefix") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    failing_run it(seed, {});
+    it.feed(100);
+    CHECK(it.collected.merged_chunks() == 100);
+    CHECK(it.counts.merged_bytes() == 800);
+    CHECK(std::is_sorted(it.prefixes.begin(), it.prefixes.end()));
+    CHECK_FALSE(it.collected.lost());
+  }
+}
+
+TEST_CASE("a chunk that cannot be counted ends the prefix, says where, asks for a stop, and loses nothing before it") {
+  for (std::uint64_t lost = 0; lost < 20; ++lost) {
+    failing_run it(static_cast<unsigned>(lost + 1), lost);
+    it.feed(20);
+    CHECK(it.stop.stop_requested());
+    REQUIRE(it.collected.lost());
+    CHECK(it.collected.lost()->input == 0);
+    CHECK(it.collected.lost()->offset == lost * 8);
+    CHECK(it.counts.merged_bytes() == lost * 8);
+    CHECK(it.collected.merged_chunks() == 20);  // all slots came back all the same
+  }
+}

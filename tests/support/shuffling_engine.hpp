@@ -1,0 +1,78 @@
+// An engine for tests of the pipeline: counts by the obvious loop, on a thread of its own, and answers the jobs it
+// holds in random order. Can be told to fail one of them.
+#pragma once
+
+#include "gpu/engine.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+class shuffling_engine : public gpu::engine {
+ public:
+  explicit shuffling_engine(gpu::partition rows, unsigned seed = 1, std::optional<std::uint64_t> failing_job = {})
+      : rows_(rows), random_(seed), failing_job_(failing_job), worker_([this](std::stop_token stop) { work(stop); }) {}
+
+  std::string_view name() const override { return "shuffling"; }
+  const gpu::partition& row_partition() const override { return rows_; }
+  void register_memory(std::span<std::byte>) override {}
+
+  void submit(gpu::counting_job& job) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      held_.emplace_back(&job, submitted_++);
+    }
+    changed_.notify_one();
+  }
+
+  gpu::engine_stats stats() const override { return {}; }
+
+ private:
+  void work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !held_.empty(); })) {
+      std::swap(held_[random_() % held_.size()], held_.back());
+      const auto [job, number] = held_.back();
+      held_.pop_back();
+      lock.unlock();
+      if (number == failing_job_) {
+        job->done(*job, std::make_exception_ptr(std::runtime_error("the device fell off the bus")));
+      } else {
+        count(*job);
+        job->done(*job, nullptr);
+      }
+      lock.lock();
+    }
+  }
+
+  void count(gpu::counting_job& job) const {
+    std::fill(job.rows.begin(), job.rows.end(), 0U);
+    for (std::size_t i = 0; i < job.extents.size(); ++i) {
+      for (std::size_t at = job.extents[i].begin; at < job.extents[i].end; ++at) {
+        ++job.rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job.bytes[at])]];
+      }
+    }
+  }
+
+  gpu::partition rows_;
+  std::mt19937 random_;
+  std::optional<std::uint64_t> failing_job_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::pair<gpu::counting_job*, std::uint64_t>> held_;
+  std::uint64_t submitted_ = 0;
+  std::jthread worker_;  // last: it uses all of the above
+};
+
+}  // namespace gpuhist::test
