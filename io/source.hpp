@@ -43,7 +43,8 @@ class file_source {
 
 /// A pipe, terminal, socket or character device. Used on one thread, that of its executor. The flags of the inherited
 /// descriptor are never touched: pipes are reopened through /proc/self/fd (a description of our own, non-blocking),
-/// sockets are read with MSG_DONTWAIT, the rest only after poll() said that it will not wait.
+/// sockets are read with MSG_DONTWAIT, the rest only after poll() said that it will not wait. Asio never sees the
+/// descriptor, because its async_wait sets O_NONBLOCK: it waits for an epoll set of ours that holds the descriptor.
 class stream_source {
  public:
   /// Enlarges a pipe to `pipe_bytes` (F_SETPIPE_SZ; best effort). Throws input_error.
@@ -69,21 +70,23 @@ class stream_source {
  private:
   enum class manner { own_nonblocking, socket, polled, unpollable };
 
-  static manner manner_of(descriptor& fd, bool& wait_first);
+  manner choose_manner();
 
-  descriptor fd_;
+  descriptor fd_;   // as it was handed in; what is waited for
+  descriptor own_;  // a pipe reopened: what is read instead
   manner manner_ = manner::polled;
   bool wait_first_ = false;  // a named FIFO: before its first writer came, a read would look like the end
   bool cancelled_ = false;
   std::uint64_t position_ = 0;
-  std::optional<boost::asio::posix::stream_descriptor> waiter_;
+  std::optional<boost::asio::posix::stream_descriptor> waiter_;  // an epoll set that holds fd_
 };
 
 using source = std::variant<file_source, stream_source>;
 
-/// Opens a file by path, or standard input for "-". Regular files and block devices become a file_source, all else a
-/// stream_source on `executor`. Never blocks on a FIFO without a writer. Throws input_error (offset 0): no such file, a
-/// directory, no permission, ... in the system's words.
+/// Opens a file by path, or standard input for "-". A path that names a pipe or socket this process already has open
+/// (/dev/stdin, /dev/fd/63) borrows that descriptor as "-" does. Regular files and block devices become a file_source,
+/// all else a stream_source on `executor`. Never blocks on a FIFO without a writer. Throws input_error (offset 0): no
+/// such file, a directory, no permission, ... in the system's words.
 source open_source(const std::string& path, const boost::asio::any_io_executor& executor, std::size_t pipe_bytes);
 
 }  // namespace gpuhist::io

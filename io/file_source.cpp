@@ -1,0 +1,48 @@
+// Regular files and block devices: pread from any thread, never trusting the size that fstat gave.
+#include "io/source.hpp"
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+/// From here on a larger read-ahead of the kernel is worth a system call.
+constexpr std::uint64_t big_file_bytes = 1U << 20U;
+
+constexpr auto last_offset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+
+}  // namespace
+
+file_source::file_source(descriptor fd, std::uint64_t start, std::uint64_t size_hint)
+    : fd_(std::move(fd)), start_(start), size_hint_(size_hint) {
+  if (size_hint_ >= big_file_bytes) ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+std::size_t file_source::read_at(std::span<std::byte> out, std::uint64_t offset) const {
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const std::uint64_t here = offset + filled;
+    if (here < offset || start_ > last_offset || here > last_offset - start_) return filled;  // past any file's end
+    const ssize_t got = ::pread(fd_.get(), out.data() + filled, out.size() - filled, static_cast<off_t>(start_ + here));
+    if (got == 0) return filled;
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      throw input_error("reading failed: " + std::system_category().message(errno), here);
+    }
+  }
+  return filled;
+}
+
+void file_source::leave_offset_at(std::uint64_t offset) const noexcept {
+  if (!fd_.owned()) ::lseek(fd_.get(), static_cast<off_t>(start_ + offset), SEEK_SET);
+}
+
+}  // namespace gpuhist::io

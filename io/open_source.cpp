@@ -1,0 +1,94 @@
+// Opening: decides what kind of source a name is, and says in the system's words why it is none.
+#include "io/source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+[[noreturn]] void throw_errno() { throw input_error(std::system_category().message(errno), 0); }
+
+/// The descriptor that a path such as /dev/fd/63 names, or nothing.
+std::optional<int> descriptor_named(std::string_view path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int fd = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+    if (error == std::errc{} && end == digits.data() + digits.size() && fd >= 0) return fd;
+  }
+  return std::nullopt;
+}
+
+/// A pipe or socket that is open already is borrowed: opened again, a socket fails and a FIFO whose last writer has
+/// left never ends.
+std::optional<descriptor> borrow(const std::string& path) {
+  if (path == "-") return descriptor::borrowed(STDIN_FILENO);
+  const std::optional<int> fd = descriptor_named(path);
+  struct stat status {};
+  if (!fd || ::fstat(*fd, &status) != 0) return std::nullopt;
+  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return std::nullopt;
+  return descriptor::borrowed(*fd);
+}
+
+descriptor open_by_name(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw_errno();
+  if (S_ISDIR(status.st_mode)) throw input_error("is a directory", 0);
+  if (S_ISSOCK(status.st_mode)) {
+    throw input_error(
+        "is a socket, which cannot be opened as a file; connect to it: socat -u UNIX-CONNECT:FILE - | gpuhist", 0);
+  }
+  int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+  if (S_ISFIFO(status.st_mode)) flags |= O_NONBLOCK;  // else open() itself waits for a writer
+  for (;;) {
+    descriptor fd(::open(path.c_str(), flags));
+    if (fd) return fd;
+    if (errno != EINTR) throw_errno();
+  }
+}
+
+/// Where reading begins, or nothing where there are no offsets (some files of /proc and /sys are streams).
+std::optional<std::uint64_t> current_offset(int fd) {
+  const off_t offset = ::lseek(fd, 0, SEEK_CUR);
+  if (offset < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(offset);
+}
+
+std::uint64_t end_of(int fd, const struct stat& status, std::uint64_t start) {
+  if (!S_ISBLK(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
+  const off_t end = ::lseek(fd, 0, SEEK_END);  // a block device has no st_size
+  ::lseek(fd, static_cast<off_t>(start), SEEK_SET);
+  return end < 0 ? 0 : static_cast<std::uint64_t>(end);
+}
+
+}  // namespace
+
+source open_source(const std::string& path, const boost::asio::any_io_executor& executor, std::size_t pipe_bytes) {
+  std::optional<descriptor> borrowed = borrow(path);
+  descriptor fd = borrowed ? std::move(*borrowed) : open_by_name(path);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    if (errno == EBADF && path == "-") throw input_error("standard input is closed", 0);
+    throw_errno();
+  }
+  if (S_ISDIR(status.st_mode)) throw input_error("is a directory", 0);
+  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+    if (const std::optional<std::uint64_t> start = current_offset(fd.get())) {
+      const std::uint64_t end = end_of(fd.get(), status, *start);
+      return file_source(std::move(fd), *start, end > *start ? end - *start : 0);
+    }
+  }
+  return stream_source(executor, std::move(fd), pipe_bytes);
+}
+
+}  // namespace gpuhist::io

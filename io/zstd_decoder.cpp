@@ -1,0 +1,296 @@
+// zstd frames over ZSTD_decompressStream. libzstd gets the bytes unit by unit (zstd_blocks.hpp), because a call of it
+// that fails does not say what it wrote before the fault: like this, a unit that fails has written nothing.
+#include "io/zstd_decoder.hpp"
+
+#include "io/zstd_blocks.hpp"
+#include "io/zstd_frame.hpp"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+struct context_deleter {
+  void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
+};
+
+/// For people, and exact: in the largest unit that divides it.
+std::string size_text(std::uint64_t bytes) {
+  if (bytes == 0) return "0 bytes";
+  if (bytes % (1U << 30U) == 0) return std::to_string(bytes >> 30U) + " GiB";
+  if (bytes % (1U << 20U) == 0) return std::to_string(bytes >> 20U) + " MiB";
+  if (bytes % (1U << 10U) == 0) return std::to_string(bytes >> 10U) + " KiB";
+  return std::to_string(bytes) + " bytes";
+}
+
+/// ZSTD_d_stableOutBuffer under the name that zstd.h always has; where a library does not know it, frames are decoded
+/// through the window as others are.
+constexpr ZSTD_dParameter stable_output = ZSTD_d_experimentalParam2;
+
+class zstd_decoder final : public decoder {
+ public:
+  explicit zstd_decoder(const decoder_limits& limits);
+
+  fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
+  [[nodiscard]] std::string missing_at_end() const override;
+  [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
+  [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
+  [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
+
+ private:
+  enum class phase { header, skipping, blocks, failed };
+
+  /// What libzstd still has to write before it takes input. It says so only by making no progress.
+  enum class held { nothing, maybe, surely };
+
+  /// The two spans of one fill() and how far it got in them.
+  struct cursor {
+    std::span<const std::byte> in;
+    std::span<std::byte> out;
+    std::size_t consumed = 0;
+    std::size_t produced = 0;
+  };
+
+  using step_result = std::optional<fill_status>;  // nothing: go on
+
+  step_result step(cursor& at);
+  step_result collect_header(cursor& at);
+  step_result begin_frame(cursor& at, const zstd_frame_header& header);
+  step_result skip(cursor& at);
+  step_result decode(cursor& at);
+  step_result decode_unit(cursor& at, std::size_t unit);
+  fill_status fail(std::string error);
+  fill_status refuse_window(std::uint64_t needed);
+  fill_status refuse_frame(std::size_t code);
+
+  void take(cursor& at, std::size_t bytes);
+  [[nodiscard]] ZSTD_outBuffer output(const cursor& at) const;
+  void choose_output(const cursor& at, std::size_t header_start, const zstd_frame_header& header);
+  [[nodiscard]] std::string frame_name() const { return "frame " + std::to_string(frames_ended_ + 1); }
+  [[nodiscard]] std::string where() const;
+
+  std::unique_ptr<ZSTD_DCtx, context_deleter> context_;
+  std::uint64_t window_limit_;
+  std::uint64_t largest_window_ = 0;  // of this libzstd
+
+  phase phase_ = phase::header;
+  std::array<std::byte, zstd_max_header_bytes> header_{};
+  std::size_t header_size_ = 0;
+  zstd_blocks blocks_;
+  held held_ = held::nothing;
+  std::uint64_t skip_left_ = 0;
+
+  bool output_is_stable_ = false;             // how the context is set
+  std::optional<std::size_t> room_in_place_;  // the frame goes to `out` directly: what is left of its content size
+
+  std::uint64_t frames_ended_ = 0;  // skippable ones are not counted
+  std::uint64_t consumed_ = 0;
+  std::uint64_t produced_ = 0;
+  std::string error_;
+};
+
+zstd_decoder::zstd_decoder(const decoder_limits& limits)
+    : context_(ZSTD_createDCtx()), window_limit_(limits.window_bytes) {
+  if (context_ == nullptr) throw std::bad_alloc();
+  // the limit is ours to hold: it is any number of bytes, libzstd's is a power of two
+  const int log = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, log);
+  largest_window_ = std::uint64_t{1} << static_cast<unsigned>(log);
+}
+
+fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
+  if (phase_ == phase::failed) return {.status = fill_status::failed, .consumed = 0, .produced = 0, .error = error_};
+  cursor at{.in = in, .out = out};
+  step_result ended;
+  while (!ended) ended = step(at);
+  return {.status = *ended, .consumed = at.consumed, .produced = at.produced, .error = error_};
+}
+
+zstd_decoder::step_result zstd_decoder::step(cursor& at) {
+  switch (phase_) {
+    case phase::header:
+      return collect_header(at);
+    case phase::skipping:
+      return skip(at);
+    case phase::blocks:
+      return decode(at);
+    case phase::failed:
+      break;
+  }
+  return fill_status::failed;
+}
+
+void zstd_decoder::take(cursor& at, std::size_t bytes) {
+  at.consumed += bytes;
+  consumed_ += bytes;
+}
+
+zstd_decoder::step_result zstd_decoder::collect_header(cursor& at) {
+  const std::size_t collected_before = header_size_;
+  const std::size_t start = at.consumed;
+  while (at.consumed < at.in.size()) {
+    header_[header_size_++] = at.in[at.consumed];
+    take(at, 1);
+    const zstd_header_result parsed = parse_zstd_header(std::span(header_).first(header_size_));
+    switch (parsed.status) {
+      case header_status::needs_more:
+        break;
+      case header_status::complete:
+        room_in_place_.reset();
+        if (collected_before == 0) choose_output(at, start, parsed.header);
+        return begin_frame(at, parsed.header);
+      case header_status::reserved_bit:
+        return fail(frame_name() + " is damaged (its header has the reserved bit set) " + where());
+      case header_status::not_zstd:
+        if (consumed_ == header_size_) return fail("is not zstd data: there is no zstd magic number at its start");
+        return fail("trailing data that is not zstd where " + frame_name() + " would begin, at compressed offset " +
+                    std::to_string(consumed_ - header_size_) + ", decompressed offset " + std::to_string(produced_));
+    }
+  }
+  return fill_status::needs_input;
+}
+
+/// A frame that is here as a whole, and fits, is decoded where it is wanted instead of through a window.
+void zstd_decoder::choose_output(const cursor& at, std::size_t header_start, const zstd_frame_header& header) {
+  if (!header.content_bytes || *header.content_bytes > at.out.size() - at.produced) return;
+  const std::span<const std::byte> rest = at.in.subspan(header_start);
+  const std::size_t length = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+  if (ZSTD_isError(length) == 0 && length <= rest.size())
+    room_in_place_ = static_cast<std::size_t>(*header.content_bytes);
+}
+
+zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_frame_header& header) {
+  if (header.skippable) {
+    skip_left_ = header.skip_bytes;
+    phase_ = phase::skipping;
+    return std::nullopt;
+  }
+  // libzstd's buffer is never larger than the content
+  const std::uint64_t needed = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
+  if (header.window_bytes > largest_window_) return refuse_window(header.window_bytes);
+  if (needed > window_limit_) return refuse_window(needed);
+
+  if (room_in_place_.has_value() != output_is_stable_) {
+    const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, room_in_place_ ? 1 : 0);
+    if (ZSTD_isError(code) == 0) output_is_stable_ = room_in_place_.has_value();
+  }
+  if (!output_is_stable_) room_in_place_.reset();
+  blocks_ = zstd_blocks(header.has_checksum);
+  held_ = held::nothing;
+
+  ZSTD_outBuffer out = output(at);
+  ZSTD_inBuffer in{.src = header_.data(), .size = header_size_, .pos = 0};
+  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  if (ZSTD_isError(code) != 0) {
+    if (header.dictionary_id == 0) return refuse_frame(code);
+    return fail(frame_name() + " needs dictionary " + std::to_string(header.dictionary_id) + ", and there is none (" +
+                ZSTD_getErrorName(code) + ") " + where());
+  }
+  phase_ = phase::blocks;
+  return std::nullopt;
+}
+
+zstd_decoder::step_result zstd_decoder::skip(cursor& at) {
+  const std::size_t here = at.in.size() - at.consumed;
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(skip_left_, here));
+  take(at, bytes);
+  skip_left_ -= bytes;
+  if (skip_left_ != 0) return fill_status::needs_input;
+  phase_ = phase::header;
+  header_size_ = 0;
+  return std::nullopt;
+}
+
+/// No more than the frame's content where it is decoded in place: that keeps the buffer the same in every call.
+ZSTD_outBuffer zstd_decoder::output(const cursor& at) const {
+  const std::size_t size = room_in_place_ ? at.produced + *room_in_place_ : at.out.size();
+  return {.dst = at.out.data(), .size = size, .pos = at.produced};
+}
+
+zstd_decoder::step_result zstd_decoder::decode(cursor& at) {
+  const bool room = at.produced < at.out.size();
+  const std::size_t unit = std::min(blocks_.left(), at.in.size() - at.consumed);
+  if (held_ == held::nothing) {
+    if (unit == 0) return fill_status::needs_input;
+    return decode_unit(at, unit);
+  }
+  // What is held is written before the next unit is looked at: a fault in that unit would hide how much was written.
+  if (room) return decode_unit(at, 0);
+  // libzstd takes repeated calls without progress for an endless loop, so none is made that is known to be one.
+  if (held_ == held::surely || unit == 0) return fill_status::output_full;
+  return decode_unit(at, unit);
+}
+
+zstd_decoder::step_result zstd_decoder::decode_unit(cursor& at, std::size_t unit) {
+  const std::span<const std::byte> bytes = at.in.subspan(at.consumed, unit);
+  ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
+  ZSTD_outBuffer out = output(at);
+  const std::size_t before = at.produced;
+  const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
+  if (ZSTD_isError(code) != 0) return refuse_frame(code);
+
+  const std::size_t wrote = out.pos - before;
+  at.produced = out.pos;
+  produced_ += wrote;
+  if (room_in_place_) *room_in_place_ -= wrote;
+  take(at, in.pos);
+  blocks_.advance(bytes.first(in.pos));
+  if (out.pos < out.size || room_in_place_) {
+    held_ = held::nothing;
+  } else {
+    held_ = in.pos == 0 && wrote == 0 ? held::surely : held::maybe;
+  }
+  if (code != 0) return std::nullopt;
+  phase_ = phase::header;
+  header_size_ = 0;
+  ++frames_ended_;
+  return fill_status::frame_verified;
+}
+
+fill_status zstd_decoder::fail(std::string error) {
+  phase_ = phase::failed;
+  error_ = std::move(error);
+  return fill_status::failed;
+}
+
+fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
+  if (needed > largest_window_) {
+    return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
+                size_text(largest_window_) + " that zstd can decode, " + where());
+  }
+  return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " + size_text(window_limit_) +
+              " left of --memory-limit; give a --memory-limit at least " + size_text(needed - window_limit_) +
+              " larger, " + where());
+}
+
+fill_status zstd_decoder::refuse_frame(std::size_t code) {
+  if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return fail(frame_name() + " is damaged (" + ZSTD_getErrorName(code) + ") " + where());
+}
+
+std::string zstd_decoder::where() const {
+  return "at compressed offset " + std::to_string(consumed_) + ", decompressed offset " + std::to_string(produced_);
+}
+
+std::string zstd_decoder::missing_at_end() const {
+  if (phase_ == phase::failed) return error_;
+  if (consumed_ == 0) return "is empty: there is no zstd frame at compressed offset 0, decompressed offset 0";
+  if (!in_frame()) return {};
+  const std::string what = phase_ == phase::skipping ? "the skippable frame before " + frame_name() : frame_name();
+  return what + " ends early: the input stops " + where();
+}
+
+}  // namespace
+
+std::unique_ptr<decoder> make_zstd_decoder(const decoder_limits& limits) {
+  return std::make_unique<zstd_decoder>(limits);
+}
+
+}  // namespace gpuhist::io
