@@ -20,11 +20,14 @@ struct scheme_view {
   config::scheme scheme;
   std::vector<std::uint16_t> bucket_of_class;
 
-  /// One count a bucket, in the order of scheme.buckets.
+  /// One count a bucket, in the order of scheme.buckets. A tally without classes is one of nothing.
   [[nodiscard]] std::vector<std::uint64_t> fold(const gpu::tally& counts) const;
 };
 
 /// Precondition: the partition separates whatever the scheme separates.
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
+
+/// How many bytes are '\n': what `wc -l` says. Precondition: the partition has a class for '\n' alone.
+std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition);
 
 }  // namespace gpuhist::pipeline

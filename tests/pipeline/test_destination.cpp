@@ -1,0 +1,356 @@
+// Destinations: which are replaced whole, which are written in place, and what their errors say.
+#include "pipeline/destination.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+using gpuhist::io::descriptor;
+using gpuhist::pipeline::destination;
+using gpuhist::pipeline::destination_error;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own for a test, removed with all it holds.
+class folder {
+ public:
+  folder() {
+    std::string name = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+  ~folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777U;
+}
+
+ino_t inode_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_ino;
+}
+
+struct outcome {
+  int code = 0;
+  std::string message;
+};
+
+outcome error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const destination_error& error) {
+    return {error.code().value(), error.what()};
+  }
+  return {};
+}
+
+struct pipe_ends {
+  descriptor read;
+  descriptor write;
+};
+
+pipe_ends make_pipe() {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  return {descriptor(ends[0]), descriptor(ends[1])};
+}
+
+std::string read_all(int fd) {
+  std::string all;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) > 0;)
+    all.append(buffer, static_cast<std::size_t>(got));
+  return all;
+}
+
+std::string name_of(const descriptor& fd) { return "fd:" + std::to_string(fd.get()); }
+
+}  // namespace
+
+TEST_CASE("a regular file appears whole, at commit and not before, with the umask's mode") {
+  const folder here;
+  const std::string path = here / "result";
+  const mode_t mask = ::umask(027);
+  {
+    destination out(path, false);
+    out.write("one ");
+    out.write("two");
+    CHECK_FALSE(fs::exists(path));
+    CHECK(here.entries() == 1);  // the temporary file, in the same folder
+    for (const auto& each : fs::directory_iterator(fs::path(path).parent_path())) {
+      CHECK(each.path().filename().string().starts_with(".result."));
+      CHECK(each.path().filename().string().size() == std::string(".result.XXXXXX").size());
+    }
+    out.commit();
+    CHECK(content(path) == "one two");
+  }
+  ::umask(mask);
+  CHECK(content(path) == "one two");
+  CHECK(mode_of(path) == 0640);
+  CHECK(here.entries() == 1);
+}
+
+TEST_CASE("without a commit the old file stays as it was and nothing else stays") {
+  const folder here;
+  const std::string path = here / "result";
+  put(path, "old");
+  const ino_t before = inode_of(path);
+  {
+    destination out(path, false);
+    out.write("new");
+  }
+  CHECK(content(path) == "old");
+  CHECK(inode_of(path) == before);
+  CHECK(here.entries() == 1);
+}
+
+TEST_CASE("a file that is replaced keeps its mode, whatever the umask") {
+  const folder here;
+  const std::string path = here / "result";
+  for (const mode_t mode : {0600U, 0644U, 0666U, 0755U}) {
+    put(path, "old");
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    const ino_t before = inode_of(path);
+    destination out(path, false);
+    out.write("new");
+    out.commit();
+    CHECK(mode_of(path) == mode);
+    CHECK(content(path) == "new");
+    CHECK(inode_of(path) != before);
+  }
+}
+
+TEST_CASE("a name as long as names may be can be written") {
+  const folder here;
+  const std::string path = here / std::string(255, 'n');
+  destination out(path, false);
+  out.write("text");
+  out.commit();
+  CHECK(content(path) == "text");
+}
+
+TEST_CASE("a path without a folder is one in the current folder") {
+  const folder here;
+  const fs::path before = fs::current_path();
+  fs::current_path(here / "");
+  {
+    destination out("bare", false);
+    out.write("text");
+    out.commit();
+  }
+  fs::current_path(before);
+  CHECK(content(here / "bare") == "text");
+}
+
+TEST_CASE("a symbolic link stays and its target is replaced, through any number of links, or made where it dangles") {
+  const folder here;
+  fs::create_directory(here / "sub");
+  put(here / "sub/target", "old");
+  fs::create_symlink("sub/second", here / "link");
+  fs::create_symlink("target", here / "sub/second");
+  fs::create_symlink(here / "sub/made", here / "dangling");
+  for (const std::string name : {"link", "dangling"}) {
+    destination out(here / name, false);
+    out.write("new");
+    out.commit();
+    CHECK(fs::is_symlink(here / name));
+  }
+  CHECK(fs::is_symlink(here / "sub/second"));
+  CHECK(content(here / "sub/target") == "new");
+  CHECK(content(here / "sub/made") == "new");
+  fs::create_symlink("loop", here / "loop");
+  CHECK(error_of([&] { destination(here / "loop", false); }).code == ELOOP);
+}
+
+TEST_CASE("a live file is truncated at once, written in place and can be tailed") {
+  const folder here;
+  const std::string path = here / "live";
+  put(path, "old and longer");
+  const ino_t before = inode_of(path);
+  destination out(path, true);
+  CHECK(content(path).empty());
+  out.write("line 1\n");
+  CHECK(content(path) == "line 1\n");
+  out.write("line 2\n");
+  CHECK(content(path) == "line 1\nline 2\n");
+  out.commit();
+  CHECK(inode_of(path) == before);
+  CHECK(here.entries() == 1);
+}
+
+TEST_CASE("a full device is told with its name and the system's reason") {
+  for (const bool live : {false, true}) {
+    destination out("/dev/full", live);
+    const outcome failed = error_of([&] { out.write("x"); });
+    CHECK(failed.code == ENOSPC);
+    CHECK(failed.message == "cannot write /dev/full: No space left on device");
+  }
+  CHECK(fs::is_character_file("/dev/full"));
+}
+
+TEST_CASE("what cannot be opened is told at once") {
+  const folder here;
+  fs::create_directory(here / "sub");
+  CHECK(error_of([&] { destination(here / "none/result", false); }).message ==
+        "cannot write " + (here / "none/result") + ": No such file or directory");
+  CHECK(error_of([&] { destination(here / "sub", false); }).code == EISDIR);
+  CHECK(error_of([&] { destination(here / "sub", true); }).code == EISDIR);
+  put(here / "file", "");
+  CHECK(error_of([&] { destination(here / "file/below", false); }).code == ENOTDIR);
+  CHECK(error_of([] { destination("", false); }).code == ENOENT);
+  CHECK(error_of([&] { destination(here / "none/a\x1b[m\n", false); }).message.find("a\\x1b[m\\x0a: ") !=
+        std::string::npos);
+  CHECK(here.entries() == 2);
+}
+
+TEST_CASE("a file that may not be written is not replaced either") {
+  if (::geteuid() == 0) return;  // root may
+  const folder here;
+  put(here / "file", "old");
+  REQUIRE(::chmod((here / "file").c_str(), 0444) == 0);
+  CHECK(error_of([&] { destination(here / "file", false); }).code == EACCES);
+  CHECK(content(here / "file") == "old");
+}
+
+TEST_CASE("a descriptor is written in place and left open") {
+  const pipe_ends ends = make_pipe();
+  {
+    destination out(name_of(ends.write), false);
+    out.write("text");
+    out.commit();
+    CHECK_FALSE(out.is_terminal());
+    CHECK_FALSE(out.terminal_width());
+  }
+  CHECK(::fcntl(ends.write.get(), F_GETFD) >= 0);
+  char got[8];
+  CHECK(::read(ends.read.get(), got, sizeof got) == 4);
+  CHECK(error_of([] { destination("fd:9999", false); }).message == "cannot write fd:9999: Bad file descriptor");
+  CHECK(error_of([] { destination("fd:x", false); }).code == EBADF);
+}
+
+TEST_CASE("a name of a descriptor keeps the offset and the file that the shell has opened, through a link as well") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "0123456789");
+  const ino_t before = inode_of(path);
+  const descriptor log(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const std::string number = std::to_string(log.get());
+  fs::create_symlink("/dev/fd/" + number, here / "link");
+  for (const std::string& name : {"fd:" + number, "/dev/fd/" + number, "/proc/self/fd/" + number, here / "link"}) {
+    destination out(name, false);
+    out.write("+");
+    out.commit();
+  }
+  CHECK(content(path) == "0123456789++++");
+  CHECK(inode_of(path) == before);
+}
+
+TEST_CASE("no name and /dev/stdout are standard output, which is only borrowed") {
+  const folder here;
+  const descriptor saved(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const descriptor file(::open((here / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  std::fflush(stdout);
+  REQUIRE(::dup2(file.get(), STDOUT_FILENO) == STDOUT_FILENO);
+  const auto text_to = [](const std::optional<std::string>& where, std::string_view text) {
+    destination out(where, false);
+    out.write(text);
+    out.commit();
+  };
+  text_to(std::nullopt, "one\n");
+  text_to("/dev/stdout", "two\n");
+  text_to("fd:1", "three\n");
+  REQUIRE(::dup2(saved.get(), STDOUT_FILENO) == STDOUT_FILENO);
+  CHECK(content(here / "out") == "one\ntwo\nthree\n");
+}
+
+TEST_CASE("a FIFO is written in place and stays one") {
+  const folder here;
+  const std::string path = here / "fifo";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::string got;
+  std::thread reader([&] {
+    const descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    got = read_all(in.get());
+  });
+  {
+    destination out(path, false);
+    out.write("text");
+    out.commit();
+  }
+  reader.join();
+  CHECK(got == "text");
+  CHECK(fs::is_fifo(path));
+}
+
+TEST_CASE("a reader that left is told as EPIPE") {
+  const auto previous = std::signal(SIGPIPE, SIG_IGN);
+  pipe_ends ends = make_pipe();
+  destination out(name_of(ends.write), true);
+  ends.read = descriptor();
+  const outcome failed = error_of([&] { out.write("x"); });
+  CHECK(failed.code == EPIPE);
+  CHECK(failed.message == "cannot write " + name_of(ends.write) + ": Broken pipe");
+  std::signal(SIGPIPE, previous);
+}
+
+TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and keeps its flags") {
+  pipe_ends ends = make_pipe();
+  const int flags = ::fcntl(ends.write.get(), F_GETFL);
+  REQUIRE(::fcntl(ends.write.get(), F_SETFL, flags | O_NONBLOCK) == 0);
+  std::string text(1 << 20, 'x');  // many times the capacity of the pipe
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 23);
+  std::string got;
+  std::thread reader([&] { got = read_all(ends.read.get()); });
+  {
+    destination out(name_of(ends.write), false);
+    out.write(text);
+    out.commit();
+  }
+  CHECK(::fcntl(ends.write.get(), F_GETFL) == (flags | O_NONBLOCK));
+  ends.write = descriptor();
+  reader.join();
+  CHECK(got == text);
+}
+
+TEST_CASE("standard output of a closed process is an error and not a silence") {
+  const folder here;
+  const descriptor read_only(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  destination out(name_of(read_only), false);
+  CHECK(error_of([&] { out.write("x"); }).code == EBADF);
+}

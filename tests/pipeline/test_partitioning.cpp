@@ -1,0 +1,129 @@
+// The coarsest partition: nothing is lost by counting it instead of the 256 byte values, and nothing finer would do.
+#include "pipeline/partitioning.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+using gpuhist::config::find_scheme;
+using gpuhist::config::scheme;
+using gpuhist::gpu::partition;
+using gpuhist::gpu::tally;
+using gpuhist::pipeline::coarsest_partition;
+using gpuhist::pipeline::lines_in;
+using gpuhist::pipeline::view_through;
+
+namespace {
+
+using generator = std::mt19937_64;
+
+scheme random_scheme(generator& random) {
+  const auto buckets = 1 + random() % (random() % 4 == 0 ? 256 : 9);
+  scheme made{"random", {}, {}};
+  for (std::size_t i = 0; i < buckets; ++i) made.buckets.push_back(std::to_string(i));
+  for (auto& bucket : made.bucket_of) bucket = static_cast<std::uint16_t>(random() % buckets);
+  return made;
+}
+
+std::vector<scheme> random_schemes(generator& random) {
+  std::vector<scheme> made;
+  for (auto left = random() % 4; left > 0; --left) made.push_back(random_scheme(random));
+  return made;
+}
+
+tally random_counts(generator& random) {
+  tally made(256);
+  for (auto& count : made.counts) count = random() >> (random() % 48 + 8);
+  return made;
+}
+
+/// The oracle's way from 256 counts to those of a partition.
+tally seen_through(const tally& all, const partition& classes) {
+  tally seen(classes.classes);
+  for (std::size_t byte = 0; byte < 256; ++byte) seen.counts.at(classes.class_of[byte]) += all.counts[byte];
+  return seen;
+}
+
+std::vector<std::uint64_t> fold_of_all(const tally& all, const scheme& one) {
+  std::vector<std::uint64_t> buckets(one.buckets.size());
+  for (std::size_t byte = 0; byte < 256; ++byte) buckets.at(one.bucket_of[byte]) += all.counts[byte];
+  return buckets;
+}
+
+}  // namespace
+
+TEST_CASE("the fold of the coarsest partition is the fold of the 256 counts, and so is the number of lines") {
+  generator random(1);
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<scheme> schemes = random_schemes(random);
+    const partition coarsest = coarsest_partition(schemes);
+    const tally all = random_counts(random);
+    const tally counted = seen_through(all, coarsest);
+    CHECK(lines_in(counted, coarsest) == all.counts['\n']);
+    for (const scheme& each : schemes) {
+      const std::vector<std::uint64_t> folded = view_through(each, coarsest).fold(counted);
+      CHECK(folded == fold_of_all(all, each));
+      CHECK(std::accumulate(folded.begin(), folded.end(), std::uint64_t{0}) == all.bytes());
+    }
+  }
+}
+
+TEST_CASE("two byte values share a class exactly when every scheme agrees about them and neither ends a line") {
+  generator random(2);
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<scheme> schemes = random_schemes(random);
+    const partition coarsest = coarsest_partition(schemes);
+    std::size_t wrong = 0;
+    for (std::size_t a = 0; a < 256; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        bool alike = a != '\n' && b != '\n';
+        for (const scheme& each : schemes) alike = alike && each.bucket_of[a] == each.bucket_of[b];
+        if (alike != (coarsest.class_of[a] == coarsest.class_of[b])) ++wrong;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("classes are numbered without gaps in the order of their smallest byte value") {
+  generator random(3);
+  for (int round = 0; round < 50; ++round) {
+    const partition coarsest = coarsest_partition(random_schemes(random));
+    int next = 0;
+    for (const int byte_class : coarsest.class_of) {
+      CHECK(byte_class <= next);
+      if (byte_class == next) ++next;
+    }
+    CHECK(coarsest.classes == next);
+  }
+}
+
+TEST_CASE("the partitions of the built-in schemes have the sizes that follow from their definitions") {
+  const std::vector<scheme> none;
+  CHECK(coarsest_partition(none).classes == 2);  // '\n' and the rest
+  CHECK(coarsest_partition(std::vector{find_scheme("letters")}).classes == 9);
+  CHECK(coarsest_partition(std::vector{find_scheme("classes")}).classes == 8);
+  CHECK(coarsest_partition(std::vector{find_scheme("bytes")}) == partition::identity());
+  CHECK(coarsest_partition(std::vector{find_scheme("letters"), find_scheme("bytes")}) == partition::identity());
+  CHECK(coarsest_partition(std::vector{find_scheme("letters"), find_scheme("classes")}).classes == 14);
+}
+
+TEST_CASE("a scheme can be seen through any partition that is finer than it") {
+  generator random(4);
+  const tally all = random_counts(random);
+  for (const std::string_view name : gpuhist::config::scheme_names()) {
+    const scheme one = find_scheme(name);
+    CHECK(view_through(one, partition::identity()).fold(all) == fold_of_all(all, one));
+  }
+}
+
+TEST_CASE("a tally of nothing folds to zeros") {
+  const partition coarsest = coarsest_partition(std::vector{find_scheme("letters")});
+  CHECK(view_through(find_scheme("letters"), coarsest).fold(tally{}) == std::vector<std::uint64_t>(8));
+  CHECK(lines_in(tally{}, coarsest) == 0);
+}
