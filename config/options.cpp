@@ -80,7 +80,7 @@ class parser {
     for (const std::string& each : arguments) {
       if (each == "--") break;
       // CLI11 would take "--output= x" for "--output x"
-      if (each.starts_with("--") && each.find('=') == each.size() - 1) refuse_value(each.substr(0, each.size() - 1));
+      if (each.starts_with("--") && each.find('=') == each.size() - 1) refuse_empty(each.substr(0, each.size() - 1));
     }
     std::reverse(arguments.begin(), arguments.end());  // CLI11 wants it so
     try {
@@ -92,6 +92,15 @@ class parser {
     } catch (const CLI::ParseError& error) {
       throw usage_error(std::string(error.what()) + "; see gpuhist --help");
     }
+  }
+
+  /// "--name=": the option itself says what it thinks of an empty value.
+  [[noreturn]] void refuse_empty(const std::string& name) const {
+    options nowhere;
+    for (const option_row& row : option_table()) {
+      if (row.long_name() == name && !row.value.empty()) apply(row, nowhere, "");
+    }
+    refuse_value(name);
   }
 
   /// A value that is missing, or given to a flag.

@@ -64,10 +64,9 @@ scheme find_scheme(std::string_view name) {
   if (found != schemes.end()) return found->make();
 
   const std::vector<std::string_view> names = scheme_names();
-  std::string message = "unknown bucket scheme " + quote(name) + "; ";
-  if (const auto meant = nearest_name(name, names)) message += "did you mean " + std::string(*meant) + "? ";
-  message += "there are";
+  std::string message = "--buckets: there is no scheme " + quote(name) + "; known are";
   for (const std::string_view each : names) message.append(each == names.front() ? " " : ", ").append(each);
+  if (const auto meant = nearest_name(name, names)) message.append("; did you mean ").append(*meant).append("?");
   throw usage_error(message);
 }
 

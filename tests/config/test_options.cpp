@@ -179,7 +179,9 @@ TEST_CASE("a value that is missing is told from one that is empty") {
   CHECK(error_of({"--threads"}) == "--threads: the value is missing; write --threads N");
   CHECK(error_of({"-T"}) == "--threads: the value is missing; write --threads N");
   CHECK(error_of({"a", "-b"}) == "--buckets: the value is missing; write --buckets NAMES");
-  CHECK(error_of({"--output=", "x"}) == "--output: the value is missing; write --output WHERE");
+  CHECK(error_of({"--chunk-size="}) ==
+        "--chunk-size: \"\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
+  CHECK(error_of({"--output=", "x"}) == "--output: the value is empty; give a path, or fd:N for a descriptor");
 }
 
 TEST_CASE("a flag takes no value") {

@@ -81,9 +81,11 @@ TEST_CASE("every scheme is listed under its name, has buckets of distinct names,
 }
 
 TEST_CASE("an unknown scheme is a usage error that lists the names and suggests the near one") {
-  CHECK_THROWS_WITH_AS(find_scheme("leters"),
-                       "unknown bucket scheme \"leters\"; did you mean letters? there are letters, bytes, classes",
-                       gpuhist::config::usage_error);
-  CHECK_THROWS_WITH_AS(find_scheme("vowels"), "unknown bucket scheme \"vowels\"; there are letters, bytes, classes",
+  CHECK_THROWS_WITH_AS(
+      find_scheme("leters"),
+      "--buckets: there is no scheme \"leters\"; known are letters, bytes, classes; did you mean letters?",
+      gpuhist::config::usage_error);
+  CHECK_THROWS_WITH_AS(find_scheme("vowels"),
+                       "--buckets: there is no scheme \"vowels\"; known are letters, bytes, classes",
                        gpuhist::config::usage_error);
 }
