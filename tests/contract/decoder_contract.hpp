@@ -1,0 +1,232 @@
+// The laws of every decoder (io/decoder.hpp), to be instantiated with samples of a format: whatever the cuts of input
+// and output, the same bytes and the same frame ends; no truncation and no damage goes unnoticed.
+#pragma once
+
+#include "io/decoder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::test {
+
+using byte_vector = std::vector<std::byte>;
+
+/// Where a frame ends, in compressed and in decompressed bytes from the start.
+struct frame_end {
+  std::size_t packed = 0;
+  std::size_t plain = 0;
+  bool operator==(const frame_end&) const = default;
+};
+
+/// Compressed bytes made by somebody else than the decoder, and what must come out of them.
+struct decoder_sample {
+  std::string name;
+  byte_vector plain;
+  byte_vector packed;
+  std::vector<frame_end> ends;           ///< one a frame
+  std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (behind skippable frames)
+};
+
+using decoder_maker = std::function<std::unique_ptr<io::decoder>()>;
+using size_chooser = std::function<std::size_t()>;
+
+inline size_chooser always(std::size_t size) {
+  return [size] { return size; };
+}
+
+inline constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
+
+/// 0 to `most`, small sizes as often as large ones.
+inline size_chooser sometimes(std::size_t most, std::uint32_t seed) {
+  return [most, random = std::mt19937(seed)]() mutable { return random() % (1 + random() % (most + 1)); };
+}
+
+struct decoding {
+  byte_vector plain;
+  std::vector<frame_end> ends;
+  bool failed = false;
+  std::string error;    // with failed
+  std::string missing;  // at the end
+  [[nodiscard]] bool accepted() const { return !failed && missing.empty(); }
+};
+
+/// What a single call of fill() must hold, whatever comes out.
+inline void check_call(const io::fill_result& result, std::size_t in, std::size_t out) {
+  REQUIRE(result.consumed <= in);
+  REQUIRE(result.produced <= out);
+  REQUIRE(result.error.empty() == (result.status != io::fill_status::failed));
+  if (result.status == io::fill_status::needs_input) REQUIRE(result.consumed == in);
+  if (result.status == io::fill_status::output_full) REQUIRE(result.produced == out);
+}
+
+/// Decodes `packed` in cuts of the chosen sizes to the end or to the fault. Each call writes to a buffer of exactly the
+/// chosen size, so that the address sanitizer sees a byte too many.
+inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, const size_chooser& in_size,
+                       const size_chooser& out_size, std::size_t plain_bound) {
+  decoding result;
+  std::size_t consumed = 0;
+  for (std::size_t calls = 0;; ++calls) {
+    REQUIRE_MESSAGE(calls < 40 * (packed.size() + plain_bound) + 1000, "the decoder makes no progress");
+    const std::span<const std::byte> in = packed.subspan(consumed, std::min(in_size(), packed.size() - consumed));
+    byte_vector out(std::min(out_size(), plain_bound + 64));
+    const bool was_over = consumed == packed.size();
+    const io::fill_result filled = decoder.fill(in, out);
+    check_call(filled, in.size(), out.size());
+    consumed += filled.consumed;
+    result.plain.insert(result.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(filled.produced));
+    REQUIRE(decoder.consumed_total() == consumed);
+    REQUIRE(decoder.produced_total() == result.plain.size());
+    if (filled.status == io::fill_status::failed) {
+      result.failed = true;
+      result.error = filled.error;
+      return result;
+    }
+    if (filled.status == io::fill_status::frame_verified) {
+      REQUIRE_FALSE(decoder.in_frame());
+      result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
+    }
+    if (was_over && filled.status == io::fill_status::needs_input) {
+      result.missing = decoder.missing_at_end();
+      return result;
+    }
+  }
+}
+
+inline decoding decode(const decoder_maker& make, std::span<const std::byte> packed, const size_chooser& in_size,
+                       const size_chooser& out_size, std::size_t plain_bound) {
+  const std::unique_ptr<io::decoder> decoder = make();
+  return decode(*decoder, packed, in_size, out_size, plain_bound);
+}
+
+/// The cuts that every law is tried with: by the byte, at once, and 8 kinds of random ones.
+inline void for_all_cuts(std::size_t largest,
+                         const std::function<void(const size_chooser&, const size_chooser&)>& law) {
+  law(always(everything), always(everything));
+  law(always(1), always(everything));
+  law(always(everything), always(1));
+  law(always(1), always(1));
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    law(sometimes(seed % 2 == 0 ? 7 : largest, seed), sometimes(seed % 4 < 2 ? 7 : largest, seed + 100));
+  }
+}
+
+/// Law: cuts of input and output change neither a byte nor a frame end.
+inline void check_cuts(const decoder_maker& make, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  for_all_cuts(sample.plain.size() / 2 + 300, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make, sample.packed, in, out, sample.plain.size());
+    CHECK_MESSAGE(got.accepted(), got.error, got.missing);
+    CHECK(got.plain == sample.plain);
+    CHECK(got.ends == sample.ends);
+  });
+}
+
+/// Law: an input that stops anywhere but at the end of a frame is not accepted, and what is whole is verified.
+inline void check_truncations(const decoder_maker& make, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  for (std::size_t length = 0; length < sample.packed.size(); ++length) {
+    CAPTURE(length);
+    const std::span<const std::byte> cut = std::span(sample.packed).first(length);
+    std::vector<frame_end> whole;
+    for (const frame_end& end : sample.ends) {
+      if (end.packed <= length) whole.push_back(end);
+    }
+    const bool clean = std::ranges::any_of(sample.ends, [&](const frame_end& end) { return end.packed == length; }) ||
+                       std::ranges::count(sample.clean_stops, length) != 0;
+    for (const std::size_t size : {std::size_t{1}, everything}) {
+      const decoding got = decode(make, cut, always(size), always(everything), sample.plain.size());
+      CHECK(got.accepted() == clean);
+      CHECK(got.ends == whole);
+      CHECK(std::ranges::equal(got.plain,
+                               std::span(sample.plain).first(std::min(got.plain.size(), sample.plain.size()))));
+    }
+  }
+}
+
+/// Law, for samples with checksums: no changed byte makes other content be accepted; and neither what is produced
+/// before the fault nor what is verified depends on the cuts.
+inline void check_damage(const decoder_maker& make, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  for (std::size_t place = 0; place < sample.packed.size(); ++place) {
+    for (const unsigned change : {1U << (place % 8), 0x80U >> (place % 8), 0xFFU}) {
+      CAPTURE(place);
+      CAPTURE(change);
+      byte_vector damaged = sample.packed;
+      damaged[place] ^= static_cast<std::byte>(change);
+      // a damaged run may be long: 128 KiB a block
+      const std::size_t bound = sample.plain.size() + (std::size_t{1} << 18U);
+      const decoding at_once = decode(make, damaged, always(everything), always(everything), bound);
+      if (at_once.accepted()) CHECK(at_once.plain == sample.plain);
+      const decoding by_byte = decode(make, damaged, always(1), always(everything), bound);
+      const decoding by_hand = decode(make, damaged, sometimes(40, change), sometimes(90, change + 1), bound);
+      for (const decoding* other : {&by_byte, &by_hand}) {
+        CHECK(other->accepted() == at_once.accepted());
+        CHECK(other->plain == at_once.plain);
+        CHECK(other->ends == at_once.ends);
+        CHECK(other->missing == at_once.missing);
+      }
+    }
+  }
+}
+
+/// Law: room for exactly the content is room enough for the verdict.
+inline void check_exact_room(const decoder_maker& make, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  for (const std::size_t in_size : {std::size_t{1}, std::size_t{5}, everything}) {
+    const std::unique_ptr<io::decoder> decoder = make();
+    std::size_t consumed = 0;
+    std::size_t produced = 0;
+    for (const frame_end& end : sample.ends) {
+      byte_vector out(end.plain - produced);
+      std::size_t filled = 0;
+      io::fill_result result;
+      for (std::size_t calls = 0; result.status != io::fill_status::frame_verified; ++calls) {
+        REQUIRE(calls < 4 * sample.packed.size() + 100);
+        const auto in = std::span(sample.packed).subspan(consumed, std::min(in_size, sample.packed.size() - consumed));
+        result = decoder->fill(in, std::span(out).subspan(filled));
+        REQUIRE_MESSAGE(result.status != io::fill_status::failed, result.error);
+        consumed += result.consumed;
+        filled += result.produced;
+      }
+      CHECK(filled == out.size());
+      CHECK(consumed == end.packed);
+      CHECK(std::ranges::equal(out, std::span(sample.plain).subspan(produced, filled)));
+      produced = end.plain;
+    }
+  }
+}
+
+/// Law: calls with nothing to read and nowhere to write are harmless, however many.
+inline void check_empty_calls(const decoder_maker& make, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  const std::unique_ptr<io::decoder> decoder = make();
+  std::size_t turn = 0;
+  const size_chooser in = [&turn] { return ++turn % 50 == 0 ? std::size_t{64} : std::size_t{0}; };
+  const size_chooser out = [&turn] { return turn % 75 == 0 ? std::size_t{4096} : std::size_t{0}; };
+  byte_vector plain;
+  std::size_t consumed = 0;
+  std::size_t frames = 0;
+  for (std::size_t calls = 0; frames < sample.ends.size(); ++calls) {
+    REQUIRE(calls < 200 * (sample.packed.size() + sample.plain.size()) + 1000);
+    byte_vector room;
+    const auto some = std::span(sample.packed).subspan(consumed, std::min(in(), sample.packed.size() - consumed));
+    room.resize(out());
+    const io::fill_result result = decoder->fill(some, room);
+    check_call(result, some.size(), room.size());
+    REQUIRE_MESSAGE(result.status != io::fill_status::failed, result.error);
+    consumed += result.consumed;
+    plain.insert(plain.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(result.produced));
+    if (result.status == io::fill_status::frame_verified) ++frames;
+  }
+  CHECK(plain == sample.plain);
+}
+
+}  // namespace gpuhist::test

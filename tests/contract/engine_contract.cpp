@@ -1,0 +1,304 @@
+#include "contract/engine_contract.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <random>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::gpu::contract {
+namespace {
+
+constexpr std::size_t largest = (std::size_t{1} << 20U) + 3;
+constexpr std::array<std::size_t, 17> sizes{0,  1,  2,  15,  16,   17,   31,   32,     33,
+                                            63, 64, 65, 255, 4095, 4096, 4097, largest};
+
+struct bench {
+  std::unique_ptr<job_memory> memory;  // outlives the engine
+  std::unique_ptr<engine> under_test;
+};
+
+engine_request request_for(const partition& counted, std::size_t max_extents) {
+  return {.counted = counted,
+          .run = [](const std::function<void()>& task) { task(); },
+          .threads = 1,
+          .streams = 0,
+          .max_chunk = static_cast<std::uint32_t>(largest + 64),
+          .max_extents = static_cast<std::uint32_t>(max_extents)};
+}
+
+bench make_bench(const engine_maker& make, const partition& counted, std::size_t max_extents) {
+  bench result;
+  result.memory = std::make_unique<job_memory>(largest, max_extents, 256);
+  result.under_test = make(request_for(counted, max_extents));
+  if (result.under_test) result.under_test->register_memory(result.memory->all());
+  return result;
+}
+
+void check_rows(const bench& at, std::span<const std::byte> bytes, std::span<const extent> extents,
+                std::size_t offset = 0) {
+  CAPTURE(bytes.size());
+  CAPTURE(extents.size());
+  CAPTURE(offset);
+  const partition& columns = at.under_test->row_partition();
+  counting_job& job = at.memory->prepare(bytes, extents, offset);
+  job.rows = job.rows.first(extents.size() * columns.classes);
+  at.under_test->submit(job);
+  const auto rows = at.memory->wait().first(extents.size() * columns.classes);
+  const auto expected = count_obviously(bytes, extents, columns);
+  CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
+  CHECK(at.memory->answers() == 1);
+}
+
+extent whole(std::size_t size) { return {.begin = 0, .end = static_cast<std::uint32_t>(size)}; }
+
+// `count` extents of random sizes, some empty, with gaps of random sizes or none.
+std::vector<extent> random_extents(std::size_t count, std::size_t size, bool gaps, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::uint32_t> cuts(2 * count);
+  for (auto& cut : cuts) cut = static_cast<std::uint32_t>(random() % (size + 1));
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<extent> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t begin = gaps || i == 0 ? cuts[2 * i] : result.back().end;
+    result.push_back({.begin = begin, .end = random() % 8 == 0 ? begin : cuts[2 * i + 1]});
+  }
+  return result;
+}
+
+}  // namespace
+
+struct job_memory::state {
+  std::size_t extents_at;  // in the storage: bytes, then extents, then rows
+  std::size_t rows_at;
+  std::size_t counters;
+  std::vector<std::byte> storage;
+  counting_job job;
+  std::mutex mutex;
+  std::condition_variable answered;
+  unsigned answers = 0;
+  std::exception_ptr failure;
+};
+
+job_memory::job_memory(std::size_t max_bytes, std::size_t max_extents, std::size_t classes)
+    : state_(std::make_unique<state>()) {
+  state_->extents_at = (max_bytes + 128) / 64 * 64;
+  state_->rows_at = state_->extents_at + (max_extents * sizeof(extent) + 63) / 64 * 64;
+  state_->counters = max_extents * classes;
+  state_->storage.resize(state_->rows_at + state_->counters * sizeof(std::uint32_t));
+}
+
+job_memory::~job_memory() = default;
+
+std::span<std::byte> job_memory::all() const { return state_->storage; }
+
+counting_job& job_memory::prepare(std::span<const std::byte> bytes, std::span<const extent> extents,
+                                  std::size_t offset) {
+  std::byte* base = state_->storage.data();
+  auto* rows = reinterpret_cast<std::uint32_t*>(base + state_->rows_at);
+  std::fill_n(rows, state_->counters, 0xdeadbeefU);
+  if (!bytes.empty()) std::memcpy(base + offset, bytes.data(), bytes.size());
+  if (!extents.empty()) std::memcpy(base + state_->extents_at, extents.data(), extents.size_bytes());
+  const std::lock_guard lock(state_->mutex);
+  state_->answers = 0;
+  state_->failure = nullptr;
+  state_->job = {.bytes = {base + offset, bytes.size()},
+                 .extents = {reinterpret_cast<const extent*>(base + state_->extents_at), extents.size()},
+                 .rows = {rows, state_->counters},
+                 .done = [its = state_.get()](counting_job&, const std::exception_ptr& failure) {
+                   const std::lock_guard guard(its->mutex);
+                   ++its->answers;
+                   its->failure = failure;
+                   its->answered.notify_all();
+                 }};
+  return state_->job;
+}
+
+std::span<const std::uint32_t> job_memory::wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->answered.wait(lock, [&] { return state_->answers != 0; });
+  if (state_->failure) std::rethrow_exception(state_->failure);
+  return state_->job.rows;
+}
+
+unsigned job_memory::answers() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->answers;
+}
+
+std::vector<std::uint32_t> count_obviously(std::span<const std::byte> bytes, std::span<const extent> extents,
+                                           const partition& columns) {
+  std::vector<std::uint32_t> rows(extents.size() * columns.classes);
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    for (std::size_t at = extents[i].begin; at < extents[i].end; ++at) {
+      ++rows[i * columns.classes + columns.class_of[std::to_integer<std::size_t>(bytes[at])]];
+    }
+  }
+  return rows;
+}
+
+std::vector<std::byte> random_bytes(std::size_t size, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> result(size);
+  for (auto& value : result) value = static_cast<std::byte>(random());
+  return result;
+}
+
+std::vector<std::byte> text_bytes(std::size_t size, std::uint32_t seed) {
+  static constexpr std::string_view letters = "etaoin shrdlu cmfwyp vbgkjqxz\nETA 0123456789.,:;[]{}";
+  std::mt19937 random(seed);
+  std::vector<std::byte> result(size);
+  // the smaller of two choices: common letters come first
+  for (auto& value : result) {
+    value = static_cast<std::byte>(letters[std::min(random() % letters.size(), random() % letters.size())]);
+  }
+  return result;
+}
+
+partition letters_partition() {
+  partition result{.class_of = {}, .classes = 9};
+  result.class_of.fill(8);
+  constexpr std::string_view bounds = "adehilmpqtuxyz";
+  for (std::uint8_t group = 0; group < 7; ++group) {
+    for (char letter = bounds[2U * group]; letter <= bounds[2U * group + 1U]; ++letter) {
+      result.class_of[static_cast<std::size_t>(letter)] = group;
+    }
+  }
+  result.class_of['\n'] = 7;
+  return result;
+}
+
+std::vector<named_partition> sample_partitions() {
+  std::vector<named_partition> result{{.name = "one class", .value = {}},
+                                      {.name = "letters", .value = letters_partition()},
+                                      {.name = "identity", .value = partition::identity()}};
+  partition ends{.class_of = {}, .classes = 3};
+  ends.class_of[0] = 1;
+  ends.class_of[255] = 2;
+  result.push_back({.name = "the first and the last value", .value = ends});
+  partition vowels{.class_of = {}, .classes = 2};
+  for (const unsigned char letter : std::string_view("aeiouAEIOU")) vowels.class_of[letter] = 1;
+  result.push_back({.name = "single values", .value = vowels});
+  for (const unsigned runs : {2U, 3U, 12U, 13U, 14U, 24U, 25U, 26U, 60U}) {  // stretches of random classes
+    std::mt19937 random(runs);
+    partition stretches{.class_of = {}, .classes = static_cast<std::uint16_t>(std::max(2U, runs / 2))};
+    for (std::size_t value = 0; value < 256; ++value) {
+      const bool cut = value % (256U / runs) == 0;
+      stretches.class_of[value] =
+          cut || value == 0 ? static_cast<std::uint8_t>(random() % stretches.classes) : stretches.class_of[value - 1];
+    }
+    result.push_back({.name = std::to_string(runs) + " stretches", .value = stretches});
+  }
+  for (const unsigned classes : {2U, 7U, 100U, 255U}) {
+    std::mt19937 random(classes);
+    partition scattered{.class_of = {}, .classes = static_cast<std::uint16_t>(classes)};
+    for (auto& its : scattered.class_of) its = static_cast<std::uint8_t>(random() % classes);
+    result.push_back({.name = std::to_string(classes) + " scattered classes", .value = scattered});
+  }
+  return result;
+}
+
+void rows_equal_the_obvious_loop_for_all_sizes(const engine_maker& make) {
+  for (const auto& counted : {letters_partition(), partition::identity()}) {
+    const bench at = make_bench(make, counted, 1);
+    if (!at.under_test) continue;
+    for (const std::size_t size : sizes) {
+      const std::array extents{whole(size)};
+      check_rows(at, random_bytes(size, 1), extents, size % 64);
+      check_rows(at, text_bytes(size, 2), extents);
+      for (const unsigned letter : {0x65U, 0U, 255U}) {
+        check_rows(at, std::vector(size, static_cast<std::byte>(letter)), extents, 1);
+      }
+    }
+  }
+}
+
+void rows_equal_the_obvious_loop_for_all_extents(const engine_maker& make) {
+  for (const auto& counted : {letters_partition(), partition::identity()}) {
+    const bench at = make_bench(make, counted, 2000);
+    if (!at.under_test) continue;
+    check_rows(at, text_bytes(1000, 1), {});
+    const std::array empty_ones{extent{0, 0}, extent{0, 0}, extent{7, 7}, extent{1000, 1000}};
+    check_rows(at, text_bytes(1000, 1), empty_ones);
+    const std::array within_a_vector{extent{1, 3}, extent{3, 4}, extent{17, 31}, extent{31, 33}, extent{40, 69}};
+    check_rows(at, random_bytes(1000, 1), within_a_vector, 5);
+    for (const std::size_t count : {1U, 2U, 3U, 10U, 500U, 2000U}) {
+      for (const bool gaps : {false, true}) {
+        const auto seed = static_cast<std::uint32_t>(count);
+        check_rows(at, random_bytes(largest, seed), random_extents(count, largest, gaps, seed), 3);
+        check_rows(at, text_bytes(3000, seed), random_extents(count, 3000, gaps, seed));
+      }
+    }
+  }
+}
+
+void rows_equal_the_obvious_loop_for_all_partitions(const engine_maker& make) {
+  for (const auto& counted : sample_partitions()) {
+    CAPTURE(counted.name);
+    const bench at = make_bench(make, counted.value, 3);
+    if (!at.under_test) continue;
+    for (const std::size_t size : {100U, 70'000U}) {
+      const auto extents = random_extents(3, size, true, 9);
+      check_rows(at, random_bytes(size, 3), extents);
+      check_rows(at, text_bytes(size, 4), extents);
+    }
+  }
+}
+
+void jobs_in_flight_together_are_each_answered_once(const engine_maker& make) {
+  constexpr std::size_t size = 20'000;
+  std::vector<std::unique_ptr<job_memory>> memory(16);  // outlives the engine
+  for (auto& each : memory) each = std::make_unique<job_memory>(size, 5, 256);
+  const auto under_test = make(request_for(letters_partition(), 5));
+  for (const auto& each : memory) under_test->register_memory(each->all());
+  const std::size_t classes = under_test->row_partition().classes;
+  for (std::uint32_t round = 0; round < 5; ++round) {
+    for (std::uint32_t i = 0; i < memory.size(); ++i) {
+      counting_job& job = memory[i]->prepare(random_bytes(size, i + round), random_extents(5, size, true, i + round));
+      job.rows = job.rows.first(5 * classes);
+      under_test->submit(job);
+    }
+    for (std::uint32_t i = 0; i < memory.size(); ++i) {
+      const auto rows = memory[i]->wait();
+      const auto expected = count_obviously(random_bytes(size, i + round), random_extents(5, size, true, i + round),
+                                            under_test->row_partition());
+      CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
+    }
+  }
+  for (const auto& each : memory) CHECK(each->answers() == 1);
+  CHECK(under_test->stats().jobs == 5 * memory.size());
+  CHECK(under_test->stats().bytes == 5 * memory.size() * size);
+  CHECK(under_test->stats().busy_seconds > 0);
+}
+
+void a_wrong_job_fails_alone(const engine_maker& make) {
+  const bench at = make_bench(make, letters_partition(), 3);
+  const auto bytes = text_bytes(100, 1);
+  const std::vector<std::vector<extent>> wrong{{{0, 101}}, {{5, 4}}, {{0, 10}, {9, 20}}};
+  for (const auto& extents : wrong) {
+    counting_job& job = at.memory->prepare(bytes, extents);
+    job.rows = job.rows.first(extents.size() * at.under_test->row_partition().classes);
+    at.under_test->submit(job);
+    CHECK_THROWS_AS(at.memory->wait(), engine_error);
+  }
+  const std::array good{whole(100)};
+  at.under_test->submit(at.memory->prepare(bytes, good));  // rows of the wrong size
+  CHECK_THROWS_AS(at.memory->wait(), engine_error);
+  check_rows(at, bytes, good);
+}
+
+void keeps_the_contract(const engine_maker& make) {
+  rows_equal_the_obvious_loop_for_all_sizes(make);
+  rows_equal_the_obvious_loop_for_all_extents(make);
+  rows_equal_the_obvious_loop_for_all_partitions(make);
+  jobs_in_flight_together_are_each_answered_once(make);
+  a_wrong_job_fails_alone(make);
+}
+
+}  // namespace gpuhist::gpu::contract

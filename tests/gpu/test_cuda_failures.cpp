@@ -1,0 +1,141 @@
+// Whichever CUDA call fails: nothing hangs, nothing leaks, every job is answered once, with exact rows or an error.
+#include "contract/engine_contract.hpp"
+#include "gpu/cuda/cuda_engine.hpp"
+#include "support/failing_runtime.hpp"
+#include "support/fake_runtime.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr result launch_failure = 719;
+constexpr std::size_t job_bytes = 3000;
+constexpr std::size_t job_count = 6;
+
+struct outcome {
+  std::string failed_call;
+  std::vector<std::string> errors;  // of construction, registration and jobs
+  std::vector<std::string> misuses;
+  std::size_t exact_jobs = 0;
+  std::size_t failed_jobs = 0;
+};
+
+std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
+
+void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, outcome& result) {
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
+    try {
+      const auto rows = memory[i]->wait();
+      const auto expected =
+          contract::count_obviously(contract::random_bytes(job_bytes, i), job_extents(), partition::identity());
+      CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
+      ++result.exact_jobs;
+    } catch (const engine_error& error) {
+      result.errors.emplace_back(error.what());
+      ++result.failed_jobs;
+    }
+  }
+}
+
+// A short run: make the engine, register memory, count six jobs, all there at once, and let everything go.
+outcome run_with(const std::shared_ptr<planned_failure>& plan) {
+  outcome result;
+  const auto seen = std::make_shared<ledger>();
+  std::vector<std::unique_ptr<contract::job_memory>> memory(job_count);
+  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
+  try {
+    cuda_engine engine(
+        make_failing_runtime(make_fake_runtime(seen), plan),
+        {.counted = partition::identity(), .run = {}, .streams = 2, .max_chunk = job_bytes, .max_extents = 3});
+    for (const auto& each : memory) engine.register_memory(each->all());
+    for (std::uint32_t i = 0; i < job_count; ++i) {
+      engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
+    }
+    count_answers(memory, result);
+    for (const auto& each : memory) CHECK(each->answers() == 1);
+  } catch (const engine_error& error) {
+    result.errors.emplace_back(error.what());
+  }
+  result.failed_call = plan->failed_call();
+  result.misuses = seen->misuses();
+  return result;
+}
+
+// Runs with every n until n is past the last call. Calls of the destructors fail unheard.
+unsigned for_every_call(planned_failure::kind what, void (*law)(const outcome&)) {
+  for (unsigned n = 1;; ++n) {
+    CAPTURE(n);
+    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure));
+    CAPTURE(result.failed_call);
+    if (result.failed_call.empty()) {
+      CHECK(result.exact_jobs == job_count);
+      return n;
+    }
+    law(result);
+  }
+}
+
+bool releases(const std::string& call) {
+  return call == "cudaFree" || call == "cudaStreamDestroy" || call == "cudaEventDestroy" ||
+         call == "cudaHostUnregister";
+}
+
+TEST_CASE("whichever call fails once, every job is answered once, exact or with an error that names the call") {
+  const unsigned calls = for_every_call(planned_failure::kind::once, [](const outcome& result) {
+    CHECK(result.misuses == std::vector<std::string>{});
+    CHECK(result.errors.empty() == (result.exact_jobs == job_count));
+    if (releases(result.failed_call) && result.exact_jobs == job_count) return;
+    REQUIRE(!result.errors.empty());
+    for (const auto& error : result.errors) {
+      CAPTURE(error);
+      CHECK(error.find(result.failed_call) != std::string::npos);
+      CHECK(error.find("fake error 719") != std::string::npos);
+    }
+  });
+  CHECK(calls > 100);
+}
+
+TEST_CASE("whichever call is the first of a device that fails for good, every job is answered once and nothing leaks") {
+  const unsigned calls = for_every_call(planned_failure::kind::sticky, [](const outcome& result) {
+    CHECK(result.misuses == std::vector<std::string>{});
+    CHECK((result.exact_jobs + result.failed_jobs == job_count || !result.errors.empty()));
+    for (const auto& error : result.errors) CHECK(error.find("fake error 719") != std::string::npos);
+  });
+  CHECK(calls > 100);
+}
+
+TEST_CASE("after an error of the device, later jobs fail with the same error") {
+  std::vector<std::unique_ptr<contract::job_memory>> memory(2);
+  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
+  // with the device ready, the 3rd recording of an event is the end of the first job's copies
+  unsigned n = 1;
+  while (run_with(std::make_shared<planned_failure>(n, planned_failure::kind::once, launch_failure)).exact_jobs != 0 ||
+         run_with(std::make_shared<planned_failure>(n, planned_failure::kind::once, launch_failure)).failed_jobs == 0) {
+    ++n;
+  }
+  const outcome result = run_with(std::make_shared<planned_failure>(n, planned_failure::kind::once, launch_failure));
+  CHECK(result.failed_jobs > 0);
+  for (const auto& error : result.errors) CHECK(error == result.errors.front());
+}
+
+TEST_CASE("an error for want of memory says what to do") {
+  constexpr result out_of_memory_code = 2;
+  for (unsigned n = 1;; ++n) {
+    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, out_of_memory_code);
+    const outcome result = run_with(plan);
+    if (result.failed_call != "cudaMalloc") continue;
+    REQUIRE(result.errors.size() == 1);
+    CAPTURE(result.errors.front());
+    CHECK(result.errors.front().starts_with(
+        "taking 3000 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
+    CHECK(result.errors.front().ends_with("; try a smaller --chunk-size or fewer --streams"));
+    break;
+  }
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu::cuda

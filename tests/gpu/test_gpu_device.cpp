@@ -1,0 +1,84 @@
+// The CUDA engine on the real device: the contract, totals past 2^32, and thousands of extents.
+#include "contract/engine_contract.hpp"
+#include "gpu/cuda/cuda_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20U;
+
+bool no_device() {
+  const auto api = make_runtime();
+  const device_choice found = choose_device(*api);
+  if (!found.device) std::printf("skipped: no CUDA device (%s)\n", found.why.c_str());
+  return !found.device;
+}
+
+TEST_CASE("the device keeps the contract of engines on 1 and 3 lanes") {
+  if (no_device()) return;
+  for (const unsigned lanes : {1U, 3U}) {
+    CAPTURE(lanes);
+    contract::keeps_the_contract([&](engine_request request) {
+      request.streams = lanes;
+      return std::make_unique<cuda_engine>(make_runtime(), request);
+    });
+  }
+}
+
+TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 bits") {
+  if (no_device()) return;
+  constexpr std::size_t chunk = 64 * mib;
+  const std::vector<std::byte> letters(chunk, std::byte{'e'});
+  const extent all{0, chunk};
+  std::vector<std::unique_ptr<contract::job_memory>> memory(4);
+  for (auto& each : memory) each = std::make_unique<contract::job_memory>(chunk, 1, 256);
+  cuda_engine engine(make_runtime(),
+                     {.counted = partition::identity(), .run = {}, .max_chunk = chunk, .max_extents = 1});
+  for (const auto& each : memory) engine.register_memory(each->all());
+
+  tally total(256);
+  for (std::size_t round = 0; round < 20; ++round) {
+    for (const auto& each : memory) engine.submit(each->prepare(letters, {&all, 1}));
+    for (const auto& each : memory) {
+      const auto row = each->wait();
+      std::transform(row.begin(), row.end(), total.counts.begin(), total.counts.begin(), std::plus<std::uint64_t>{});
+    }
+  }
+  tally expected(256);
+  expected.counts['e'] = std::uint64_t{5} << 30U;
+  CHECK(total == expected);
+}
+
+TEST_CASE("the device gives each of 1 to 2000 extents of a large chunk its own row") {
+  if (no_device()) return;
+  constexpr std::size_t chunk = 16 * mib + 11;
+  constexpr std::size_t most = 2000;
+  const auto bytes = contract::text_bytes(chunk, 7);
+  contract::job_memory memory(chunk, most, 256);
+  cuda_engine engine(make_runtime(),
+                     {.counted = partition::identity(), .run = {}, .max_chunk = chunk, .max_extents = most});
+  engine.register_memory(memory.all());
+  for (const std::size_t count : {1U, 2U, 7U, 264U, 1000U, 2000U}) {
+    CAPTURE(count);
+    std::vector<extent> extents(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      extents[i] = {.begin = static_cast<std::uint32_t>(i * chunk / count),
+                    .end = static_cast<std::uint32_t>((i + 1) * chunk / count)};
+    }
+    counting_job& job = memory.prepare(bytes, extents);
+    job.rows = job.rows.first(count * 256);
+    engine.submit(job);
+    const auto rows = memory.wait();
+    const auto expected = contract::count_obviously(bytes, extents, partition::identity());
+    CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
+  }
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu::cuda

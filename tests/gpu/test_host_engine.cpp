@@ -1,0 +1,50 @@
+// The host engine over a real pool of threads.
+#include "contract/engine_contract.hpp"
+#include "gpu/host/host_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <stdexcept>
+
+namespace gpuhist::gpu {
+namespace {
+
+TEST_CASE("the host engine keeps the contract on a pool of threads") {
+  for (const unsigned threads : {1U, 4U}) {
+    CAPTURE(threads);
+    boost::asio::thread_pool pool(threads);
+    contract::keeps_the_contract([&](engine_request request) {
+      request.run = [&pool](std::function<void()> task) { boost::asio::post(pool, std::move(task)); };
+      request.threads = threads;
+      return std::make_unique<host::host_engine>(request);
+    });
+    pool.join();
+  }
+}
+
+TEST_CASE("a job that the executor does not take is answered with the executor's error") {
+  const engine_request request{.counted = contract::letters_partition(), .run = [](const std::function<void()>&) {
+                                 throw std::runtime_error("the pool is gone");
+                               }};
+  host::host_engine engine(request);
+  contract::job_memory memory(10, 1, 9);
+  const extent all{0, 10};
+  engine.submit(memory.prepare(contract::text_bytes(10, 1), {&all, 1}));
+  CHECK_THROWS_WITH_AS(memory.wait(), "the pool is gone", std::runtime_error);
+  CHECK(memory.answers() == 1);
+}
+
+TEST_CASE("the host engine says which kernel and how many threads count") {
+  const engine_request request{.counted = contract::letters_partition(), .run = {}, .threads = 7};
+  const auto stats = host::host_engine(request).stats();
+  CHECK(stats.kernel.starts_with("ranges/"));
+  CHECK(stats.workers == 7);
+  CHECK(stats.device.empty());
+  CHECK(!stats.timeline);
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu

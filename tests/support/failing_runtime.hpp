@@ -1,0 +1,41 @@
+// A CUDA runtime whose n-th call fails, wrapped around another.
+#pragma once
+
+#include "gpu/cuda/runtime.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace gpuhist::gpu::cuda {
+
+/// Which call fails, and what came of it. Outlives the runtime; thread-safe.
+class planned_failure {
+ public:
+  enum class kind {
+    once,   ///< that call alone
+    sticky  ///< that call and all after it, as after an error of a kernel
+  };
+
+  /// `call` counts from 1.
+  planned_failure(unsigned call, kind what, result code) : call_(call), what_(what), code_(code) {}
+
+  /// To be asked by each call: the planned code, or 0.
+  result next(const char* name);
+
+  /// The CUDA function that failed first; empty where the plan was not reached.
+  [[nodiscard]] std::string failed_call() const;
+
+ private:
+  const unsigned call_;
+  const kind what_;
+  const result code_;
+  mutable std::mutex mutex_;
+  unsigned calls_ = 0;
+  std::string failed_call_;
+};
+
+/// Calls that give something back do so even when they fail, as CUDA's do. A failed call does nothing else.
+std::unique_ptr<runtime> make_failing_runtime(std::unique_ptr<runtime> inner, std::shared_ptr<planned_failure> plan);
+
+}  // namespace gpuhist::gpu::cuda

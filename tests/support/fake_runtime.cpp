@@ -1,0 +1,313 @@
+#include "support/fake_runtime.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <new>
+#include <optional>
+#include <thread>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr result ok = 0;
+constexpr result invalid_value = 1;
+constexpr result no_device = 100;
+constexpr result invalid_handle = 400;
+constexpr result not_ready = 600;
+
+// Runs its work in order on a thread of its own; what is queued when it goes is still run.
+class fake_stream {
+ public:
+  explicit fake_stream(int device) : device_(device), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  void push(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    arrived_.notify_one();
+  }
+  [[nodiscard]] int device() const { return device_; }
+
+ private:
+  void run(const std::stop_token& stop) {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, stop, [this] { return !work_.empty(); });
+      if (work_.empty()) return;
+      const auto next = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      next();
+    }
+  }
+
+  int device_;
+  std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  std::deque<std::function<void()>> work_;
+  std::jthread thread_;
+};
+
+// Its latest recording, and the latest that was reached.
+class fake_event {
+ public:
+  unsigned record() {
+    const std::lock_guard lock(mutex_);
+    return ++recorded_;
+  }
+  void reach(unsigned recording) {
+    const std::lock_guard lock(mutex_);
+    reached_ = recording;
+    when_ = std::chrono::steady_clock::now();
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, awaited = recorded_] { return reached_ >= awaited; });
+  }
+  std::optional<std::chrono::steady_clock::time_point> when() {
+    const std::lock_guard lock(mutex_);
+    if (recorded_ == 0 || reached_ != recorded_) return std::nullopt;
+    return when_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned recorded_ = 0;
+  unsigned reached_ = 0;
+  std::chrono::steady_clock::time_point when_;
+};
+
+// Ranges of memory by their first byte.
+class memory_map {
+ public:
+  void add(const void* memory, std::size_t bytes) { ranges_[static_cast<const std::byte*>(memory)] = bytes; }
+  bool remove(const void* memory) { return ranges_.erase(static_cast<const std::byte*>(memory)) == 1; }
+  [[nodiscard]] bool holds(const void* memory, std::size_t bytes) const {
+    const auto* first = static_cast<const std::byte*>(memory);
+    auto after = ranges_.upper_bound(first);
+    if (after == ranges_.begin()) return false;
+    --after;
+    return first + bytes <= after->first + after->second;
+  }
+  [[nodiscard]] std::size_t size() const { return ranges_.size(); }
+
+ private:
+  std::map<const std::byte*, std::size_t> ranges_;
+};
+
+constexpr std::align_val_t alignment{256};
+
+class fake_runtime final : public runtime {
+ public:
+  fake_runtime(std::shared_ptr<ledger> seen, std::vector<device_properties> devices)
+      : seen_(std::move(seen)), devices_(std::move(devices)) {}
+
+  ~fake_runtime() override {
+    const auto left = [this](const char* what, std::size_t count) {
+      if (count != 0) seen_->misused(std::to_string(count) + " " + what + " never given back");
+    };
+    left("streams", streams_.size());
+    left("events", events_.size());
+    left("device allocations", device_.size());
+    left("registrations", host_.size());
+  }
+
+  result device_count(int& count) override {
+    count = static_cast<int>(devices_.size());
+    return devices_.empty() ? no_device : ok;
+  }
+  result properties(int device, device_properties& out) override {
+    out = devices_.at(static_cast<std::size_t>(device));
+    return ok;
+  }
+  result use_device(int device) override {
+    const std::lock_guard lock(mutex_);
+    current_[std::this_thread::get_id()] = device;
+    return ok;
+  }
+
+  result host_register(void* memory, std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    host_.add(memory, bytes);
+    return ok;
+  }
+  result host_unregister(void* memory) override {
+    const std::lock_guard lock(mutex_);
+    return host_.remove(memory) ? ok : misused("unregistered what was not registered");
+  }
+  result device_allocate(void*& memory, std::size_t bytes) override {
+    memory = ::operator new(bytes, alignment);
+    std::memset(memory, 0xa5, bytes);
+    const std::lock_guard lock(mutex_);
+    device_.add(memory, bytes);
+    return ok;
+  }
+  result device_free(void* memory) override {
+    const std::lock_guard lock(mutex_);
+    if (!device_.remove(memory)) return misused("freed what was not allocated");
+    ::operator delete(memory, alignment);
+    return ok;
+  }
+
+  result stream_create(stream_handle& stream) override {
+    const std::lock_guard lock(mutex_);
+    auto made = std::make_unique<fake_stream>(current_device());
+    stream = made.get();
+    streams_[stream] = std::move(made);
+    return ok;
+  }
+  result stream_destroy(stream_handle stream) override {
+    std::unique_ptr<fake_stream> gone;  // goes after the lock, which what is left of its work takes
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find(stream);
+    if (found == streams_.end()) return misused("destroyed a stream that is none");
+    gone = std::move(found->second);
+    streams_.erase(found);
+    return ok;
+  }
+  result event_create(event_handle& event) override {
+    const std::lock_guard lock(mutex_);
+    auto made = std::make_shared<fake_event>();
+    event = made.get();
+    events_[event] = std::move(made);
+    return ok;
+  }
+  result event_destroy(event_handle event) override {
+    const std::lock_guard lock(mutex_);
+    return events_.erase(event) == 1 ? ok : misused("destroyed an event that is none");
+  }
+  result event_record(event_handle event, stream_handle stream) override {
+    const auto its = find_event(event);
+    if (!its) return invalid_handle;
+    return enqueue(stream, [its, recording = its->record()] { its->reach(recording); });
+  }
+  result event_synchronize(event_handle event) override {
+    const auto its = find_event(event);
+    if (!its) return invalid_handle;
+    its->wait();
+    return ok;
+  }
+  result event_elapsed(float& milliseconds, event_handle from, event_handle to) override {
+    const auto first = find_event(from);
+    const auto second = find_event(to);
+    if (!first || !second) return invalid_handle;
+    const auto begin = first->when();
+    const auto end = second->when();
+    if (!begin || !end) return not_ready;
+    milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();
+    return ok;
+  }
+
+  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return enqueue(stream, [=, this] {
+      if (on_device(to, bytes) && registered(from, bytes)) std::memcpy(to, from, bytes);
+    });
+  }
+  result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return enqueue(stream, [=, this] {
+      if (registered(to, bytes) && on_device(from, bytes)) std::memcpy(to, from, bytes);
+    });
+  }
+  result clear(void* memory, std::size_t bytes, stream_handle stream) override {
+    return enqueue(stream, [=, this] {
+      if (on_device(memory, bytes)) std::memset(memory, 0, bytes);
+    });
+  }
+  result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
+    return enqueue(stream, [=, this] { count(launch); });
+  }
+
+  [[nodiscard]] std::string error_text(result code) const override { return "fake error " + std::to_string(code); }
+
+ private:
+  result misused(const std::string& how) {
+    seen_->misused(how);
+    return invalid_value;
+  }
+
+  int current_device() {  // with the lock
+    const auto found = current_.find(std::this_thread::get_id());
+    return found == current_.end() ? 0 : found->second;
+  }
+
+  std::shared_ptr<fake_event> find_event(event_handle event) {
+    const std::lock_guard lock(mutex_);
+    const auto found = events_.find(event);
+    if (found != events_.end()) return found->second;
+    seen_->misused("used an event that is none");
+    return nullptr;
+  }
+
+  result enqueue(stream_handle stream, std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find(stream);
+    if (found == streams_.end()) return misused("used a stream that is none");
+    if (found->second->device() != current_device()) return misused("used a stream of a device that is not current");
+    found->second->push(std::move(work));
+    return ok;
+  }
+
+  bool on_device(const void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (device_.holds(memory, bytes)) return true;
+    seen_->misused("touched " + std::to_string(bytes) + " bytes that are no device memory");
+    return false;
+  }
+
+  bool registered(const void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (host_.holds(memory, bytes)) return true;
+    seen_->misused("copied " + std::to_string(bytes) + " bytes of memory that is not registered");
+    return false;
+  }
+
+  void count(const kernel_launch& launch) {
+    constexpr std::size_t values = 256;
+    if (!on_device(launch.bytes, launch.chunk_bytes) ||
+        !on_device(launch.extents, launch.extent_count * sizeof(extent)) ||
+        !on_device(launch.rows, launch.extent_count * values * sizeof(std::uint32_t))) {
+      return;
+    }
+    for (std::size_t i = 0; i < launch.extent_count; ++i) {
+      for (std::size_t at = launch.extents[i].begin; at < launch.extents[i].end; ++at) {
+        ++launch.rows[i * values + std::to_integer<std::size_t>(launch.bytes[at])];
+      }
+    }
+  }
+
+  std::shared_ptr<ledger> seen_;
+  std::vector<device_properties> devices_;
+  std::mutex mutex_;
+  std::map<std::thread::id, int> current_;
+  memory_map host_;
+  memory_map device_;
+  std::map<event_handle, std::shared_ptr<fake_event>> events_;
+  std::map<stream_handle, std::unique_ptr<fake_stream>> streams_;
+};
+
+}  // namespace
+
+void ledger::misused(const std::string& how) {
+  const std::lock_guard lock(mutex_);
+  misuses_.push_back(how);
+}
+
+std::vector<std::string> ledger::misuses() const {
+  const std::lock_guard lock(mutex_);
+  return misuses_;
+}
+
+device_properties fake_device() {
+  return {.name = "fake device", .compute_major = 9, .compute_minor = 0, .multiprocessors = 4, .memory_bytes = 1 << 30};
+}
+
+std::unique_ptr<runtime> make_fake_runtime(std::shared_ptr<ledger> seen, std::vector<device_properties> devices) {
+  return std::make_unique<fake_runtime>(std::move(seen), std::move(devices));
+}
+
+}  // namespace gpuhist::gpu::cuda
