@@ -1,0 +1,157 @@
+// Descriptors, scratch files and one executor to try sources with.
+#pragma once
+
+#include "io/source.hpp"
+
+#include <doctest/doctest.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+/// A folder that is removed with its content.
+class scratch_folder {
+ public:
+  scratch_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "gpuhist-io-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  ~scratch_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+  [[nodiscard]] std::string file(const std::string& name, std::string_view content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    return *this / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Two connected descriptors: what is written to `write` is read from `read`.
+struct channel {
+  io::descriptor read;
+  io::descriptor write;
+};
+
+inline channel make_pipe() {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  return {.read = io::descriptor(ends[0]), .write = io::descriptor(ends[1])};
+}
+
+inline channel make_sockets() {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  return {.read = io::descriptor(ends[0]), .write = io::descriptor(ends[1])};
+}
+
+inline void put(const io::descriptor& fd, std::string_view text) {
+  REQUIRE(::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+/// A descriptor that another one replaces while this lives (standard input).
+class replaced_descriptor {
+ public:
+  /// `by` below 0: closed.
+  replaced_descriptor(int fd, int by) : fd_(fd), saved_(::fcntl(fd, F_DUPFD_CLOEXEC, 100)) {
+    if (by < 0) {
+      ::close(fd_);
+    } else {
+      ::dup2(by, fd_);
+    }
+  }
+  replaced_descriptor(const replaced_descriptor&) = delete;
+  replaced_descriptor& operator=(const replaced_descriptor&) = delete;
+  ~replaced_descriptor() {
+    ::close(fd_);
+    if (saved_ >= 0) ::dup2(saved_, fd_);
+    ::close(saved_);
+  }
+
+ private:
+  int fd_;
+  int saved_;
+};
+
+/// One executor, and coroutines run on it to their end.
+class source_fixture {
+ public:
+  boost::asio::any_io_executor executor() { return context_.get_executor(); }
+
+  io::stream_source stream(int fd, std::size_t pipe_bytes = 0) {
+    return {executor(), io::descriptor::borrowed(fd), pipe_bytes};
+  }
+
+  /// Waits until the source is readable; the minute is there to fail instead of hang.
+  bool readable(io::stream_source& source) {
+    std::optional<bool> result;
+    start_waiting(source, result);
+    context_.restart();
+    context_.run_for(std::chrono::minutes(1));
+    REQUIRE_MESSAGE(result.has_value(), "readable() does not complete");
+    return *result;
+  }
+
+  /// Starts a readable() whose answer goes to `result`; run_what_is_ready() brings it forward.
+  void start_waiting(io::stream_source& source, std::optional<bool>& result) {
+    boost::asio::co_spawn(context_, source.readable(), [&result](std::exception_ptr error, bool ready) {
+      if (error) std::rethrow_exception(error);
+      result = ready;
+    });
+  }
+
+  void run_what_is_ready() {
+    context_.restart();
+    context_.poll();
+  }
+
+  /// Everything to the end, in reads of at most `step`.
+  std::string read_all(io::stream_source& source, std::size_t step = 4096) {
+    std::string text;
+    std::vector<std::byte> buffer(step);
+    for (;;) {
+      REQUIRE(readable(source));
+      const std::optional<std::size_t> got = source.read_some(buffer);
+      if (!got) continue;
+      if (*got == 0) return text;
+      text.append(reinterpret_cast<const char*>(buffer.data()), *got);
+      REQUIRE(source.position() == text.size());
+    }
+  }
+
+ private:
+  boost::asio::io_context context_;
+};
+
+/// At most `most` bytes of what is there, as text; "(nothing)" where nothing is.
+inline std::string read_text(io::stream_source& source, std::size_t most) {
+  std::vector<std::byte> buffer(most);
+  const std::optional<std::size_t> got = source.read_some(buffer);
+  return got ? std::string(reinterpret_cast<const char*>(buffer.data()), *got) : "(nothing)";
+}
+
+}  // namespace gpuhist::test

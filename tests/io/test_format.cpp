@@ -1,0 +1,101 @@
+// Formats by content, held against names: the table's rows against bytes that the tools themselves wrote.
+#include "io/format.hpp"
+
+#include "io/input_error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace gpuhist::io;
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+/// The first bytes of what zstd, gzip, bzip2, xz and lz4 write.
+constexpr std::string_view zstd_head("\x28\xB5\x2F\xFD\x04\x58\x29\x00", 8);
+constexpr std::string_view skippable_head("\x5A\x2A\x4D\x18\x00\x00\x00\x00", 8);
+constexpr std::string_view gzip_head("\x1F\x8B\x08\x00\x00\x00\x00\x00", 8);
+constexpr std::string_view bzip2_head("BZh91AY&", 8);
+constexpr std::string_view empty_bzip2_head("BZh9\x17\x72\x45\x38", 8);
+constexpr std::string_view xz_head("\xFD\x37zXZ\x00\x00\x04", 8);
+constexpr std::string_view lz4_head("\x04\x22\x4D\x18\x64\x40\xA7\x6F", 8);
+
+std::string refusal(std::string_view name, std::string_view head, const format* forced = nullptr) {
+  try {
+    (void)settle_format(name, bytes_of(head), forced);
+  } catch (const input_error& error) {
+    CHECK(error.offset() == 0);
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("formats are found by content") {
+  CHECK(detect(bytes_of(zstd_head)).name == "zstd");
+  CHECK(detect(bytes_of(skippable_head)).name == "zstd");
+  CHECK(detect(bytes_of(gzip_head)).name == "gzip");
+  CHECK(detect(bytes_of(bzip2_head)).name == "bzip2");
+  CHECK(detect(bytes_of(empty_bzip2_head)).name == "bzip2");
+  CHECK(detect(bytes_of(xz_head)).name == "xz");
+  CHECK(detect(bytes_of(lz4_head)).name == "lz4");
+}
+
+TEST_CASE("what has no whole magic number is raw, text that begins like one included") {
+  for (const std::string_view text :
+       {"", "a", "BZh", "BZh9 is ", "BZh91AX&", "\x28\xB5\x2F", "\x60\x2A\x4D\x18", "xz", "7zXZ"}) {
+    CHECK_MESSAGE(detect(bytes_of(text)).name == "raw", text);
+  }
+}
+
+TEST_CASE("a suffix promises a format, in any case of letters, a hidden file's whole name none") {
+  for (const char* name : {"a.zst", "a.ZST", "dir.gz/a.tar.zstd", "x.tzst"}) CHECK(promised_by(name)->name == "zstd");
+  for (const char* name : {"a.gz", "a.tgz"}) CHECK(promised_by(name)->name == "gzip");
+  CHECK(promised_by("a.bz2")->name == "bzip2");
+  CHECK(promised_by("a.xz")->name == "xz");
+  CHECK(promised_by("a.lz4")->name == "lz4");
+  for (const char* name : {"-", "", "a", "a.txt", "azst", ".zst", "dir/.gz", "dir.zst/a", "a.zst.txt"}) {
+    CHECK_MESSAGE(promised_by(name) == nullptr, name);
+  }
+}
+
+TEST_CASE("content decides where the name promises nothing") {
+  CHECK(settle_format("data", bytes_of(zstd_head), nullptr).name == "zstd");
+  CHECK(settle_format("-", bytes_of(zstd_head), nullptr).name == "zstd");
+  CHECK(settle_format("data", bytes_of("text"), nullptr).name == "raw");
+  CHECK(settle_format("-", {}, nullptr).name == "raw");
+  CHECK(settle_format("a.zst", bytes_of(zstd_head), nullptr).name == "zstd");
+}
+
+TEST_CASE("a name that promises what the content is not is an error that says what to do") {
+  CHECK(refusal("a.zst", "text") ==
+        "is named .zst but does not hold zstd data; if it is text, rename it or give --input-format raw");
+  CHECK(refusal("a.zst", "") == "is named .zst but is empty");
+  CHECK(refusal("a.tgz", "") == "is named .tgz but is empty");
+  CHECK(refusal("a.gz", zstd_head) == "is named .gz but holds zstd data; rename it or give --input-format zstd");
+  CHECK(refusal("a.zst", gzip_head) ==
+        "is named .zst but holds gzip data; rename it and decompress it first: gzip -dc FILE | gpuhist");
+}
+
+TEST_CASE("what is recognised but cannot be read is refused with a hint, on standard input as well") {
+  for (const char* name : {"a.gz", "-", "data"}) {
+    const std::string error = refusal(name, gzip_head);
+    CHECK_MESSAGE(error.find("gzip -dc FILE | gpuhist") != std::string::npos, error);
+  }
+  CHECK(refusal("-", bzip2_head).find("bzip2 -dc") != std::string::npos);
+  CHECK(refusal("-", xz_head).find("xz -dc") != std::string::npos);
+  CHECK(refusal("-", lz4_head).find("lz4 -dc") != std::string::npos);
+}
+
+TEST_CASE("a forced format is taken as it is") {
+  CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).name == "raw");
+  CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).name == "zstd");
+}
+
+TEST_CASE("only formats that can be read can be forced") {
+  CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd"});
+  for (const std::string_view name : {"gzip", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
+}

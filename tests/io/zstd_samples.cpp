@@ -1,0 +1,74 @@
+// What tests of zstd decode.
+#include "tests/io/zstd_samples.hpp"
+
+#include <string_view>
+
+namespace gpuhist::test {
+
+byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings& settings) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, settings.level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, settings.checksum ? 1 : 0);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, settings.content_size ? 1 : 0);
+  if (settings.window_log != 0) ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, settings.window_log);
+  if (settings.content_size) ZSTD_CCtx_setPledgedSrcSize(context.get(), plain.size());
+  byte_vector packed(ZSTD_compressBound(plain.size()) + 64);
+  ZSTD_inBuffer in{plain.data(), plain.size(), 0};
+  ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+  if (!settings.content_size) {  // a first call that does not end the frame: zstd cannot know the size
+    REQUIRE_FALSE(ZSTD_isError(ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_continue)));
+  }
+  REQUIRE(ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_end) == 0);
+  packed.resize(out.pos);
+  return packed;
+}
+
+byte_vector skippable_frame(std::size_t length, unsigned kind) {
+  byte_vector frame{std::byte(0x50 + kind), std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18}};
+  for (unsigned shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<std::byte>((length >> shift) & 0xFFU));
+  frame.resize(frame.size() + length, std::byte{0x28});  // the first byte of zstd's magic number, to tempt
+  return frame;
+}
+
+byte_vector noise(std::size_t length, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  byte_vector bytes(length);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xFFU);
+  return bytes;
+}
+
+byte_vector sample_text(std::size_t length, std::uint32_t seed) {
+  static constexpr std::string_view words[] = {"GET /index.html ", "200 ", "error: ", "connection reset\n",
+                                               "12:34:56 "};
+  std::mt19937 random(seed);
+  byte_vector text;
+  const auto add = [&](char letter) { text.push_back(static_cast<std::byte>(letter)); };
+  while (text.size() < length) {
+    if (random() % 16 == 0) {
+      for (auto i = random() % 20; i-- > 0;) add(static_cast<char>(random() & 0xFFU));
+    } else if (random() % 16 == 0) {
+      for (auto i = random() % 60; i-- > 0;) add('=');
+    } else {
+      for (const char letter : words[random() % std::size(words)]) add(letter);
+    }
+  }
+  text.resize(length);
+  return text;
+}
+
+zstd_sample_builder& zstd_sample_builder::frame(const byte_vector& plain, const zstd_settings& settings) {
+  const byte_vector packed = zstd_frame_of(plain, settings);
+  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
+  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
+  sample_.ends.push_back({.packed = sample_.packed.size(), .plain = sample_.plain.size()});
+  return *this;
+}
+
+zstd_sample_builder& zstd_sample_builder::skippable(std::size_t length, unsigned kind) {
+  const byte_vector packed = skippable_frame(length, kind);
+  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
+  sample_.clean_stops.push_back(sample_.packed.size());
+  return *this;
+}
+
+}  // namespace gpuhist::test
