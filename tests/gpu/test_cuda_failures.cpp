@@ -26,7 +26,10 @@ struct outcome {
 
 std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
 
-void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, outcome& result) {
+// The memory of a job that failed is written to at once: its owner may, and ThreadSanitizer sees a device that still
+// copies. (A runtime that fails for good cannot be waited for; the fake one would go on all the same.)
+void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, planned_failure::kind what,
+                   outcome& result) {
   for (std::uint32_t i = 0; i < memory.size(); ++i) {
     try {
       const auto rows = memory[i]->wait();
@@ -37,12 +40,13 @@ void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory
     } catch (const engine_error& error) {
       result.errors.emplace_back(error.what());
       ++result.failed_jobs;
+      if (what == planned_failure::kind::once) std::ranges::fill(memory[i]->all(), std::byte{});
     }
   }
 }
 
 // A short run: make the engine, register memory, count six jobs, all there at once, and let everything go.
-outcome run_with(const std::shared_ptr<planned_failure>& plan) {
+outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind what) {
   outcome result;
   const auto seen = std::make_shared<ledger>();
   std::vector<std::unique_ptr<contract::job_memory>> memory(job_count);
@@ -55,7 +59,7 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan) {
     for (std::uint32_t i = 0; i < job_count; ++i) {
       engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
     }
-    count_answers(memory, result);
+    count_answers(memory, what, result);
     for (const auto& each : memory) CHECK(each->answers() == 1);
   } catch (const engine_error& error) {
     result.errors.emplace_back(error.what());
@@ -69,7 +73,7 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan) {
 unsigned for_every_call(planned_failure::kind what, void (*law)(const outcome&)) {
   for (unsigned n = 1;; ++n) {
     CAPTURE(n);
-    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure));
+    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure), what);
     CAPTURE(result.failed_call);
     if (result.failed_call.empty()) {
       CHECK(result.exact_jobs == job_count);
@@ -149,7 +153,7 @@ TEST_CASE("an error for want of memory says what to do") {
   constexpr result out_of_memory_code = 2;
   for (unsigned n = 1;; ++n) {
     const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, out_of_memory_code);
-    const outcome result = run_with(plan);
+    const outcome result = run_with(plan, planned_failure::kind::once);
     if (result.failed_call != "cudaMalloc") continue;
     REQUIRE(result.errors.size() == 1);
     CAPTURE(result.errors.front());
