@@ -6,6 +6,8 @@
 #include "gpu/cuda/runtime.hpp"
 
 #include <cstddef>
+#include <source_location>
+#include <string>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -37,20 +39,21 @@ class event {
   event& operator=(const event&) = delete;
   ~event() { static_cast<void>(api_.event_destroy(handle_)); }
 
-  void record(const stream& on) {
-    check(api_, api_.event_record(handle_, on.get()), "recording an event (cudaEventRecord)");
+  void record(const stream& on, std::source_location where = std::source_location::current()) {
+    check(api_, api_.event_record(handle_, on.get()), "recording an event (cudaEventRecord)", where);
   }
 
   /// Blocks the thread until the work recorded has run.
-  void wait() {
-    check(api_, api_.event_synchronize(handle_), "waiting for a chunk to be counted (cudaEventSynchronize)");
+  void wait(std::source_location where = std::source_location::current()) {
+    check(api_, api_.event_synchronize(handle_), "waiting for a chunk to be counted (cudaEventSynchronize)", where);
   }
 
   /// Seconds of the device's clock from `earlier` to this; both have been reached.
-  [[nodiscard]] double seconds_since(const event& earlier) const {
+  [[nodiscard]] double seconds_since(const event& earlier,
+                                     std::source_location where = std::source_location::current()) const {
     float milliseconds = 0;
     check(api_, api_.event_elapsed(milliseconds, earlier.handle_, handle_),
-          "reading the time between events (cudaEventElapsedTime)");
+          "reading the time between events (cudaEventElapsedTime)", where);
     return static_cast<double>(milliseconds) * 1e-3;
   }
 
