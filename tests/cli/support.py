@@ -241,6 +241,8 @@ class CommandTest(unittest.TestCase):
 
 
 def main():
+    if not os.access(GPUHIST, os.X_OK):
+        sys.exit(f"no program {GPUHIST}: set GPUHIST to the one to be tested")
     if ENGINE == "cuda" and not os.path.exists("/dev/nvidiactl"):
         print("skipped: no CUDA device on this machine (/dev/nvidiactl)")
         sys.exit(SKIPPED)

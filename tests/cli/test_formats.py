@@ -6,7 +6,7 @@ import re
 import stat
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, Running, feed, main, oracle, run, run_fed, text, unread, wait_until
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, oracle, run, run_fed, text, unread, wait_until
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -155,6 +155,19 @@ class Destinations(CommandTest):
             ended = run_fed([b"x"], *JSON, stdout=full)
         self.assertEqual(ended.status, 1)
         self.assertIn("No space left on device", ended.stderr)
+
+    def test_a_closed_standard_output_is_an_error(self):
+        command = f"{GPUHIST} --engine {ENGINE} {self.file('data', b'hello')} >&-"
+        ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, timeout=PATIENCE)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn(b"standard output", ended.stderr)
+
+    def test_a_closed_standard_error_takes_no_message_elsewhere(self):
+        to = self.file("data", b"hello")
+        command = f"{GPUHIST} --engine {ENGINE} {to} {self.folder / 'absent'} 2>&-"
+        ended = subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual(to.read_bytes(), b"hello")
 
     def test_a_destination_that_cannot_be_is_an_error_that_names_it(self):
         for where in (self.folder / "absent" / "result.json", self.folder, "fd:987"):

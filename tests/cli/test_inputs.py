@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -61,9 +61,12 @@ class StandardInput(CommandTest):
             self.assert_counted(run(*JSON, stdin=redirected), b"")
 
     def test_a_closed_standard_input_is_an_error_that_names_it(self):
-        closed = subprocess.run(["sh", "-c", '"$0" --engine "$1" <&-', GPUHIST, ENGINE], capture_output=True)
-        self.assertEqual(closed.returncode, 1, closed.stderr)
-        self.assertIn(b"(standard input)", closed.stderr)
+        for arguments in ("", "-", f"{self.file('data', b'hello')} -"):
+            with self.subTest(arguments=arguments):
+                command = f"{GPUHIST} --engine {ENGINE} {arguments} <&-"
+                ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=PATIENCE)
+                self.assertEqual(ended.returncode, 1, ended.stderr)
+                self.assertIn(b"(standard input)", ended.stderr)
 
     def test_a_socket(self):
         data = text(500_000)

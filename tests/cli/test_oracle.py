@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import added, main, noise, oracle, text
+from support import added, noise, oracle, text
 
 
 class Oracle(unittest.TestCase):
@@ -29,4 +29,4 @@ class Oracle(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main()
+    unittest.main()

@@ -1,0 +1,61 @@
+"""What bench/pipeline.sh runs: pipeline.py GPUHIST LOG RUNS. Times pairs of shell commands alternately and prints the
+ratios of their medians beside the targets of the project, with the peak memory of gpuhist."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+GPUHIST, LOG, RUNS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+COUNT = f"{GPUHIST} --engine host --buckets letters"
+
+PAIRS = [  # what, gpuhist, its peer, the most that the ratio should be
+    ("one-frame archive", f"{COUNT} {LOG}.zst", f"zstd -dc {LOG}.zst", 1.05),
+    ("pipe", f"cat {LOG} | {COUNT}", f"cat {LOG} | wc -c", 1.25),
+    ("file", f"{COUNT} {LOG}", f"wc -l {LOG}", 1.0),
+]
+
+
+def seconds(command):
+    begin = time.perf_counter()
+    subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - begin
+
+
+def peak_mib(command):
+    """Resident memory at its highest, of the gpuhist in a command of one stage or two."""
+    *writer, counting = command.split(" | ")
+    feeding = subprocess.Popen(writer[0].split(), stdout=subprocess.PIPE) if writer else None
+    process = subprocess.Popen(counting.split(), stdin=feeding.stdout if feeding else None, stdout=subprocess.DEVNULL)
+    if feeding:
+        feeding.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if feeding:
+        feeding.wait()
+    if process.returncode:
+        sys.exit(f"{counting}: exit status {process.returncode}")
+    return usage.ru_maxrss / 1024
+
+
+def medians(first, second):
+    times = [(seconds(first), seconds(second)) for _ in range(RUNS)]
+    return [statistics.median(column) for column in zip(*times)]
+
+
+def main():
+    print(f"{LOG}: {os.path.getsize(LOG) / 2**30:.3g} GiB, {os.cpu_count()} cores, medians of {RUNS} alternating runs, warm cache")
+    print(f"{'what':<18} {'gpuhist s':>10} {'peer s':>8} {'ratio':>6} {'target':>7} {'peak MiB':>9}   commands")
+    for what, ours, peer, target in PAIRS:
+        seconds(ours), seconds(peer)
+        our_median, peer_median = medians(ours, peer)
+        ratio = our_median / peer_median
+        print(f"{what:<18} {our_median:>10.3f} {peer_median:>8.3f} {ratio:>6.2f} {target:>7.2f} {peak_mib(ours):>9.1f}   {ours}  :  {peer}")
+    start_up = statistics.median(seconds(f"printf abc | {GPUHIST} --engine host") for _ in range(20)) * 1000
+    shell = statistics.median(seconds("printf abc | cat") for _ in range(20)) * 1000
+    print(f"start-up: {start_up:.1f} ms for 'printf abc | gpuhist', of which the shell, pipe and process take {shell:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
