@@ -1,11 +1,12 @@
 // What the benchmarks share: checked CUDA calls, owners of what they measure with, medians, tables.
 #pragma once
 
+#include "gpu/cuda/call_site.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,10 +20,10 @@ inline constexpr std::size_t gib = std::size_t{1} << 30U;
 void measure_link();
 void measure_kernels();
 
-inline void check(cudaError_t code, std::source_location where = std::source_location::current()) {
+inline void check(cudaError_t code, gpu::cuda::call_site where = gpu::cuda::call_site::here()) {
   if (code == cudaSuccess) return;
-  throw std::runtime_error(std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code) + " (" +
-                           where.file_name() + ":" + std::to_string(where.line()) + ")");
+  throw std::runtime_error(std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code) + " (" + where.file +
+                           ":" + std::to_string(where.line) + ")");
 }
 
 class stream {

@@ -1,10 +1,10 @@
 // From the runtime's codes to exceptions: every CUDA call is checked here.
 #pragma once
 
+#include "gpu/cuda/call_site.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/engines.hpp"
 
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -16,14 +16,13 @@ inline constexpr result out_of_memory = 2;  // cudaErrorMemoryAllocation; runtim
 /// Throws engine_error unless `code` is success. `doing` says what failed, with the call: "copying a chunk to the
 /// device (cudaMemcpyAsync)". The message adds CUDA's name and sentence, file and line, and for want of memory what to
 /// do.
-inline void check(const runtime& api, result code, std::string_view doing,
-                  std::source_location where = std::source_location::current()) {
+inline void check(const runtime& api, result code, std::string_view doing, call_site where = call_site::here()) {
   if (code == success) return;
-  std::string_view file = where.file_name();
+  std::string_view file = where.file;
   if (const auto at = file.rfind("gpu/"); at != std::string_view::npos) file.remove_prefix(at);
   std::string message(doing);
   message.append(" failed: ").append(api.error_text(code));
-  message.append(" (").append(file).append(":").append(std::to_string(where.line())).append(")");
+  message.append(" (").append(file).append(":").append(std::to_string(where.line)).append(")");
   if (code == out_of_memory) message.append("; try a smaller --chunk-size or fewer --streams");
   throw engine_error(message);
 }

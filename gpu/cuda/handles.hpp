@@ -2,11 +2,11 @@
 // goes; what the runtime says then is of no use to anybody (a driver that unloads says errors), so it is not looked at.
 #pragma once
 
+#include "gpu/cuda/call_site.hpp"
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/runtime.hpp"
 
 #include <cstddef>
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -39,18 +39,17 @@ class event {
   event& operator=(const event&) = delete;
   ~event() { static_cast<void>(api_.event_destroy(handle_)); }
 
-  void record(const stream& on, std::source_location where = std::source_location::current()) {
+  void record(const stream& on, call_site where = call_site::here()) {
     check(api_, api_.event_record(handle_, on.get()), "recording an event (cudaEventRecord)", where);
   }
 
   /// Blocks the thread until the work recorded has run.
-  void wait(std::source_location where = std::source_location::current()) {
+  void wait(call_site where = call_site::here()) {
     check(api_, api_.event_synchronize(handle_), "waiting for a chunk to be counted (cudaEventSynchronize)", where);
   }
 
   /// Seconds of the device's clock from `earlier` to this; both have been reached.
-  [[nodiscard]] double seconds_since(const event& earlier,
-                                     std::source_location where = std::source_location::current()) const {
+  [[nodiscard]] double seconds_since(const event& earlier, call_site where = call_site::here()) const {
     float milliseconds = 0;
     check(api_, api_.event_elapsed(milliseconds, earlier.handle_, handle_),
           "reading the time between events (cudaEventElapsedTime)", where);

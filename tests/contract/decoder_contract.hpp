@@ -110,14 +110,14 @@ inline decoding decode(const decoder_maker& make, std::span<const std::byte> pac
   return decode(*decoder, packed, in_size, out_size, plain_bound);
 }
 
-/// The cuts that every law is tried with: by the byte, at once, and 8 kinds of random ones.
+/// The cuts that every law is tried with: by the byte, at once, and at random.
 inline void for_all_cuts(std::size_t largest,
                          const std::function<void(const size_chooser&, const size_chooser&)>& law) {
   law(always(everything), always(everything));
   law(always(1), always(everything));
   law(always(everything), always(1));
   law(always(1), always(1));
-  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+  for (std::uint32_t seed = 0; seed < 4; ++seed) {
     law(sometimes(seed % 2 == 0 ? 7 : largest, seed), sometimes(seed % 4 < 2 ? 7 : largest, seed + 100));
   }
 }

@@ -183,7 +183,7 @@ std::vector<named_partition> sample_partitions() {
   ends.class_of[255] = 2;
   result.push_back({.name = "the first and the last value", .value = ends});
   partition vowels{.class_of = {}, .classes = 2};
-  for (const unsigned char letter : std::string_view("aeiouAEIOU")) vowels.class_of[letter] = 1;
+  for (const char letter : std::string_view("aeiouAEIOU")) vowels.class_of[static_cast<std::size_t>(letter)] = 1;
   result.push_back({.name = "single values", .value = vowels});
   for (const unsigned runs : {2U, 3U, 12U, 13U, 14U, 24U, 25U, 26U, 60U}) {  // stretches of random classes
     std::mt19937 random(runs);

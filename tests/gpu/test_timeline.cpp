@@ -16,7 +16,7 @@ device_timeline count_ticks(const std::vector<std::pair<interval, interval>>& jo
   std::vector<bool> copy(ticks);
   std::vector<bool> kernel(ticks);
   const auto mark = [](std::vector<bool>& on, interval when) {
-    for (double at = when.begin; at < when.end; ++at) on[static_cast<std::size_t>(at)] = true;
+    for (auto at = static_cast<std::size_t>(when.begin); at < static_cast<std::size_t>(when.end); ++at) on[at] = true;
   };
   for (const auto& [copied, counted] : jobs) {
     mark(copy, copied);
