@@ -11,7 +11,7 @@ sample=build/sample
 log=$sample/bench-$size.log
 mkdir -p "$sample"
 if [[ ! -e $log ]]; then "$build/make_log" "$size" >"$log.part" && mv "$log.part" "$log"; fi
-if [[ ! -e $log.zst ]]; then zstd -q -f --no-check -T0 "$log" -o "$log.zst.part" && mv "$log.zst.part" "$log.zst"; fi
+if [[ ! -e $log.zst ]]; then zstd -q -f "$log" -o "$log.zst.part" && mv "$log.zst.part" "$log.zst"; fi
 cat "$log" "$log.zst" >/dev/null # warm
 
 exec python3 bench/pipeline.py "$build/gpuhist" "$log" "${RUNS:-7}"

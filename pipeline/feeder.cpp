@@ -86,6 +86,7 @@ asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
       break;
     }
   }
+  clocks_.read.bytes += have;
   head.resize(have);
   co_return head;
 }

@@ -25,10 +25,9 @@ using namespace gpuhist;
 
 enum exit_status { counted_all = 0, input_failed = 1, wrong_usage = 2 };
 
-void complain(std::string_view message) {
-  const std::string line = "gpuhist: " + std::string(message) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
+void write_to_standard_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void complain(std::string_view message) { write_to_standard_error("gpuhist: " + std::string(message) + "\n"); }
 
 // Ends the process as the signal would have: shells see 128+n, service managers a clean stop.
 [[noreturn]] void end_by_signal(int signal) {
@@ -60,6 +59,9 @@ int count(const config::options& typed) {
   complain_of_inputs(done);
   where.write(plan.format->render(done.result, target));
   where.commit();
+  // the other formats carry it inside
+  if (done.result.stats && plan.format->name == "table")
+    write_to_standard_error(pipeline::render_stats(*done.result.stats));
   if (done.signal != 0) {
     complain("ended by a signal: the counts are of what was read until then");
     end_by_signal(done.signal);

@@ -52,7 +52,8 @@ void fill(const place& where, char letter, std::size_t length) { std::memset(whe
 }  // namespace
 
 TEST_CASE("whatever places are asked for and however they are filled, every committed byte is counted once") {
-  std::mt19937 random(7);
+  std::mt19937 engine(7);
+  const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
   for (int round = 0; round < 200; ++round) {
     const std::uint32_t chunk = 1 + random() % 64;
     const std::uint32_t slot_count = 2 + random() % 4;

@@ -49,7 +49,9 @@ config::options byte_options(std::vector<std::string> inputs) {
 }
 
 gpu::engine_choice over_fake_cuda(std::string_view, const gpu::engine_request& request) {
-  return {.taken = std::make_unique<gpu::cuda::cuda_engine>(test::make_fake_runtime(), request), .reason = {}};
+  return {.taken = std::make_unique<gpu::cuda::cuda_engine>(
+              gpu::cuda::make_fake_runtime(std::make_shared<gpu::cuda::ledger>()), request),
+          .reason = {}};
 }
 
 gpu::engine_choice shuffled(std::string_view, const gpu::engine_request& request) {
