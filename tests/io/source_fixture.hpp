@@ -110,10 +110,15 @@ class source_fixture {
   bool readable(io::stream_source& source) {
     std::optional<bool> result;
     start_waiting(source, result);
+    finish_waiting(result);
+    return *result;
+  }
+
+  /// Brings a readable() that was started to its end.
+  void finish_waiting(const std::optional<bool>& result) {
     context_.restart();
     context_.run_for(std::chrono::minutes(1));
     REQUIRE_MESSAGE(result.has_value(), "readable() does not complete");
-    return *result;
   }
 
   /// Starts a readable() whose answer goes to `result`; run_what_is_ready() brings it forward.

@@ -26,11 +26,11 @@ channel make_terminal() {
 }
 
 struct kind {
-  const char* name;
+  std::string name;
   channel (*make)();
 };
 
-constexpr kind kinds[] = {{"pipe", make_pipe}, {"socket", make_sockets}, {"terminal", make_terminal}};
+const kind kinds[] = {{"pipe", make_pipe}, {"socket", make_sockets}, {"terminal", make_terminal}};
 
 int flags_of(const io::descriptor& fd) { return ::fcntl(fd.get(), F_GETFL); }
 
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(source_fixture, "where nothing is, read_some says so at once a
     run_what_is_ready();
     CHECK_FALSE(ready.has_value());
     put(way.write, "late");
-    run_what_is_ready();
+    finish_waiting(ready);
     CHECK(ready == true);
     CHECK(read_text(source, 10) == "late");
   }
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(source_fixture, "the flags of a shared descriptor are the same
       CHECK_FALSE(ready.has_value());
       CHECK(flags_of(way.read) == read_flags);
       put(way.write, "x");
-      run_what_is_ready();
+      finish_waiting(ready);
       CHECK(read_text(source, 10) == "x");
       CHECK(flags_of(way.read) == read_flags);
     }
