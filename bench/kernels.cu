@@ -21,7 +21,7 @@ __device__ __forceinline__ std::uint32_t mix(uint4 words) { return words.x ^ wor
 
 // Reads as the counting kernel does: 16-byte streaming loads, two in flight. The sum is looked at only so that the
 // compiler cannot leave the loads out.
-__global__ void __launch_bounds__(1024, 2) read_only(const uint4* words, std::uint32_t count, std::uint32_t* sink) {
+__global__ void __launch_bounds__(1024) read_only(const uint4* words, std::uint32_t count, std::uint32_t* sink) {
   const std::uint32_t step = gridDim.x * blockDim.x;
   std::uint32_t sum = 0;
   std::uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;

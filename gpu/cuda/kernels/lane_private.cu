@@ -26,6 +26,15 @@ constexpr unsigned values = 256;
 constexpr unsigned copies = 32;
 constexpr unsigned block_threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
+
+// Registers are limited so that both blocks fit, except where a multiprocessor has fewer than 2048 threads and holds one
+// block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
+constexpr unsigned least_resident_blocks = 1;
+#else
+constexpr unsigned least_resident_blocks = blocks_per_multiprocessor;
+#endif
+
 constexpr unsigned warps = block_threads / copies;
 constexpr unsigned values_per_warp = values / warps;
 constexpr unsigned least_bytes_per_block = 16384;  // one load a thread: less does not pay for the fold
@@ -109,7 +118,7 @@ __device__ std::uint32_t first_extent_after(const extent* extents, std::uint32_t
   return low;
 }
 
-__global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
+__global__ void __launch_bounds__(block_threads, least_resident_blocks)
     lane_private(const std::uint8_t* bytes, const extent* extents, std::uint32_t extent_count, std::uint32_t* rows,
                  std::uint32_t chunk_bytes, std::uint32_t bytes_per_block) {
   __shared__ std::uint32_t counters[values * copies];
