@@ -7,17 +7,29 @@ namespace gpuhist::pipeline {
 cutter::cutter(ring& slots, collector& counted) : ring_(slots), collector_(counted) {}
 
 boost::asio::awaitable<place> cutter::reserve(std::uint64_t wanted) {
-  for (;;) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (current_ != nullptr && is_full(*current_)) seal(*current_);
-      if (current_ != nullptr) co_return hand_out(*current_, wanted);
-    }
+  std::optional<place> room;
+  while (!(room = try_reserve(wanted))) {
     slot* fresh = co_await ring_.acquire();
-    const std::scoped_lock lock(mutex_);  // nobody else makes a slot current: there is still none
-    current_ = fresh;
-    current_->sequence = next_sequence_++;
+    const std::scoped_lock lock(mutex_);
+    begin(*fresh);  // nobody else did: there is one caller at a time
   }
+  co_return *room;
+}
+
+std::optional<place> cutter::try_reserve(std::uint64_t wanted) {
+  const std::scoped_lock lock(mutex_);
+  if (current_ != nullptr && is_full(*current_)) seal(*current_);
+  if (current_ == nullptr) {
+    slot* fresh = ring_.try_acquire();
+    if (fresh == nullptr) return std::nullopt;
+    begin(*fresh);
+  }
+  return hand_out(*current_, wanted);
+}
+
+void cutter::begin(slot& fresh) {
+  current_ = &fresh;
+  fresh.sequence = next_sequence_++;
 }
 
 bool cutter::is_full(const slot& it) {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 
 namespace gpuhist::pipeline {
@@ -34,6 +35,9 @@ class cutter {
   /// One caller at a time.
   boost::asio::awaitable<place> reserve(std::uint64_t wanted);
 
+  /// The same without waiting: nothing where a slot would have to be waited for.
+  std::optional<place> try_reserve(std::uint64_t wanted);
+
   /// The first `filled` bytes of a place belong to this input and frame. Places of a slot are committed in the order
   /// they were handed out. What was not filled goes back where the place was the last one, else it stays a gap.
   /// Thread-safe against flush().
@@ -54,6 +58,7 @@ class cutter {
   static place hand_out(slot& in, std::uint64_t wanted);
   static void append(slot& to, const segment& more);
   void seal(slot& full);
+  void begin(slot& fresh);
 
   ring& ring_;
   collector& collector_;

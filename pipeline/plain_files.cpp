@@ -33,15 +33,31 @@ asio::awaitable<void> plain_files::add(input_id input, std::shared_ptr<const io:
     while (ranges_.size() >= how_.in_flight) co_await settle_oldest();
     if (file->ended || stop_.stop_requested()) break;
     range next{.file = file, .offset = offset};
-    if (size > 0) next.where = co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, how_.range_bytes));
+    if (size > 0) next.where = co_await room_for(std::min<std::uint64_t>(size - offset, how_.range_bytes));
     offset += next.where.bytes.size();
     next.last = offset == size;
     start(ranges_.emplace_back(std::move(next)));
+    co_await settle_finished();
   } while (offset < size);
   if (offset < size || stop_.stop_requested()) {
     while (!ranges_.empty()) co_await settle_oldest();
     if (!file->ended) fail(*file, nullptr);
   }
+}
+
+// Ranges that were read but not committed hold slots that nobody counts: while no slot is free they come first.
+asio::awaitable<place> plain_files::room_for(std::uint64_t bytes) {
+  while (!ranges_.empty()) {
+    if (const auto room = cutter_.try_reserve(bytes)) co_return *room;
+    co_await settle_oldest();
+  }
+  co_return co_await cutter_.reserve(bytes);
+}
+
+asio::awaitable<void> plain_files::settle_finished() {
+  while (completed_.try_receive([](boost::system::error_code, range* it) { it->done = true; })) {
+  }
+  while (!ranges_.empty() && ranges_.front().done) co_await settle_oldest();
 }
 
 asio::awaitable<void> plain_files::drain() {

@@ -64,6 +64,8 @@ class plain_files {
 
   void start(range& each);
   void read(range& each);
+  boost::asio::awaitable<place> room_for(std::uint64_t bytes);
+  boost::asio::awaitable<void> settle_finished();
   boost::asio::awaitable<void> settle_oldest();
   boost::asio::awaitable<void> read_on(open_file& file);
   void fail(open_file& file, const std::exception_ptr& error);

@@ -60,13 +60,23 @@ ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor
 ring::~ring() { ::munmap(memory_.data(), memory_.size()); }
 
 boost::asio::awaitable<slot*> ring::acquire() {
-  if (!permits_.try_receive([](boost::system::error_code) {})) {
-    const auto began = std::chrono::steady_clock::now();
-    co_await permits_.async_receive(boost::asio::use_awaitable);
-    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+  if (slot* ready = try_acquire()) co_return ready;
+  const auto began = std::chrono::steady_clock::now();
+  co_await permits_.async_receive(boost::asio::use_awaitable);
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
+  {
     const std::scoped_lock lock(mutex_);
     waiting_seconds_ += waited.count();
   }
+  co_return take();
+}
+
+slot* ring::try_acquire() {
+  const bool permitted = permits_.try_receive([](boost::system::error_code) {});
+  return permitted ? take() : nullptr;
+}
+
+slot* ring::take() {
   const std::scoped_lock lock(mutex_);
   slot* taken = free_.back();
   free_.pop_back();
@@ -74,7 +84,7 @@ boost::asio::awaitable<slot*> ring::acquire() {
   taken->segments.clear();
   taken->used = taken->outstanding = 0;
   taken->sealed = false;
-  co_return taken;
+  return taken;
 }
 
 void ring::release(slot& done) {

@@ -81,6 +81,9 @@ class ring {
   /// whose memory is still in a cache.
   boost::asio::awaitable<slot*> acquire();
 
+  /// The same without waiting: null where no slot is free. Thread-safe.
+  slot* try_acquire();
+
   /// Back to free. Thread-safe.
   void release(slot& done);
 
@@ -90,6 +93,8 @@ class ring {
  private:
   // Carries no data: a message in it is the right to take one slot from free_.
   using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  slot* take();  // with a permit
 
   std::span<std::byte> memory_;
   std::vector<slot> slots_;

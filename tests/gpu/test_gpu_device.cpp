@@ -55,6 +55,26 @@ TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 
   CHECK(total == expected);
 }
 
+// All code paths of the kernel (heads, tails, pairs of loads, several extents a block, several blocks an extent) in few
+// instructions: what racecheck, which follows every access to shared memory, can see in a minute.
+TEST_CASE("the device counts unaligned extents of a small chunk") {
+  if (no_device()) return;
+  constexpr std::size_t chunk = 200 * 1024 + 13;
+  const auto bytes = contract::random_bytes(chunk, 11);
+  const std::vector<extent> extents{{3, 40}, {41, 41}, {50, 20000}, {20001, 60000}, {60000, chunk - 1}};
+  contract::job_memory memory(chunk, extents.size(), 256);
+  cuda_engine engine(make_runtime(), {.counted = partition::identity(),
+                                      .run = {},
+                                      .streams = 2,
+                                      .max_chunk = chunk,
+                                      .max_extents = static_cast<std::uint32_t>(extents.size())});
+  engine.register_memory(memory.all());
+  engine.submit(memory.prepare(bytes, extents));
+  const auto rows = memory.wait();
+  const auto expected = contract::count_obviously(bytes, extents, partition::identity());
+  CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
+}
+
 TEST_CASE("the device gives each of 1 to 2000 extents of a large chunk its own row") {
   if (no_device()) return;
   constexpr std::size_t chunk = 16 * mib + 11;
