@@ -22,7 +22,7 @@ GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().pare
 ENGINE = os.environ.get("GPUHIST_TEST_ENGINE", "host")
 SANITIZED = bool(os.environ.get("GPUHIST_SANITIZE"))
 SKIPPED = 77  # what ctest takes for "skipped"
-PATIENCE = 120  # seconds after which a program that should have ended is taken to hang
+PATIENCE = 60  # seconds after which a program that should have ended is taken to hang
 
 ALL_SCHEMES = ("--buckets", "letters,classes,bytes")
 

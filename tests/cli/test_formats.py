@@ -157,14 +157,14 @@ class Destinations(CommandTest):
         self.assertIn("No space left on device", ended.stderr)
 
     def test_a_closed_standard_output_is_an_error(self):
-        command = f"{GPUHIST} --engine {ENGINE} {self.file('data', b'hello')} >&-"
+        command = f"exec {GPUHIST} --engine {ENGINE} {self.file('data', b'hello')} >&-"
         ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, timeout=PATIENCE)
         self.assertEqual(ended.returncode, 1)
         self.assertIn(b"standard output", ended.stderr)
 
     def test_a_closed_standard_error_takes_no_message_elsewhere(self):
         to = self.file("data", b"hello")
-        command = f"{GPUHIST} --engine {ENGINE} {to} {self.folder / 'absent'} 2>&-"
+        command = f"exec {GPUHIST} --engine {ENGINE} {to} {self.folder / 'absent'} 2>&-"
         ended = subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, timeout=PATIENCE)
         self.assertEqual(ended.returncode, 1)
         self.assertEqual(to.read_bytes(), b"hello")

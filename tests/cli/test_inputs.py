@@ -4,6 +4,7 @@ its end, and its flags are left as they were."""
 import base64
 import fcntl
 import os
+import pathlib
 import pty
 import random
 import socket
@@ -63,7 +64,7 @@ class StandardInput(CommandTest):
     def test_a_closed_standard_input_is_an_error_that_names_it(self):
         for arguments in ("", "-", f"{self.file('data', b'hello')} -"):
             with self.subTest(arguments=arguments):
-                command = f"{GPUHIST} --engine {ENGINE} {arguments} <&-"
+                command = f"exec {GPUHIST} --engine {ENGINE} {arguments} <&-"
                 ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=PATIENCE)
                 self.assertEqual(ended.returncode, 1, ended.stderr)
                 self.assertIn(b"(standard input)", ended.stderr)
@@ -162,6 +163,16 @@ class Names(CommandTest):
             self.assert_counted(run(*JSON, name), content)
             with open(name, "rb") as redirected:
                 self.assert_counted(run(*JSON, stdin=redirected), content)
+
+    def test_a_file_longer_than_its_size_says_and_than_the_ring_with_others_behind_it(self):
+        long = pathlib.Path("/proc/kallsyms")
+        if not long.exists() or len(content := long.read_bytes()) < 1_000_000:
+            self.skipTest("no long file in /proc")
+        behind = text(500_000)
+        for options in ((), ("--slots", "2", "--chunk-size", "4096"), ("-T", "7", "--slots", "8", "--chunk-size", "10000")):
+            with self.subTest(options=options):
+                ended = run(*JSON, *options, long, self.file("behind", behind), self.file("too", behind))
+                self.assert_counted(ended, content + behind * 2)
 
     def test_a_symbolic_link(self):
         (self.folder / "link").symlink_to(self.file("data", text(5000)))

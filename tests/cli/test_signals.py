@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 
-from support import ALL_SCHEMES, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, PATIENCE, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -43,7 +43,7 @@ class Signals(CommandTest):
 
                 pouring = threading.Thread(target=pour)
                 pouring.start()
-                self.assertTrue(enough.wait(120))
+                self.assertTrue(enough.wait(PATIENCE))
                 running.process.send_signal(number)
                 ended = running.finish()
                 running.process.stdin.close() if not pouring.is_alive() else pouring.join()
