@@ -1,6 +1,7 @@
 #include "pipeline/cutter.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gpuhist::pipeline {
 
@@ -59,15 +60,19 @@ void cutter::commit(const place& where, std::size_t filled, input_id input, fram
   }
 }
 
+// Segments are in the order of their bytes, whichever was committed first.
 void cutter::append(slot& to, const segment& more) {
-  if (!to.segments.empty()) {
-    segment& last = to.segments.back();
-    if (last.input == more.input && last.frame == more.frame && last.where.end == more.where.begin) {
-      last.where.end = more.where.end;
+  const auto behind = std::find_if(to.segments.rbegin(), to.segments.rend(), [&](const segment& each) {
+                        return each.where.begin < more.where.begin;
+                      }).base();
+  if (behind != to.segments.begin()) {
+    segment& before = *std::prev(behind);
+    if (before.input == more.input && before.frame == more.frame && before.where.end == more.where.begin) {
+      before.where.end = more.where.end;
       return;
     }
   }
-  to.segments.push_back(more);
+  to.segments.insert(behind, more);
 }
 
 bool cutter::verified_in_place(frame_id frame, std::uint64_t bytes) {

@@ -35,12 +35,8 @@ class cutter {
   /// One caller at a time.
   boost::asio::awaitable<place> reserve(std::uint64_t wanted);
 
-  /// The same without waiting: nothing where a slot would have to be waited for.
-  std::optional<place> try_reserve(std::uint64_t wanted);
-
-  /// The first `filled` bytes of a place belong to this input and frame. Places of a slot are committed in the order
-  /// they were handed out. What was not filled goes back where the place was the last one, else it stays a gap.
-  /// Thread-safe against flush().
+  /// The first `filled` bytes of a place belong to this input and frame. Places are committed in any order, by any
+  /// thread. What was not filled goes back where the place was the last one, else it stays a gap.
   void commit(const place& where, std::size_t filled, input_id input, frame_id frame);
 
   /// A frame of `bytes` was verified. If all of it lies in the slot that is still filling it needs no verdict any more
@@ -53,6 +49,7 @@ class cutter {
   std::uint64_t flush();
 
  private:
+  std::optional<place> try_reserve(std::uint64_t wanted);
   // Under the lock:
   static bool is_full(const slot& it);
   static place hand_out(slot& in, std::uint64_t wanted);

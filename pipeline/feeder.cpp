@@ -23,9 +23,8 @@ feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_co
       counts_(counts),
       clocks_(clocks),
       stop_(stop),
-      files_({.range_bytes = what.buffers.chunk_bytes,
-              .in_flight = std::min<std::size_t>(what.threads + std::size_t{2}, what.buffers.slots)},
-             cut, counts, clocks.read, where.pool, std::move(stop)) {}
+      files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cut, counts,
+             clocks.read, where.pool, std::move(stop)) {}
 
 asio::awaitable<void> feeder::feed_all() {
   for (input_id input = 0; input < plan_.inputs.size(); ++input) {

@@ -15,13 +15,7 @@ namespace asio = boost::asio;
 
 plain_files::plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
                          const asio::any_io_executor& pool, std::stop_token stop)
-    : how_(how),
-      cutter_(cut),
-      counts_(counts),
-      clock_(clock),
-      pool_(pool),
-      stop_(std::move(stop)),
-      completed_(pool, how.in_flight) {}
+    : how_(how), cutter_(cut), counts_(counts), clock_(clock), pool_(pool), stop_(std::move(stop)), settled_(pool, 1) {}
 
 asio::awaitable<void> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source) {
   const auto file = std::make_shared<open_file>();
@@ -30,44 +24,42 @@ asio::awaitable<void> plain_files::add(input_id input, std::shared_ptr<const io:
   const std::uint64_t size = file->source->size_hint();
   std::uint64_t offset = 0;
   do {  // also once for an empty file: its size is no proof
-    while (ranges_.size() >= how_.in_flight) co_await settle_oldest();
-    if (file->ended || stop_.stop_requested()) break;
+    co_await until_in_flight_below(how_.in_flight);
+    if (stop_.stop_requested() || has_ended(*file)) break;
     range next{.file = file, .offset = offset};
-    if (size > 0) next.where = co_await room_for(std::min<std::uint64_t>(size - offset, how_.range_bytes));
+    if (size > 0) next.where = co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, how_.range_bytes));
     offset += next.where.bytes.size();
     next.last = offset == size;
-    start(ranges_.emplace_back(std::move(next)));
-    co_await settle_finished();
+    start(std::move(next));
   } while (offset < size);
-  if (offset < size || stop_.stop_requested()) {
-    while (!ranges_.empty()) co_await settle_oldest();
-    if (!file->ended) fail(*file, nullptr);
+  if (stop_.stop_requested()) {
+    co_await until_in_flight_below(1);
+    const std::scoped_lock lock(mutex_);
+    fail(*file, nullptr);
   }
-}
-
-// Ranges that were read but not committed hold slots that nobody counts: while no slot is free they come first.
-asio::awaitable<place> plain_files::room_for(std::uint64_t bytes) {
-  while (!ranges_.empty()) {
-    if (const auto room = cutter_.try_reserve(bytes)) co_return *room;
-    co_await settle_oldest();
-  }
-  co_return co_await cutter_.reserve(bytes);
-}
-
-asio::awaitable<void> plain_files::settle_finished() {
-  while (completed_.try_receive([](boost::system::error_code, range* it) { it->done = true; })) {
-  }
-  while (!ranges_.empty() && ranges_.front().done) co_await settle_oldest();
+  co_await read_on_where_files_grew();
 }
 
 asio::awaitable<void> plain_files::drain() {
-  while (!ranges_.empty()) co_await settle_oldest();
+  co_await until_in_flight_below(1);
+  co_await read_on_where_files_grew();
 }
 
-void plain_files::start(range& each) {
-  asio::post(pool_, [this, &each] {
-    read(each);
-    completed_.try_send(boost::system::error_code{}, &each);  // there is room for every range in flight
+void plain_files::start(range next) {
+  range* started = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    started = &ranges_.emplace_back(std::move(next));
+  }
+  asio::post(pool_, [this, started] {
+    read(*started);
+    const std::scoped_lock lock(mutex_);
+    started->done = true;
+    while (!ranges_.empty() && ranges_.front().done) {
+      settle(ranges_.front());
+      ranges_.pop_front();
+    }
+    if (std::exchange(somebody_waits_, false)) settled_.try_send(boost::system::error_code{});
   });
 }
 
@@ -86,32 +78,40 @@ void plain_files::read(range& each) {
   clock_.bytes += each.filled;
 }
 
-asio::awaitable<void> plain_files::settle_oldest() {
-  range& oldest = ranges_.front();
-  while (!oldest.done) {
-    range* finished = nullptr;
-    if (!completed_.try_receive([&](boost::system::error_code, range* it) { finished = it; })) {
-      finished = co_await completed_.async_receive(asio::use_awaitable);
-    }
-    finished->done = true;
-  }
-  const range settled = std::move(oldest);
-  ranges_.pop_front();
-  open_file& file = *settled.file;
-  const std::size_t kept = file.ended ? 0 : settled.filled;
+// Under the lock.
+void plain_files::settle(const range& oldest) {
+  open_file& file = *oldest.file;
+  const std::size_t kept = file.ended ? 0 : oldest.filled;
   file.committed += kept;
-  if (settled.where.in != nullptr) cutter_.commit(settled.where, kept, file.input, 0);
-  if (file.ended) co_return;
-
-  if (settled.error) {
-    fail(file, settled.error);
-  } else if (settled.goes_on) {
-    co_await read_on(file);
-  } else if (settled.last || settled.filled < settled.where.bytes.size()) {
-    file.ended = true;
-    file.source->leave_offset_at(file.committed);
-    counts_.finish(file.input, file.committed);
+  if (oldest.where.in != nullptr) cutter_.commit(oldest.where, kept, file.input, 0);
+  if (file.ended) return;
+  if (oldest.error) {
+    fail(file, oldest.error);
+  } else if (oldest.goes_on) {
+    growing_.push_back(oldest.file);
+  } else if (oldest.last || oldest.filled < oldest.where.bytes.size()) {
+    finish(file);
   }
+}
+
+asio::awaitable<void> plain_files::until_in_flight_below(std::size_t count) {
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (ranges_.size() < count) co_return;
+      somebody_waits_ = true;
+    }
+    co_await settled_.async_receive(asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> plain_files::read_on_where_files_grew() {
+  std::vector<std::shared_ptr<open_file>> growing;
+  {
+    const std::scoped_lock lock(mutex_);
+    growing.swap(growing_);
+  }
+  for (const auto& file : growing) co_await read_on(*file);
 }
 
 // One range after the other: where a file ends that is still growing (or is in /proc) only reading can tell.
@@ -119,25 +119,36 @@ asio::awaitable<void> plain_files::read_on(open_file& file) {
   std::exception_ptr error;
   bool at_end = false;
   while (!at_end && !error && !stop_.stop_requested()) {
-    const place where = co_await cutter_.reserve(how_.range_bytes);
-    range next{.where = where, .offset = file.committed};
-    next.file = std::shared_ptr<open_file>(std::shared_ptr<void>{}, &file);  // borrowed for the call
+    range next{.file = {std::shared_ptr<void>{}, &file}, .offset = file.committed};  // borrowed for the call
+    next.where = co_await cutter_.reserve(how_.range_bytes);
     read(next);
     file.committed += next.filled;
-    cutter_.commit(where, next.filled, file.input, 0);
-    at_end = next.filled < where.bytes.size();
+    cutter_.commit(next.where, next.filled, file.input, 0);
+    at_end = next.filled < next.where.bytes.size();
     error = next.error;
   }
+  const std::scoped_lock lock(mutex_);
   if (at_end && !error) {
-    file.ended = true;
-    file.source->leave_offset_at(file.committed);
-    counts_.finish(file.input, file.committed);
+    finish(file);
   } else {
     fail(file, error);
   }
 }
 
+bool plain_files::has_ended(const open_file& file) {
+  const std::scoped_lock lock(mutex_);
+  return file.ended;
+}
+
+void plain_files::finish(open_file& file) {
+  file.ended = true;
+  file.source->leave_offset_at(file.committed);
+  counts_.finish(file.input, file.committed);
+}
+
+// Does nothing for a file that has ended already.
 void plain_files::fail(open_file& file, const std::exception_ptr& error) {
+  if (file.ended) return;
   file.ended = true;
   file.source->leave_offset_at(file.committed);
   counts_.fail(file.input, file.committed, error ? failure_text(error) : left_at(file.committed));

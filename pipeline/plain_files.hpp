@@ -1,8 +1,10 @@
 // Reads uncompressed files in parallel ranges, straight into the slots: several ranges of several files in flight at
 // once, laid out by the size that fstat gave and corrected by what the reads found.
 //
-// Ranges are committed in order. A range that comes up short ends its file there, and what later ranges of the same
-// file read is dropped; a file that turns out longer than its size is read on, from there, to its end.
+// The thread that finishes the oldest range commits it, and those behind it that wait for it: in order, and without a
+// detour, because waking a thread takes longer than reading a range. A range that comes up short ends its file there,
+// and what later ranges of the same file read is dropped; a file that turns out longer than its size is read on, from
+// there, to its end.
 #pragma once
 
 #include "io/source.hpp"
@@ -20,7 +22,9 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <stop_token>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -29,7 +33,7 @@ class plain_files {
  public:
   struct settings {
     std::uint32_t range_bytes = 0;  ///< of one read at the most
-    std::size_t in_flight = 1;      ///< ranges at once, at most as many as there are slots
+    std::size_t in_flight = 1;      ///< ranges at once
   };
 
   plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
@@ -46,7 +50,7 @@ class plain_files {
     input_id input = 0;
     std::shared_ptr<const io::file_source> source;
     std::uint64_t committed = 0;  // bytes
-    bool ended = false;           // a read came up short, or failed
+    bool ended = false;           // finished or failed in the rolling counts
   };
 
   struct range {
@@ -60,14 +64,16 @@ class plain_files {
     std::exception_ptr error{};
   };
 
-  using completions = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, range*)>;
+  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
 
-  void start(range& each);
+  void start(range next);
   void read(range& each);
-  boost::asio::awaitable<place> room_for(std::uint64_t bytes);
-  boost::asio::awaitable<void> settle_finished();
-  boost::asio::awaitable<void> settle_oldest();
+  void settle(const range& oldest);
+  boost::asio::awaitable<void> until_in_flight_below(std::size_t count);
+  boost::asio::awaitable<void> read_on_where_files_grew();
   boost::asio::awaitable<void> read_on(open_file& file);
+  bool has_ended(const open_file& file);
+  void finish(open_file& file);
   void fail(open_file& file, const std::exception_ptr& error);
 
   const settings how_;
@@ -76,8 +82,12 @@ class plain_files {
   stage_clock& clock_;
   boost::asio::any_io_executor pool_;
   std::stop_token stop_;
-  std::deque<range> ranges_;  // in flight, in stream order; addresses stay valid at both ends
-  completions completed_;
+
+  std::mutex mutex_;                                 // of all below, and of every open_file; taken before the cutter's
+  std::deque<range> ranges_;                         // in flight, in stream order; addresses stay valid at both ends
+  std::vector<std::shared_ptr<open_file>> growing_;  // longer than their size
+  bool somebody_waits_ = false;
+  signal settled_;
 };
 
 }  // namespace gpuhist::pipeline

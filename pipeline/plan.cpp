@@ -68,7 +68,7 @@ std::vector<config::scheme> resolve_schemes(const std::vector<std::string>& name
 // Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
 // the link. docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
-  std::uint64_t bytes = cuda ? 4 * mib : 256 * kib;
+  std::uint64_t bytes = cuda ? 8 * mib : 256 * kib;
   if (typed.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks

@@ -7,6 +7,7 @@ bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] 
 shift
 parts=${*:-tests sanitize rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export PATH="$bundle/bin:$PATH"
 export GPUHIST="$bundle/bin/gpuhist" GPUHIST_TEST_ENGINE=cuda
 work=${GPUHIST_WORK:-$(mktemp -d)}
 failed=0

@@ -69,14 +69,18 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
       expected[input][static_cast<unsigned char>(letter)] += length;
       it.cut.commit(where, length, input, 0);
     };
+    const auto commit_all_in_any_order = [&] {
+      std::shuffle(open.begin(), open.end(), engine);
+      while (!open.empty()) commit_oldest();
+    };
     for (int i = 0; i < 100; ++i) {
-      while (open.size() >= slot_count) commit_oldest();  // places hold slots
+      if (open.size() >= slot_count) commit_all_in_any_order();  // places hold slots
       open.emplace_back(it.reserve(1 + random() % 100), static_cast<input_id>(random() % 2));
       CHECK(!open.back().first.bytes.empty());
       if (random() % 2 == 0) commit_oldest();
       if (random() % 8 == 0) it.cut.flush();
     }
-    while (!open.empty()) commit_oldest();
+    commit_all_in_any_order();
     it.settle();
     const report seen = it.seen();
     for (std::size_t input = 0; input < 2; ++input) {
