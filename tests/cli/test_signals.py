@@ -1,6 +1,7 @@
 """Hard ends: a signal still gets its report, and the program ends by that signal, so that shells see what happened."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -68,15 +69,17 @@ class Signals(CommandTest):
     def test_a_signal_inside_an_archive_leaves_its_open_frame_unverified(self):
         first, second = text(100_000, 1), text(100_000, 2)
         encoded = zstd(first) + zstd(second)
-        with Running(*JSON, stdin=subprocess.PIPE) as running:
+        with Running(*JSON, "--snapshot-every", "20ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             feed(running, [encoded[:-4]])
-            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            reached = 0
+            while reached <= len(first):  # what was read may still have to be decoded
+                reached = json.loads(running.process.stdout.readline())["inputs"][0]["prefix_bytes"]
             running.process.send_signal(signal.SIGINT)
-            ended = running.finish()
-        self.assertEqual(ended.status, -signal.SIGINT, ended)
-        self.assert_counts(ended.result, first)
-        self.assertLessEqual(ended.result["unverified"]["bytes"], len(second))
-        self.assert_counts(ended.result["unverified"], second[: ended.result["unverified"]["bytes"]])
+            result = json.loads(running.process.stdout.readlines()[-1])
+            self.assertEqual(running.finish().status, -signal.SIGINT)
+        self.assert_counts(result, first)
+        self.assertGreaterEqual(result["unverified"]["bytes"], reached - len(first))
+        self.assert_counts(result["unverified"], second[: result["unverified"]["bytes"]])
 
     def test_inputs_after_the_one_that_was_interrupted_are_not_complete(self):
         after = self.file("after", text(1000))
