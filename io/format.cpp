@@ -74,13 +74,17 @@ const std::array<format_row, 6>& table() {
   return rows;
 }
 
-bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
-  if (head.size() < magic.length) return false;
-  for (std::size_t i = 0; i < magic.length; ++i) {
+// As far as both go.
+bool agrees_with(std::span<const std::byte> head, const magic_number& magic) {
+  for (std::size_t i = 0; i < std::min(head.size(), magic.length); ++i) {
     const auto byte = std::to_integer<unsigned>(head[i]);
     if (((byte ^ magic.bytes[i]) & magic.mask[i]) != 0) return false;
   }
   return true;
+}
+
+bool begins_with(std::span<const std::byte> head, const magic_number& magic) {
+  return head.size() >= magic.length && agrees_with(head, magic);
 }
 
 bool same_letters(std::string_view left, std::string_view right) {
@@ -131,6 +135,14 @@ const format& detect(std::span<const std::byte> head) {
     }
   }
   return table().front().shown;
+}
+
+bool is_undecided(std::span<const std::byte> head) {
+  return std::ranges::any_of(table(), [head](const format_row& row) {
+    return std::ranges::any_of(row.magics, [head](const magic_number& magic) {
+      return head.size() < magic.length && agrees_with(head, magic);
+    });
+  });
 }
 
 const format* promised_by(std::string_view name) { return promise_of(name).what; }

@@ -23,6 +23,9 @@ inline constexpr std::size_t detection_bytes = 8;
 /// The format by content. Never null: what has no known magic number is "raw".
 const format& detect(std::span<const std::byte> head);
 
+/// Whether more bytes behind `head` could change what detect() says of it: whoever types text is not kept waiting.
+bool is_undecided(std::span<const std::byte> head);
+
 /// The format that a name's suffix promises (".zst"), or null where it promises nothing.
 const format* promised_by(std::string_view name);
 

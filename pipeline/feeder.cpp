@@ -67,7 +67,8 @@ asio::awaitable<void> feeder::feed(input_id input) {
   }
 }
 
-// The first bytes, for finding the format; fewer than detection_bytes only where there are no more (or after a stop).
+// The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
+// a stop).
 asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
   bytes head(io::detection_bytes);
   if (const auto* file = std::get_if<io::file_source>(&source)) {
@@ -76,7 +77,7 @@ asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
   }
   auto& stream = std::get<io::stream_source>(source);
   std::size_t have = 0;
-  while (have < head.size()) {
+  while (have < head.size() && io::is_undecided(std::span(head).first(have))) {
     const auto read = stream.read_some(std::span(head).subspan(have));
     if (read == 0U) break;
     if (read) {

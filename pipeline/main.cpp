@@ -8,12 +8,15 @@
 #include "pipeline/plan.hpp"
 #include "pipeline/report.hpp"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <unistd.h>
+
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -35,6 +38,14 @@ void complain(std::string_view message) { write_to_standard_error("gpuhist: " + 
   std::signal(signal, SIG_DFL);
   ::raise(signal);
   std::_Exit(128 + signal);  // the signal was blocked
+}
+
+// What is opened first takes the number of a closed standard descriptor, and input would be read from it. So it is made
+// to be something that can be opened but not used: /dev/null, for the wrong direction.
+void occupy_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 pipeline::render_target target_for(const pipeline::destination& where) {
@@ -63,7 +74,8 @@ int count(const config::options& typed) {
   if (done.result.stats && plan.format->name == "table")
     write_to_standard_error(pipeline::render_stats(*done.result.stats));
   if (done.signal != 0) {
-    complain("ended by a signal: the counts are of what was read until then");
+    complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
+             ": the counts are of what was read until then");
     end_by_signal(done.signal);
   }
   return done.result.complete ? counted_all : input_failed;
@@ -80,6 +92,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves
   try {
     return run(argc, argv);

@@ -99,3 +99,17 @@ TEST_CASE("only formats that can be read can be forced") {
   CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd"});
   for (const std::string_view name : {"gzip", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
 }
+
+TEST_CASE("a head that is decided stays what it is, and only the front of a magic number is undecided") {
+  for (const std::string_view full :
+       {zstd_head, skippable_head, gzip_head, bzip2_head, xz_head, lz4_head, std::string_view("BZh9 is text")}) {
+    for (std::size_t length = 0; length <= full.size(); ++length) {
+      const auto head = bytes_of(full.substr(0, length));
+      if (!is_undecided(head)) CHECK(&detect(head) == &detect(bytes_of(full)));
+    }
+    CHECK(is_undecided(bytes_of(full.substr(0, 1))));
+  }
+  CHECK(is_undecided({}));
+  CHECK_FALSE(is_undecided(bytes_of("a")));
+  CHECK_FALSE(is_undecided(bytes_of("\n")));
+}
