@@ -132,19 +132,13 @@ constexpr std::array rows = {
     option_row{tuning, "--engine", "NAME", "auto (the default), cuda, host; gpu and cpu mean the same",
                [](options& o, value v) { o.engine = not_empty(v, "give auto, cuda or host"); }},
     option_row{tuning, "-T,--threads", "N", "threads on the host (default: the cores)",
-               [](options& o, value v) {
-                 o.threads = number_in(v, {1, 1024});
-               }},
+               [](options& o, value v) { o.threads = number_in(v, {1, 1024}); }},
     option_row{tuning, "--streams", "N", "CUDA streams, each with buffers of its own",
-               [](options& o, value v) {
-                 o.streams = number_in(v, {1, 64});
-               }},
+               [](options& o, value v) { o.streams = number_in(v, {1, 64}); }},
     option_row{tuning, "--chunk-size", "SIZE", "bytes counted at a time",
                [](options& o, value v) { o.chunk_size = chunk_size(v); }},
     option_row{tuning, "--slots", "N", "chunks in flight at most, from 2",
-               [](options& o, value v) {
-                 o.slots = number_in(v, {2, 65536});
-               }},
+               [](options& o, value v) { o.slots = number_in(v, {2, 65536}); }},
     option_row{tuning, "--memory-limit", "SIZE", "of the whole process (default 1GiB)",
                [](options& o, value v) { o.memory_limit = memory_limit(v); }},
 };

@@ -34,14 +34,14 @@ std::optional<int> descriptor_named(std::string_view path) {
 std::optional<descriptor> borrow(const std::string& path) {
   if (path == "-") return descriptor::borrowed(STDIN_FILENO);
   const std::optional<int> fd = descriptor_named(path);
-  struct stat status {};
+  struct stat status{};
   if (!fd || ::fstat(*fd, &status) != 0) return std::nullopt;
   if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return std::nullopt;
   return descriptor::borrowed(*fd);
 }
 
 descriptor open_by_name(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) throw_errno();
   if (S_ISDIR(status.st_mode)) throw input_error("is a directory", 0);
   if (S_ISSOCK(status.st_mode)) {
@@ -76,7 +76,7 @@ std::uint64_t end_of(int fd, const struct stat& status, std::uint64_t start) {
 source open_source(const std::string& path, const boost::asio::any_io_executor& executor, std::size_t pipe_bytes) {
   std::optional<descriptor> borrowed = borrow(path);
   descriptor fd = borrowed ? std::move(*borrowed) : open_by_name(path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
     if (errno == EBADF && path == "-") throw input_error("standard input is closed", 0);
     throw_errno();

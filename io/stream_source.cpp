@@ -97,7 +97,7 @@ stream_source::stream_source(stream_source&&) noexcept = default;
 stream_source::~stream_source() = default;
 
 stream_source::manner stream_source::choose_manner() {
-  struct stat status {};
+  struct stat status{};
   const int flags = ::fcntl(fd_.get(), F_GETFL);
   if (flags < 0 || ::fstat(fd_.get(), &status) != 0) throw_errno("cannot be read", 0);
   if ((flags & O_ACCMODE) == O_WRONLY) throw input_error("is not open for reading", 0);

@@ -85,7 +85,7 @@ io::descriptor create_beside(const fs::path& path, fs::path& temporary, const st
 
 /// The new file gets the old one's mode and, where we may, its owner.
 void take_after(int fd, const struct stat& old) {
-  struct stat now {};
+  struct stat now{};
   if (::fstat(fd, &now) != 0) return;
   const bool same_owner = now.st_uid == old.st_uid && now.st_gid == old.st_gid;
   // a group that cannot be kept must not get what the mode allowed to the old one
@@ -121,7 +121,7 @@ destination::destination(const std::optional<std::string>& where, bool live)
     return;
   }
   if (path.empty()) fail(name_, ENOENT);
-  struct stat old {};
+  struct stat old{};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
   const bool regular = !exists || S_ISREG(old.st_mode);

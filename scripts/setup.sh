@@ -12,7 +12,7 @@ fi
 build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libhwy-dev libcli11-dev nlohmann-json3-dev
   doctest-dev python3)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; what clang-format writes differs by version.
-check_packages=(clang-tidy-19 clang-format-14)
+check_packages=(clang-tidy-19 clang-format-19)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 

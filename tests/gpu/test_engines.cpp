@@ -32,7 +32,8 @@ TEST_CASE("the host engine is always to be had, and counts the partition asked f
   CHECK(choice.taken->row_partition() == request().counted);
 }
 
-TEST_CASE("auto takes CUDA exactly where a device is usable, and says why - cuda fails with that reason where none is") {
+TEST_CASE(
+    "auto takes CUDA exactly where a device is usable, and says why - cuda fails with that reason where none is") {
   std::string why;
   const bool cuda = will_use_cuda("auto", why);
   CHECK(!why.empty());

@@ -27,8 +27,8 @@ constexpr unsigned copies = 32;
 constexpr unsigned block_threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
 
-// Registers are limited so that both blocks fit, except where a multiprocessor has fewer than 2048 threads and holds one
-// block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
+// Registers are limited so that both blocks fit, except where a multiprocessor has fewer than 2048 threads and holds
+// one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
 constexpr unsigned least_resident_blocks = 1;
 #else
