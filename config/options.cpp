@@ -120,7 +120,7 @@ class parser {
     }
   }
 
-  [[nodiscard]] usage_error unknown(const std::string& argument) const {
+  [[nodiscard]] static usage_error unknown(const std::string& argument) {
     std::vector<std::string_view> names = {"--help", "--version"};
     for (const option_row& row : option_table()) names.push_back(row.long_name());
     const std::string name = argument.substr(0, argument.find('='));

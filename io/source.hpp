@@ -48,7 +48,7 @@ class file_source {
 class stream_source {
  public:
   /// Enlarges a pipe to `pipe_bytes` (F_SETPIPE_SZ; best effort). Throws input_error.
-  stream_source(boost::asio::any_io_executor executor, descriptor fd, std::size_t pipe_bytes);
+  stream_source(const boost::asio::any_io_executor& executor, descriptor fd, std::size_t pipe_bytes);
   stream_source(stream_source&&) noexcept;
   stream_source& operator=(stream_source&&) = delete;
   ~stream_source();

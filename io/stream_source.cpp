@@ -72,15 +72,15 @@ bool has_something(int fd, std::uint64_t offset) {
 
 }  // namespace
 
-stream_source::stream_source(boost::asio::any_io_executor executor, descriptor fd, std::size_t pipe_bytes)
+stream_source::stream_source(const boost::asio::any_io_executor& executor, descriptor fd, std::size_t pipe_bytes)
     : fd_(std::move(fd)) {
   manner_ = choose_manner();
   const int reading = own_ ? own_.get() : fd_.get();
   enlarge_pipe(reading, pipe_bytes);
   // The descriptor that was handed in is waited for, not the reopened one: a FIFO that is reopened after its last
   // writer left never reports the hang-up.
-  if (descriptor set = epoll_set_of(fd_.get())) {
-    waiter_.emplace(std::move(executor));
+  if (const descriptor set = epoll_set_of(fd_.get())) {
+    waiter_.emplace(executor);
     boost::system::error_code error;
     const int handed_over = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
     waiter_->assign(handed_over, error);

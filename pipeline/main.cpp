@@ -48,9 +48,15 @@ void occupy_closed_descriptors() {
   }
 }
 
-pipeline::render_target target_for(const pipeline::destination& where) {
+// NOLINTBEGIN(concurrency-mt-unsafe): no thread runs yet
+bool writes_utf8() {
   std::setlocale(LC_CTYPE, "");
-  return {.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8", .width = where.terminal_width().value_or(80)};
+  return std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+}
+// NOLINTEND(concurrency-mt-unsafe)
+
+pipeline::render_target target_for(const pipeline::destination& where) {
+  return {.unicode = writes_utf8(), .width = where.terminal_width().value_or(80)};
 }
 
 void complain_of_inputs(const pipeline::outcome& done) {

@@ -40,7 +40,7 @@ class plain_files {
               const boost::asio::any_io_executor& pool, std::stop_token stop);
 
   /// Lays out and starts the reads of a file; waits while too many are in flight.
-  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<const io::file_source> file);
+  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<const io::file_source> source);
 
   /// Waits for all reads, and reads on where files were longer than their size.
   boost::asio::awaitable<void> drain();

@@ -28,7 +28,7 @@ class rolling_counts {
 
   /// The verdict over a frame of which `bytes` were, or will yet be, merged: its provisional counts become verified
   /// or, where it is damaged, unverified for good.
-  void conclude(frame_id frame, input_id input, std::uint64_t bytes, bool verified);
+  void conclude(frame_id id, input_id input, std::uint64_t bytes, bool verified);
 
   void set_format(input_id input, std::string_view format);
   void set_compressed_bytes(input_id input, std::uint64_t bytes);

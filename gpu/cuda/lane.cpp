@@ -48,8 +48,8 @@ void lane::run(const std::stop_token& stop) {
   } catch (...) {
     shared_.queue.fail(std::current_exception());
   }
-  buffers* ahead = &sets_[0];
-  buffers* behind = &sets_[1];
+  buffers* ahead = sets_.data();
+  buffers* behind = sets_.data() + 1;
   for (;;) {
     counting_job* job = behind->job != nullptr ? shared_.queue.try_pop() : shared_.queue.pop(stop);
     if (job == nullptr && behind->job == nullptr) return;

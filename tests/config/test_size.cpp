@@ -17,7 +17,7 @@ using gpuhist::config::usage_error;
 namespace {
 
 template <typename Function>
-std::string error_of(Function&& function) {
+std::string error_of(const Function& function) {
   try {
     function();
   } catch (const usage_error& error) {

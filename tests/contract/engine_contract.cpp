@@ -165,9 +165,9 @@ partition letters_partition() {
   partition result{.class_of = {}, .classes = 9};
   result.class_of.fill(8);
   constexpr std::string_view bounds = "adehilmpqtuxyz";
-  for (std::uint8_t group = 0; group < 7; ++group) {
-    for (char letter = bounds[2U * group]; letter <= bounds[2U * group + 1U]; ++letter) {
-      result.class_of[static_cast<std::size_t>(letter)] = group;
+  for (std::size_t group = 0; group < 7; ++group) {
+    for (char letter = bounds[2 * group]; letter <= bounds[2 * group + 1]; ++letter) {
+      result.class_of[static_cast<unsigned char>(letter)] = static_cast<std::uint8_t>(group);
     }
   }
   result.class_of['\n'] = 7;
@@ -183,7 +183,7 @@ std::vector<named_partition> sample_partitions() {
   ends.class_of[255] = 2;
   result.push_back({.name = "the first and the last value", .value = ends});
   partition vowels{.class_of = {}, .classes = 2};
-  for (const char letter : std::string_view("aeiouAEIOU")) vowels.class_of[static_cast<std::size_t>(letter)] = 1;
+  for (const char letter : std::string_view("aeiouAEIOU")) vowels.class_of[static_cast<unsigned char>(letter)] = 1;
   result.push_back({.name = "single values", .value = vowels});
   for (const unsigned runs : {2U, 3U, 12U, 13U, 14U, 24U, 25U, 26U, 60U}) {  // stretches of random classes
     std::mt19937 random(runs);

@@ -83,16 +83,18 @@ unsigned for_every_call(planned_failure::kind what, void (*law)(const outcome&))
   }
 }
 
-bool releases(const std::string& call) {
+// Calls that may fail unheard where every job is exact: those that give something back, and the choice of the device by
+// a lane that came when all was counted.
+bool may_fail_unheard(const std::string& call) {
   return call == "cudaFree" || call == "cudaStreamDestroy" || call == "cudaEventDestroy" ||
-         call == "cudaHostUnregister";
+         call == "cudaHostUnregister" || call == "cudaSetDevice";
 }
 
 TEST_CASE("whichever call fails once, every job is answered once, exact or with an error that names the call") {
   const unsigned calls = for_every_call(planned_failure::kind::once, [](const outcome& result) {
     CHECK(result.misuses == std::vector<std::string>{});
     CHECK(result.errors.empty() == (result.exact_jobs == job_count));
-    if (releases(result.failed_call) && result.exact_jobs == job_count) return;
+    if (may_fail_unheard(result.failed_call) && result.exact_jobs == job_count) return;
     REQUIRE(!result.errors.empty());
     for (const auto& error : result.errors) {
       CAPTURE(error);
