@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# clang-tidy over every .cpp of ours that build/host-only (and, with CUDA, build/dev) compiles; findings are errors.
-# `scripts/tidy.sh [FILE...]` checks only these. Both presets must have been configured (scripts/test.sh does it).
+# clang-tidy over every .cpp of the program and its benches that build/host-only (and, with CUDA, build/dev) compiles;
+# findings are errors. `scripts/tidy.sh [FILE...]` checks only these; tests are checked when they are named (all of them
+# take twice the time of the program). Both presets must have been configured (scripts/test.sh does it).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +17,8 @@ list=$(sources_of build/host-only | sed 's|$| build/host-only|')
 if [[ -e build/dev/compile_commands.json ]]; then
   list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
 fi
-if (($#)); then list=$(grep -E "^($(printf '%s|' "$@" | sed 's/|$//')) " <<<"$list"); fi
+if ((!$#)); then set -- config io gpu pipeline bench; fi
+list=$(grep -E "^($(printf '%s|' "$@" | sed 's/|$//'))[ /]" <<<"$list")
 
 grep . <<<"$list" | xargs -P "$(nproc)" -n 2 bash -c '
   output=$(clang-tidy-19 --quiet -p "$1" "$0" 2>&1) && echo "  ok $0" && exit

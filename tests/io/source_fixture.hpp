@@ -123,7 +123,7 @@ class source_fixture {
 
   /// Starts a readable() whose answer goes to `result`; run_what_is_ready() brings it forward.
   void start_waiting(io::stream_source& source, std::optional<bool>& result) {
-    boost::asio::co_spawn(context_, source.readable(), [&result](std::exception_ptr error, bool ready) {
+    boost::asio::co_spawn(context_, source.readable(), [&result](const std::exception_ptr& error, bool ready) {
       if (error) std::rethrow_exception(error);
       result = ready;
     });

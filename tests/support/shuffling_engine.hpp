@@ -22,7 +22,10 @@ namespace gpuhist::test {
 class shuffling_engine : public gpu::engine {
  public:
   explicit shuffling_engine(gpu::partition rows, unsigned seed = 1, std::optional<std::uint64_t> failing_job = {})
-      : rows_(rows), random_(seed), failing_job_(failing_job), worker_([this](std::stop_token stop) { work(stop); }) {}
+      : rows_(rows),
+        random_(seed),
+        failing_job_(failing_job),
+        worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
   std::string_view name() const override { return "shuffling"; }
   const gpu::partition& row_partition() const override { return rows_; }
