@@ -41,12 +41,17 @@ void collector::submit(slot& sealed) {
 void collector::answered(slot& chunk, std::exception_ptr error) {
   {
     const std::scoped_lock lock(mutex_);
+    ++answering_;
     waiting_[chunk.sequence % waiting_.size()] = {&chunk, std::move(error)};
     merge_in_order();
-    if (last_was_submitted_ && next_ == submitted_) settled_.try_send(boost::system::error_code{});
   }
   merged_();
+  const std::scoped_lock lock(mutex_);
+  --answering_;
+  if (last_was_submitted_ && is_settled()) settled_.try_send(boost::system::error_code{});
 }
+
+bool collector::is_settled() const { return next_ == submitted_ && answering_ == 0; }
 
 // Under the lock: the merge itself is short (a row a segment), and order is what the lock is for.
 void collector::merge_in_order() {
@@ -54,8 +59,8 @@ void collector::merge_in_order() {
     answer& head = waiting_[next_ % waiting_.size()];
     if (head.chunk == nullptr || head.chunk->sequence != next_) return;
     slot& chunk = *std::exchange(head.chunk, nullptr);
-    const std::exception_ptr error = std::exchange(head.error, nullptr);
-    if (error && !lost_) note_loss(chunk, error);
+    std::exception_ptr error = std::exchange(head.error, nullptr);
+    if (error && !lost_) note_loss(chunk, std::move(error));
     if (!lost_) counts_.merge(chunk.segments, chunk.job.rows);
     ++next_;
     ring_.release(chunk);
@@ -72,7 +77,7 @@ boost::asio::awaitable<void> collector::settled() {
   {
     const std::scoped_lock lock(mutex_);
     last_was_submitted_ = true;
-    if (next_ == submitted_) co_return;
+    if (is_settled()) co_return;
   }
   co_await settled_.async_receive(boost::asio::use_awaitable);
 }

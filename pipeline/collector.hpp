@@ -39,7 +39,8 @@ class collector {
   /// Hands a sealed slot to the engine. Sequences begin at 0 and are submitted in any order. Thread-safe.
   void submit(slot& sealed);
 
-  /// Completes when every submitted chunk was answered. To be called once, after the last submit().
+  /// Completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
+  /// the last submit().
   boost::asio::awaitable<void> settled();
 
   /// Chunks merged so far: the sequence number of the next one. Thread-safe.
@@ -58,6 +59,7 @@ class collector {
 
   void answered(slot& chunk, std::exception_ptr error);
   void merge_in_order();
+  [[nodiscard]] bool is_settled() const;
   void note_loss(const slot& chunk, std::exception_ptr reason);
 
   ring& ring_;
@@ -70,6 +72,7 @@ class collector {
   std::vector<answer> waiting_;  // by sequence modulo slots: an answered chunk whose turn has not come
   std::uint64_t next_ = 0;
   std::uint64_t submitted_ = 0;
+  unsigned answering_ = 0;  // threads in answered()
   bool last_was_submitted_ = false;
   std::optional<lost_chunk> lost_;
   signal settled_;

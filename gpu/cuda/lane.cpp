@@ -59,27 +59,40 @@ void lane::run(const std::stop_token& stop) {
   }
 }
 
-// Leaves set.job null where the job was answered at once.
+// Leaves set.job null where the job was answered at once. Whoever is answered owns the exception: no reference to it is
+// left here that could be the last.
 void lane::begin(buffers& set, counting_job& job) {
+  std::exception_ptr failure = fault_of(job);  // that job's own: the device is well
+  if (!failure) failure = shared_.queue.failure();
+  if (!failure) failure = try_enqueue(set, job);
+  if (failure) {
+    job.done(job, std::move(failure));
+  } else {
+    set.job = &job;
+  }
+}
+
+std::exception_ptr lane::fault_of(const counting_job& job) const {
   try {
     check_fits(job);
     check_job(job, values);
+    return nullptr;
   } catch (...) {
-    return job.done(job, std::current_exception());  // that job's own fault: the device is well
+    return std::current_exception();
   }
-  std::exception_ptr failure = shared_.queue.failure();
-  if (!failure) {
-    try {
-      enqueue(set, job);
-      set.job = &job;
-      return;
-    } catch (...) {
-      failure = std::current_exception();
-      shared_.queue.fail(failure);
-      drain(set);
-    }
+}
+
+std::exception_ptr lane::try_enqueue(buffers& set, const counting_job& job) {
+  std::exception_ptr failure;
+  try {
+    enqueue(set, job);
+    return nullptr;
+  } catch (...) {
+    failure = std::current_exception();
   }
-  job.done(job, failure);
+  shared_.queue.fail(failure);
+  drain(set);
+  return failure;
 }
 
 void lane::check_fits(const counting_job& job) const {
@@ -131,10 +144,12 @@ void lane::finish(buffers& set) {
     shared_.bytes += job.bytes.size();
   } catch (...) {
     failure = std::current_exception();
+  }
+  if (failure) {
     shared_.queue.fail(failure);
     drain(set);
   }
-  job.done(job, failure);
+  job.done(job, std::move(failure));
 }
 
 void lane::record_times(buffers& set) {

@@ -60,6 +60,8 @@ class lane {
   void enqueue(buffers& set, const counting_job& job);
   void finish(buffers& set);
   void record_times(buffers& set);
+  [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const;
+  std::exception_ptr try_enqueue(buffers& set, const counting_job& job);
   void check_fits(const counting_job& job) const;
   void drain(buffers& set) noexcept;
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <exception>
+#include <utility>
 
 namespace gpuhist::gpu::host {
 
@@ -36,7 +37,7 @@ void host_engine::count(counting_job& job) noexcept {
   } catch (...) {
     failure = std::current_exception();
   }
-  job.done(job, failure);  // last: once all jobs are answered, the engine may be gone
+  job.done(job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
 }
 
 void host_engine::count_rows(const counting_job& job) const {

@@ -111,10 +111,10 @@ counting_job& job_memory::prepare(std::span<const std::byte> bytes, std::span<co
   state_->job = {.bytes = {base + offset, bytes.size()},
                  .extents = {reinterpret_cast<const extent*>(base + state_->extents_at), extents.size()},
                  .rows = {rows, state_->counters},
-                 .done = [its = state_.get()](counting_job&, const std::exception_ptr& failure) {
+                 .done = [its = state_.get()](counting_job&, std::exception_ptr failure) {
                    const std::lock_guard guard(its->mutex);
                    ++its->answers;
-                   its->failure = failure;
+                   its->failure = std::move(failure);  // whoever waits has the last reference
                    its->answered.notify_all();
                  }};
   return state_->job;
