@@ -49,7 +49,8 @@ descriptor open_by_name(const std::string& path) {
         "is a socket, which cannot be opened as a file; connect to it: socat -u UNIX-CONNECT:FILE - | gpuhist", 0);
   }
   int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
-  if (S_ISFIFO(status.st_mode)) flags |= O_NONBLOCK;  // else open() itself waits for a writer
+  // open() itself waits for the writer of a FIFO, and for the carrier of a serial line
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) flags |= O_NONBLOCK;
   for (;;) {
     descriptor fd(::open(path.c_str(), flags));
     if (fd) return fd;

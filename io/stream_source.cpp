@@ -106,6 +106,7 @@ stream_source::manner stream_source::choose_manner() {
     return manner::socket;
   }
   if (!S_ISFIFO(status.st_mode)) return manner::polled;
+  if ((flags & O_DIRECT) != 0) throw input_error("is a pipe of packets, not a stream of bytes", 0);
   if (fd_.owned() && (flags & O_NONBLOCK) != 0) {  // opened by name: the description is ours already
     wait_first_ = true;
     return manner::own_nonblocking;

@@ -39,8 +39,9 @@ asio::awaitable<void> block_reader::fill(std::vector<std::byte> head) {
       if (next.size == 0) break;
       filled_.try_send(error_code{}, next);
     }
-  } catch (const boost::system::system_error&) {
-    // give_up() closed the channel: nobody waits for more
+  } catch (const boost::system::system_error& e) {
+    // give_up() closes the channel: nobody waits for more
+    if (e.code() != asio::experimental::channel_errc::channel_closed) last.error = std::current_exception();
   } catch (...) {
     last.error = std::current_exception();
   }

@@ -30,7 +30,8 @@ struct lost_chunk {
 
 class collector {
  public:
-  /// `stop` is asked to stop when a chunk is lost. `merged` is called after each merge, with no lock held.
+  /// `stop` is asked to stop when a chunk is lost. `merged` is called after each merge, with no lock
+  /// of the collector held, but perhaps the cutter's.
   collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
             const boost::asio::any_io_executor& executor, std::function<void()> merged);
   collector(const collector&) = delete;

@@ -9,11 +9,29 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
+namespace {
+
+// Ends the reading ahead of a decoder.
+struct end_of_reading {
+  block_reader& blocks;
+  const asio::any_io_executor& streams;
+  const std::shared_ptr<io::source>& source;
+
+  ~end_of_reading() {
+    blocks.give_up();
+    if (!std::holds_alternative<io::stream_source>(*source)) return;
+    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
+  }
+};
+
+}  // namespace
 
 feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_clocks& clocks,
                std::stop_token stop)
@@ -27,19 +45,26 @@ feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_co
              clocks.read, where.pool, std::move(stop)) {}
 
 asio::awaitable<void> feeder::feed_all() {
-  for (input_id input = 0; input < plan_.inputs.size(); ++input) {
-    if (stop_.stop_requested()) {
-      counts_.fail(input, 0, "not read: " + left_at(0));
-    } else {
-      co_await feed(input);
+  std::exception_ptr error;
+  try {
+    for (input_id input = 0; input < plan_.inputs.size(); ++input) {
+      if (stop_.stop_requested()) {
+        counts_.fail(input, 0, not_read());
+      } else {
+        co_await feed(input);
+      }
     }
+  } catch (...) {
+    error = std::current_exception();
   }
-  co_await files_.drain();
+  co_await files_.drain();  // in any case: what is in flight is still to be submitted
   cutter_.flush();
+  if (error) std::rethrow_exception(error);
 }
 
 asio::awaitable<void> feeder::feed(input_id input) {
   const std::string& name = plan_.inputs[input];
+  if (name == "-") co_await files_.drain();  // only then is the offset of a redirected file where the next one begins
   try {
     auto source = std::make_shared<io::source>(io::open_source(name, where_.streams, plan_.buffers.pipe_bytes));
     const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
@@ -48,11 +73,13 @@ asio::awaitable<void> feeder::feed(input_id input) {
         if (auto* stream = std::get_if<io::stream_source>(still_open.get())) stream->cancel();
       });
     });
-    auto head = co_await asio::co_spawn(where_.streams, head_of(*source), asio::use_awaitable);
+    const bool is_file = std::holds_alternative<io::file_source>(*source);
+    auto head = co_await asio::co_spawn(is_file ? where_.pool : where_.streams, head_of(*source), asio::use_awaitable);
+    if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
     const io::format& format = io::settle_format(name, head, plan_.forced_format);
     counts_.set_format(input, format.name);
     const bool is_raw = format.name == "raw";
-    if (is_raw && std::holds_alternative<io::file_source>(*source)) {
+    if (is_raw && is_file) {
       co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
       co_return;
     }
@@ -64,6 +91,8 @@ asio::awaitable<void> feeder::feed(input_id input) {
     }
   } catch (const io::input_error&) {
     counts_.fail(input, 0, failure_text(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, 0, "not enough memory to decode it");
   }
 }
 
@@ -122,7 +151,11 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
       clocks_.read.bytes += read.value_or(0);
       if (read == 0U) co_return counts_.finish(input, stream.position());
       if (stop_.stop_requested()) break;
-      if (read) continue;
+      if (read) {
+        // a stream that always has something must not keep signals and timers from their turn on this thread
+        co_await asio::post(where_.streams, asio::use_awaitable);
+        continue;
+      }
       const stopwatch waiting(clocks_.read.waiting_nanoseconds);
       if (!co_await stream.readable()) break;
     }
@@ -143,6 +176,8 @@ asio::awaitable<void> feeder::feed_decoded(input_id input, shared_source source,
     co_await reader->fill(std::move(first));
   };
   asio::co_spawn(executor, fill(blocks, source, std::move(head)), asio::detached);
+  // whatever happens from here on, nobody may be left waiting for a block or for the stream
+  const end_of_reading end{.blocks = *blocks, .streams = where_.streams, .source = source};
 
   const auto decoder = io::make_zstd_decoder({.window_bytes = plan_.buffers.window_limit});
   decoding task{.input = input, .decoder = *decoder, .frame = ++last_frame_};
@@ -153,9 +188,6 @@ asio::awaitable<void> feeder::feed_decoded(input_id input, shared_source source,
   } else {
     counts_.fail(input, task.fed, error);
   }
-
-  blocks->give_up();
-  if (is_stream) asio::post(where_.streams, [source] { std::get<io::stream_source>(*source).cancel(); });
   if (auto* file = std::get_if<io::file_source>(source.get())) file->leave_offset_at(decoder->consumed_total());
 }
 
@@ -183,11 +215,7 @@ asio::awaitable<std::string> feeder::decode(decoding& task, block_reader& blocks
 asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<const std::byte> in) {
   while (!stop_.stop_requested()) {
     const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
-    io::fill_result got;
-    {
-      const stopwatch busy(clocks_.decompress.busy_nanoseconds);
-      got = task.decoder.fill(in, where.bytes);
-    }
+    const io::fill_result got = fill(task, in, where);
     in = in.subspan(got.consumed);
     task.frame_bytes += got.produced;
     task.fed += got.produced;
@@ -199,6 +227,17 @@ asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<cons
     if (got.status == io::fill_status::failed) co_return got.error;
   }
   co_return std::string{};
+}
+
+// A place that is not filled because of an exception is given back: its slot could never be sealed.
+io::fill_result feeder::fill(decoding& task, std::span<const std::byte> in, const place& where) {
+  try {
+    const stopwatch busy(clocks_.decompress.busy_nanoseconds);
+    return task.decoder.fill(in, where.bytes);
+  } catch (...) {
+    cutter_.commit(where, 0, task.input, task.frame);
+    throw;
+  }
 }
 
 void feeder::conclude(decoding& task, bool verified) {

@@ -67,6 +67,7 @@ class feeder {
   boost::asio::awaitable<void> feed_decoded(input_id input, shared_source source, bytes head);
   boost::asio::awaitable<std::string> decode(decoding& task, block_reader& blocks);
   boost::asio::awaitable<std::string> decode_block(decoding& task, std::span<const std::byte> in);
+  io::fill_result fill(decoding& task, std::span<const std::byte> in, const place& where);
   void conclude(decoding& task, bool verified);
 
   const plan& plan_;

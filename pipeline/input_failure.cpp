@@ -20,4 +20,6 @@ std::string failure_text(const std::exception_ptr& error) {
 
 std::string left_at(std::uint64_t offset) { return "stopped at offset " + std::to_string(offset); }
 
+std::string not_read() { return "not read"; }
+
 }  // namespace gpuhist::pipeline

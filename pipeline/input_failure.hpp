@@ -13,4 +13,7 @@ std::string failure_text(const std::exception_ptr& error);
 /// "stopped at offset 4096": reading was given up, because of a signal or a failure elsewhere.
 std::string left_at(std::uint64_t offset);
 
+/// "not read": the run was stopped before it came to this input.
+std::string not_read();
+
 }  // namespace gpuhist::pipeline

@@ -5,6 +5,7 @@
 #include "gpu/engines.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/driver.hpp"
+#include "pipeline/input_failure.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/report.hpp"
 
@@ -60,9 +61,12 @@ pipeline::render_target target_for(const pipeline::destination& where) {
 }
 
 void complain_of_inputs(const pipeline::outcome& done) {
+  std::size_t not_read = 0;
   for (const pipeline::input_report& each : done.result.inputs) {
+    if (each.error == pipeline::not_read() && ++not_read > 1) continue;  // one line for all of them, below
     if (!each.error.empty()) complain(pipeline::printable(each.name) + ": " + pipeline::printable(each.error));
   }
+  if (not_read > 1) complain("and " + std::to_string(not_read - 1) + " more inputs were not read");
   if (!done.engine_failure.empty()) complain(pipeline::printable(done.engine_failure));
 }
 
@@ -99,7 +103,8 @@ int run(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   occupy_closed_descriptors();
-  std::signal(SIGPIPE, SIG_IGN);  // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves
+  // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves, unless our parent ignores it
+  const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {
     return run(argc, argv);
   } catch (const config::usage_error& e) {
@@ -109,7 +114,7 @@ int main(int argc, char** argv) {
     complain(e.what());
     return wrong_usage;
   } catch (const pipeline::destination_error& e) {
-    if (e.code() == std::errc::broken_pipe) end_by_signal(SIGPIPE);
+    if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
     complain(e.what());
     return input_failed;
   } catch (const std::exception& e) {

@@ -92,10 +92,16 @@ std::uint64_t ring_bytes(const buffer_plan& buffers, bool cuda, const gpu::parti
       .mapped_bytes();
 }
 
+// What the result holds of an input: two tallies, twice when it is reported, and its line.
+std::uint64_t input_bytes(const gpu::partition& counted) {
+  return 4 * sizeof(std::uint64_t) * counted.classes + std::uint64_t{512};
+}
+
 // Default slots give way to a small memory limit; slots that were asked for do not.
 void fit_into(std::uint64_t limit, const config::options& typed, bool cuda, const gpu::partition& counted,
               buffer_plan& buffers) {
-  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks;
+  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks +
+                              typed.inputs.size() * input_bytes(counted);
   const auto needed = [&] { return fixed + ring_bytes(buffers, cuda, counted); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {

@@ -61,6 +61,12 @@ class StandardInput(CommandTest):
             self.assert_counted(run(*JSON, stdin=redirected), text(100_000))
             self.assert_counted(run(*JSON, stdin=redirected), b"")
 
+    def test_standard_input_named_twice_is_counted_once(self):
+        for size in (100, 4_000_000):
+            path = self.file("data", text(size))
+            with self.subTest(size=size), open(path, "rb", buffering=0) as redirected:
+                self.assert_counted(run(*JSON, "-", "-", stdin=redirected), text(size))
+
     def test_a_closed_standard_input_is_an_error_that_names_it(self):
         for arguments in ("", "-", f"{self.file('data', b'hello')} -"):
             with self.subTest(arguments=arguments):

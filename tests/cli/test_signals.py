@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
-from support import ALL_SCHEMES, PATIENCE, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -65,6 +66,35 @@ class Signals(CommandTest):
             ended = running.finish()
         self.assertEqual(ended.status, -signal.SIGTERM)
         self.assert_counts(ended.result, b"x")
+
+    def test_a_stream_that_never_waits_does_not_keep_the_signal_waiting(self):
+        for path in ("/dev/zero", "/dev/urandom"):
+            with self.subTest(path=path), Running(*JSON, "--snapshot-every", "10ms", path, stdout=subprocess.PIPE) as running:
+                self.assertIn(b'"snapshot"', running.process.stdout.readline())  # timers have their turn, too
+                running.process.send_signal(signal.SIGINT)
+                rest = running.process.stdout.read().splitlines()
+                self.assertEqual(running.process.wait(PATIENCE), -signal.SIGINT)
+                self.assertGreater(json.loads(rest[-1])["bytes"], 0)
+
+    def test_a_second_signal_ends_it_even_while_nobody_takes_its_snapshots(self):
+        with Running(*JSON, "--snapshot-every", "1ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            full = fcntl.fcntl(running.process.stdout.fileno(), fcntl.F_GETPIPE_SZ) // 2
+            wait_until(lambda: unread(running.process.stdout.fileno()) > full)
+            time.sleep(0.3)  # and the rest of it
+            for _ in range(2):
+                running.process.send_signal(signal.SIGTERM)
+                time.sleep(0.1)  # two that come together are one
+            self.assertEqual(running.process.wait(PATIENCE), -signal.SIGTERM)
+
+    def test_a_consumer_that_leaves_is_an_error_where_the_parent_ignores_it(self):
+        command = f"trap '' PIPE; {GPUHIST} --engine {ENGINE} {self.file('data', b'x')} 2>&1 >&3 | cat; echo ${{PIPESTATUS[0]}}"
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, pass_fds=(), stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: os.dup2(writer, 3), close_fds=False)
+        os.close(writer)
+        self.assertIn(b"Broken pipe", ended.stdout)
+        self.assertTrue(ended.stdout.endswith(b"\n1\n"), ended.stdout)
 
     def test_a_signal_inside_an_archive_leaves_its_open_frame_unverified(self):
         first, second = text(100_000, 1), text(100_000, 2)
