@@ -9,7 +9,7 @@
 namespace {
 
 struct subcommand {
-  std::string_view name;
+  const char* name;
   const char* description;
   void (*run)();
 };
@@ -25,12 +25,12 @@ constexpr std::array<subcommand, 2> subcommands{{
 
 void print_usage(std::FILE* to) {
   std::fputs("usage: gpuhist-bench SUBCOMMAND\n\n", to);
-  for (const auto& each : subcommands) std::fprintf(to, "  %-10s %s\n", each.name.data(), each.description);
+  for (const auto& each : subcommands) std::fprintf(to, "  %-10s %s\n", each.name, each.description);
 }
 
 int run(std::string_view name) {
   for (const auto& each : subcommands) {
-    if (each.name != name) continue;
+    if (name != each.name) continue;
     cudaDeviceProp device;
     gpuhist::bench::check(cudaGetDeviceProperties(&device, 0));
     std::printf("%s, %d multiprocessors\n", device.name, device.multiProcessorCount);
