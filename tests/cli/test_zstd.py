@@ -1,10 +1,12 @@
 """Archives: whatever zstd writes, in whatever frames, counts like the text in it."""
 
+import json
 import random
 import struct
 import subprocess
+import unittest
 
-from support import ALL_SCHEMES, CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -104,6 +106,16 @@ class Archives(CommandTest):
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.stdin.close()
             self.assert_counted(running.finish(), data)
+
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device reserves more addresses than the limit")
+    def test_where_memory_runs_out_for_a_window_the_other_inputs_are_still_counted(self):
+        encoded = zstd(bytes(140_000_000), "-1", "--long=27")
+        paths = [self.file("wide.zst", encoded), self.file("data", b"hello")]
+        command = f"ulimit -v 150000; exec {GPUHIST} --engine host --threads 1 --format json {paths[0]} {paths[1]}"
+        ended = subprocess.run(["bash", "-c", command], capture_output=True, timeout=PATIENCE)
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertIn(b"wide.zst: not enough memory", ended.stderr)
+        self.assertEqual(json.loads(ended.stdout)["bytes"], 5)
 
     def test_a_window_over_the_memory_limit_is_refused_and_says_which_option_helps(self):
         encoded = zstd(text(100_000), "--long=27")
