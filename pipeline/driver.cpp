@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -57,7 +58,8 @@ class driver {
 
   asio::awaitable<void> feed_and_settle();
   asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
-  asio::awaitable<void> snapshots_by_size(std::uint64_t interval);
+  asio::awaitable<void> snapshots_by_size();
+  void snapshot_if_due();
   void start_snapshots();
   void note_fatal(const std::exception_ptr& error);
   void finish();
@@ -82,6 +84,7 @@ class driver {
   stop_signals signals_;
   std::exception_ptr fatal_;
   clock::time_point began_;
+  std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   double seconds_ = 0;
 };
 
@@ -163,7 +166,8 @@ void driver::start_snapshots() {
   if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
     asio::co_spawn(context_, snapshots_by_time(*interval), stop_on_error);
   } else {
-    asio::co_spawn(context_, snapshots_by_size(std::get<std::uint64_t>(*plan_.snapshot_every)), stop_on_error);
+    snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
+    asio::co_spawn(context_, snapshots_by_size(), stop_on_error);
   }
 }
 
@@ -179,14 +183,19 @@ asio::awaitable<void> driver::snapshots_by_time(std::chrono::milliseconds interv
   }
 }
 
-asio::awaitable<void> driver::snapshots_by_size(std::uint64_t interval) {
-  for (std::uint64_t due = interval;;) {
+asio::awaitable<void> driver::snapshots_by_size() {
+  for (;;) {
     co_await merged_.async_receive(asio::use_awaitable);
-    const std::uint64_t merged = counts_->merged_bytes();
-    if (merged < due) continue;
-    hooks_.snapshot(make_report(report::kind::snapshot));
-    due = (merged / interval + 1) * interval;
+    snapshot_if_due();
   }
+}
+
+void driver::snapshot_if_due() {
+  const std::uint64_t merged = counts_->merged_bytes();
+  if (merged < snapshot_due_at_) return;
+  const auto interval = std::get<std::uint64_t>(*plan_.snapshot_every);
+  snapshot_due_at_ = (merged / interval + 1) * interval;
+  hooks_.snapshot(make_report(report::kind::snapshot));
 }
 
 // Cancelled waits are how the snapshots end; everything else ends the run.
@@ -206,6 +215,11 @@ void driver::note_fatal(const std::exception_ptr& error) {
 }
 
 void driver::finish() {
+  try {
+    if (!fatal_) snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
+  } catch (...) {
+    note_fatal(std::current_exception());
+  }
   signals_.ignore();
   snapshot_timer_.cancel();
   merged_.close();

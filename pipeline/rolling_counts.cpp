@@ -35,9 +35,7 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
       add_row(inputs_[each.input].verified, row);
       continue;
     }
-    const auto [frame, is_new] = frames_.try_emplace(each.frame);
-    if (is_new) frame->second.counts = gpu::tally(counted_.classes);
-    frame->second.input = each.input;
+    const auto frame = frame_named(each.frame, each.input);
     frame->second.merged += each.where.size();
     add_row(frame->second.counts, row);
     settle(frame);
@@ -46,16 +44,19 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
 
 void rolling_counts::conclude(frame_id id, input_id input, std::uint64_t bytes, bool verified) {
   const std::scoped_lock lock(mutex_);
-  const auto [frame, is_new] = frames_.try_emplace(id);
-  if (is_new) frame->second.counts = gpu::tally(counted_.classes);
-  frame->second.input = input;
+  const auto frame = frame_named(id, input);
   frame->second.expected = bytes;
   frame->second.verified = verified;
   settle(frame);
 }
 
+// Known by its first bytes or by its verdict, whichever comes first.
+rolling_counts::open_frames::iterator rolling_counts::frame_named(frame_id id, input_id input) {
+  return frames_.try_emplace(id, open_frame{.input = input, .counts = gpu::tally(counted_.classes)}).first;
+}
+
 // Moves a frame's counts to where they belong once the verdict is known and all of its bytes were merged.
-void rolling_counts::settle(std::unordered_map<frame_id, open_frame>::iterator frame) {
+void rolling_counts::settle(open_frames::iterator frame) {
   const open_frame& known = frame->second;
   if (known.expected != known.merged) return;
   input_counts& input = inputs_[known.input];

@@ -51,7 +51,7 @@ class rolling_counts {
     input_id input = 0;
     gpu::tally counts;
     std::uint64_t merged = 0;
-    std::optional<std::uint64_t> expected;  // known once there is a verdict
+    std::optional<std::uint64_t> expected{};  // known once there is a verdict
     bool verified = false;
   };
 
@@ -68,7 +68,10 @@ class rolling_counts {
     [[nodiscard]] bool complete() const;
   };
 
-  void settle(std::unordered_map<frame_id, open_frame>::iterator frame);
+  using open_frames = std::unordered_map<frame_id, open_frame>;
+
+  open_frames::iterator frame_named(frame_id id, input_id input);
+  void settle(open_frames::iterator frame);
   void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
 
   const gpu::partition counted_;
@@ -80,7 +83,7 @@ class rolling_counts {
   gpu::tally unverified_;  // of damaged frames
   std::uint64_t merged_ = 0;
   std::vector<input_counts> inputs_;
-  std::unordered_map<frame_id, open_frame> frames_;  // bounded: a frame in here spans chunks, or waits for one
+  open_frames frames_;  // bounded: a frame in here spans chunks, or waits for one
 };
 
 }  // namespace gpuhist::pipeline

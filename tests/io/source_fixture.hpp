@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/source.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <boost/asio/co_spawn.hpp>
@@ -24,32 +25,6 @@
 #include <vector>
 
 namespace gpuhist::test {
-
-/// A folder that is removed with its content.
-class scratch_folder {
- public:
-  scratch_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gpuhist-io-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
-  ~scratch_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
-  [[nodiscard]] std::string file(const std::string& name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return *this / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Two connected descriptors: what is written to `write` is read from `read`.
 struct channel {

@@ -37,7 +37,7 @@ class opening : public source_fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(opening, "a file is read at any offset, and ends where it ends") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const io::source source = open(folder.file("f", "0123456789"));
   const auto& file = std::get<io::file_source>(source);
   CHECK(file.size_hint() == 10);
@@ -51,7 +51,7 @@ TEST_CASE_FIXTURE(opening, "a file is read at any offset, and ends where it ends
 }
 
 TEST_CASE_FIXTURE(opening, "a file that grew is read past its size hint") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const std::string path = folder.file("f", "old");
   const io::source source = open(path);
   std::ofstream(path, std::ios::app) << " and new";
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(opening, "a file of /proc is read whole although its size is s
 }
 
 TEST_CASE_FIXTURE(opening, "threads read one file at the same time, each at its own offset") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   std::string content(1U << 20U, ' ');
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 31 / 7);
   const io::source source = open(folder.file("f", content));
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(opening, "threads read one file at the same time, each at its 
 
 TEST_CASE_FIXTURE(opening,
                   "redirected standard input is read from its offset, which is left after the last byte read") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const io::descriptor fd(::open(folder.file("f", "0123456789").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(fd.get(), 4, SEEK_SET);
   const replaced_descriptor standard_input(STDIN_FILENO, fd.get());
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(opening,
 }
 
 TEST_CASE_FIXTURE(opening, "standard input beyond the end of its file holds nothing") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const io::descriptor fd(::open(folder.file("f", "0123").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(fd.get(), 40, SEEK_SET);
   const replaced_descriptor standard_input(STDIN_FILENO, fd.get());
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(opening, "standard input beyond the end of its file holds noth
 }
 
 TEST_CASE_FIXTURE(opening, "a file that is not open for reading fails at the offset that was asked for") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const io::descriptor fd(::open(folder.file("f", "0123").c_str(), O_WRONLY | O_CLOEXEC));
   const replaced_descriptor standard_input(STDIN_FILENO, fd.get());
   const io::source source = open("-");
@@ -152,7 +152,7 @@ TEST_CASE_FIXTURE(opening, "standard input that is a pipe, a device or closed") 
 }
 
 TEST_CASE_FIXTURE(opening, "what cannot be opened says why in the system's words") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   CHECK(refusal(folder / "missing") == "No such file or directory");
   CHECK(refusal("") == "No such file or directory");
   CHECK(refusal("/") == "is a directory");
@@ -164,14 +164,14 @@ TEST_CASE_FIXTURE(opening, "what cannot be opened says why in the system's words
 
 TEST_CASE_FIXTURE(opening, "a file without permission says so (skipped for root, who may read it)") {
   if (::geteuid() == 0) return;
-  const scratch_folder folder;
+  const temporary_folder folder;
   const std::string path = folder.file("f", "secret");
   REQUIRE(::chmod(path.c_str(), 0) == 0);
   CHECK(refusal(path) == "Permission denied");
 }
 
 TEST_CASE_FIXTURE(opening, "a socket by path is refused with a way to read it") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const io::descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -182,7 +182,7 @@ TEST_CASE_FIXTURE(opening, "a socket by path is refused with a way to read it") 
 }
 
 TEST_CASE_FIXTURE(opening, "a FIFO by name is opened at once and waits for its first writer, even a silent one") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const std::string path = folder / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   for (const std::string_view text : {"late", ""}) {

@@ -219,7 +219,7 @@ TEST_CASE_FIXTURE(source_fixture, "a socket of messages and the writing end of a
 }
 
 TEST_CASE_FIXTURE(source_fixture, "an inherited FIFO whose last writer has left is read to its end") {
-  const scratch_folder folder;
+  const temporary_folder folder;
   const std::string path = folder / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   io::descriptor opener(::open(path.c_str(), O_RDWR | O_CLOEXEC));  // so that the opens below do not wait

@@ -1,6 +1,8 @@
 // Destinations: which are replaced whole, which are written in place, and what their errors say.
 #include "pipeline/destination.hpp"
 
+#include "tests/support/temporary_folder.hpp"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,33 +21,10 @@
 using gpuhist::io::descriptor;
 using gpuhist::pipeline::destination;
 using gpuhist::pipeline::destination_error;
+using folder = gpuhist::test::temporary_folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of its own for a test, removed with all it holds.
-class folder {
- public:
-  folder() {
-    std::string name = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-  ~folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  [[nodiscard]] std::ptrdiff_t entries() const {
-    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
-  }
-
- private:
-  fs::path path_;
-};
 
 std::string content(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

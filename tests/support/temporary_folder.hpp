@@ -1,10 +1,12 @@
 // A folder of a test's own, gone when the test is over.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,14 +27,20 @@ class temporary_folder {
     std::filesystem::remove_all(path_, ignored);
   }
 
+  /// The path of that name in it.
+  [[nodiscard]] std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+
   /// Writes a file of that name and content and returns its path.
-  std::string file(std::string_view name, std::string_view content) const {
-    const std::string path = (path_ / name).string();
+  [[nodiscard]] std::string file(std::string_view name, std::string_view content) const {
+    std::string path = *this / name;
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// How many files and folders are in it.
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+  }
 
  private:
   std::filesystem::path path_;
