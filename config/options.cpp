@@ -169,7 +169,8 @@ class parser {
 
 }  // namespace
 
-std::variant<options, information> parse_command_line(int argc, const char* const* argv) {
+std::variant<options, information> parse_command_line(int argc, const char* const* argv,
+                                                      std::span<const std::string> /*environment*/) {
   return parser{}.parse(argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>{});
 }
 

@@ -1,10 +1,14 @@
-// The command line as it was typed: plain values, names still text. The plan resolves them.
+// What was asked for, as typed: plain values, names still text. The plan resolves them.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,10 +17,17 @@ namespace gpuhist::config {
 /// --snapshot-every: a time or an amount of text.
 using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>;
 
+/// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`.
+enum class command { count, report, devices };
+
 struct options {
+  command what = command::count;
   std::vector<std::string> inputs;   ///< paths; "-" is standard input; empty: standard input
-  std::vector<std::string> buckets;  ///< scheme names, split at commas, in order; default {"classes"}
+  std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
+  bool ignore_case = false;
   std::string engine = "auto";
+  std::vector<unsigned> devices;  ///< CUDA devices by number; empty: the engine's choice, or all of them
+  bool all_devices = false;
   std::string input_format = "auto";
   std::optional<unsigned> threads;          ///< 1 to 1024
   std::optional<unsigned> streams;          ///< 1 to 64
@@ -24,12 +35,25 @@ struct options {
   std::optional<unsigned> slots;            ///< 2 to 65536
   std::uint64_t memory_limit = std::uint64_t{1} << 30U;
   std::string label = "(standard input)";  ///< what standard input is called in the result
-  std::string format = "table";            ///< table, json
+  std::string format = "table";            ///< table, json, jsonl, csv, prometheus
   std::optional<std::string> output;       ///< --output: a path or "fd:N"; nothing: standard output
+  bool append = false;                     ///< to the end of --output, instead of replacing it
+  bool totals_only = false;                ///< no table of the inputs
   std::optional<snapshot_interval> snapshot_every;
   bool byte_counts = false;
   bool count_unverified = false;
   bool stats = false;
+  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
+  bool quiet = false;            ///< neither progress nor hints
+
+  /// Where an option was given, if not on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3: threads".
+  std::map<std::string, std::string, std::less<>> origins;
+
+  /// What messages call an option: its long name, or where its value came from.
+  [[nodiscard]] std::string where(std::string_view long_name) const {
+    const auto found = origins.find(long_name);
+    return found == origins.end() ? std::string(long_name) : found->second;
+  }
 };
 
 /// Asked for instead of a run: the text goes to standard output, exit status 0.
@@ -37,8 +61,10 @@ struct information {
   std::string text;
 };
 
-/// Parses the command line. Throws usage_error: one line that says what was wrong, what would be right, and names the
-/// option. Does not look at the environment.
-std::variant<options, information> parse_command_line(int argc, const char* const* argv);
+/// Parses the command line, the environment ("NAME=value", of which those that begin with GPUHIST_ count) and the
+/// configuration file that either of them names. Precedence: file < environment < command line. Throws usage_error: one
+/// line that says where the value came from, what was wrong and what would be right.
+std::variant<options, information> parse_command_line(int argc, const char* const* argv,
+                                                      std::span<const std::string> environment = {});
 
 }  // namespace gpuhist::config

@@ -21,11 +21,13 @@ struct engine_error : std::runtime_error {
 using executor = std::function<void(std::function<void()>)>;
 
 struct engine_request {
-  partition counted;            ///< what the host counts; CUDA counts all 256 values
-  executor run;                 ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
-  unsigned threads = 1;         ///< threads behind `run`, for the statistics
-  unsigned streams = 0;         ///< CUDA lanes; 0: the default of 3
-  std::uint32_t max_chunk = 0;  ///< bytes of the largest chunk
+  partition counted;     ///< what the host counts; CUDA counts all 256 values
+  executor run;          ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
+  unsigned threads = 1;  ///< threads behind `run`, for the statistics
+  unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3
+  std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
+  bool all_devices = false;
+  std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
   std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
 };
 

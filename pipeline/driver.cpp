@@ -100,6 +100,8 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
                                       .threads = what.threads,
                                       .streams = what.streams,
+                                      .devices = what.devices,
+                                      .all_devices = what.all_devices,
                                       .max_chunk = what.buffers.chunk_bytes,
                                       .max_extents = what.buffers.max_extents});
   gpu::engine& engine = *engine_.taken;
@@ -234,6 +236,8 @@ report driver::make_report(report::kind what) const {
   out.what = what;
   out.schemes = plan_.schemes;
   out.byte_counts = plan_.byte_counts;
+  out.ignore_case = plan_.ignore_case;
+  out.totals_only = plan_.totals_only;
   out.elapsed_seconds = elapsed();
   if (what == report::kind::result) {
     if (plan_.stats) out.stats = make_stats();

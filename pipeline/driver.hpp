@@ -5,15 +5,27 @@
 #include "pipeline/plan.hpp"
 #include "pipeline/report.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 
 namespace gpuhist::pipeline {
 
+/// How far a run has come.
+struct run_progress {
+  std::uint64_t source_bytes = 0;  ///< read from inputs so far, compressed where they are
+  std::uint64_t text_bytes = 0;    ///< counted and merged so far
+  double seconds = 0;              ///< since the first read
+};
+
 /// What the caller has to say in a run. Everything is called on the thread that called run().
 struct run_hooks {
-  std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
-  bool watch_signals = false;                     ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
+  std::function<void(const report&)> snapshot{};        ///< for --snapshot-every; what it throws stops the run
+  bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
+  std::function<void(const run_progress&)> progress{};  ///< every progress_interval
+  std::chrono::milliseconds progress_interval{0};
+  std::function<void(const run_progress&)> status{};  ///< on SIGUSR1, which is watched where this is given
   /// Where the engine comes from: tests bring one of their own.
   std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
 };

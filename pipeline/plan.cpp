@@ -141,12 +141,19 @@ plan make_plan(const config::options& typed) {
   planned.engine = resolve_engine(typed.engine);
   planned.threads = typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
   planned.streams = typed.streams.value_or(0);
+  planned.devices = typed.devices;
+  planned.all_devices = typed.all_devices;
   planned.format = resolve_report_format(typed.format);
   planned.output = typed.output;
+  planned.append = typed.append;
   planned.snapshot_every = typed.snapshot_every;
   planned.byte_counts = typed.byte_counts;
   planned.count_unverified = typed.count_unverified;
   planned.stats = typed.stats;
+  planned.ignore_case = typed.ignore_case;
+  planned.totals_only = typed.totals_only;
+  planned.progress = typed.progress;
+  planned.quiet = typed.quiet;
   size_buffers(typed, planned);
   return planned;
 }

@@ -35,14 +35,21 @@ struct plan {
   std::vector<scheme_view> schemes;           ///< what is asked of it
   std::string engine;                         ///< "auto", "cuda", "host"
   unsigned threads = 1;                       ///< that read, decompress and, with the host engine, count
-  unsigned streams = 0;                       ///< CUDA lanes; 0: the engine's default
+  unsigned streams = 0;                       ///< CUDA lanes a device; 0: the engine's default
+  std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
+  bool all_devices = false;
   buffer_plan buffers;
   const report_format* format = nullptr;
   std::optional<std::string> output;
+  bool append = false;  ///< to the end of the output
   std::optional<config::snapshot_interval> snapshot_every;
+  bool ignore_case = false;
   bool byte_counts = false;
   bool count_unverified = false;
   bool stats = false;
+  bool totals_only = false;
+  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
+  bool quiet = false;
 };
 
 /// Resolves options. Probes for a CUDA device where the engine is `auto` or `cuda`, because slots are sized for what

@@ -9,7 +9,10 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::array formats = {report_format{"table", render_table}, report_format{"json", render_json}};
+constexpr std::array formats = {
+    report_format{.name = "table", .render = render_table},
+    report_format{.name = "json", .render = render_json, .carries_stats = true},
+};
 
 bool is_control(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());

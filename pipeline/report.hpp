@@ -37,14 +37,19 @@ struct report {
   gpu::tally unverified;             ///< a snapshot calls this "provisional"
   std::vector<input_report> inputs;  ///< in the order given
   bool byte_counts = false;          ///< keep the 256 counts (the partition is the identity then)
+  bool ignore_case = false;          ///< A-Z were folded onto a-z in the schemes
+  bool totals_only = false;          ///< people are not shown a row an input
   std::optional<run_stats> stats;
   double elapsed_seconds = 0;  ///< snapshots: since the first read
 };
 
 /// What a report may know of where it is written to.
 struct render_target {
-  bool unicode = true;  ///< bars may be block characters
-  unsigned width = 80;  ///< columns
+  bool unicode = true;    ///< bars may be block characters
+  unsigned width = 80;    ///< columns
+  bool color = false;     ///< escape sequences for colours are welcome
+  bool terminal = false;  ///< people look at it: nothing may be written that moves their cursor
+  bool first = true;      ///< nothing was written there before: a header is due where the format has one
 };
 
 /// Each renders the whole text, with its final newline.
@@ -54,15 +59,17 @@ using renderer = std::string (*)(const report&, const render_target&);
 struct report_format {
   std::string_view name;
   renderer render;
+  bool carries_stats = false;  ///< --stats is inside; else it goes to standard error
+  bool whole = false;          ///< a later report replaces an earlier one, instead of following it
 };
 
 std::string render_table(const report& what, const render_target& target);
 std::string render_json(const report& what, const render_target& target);
 
 /// Text of --stats for people: a line a stage, the engine and why, the limiting stage.
-std::string render_stats(const run_stats& stats);
+std::string render_stats(const run_stats& stats, const render_target& target);
 
-/// The table: table, json.
+/// The table: table, json, jsonl, csv, prometheus.
 std::span<const report_format> report_formats();
 
 /// By name, or null.

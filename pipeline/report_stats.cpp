@@ -70,7 +70,7 @@ std::string timeline_line(const gpu::device_timeline& timeline) {
 
 }  // namespace
 
-std::string render_stats(const run_stats& stats) {
+std::string render_stats(const run_stats& stats, const render_target& /*target*/) {
   std::string text = engine_lines(stats);
   text += line("text", plural(stats.bytes, "byte") + " in " + formatted("%.3f s", stats.seconds) +
                            formatted(" = %.2f GB/s", rate(stats.bytes, stats.seconds) / 1e9));

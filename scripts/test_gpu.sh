@@ -8,8 +8,8 @@ shift
 parts=${*:-tests sanitize rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export PATH="$bundle/bin:$PATH"
-export GPUHIST="$bundle/bin/gpuhist" GPUHIST_TEST_ENGINE=cuda
-work=${GPUHIST_WORK:-$(mktemp -d)}
+export GPUHIST="$bundle/bin/gpuhist" TEST_ENGINE=cuda
+work=${WORK:-$(mktemp -d)}
 failed=0
 running=()
 
@@ -46,10 +46,10 @@ sanitize() {
 rates() {
   local log="$work/4GiB.log" files=() run
   "$bundle/bin/make_log" 4GiB >"$log"
-  for _ in $(seq "${GPUHIST_REPEATS:-50}"); do files+=("$log"); done
+  for _ in $(seq "${REPEATS:-50}"); do files+=("$log"); done
   for run in 1 2 3; do
     echo "-- run $run: gpuhist --engine cuda over $((4 * ${#files[@]})) GiB of cached file; then the link alone"
-    "$GPUHIST" --engine cuda --buckets letters --stats ${GPUHIST_OPTIONS:-} "${files[@]}" 2>&1 >"$work/table" |
+    "$GPUHIST" --engine cuda --buckets letters --stats ${OPTIONS:-} "${files[@]}" 2>&1 >"$work/table" |
       grep -E '^(engine|kernel|text|chunks|read|copy|count|device|limited)|overlap|busy'
     "$bundle/bin/gpuhist-bench" link
   done

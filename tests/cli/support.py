@@ -19,8 +19,8 @@ import time
 import unittest
 
 GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
-ENGINE = os.environ.get("GPUHIST_TEST_ENGINE", "host")
-SANITIZED = bool(os.environ.get("GPUHIST_SANITIZE"))
+ENGINE = os.environ.get("TEST_ENGINE", "host")
+SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 SKIPPED = 77  # what ctest takes for "skipped"
 PATIENCE = 60  # seconds after which a program that should have ended is taken to hang
 

@@ -378,7 +378,7 @@ TEST_CASE("a snapshot table begins with its time and length, and counts what is 
 
 TEST_CASE("the statistics for people have a line a stage and end with what limited the run") {
   run_stats stats = some_stats();
-  const std::string text = render_stats(stats);
+  const std::string text = render_stats(stats, {});
   CHECK(line_with(text, "engine") == "engine      host (no CUDA device)");
   CHECK(line_with(text, "kernel") == "kernel      ranges/AVX3, 2 threads, ready after 0.000 s");
   CHECK(line_with(text, "chunks") == "chunks      4 chunks through 16 slots of 256 KiB, 2 threads");
@@ -388,7 +388,7 @@ TEST_CASE("the statistics for people have a line a stage and end with what limit
   CHECK(line_with(text, "device").empty());
   CHECK(lines_of(text).back() == "limited by: read: busy 50 % of the time");
   stats.counting.timeline = {4, 3, 2, 1};
-  CHECK(line_with(render_stats(stats), "device") ==
+  CHECK(line_with(render_stats(stats, {}), "device") ==
         "device      4.000 s: copies busy 3.000 s, kernels busy 2.000 s, both at once 1.000 s");
   CHECK_NOTHROW(render_stats(run_stats{}));
 }

@@ -1,0 +1,23 @@
+// The commands, one a file: `gpuhist [FILE...]` counts, `gpuhist report` renders kept counts, `gpuhist devices` lists
+// what could count. Each says on standard error what people must know and returns how the process is to end.
+#pragma once
+
+#include "config/options.hpp"
+
+namespace gpuhist::pipeline {
+
+/// How a command ended. A process that a signal ended raises it again (main does).
+struct ending {
+  enum status { counted_all = 0, input_failed = 1, wrong_usage = 2 };
+
+  status exit_status = counted_all;
+  int signal = 0;  ///< the signal that ended the run; 0: none
+};
+
+// All three throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.
+
+ending count(const config::options& typed);
+ending report_results(const config::options& typed);
+ending list_devices(const config::options& typed);
+
+}  // namespace gpuhist::pipeline
