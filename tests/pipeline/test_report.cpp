@@ -390,7 +390,7 @@ TEST_CASE("the statistics for people have a line a stage and end with what limit
   stats.counting.timeline = {4, 3, 2, 1};
   CHECK(line_with(render_stats(stats, {}), "device") ==
         "device      4.000 s: copies busy 3.000 s, kernels busy 2.000 s, both at once 1.000 s");
-  CHECK_NOTHROW(render_stats(run_stats{}));
+  CHECK_NOTHROW(render_stats(run_stats{}, {}));
 }
 
 TEST_CASE("what is printed is safe on a terminal, and what is harmless is left alone") {
