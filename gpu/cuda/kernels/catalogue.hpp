@@ -1,0 +1,56 @@
+// The catalogue of counting strategies: everything that texts on GPU histograms teach, each in a file of its own behind
+// one interface, so that one contract suite checks them all and one benchmark compares them. The engine uses
+// `lane_private`; the others are here to be measured against.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gpuhist::gpu::cuda::kernels {
+
+/// What a strategy counts.
+enum class bins {
+  letters,  ///< 8: a-d e-h i-l m-p q-t u-x y-z (lower case), and what is none of these
+  bytes,    ///< 256: each byte value its own
+};
+
+inline constexpr std::size_t most_bins = 256;
+
+/// How many counters there are.
+constexpr std::size_t count_of(bins what) { return what == bins::letters ? 8 : 256; }
+
+/// One launch over a span of device memory.
+struct span_launch {
+  const std::uint8_t* bytes = nullptr;     ///< device memory; any alignment
+  std::uint64_t size = 0;                  ///< of the span in bytes; 0 is allowed and counts nothing
+  unsigned long long* counters = nullptr;  ///< device memory, count_of(what) of them; added to, not cleared
+  bins what = bins::bytes;
+  void* scratch = nullptr;  ///< device memory, scratch_bytes() of the strategy, cleared by the caller before the launch
+  int multiprocessors = 1;
+  unsigned coarsening = 0;  ///< bytes a thread where the strategy has such a factor; 0: its default
+};
+
+/// One strategy. `launch` only queues work on the stream: no synchronization, no allocation; thread-safe.
+struct strategy {
+  std::string_view name;      ///< "lane_private"
+  std::string_view overview;  ///< one line for tables
+  bool counts_letters = true;
+  bool counts_bytes = true;
+  bool has_coarsening = false;
+  std::size_t (*scratch_bytes)(bins what, int multiprocessors) = nullptr;  ///< null: none
+  cudaError_t (*launch)(const span_launch& what, cudaStream_t stream) = nullptr;
+
+  [[nodiscard]] bool applies_to(bins what) const { return what == bins::letters ? counts_letters : counts_bytes; }
+};
+
+/// In the order in which the ladder climbs: slowest first.
+std::span<const strategy> catalogue();
+
+/// By name, or null.
+const strategy* find_strategy(std::string_view name);
+
+}  // namespace gpuhist::gpu::cuda::kernels
