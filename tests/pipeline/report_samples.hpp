@@ -1,0 +1,91 @@
+// Reports to render, made of texts, and what the suites of the report formats look at their renderings with.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "pipeline/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+inline gpu::tally count(const pipeline::report& over, std::string_view text) {
+  gpu::tally made(over.partition.classes);
+  for (const char c : text) ++made.counts[over.partition.class_of[static_cast<unsigned char>(c)]];
+  return made;
+}
+
+inline pipeline::report empty_report(const std::vector<std::string>& schemes) {
+  pipeline::report made;
+  std::vector<config::scheme> found;
+  for (const std::string& each : schemes) found.push_back(config::find_scheme(each));
+  made.partition = pipeline::coarsest_partition(found);
+  for (const auto& each : found) made.schemes.push_back(pipeline::view_through(each, made.partition));
+  made.verified = gpu::tally(made.partition.classes);
+  made.unverified = gpu::tally(made.partition.classes);
+  made.complete = true;
+  return made;
+}
+
+inline void add_input(pipeline::report& to, const std::string& name, std::string_view verified,
+                      std::string_view unverified = "", const std::string& error = "") {
+  pipeline::input_report input;
+  input.name = name;
+  input.format = "raw";
+  input.complete = error.empty();
+  input.error = error;
+  input.verified = count(to, verified);
+  input.unverified = count(to, unverified);
+  to.verified += input.verified;
+  to.unverified += input.unverified;
+  to.complete = to.complete && input.complete;
+  to.inputs.push_back(std::move(input));
+}
+
+inline pipeline::report report_of(const std::vector<std::string>& schemes, std::string_view text) {
+  pipeline::report made = empty_report(schemes);
+  add_input(made, "input", text);
+  return made;
+}
+
+inline pipeline::run_stats some_stats() {
+  pipeline::run_stats stats;
+  stats.engine = "host";
+  stats.engine_reason = "no CUDA device";
+  stats.counting.kernel = "ranges/AVX3";
+  stats.counting.workers = 2;
+  stats.stages = {{"read", 1000, 0.5, 0.25, 1}, {"count", 1000, 0.75, 0.125, 2}};
+  stats.limited_by = "read: busy 50 % of the time";
+  stats.seconds = 1.0;
+  stats.threads = 2;
+  stats.slots = 16;
+  stats.slot_bytes = 262144;
+  stats.chunks = 4;
+  stats.bytes = 1000;
+  return stats;
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The one line that begins with this.
+inline std::string line_with(const std::string& text, const std::string& start) {
+  std::string found;
+  for (const std::string& line : lines_of(text)) {
+    if (!line.starts_with(start)) continue;
+    CHECK(found.empty());
+    found = line;
+  }
+  return found;
+}
+
+}  // namespace gpuhist::test

@@ -1,0 +1,143 @@
+// The report as a table: measured column by column.
+#include "pipeline/report.hpp"
+#include "pipeline/text.hpp"
+
+#include "tests/pipeline/report_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <regex>
+#include <string>
+#include <vector>
+
+using namespace gpuhist::pipeline;
+using namespace gpuhist::test;
+
+namespace {
+
+using keys = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("no line of a table's buckets is wider than the target, and no number is ever cut") {
+  report what = empty_report({"letters", "classes", "bytes"});
+  add_input(what, "short", "abc 123\n\xff");
+  add_input(what, std::string(300, 'x') + "/end", std::string(20000, 'e'));
+  for (auto& each : what.verified.counts) each *= 1'000'000'007;
+  for (const unsigned width : {40U, 80U, 200U}) {
+    for (const bool unicode : {true, false}) {
+      const std::string table = render_table(what, {unicode, width});
+      std::size_t widest = 0;
+      for (const std::string& line : lines_of(table)) {
+        CAPTURE(line);
+        CHECK(columns(line) <= width);
+        CHECK_FALSE(line.ends_with(' '));
+        widest = std::max(widest, columns(line));
+      }
+      CHECK(table.find("20,000,000,140,000") != std::string::npos);
+      if (width == 40) continue;  // too narrow for bars
+      CHECK(widest == width);     // the largest one fills it
+      CHECK((table.find('#') != std::string::npos) == !unicode);
+      CHECK((table.find("\u2588") != std::string::npos) == unicode);
+    }
+  }
+}
+
+TEST_CASE("where a table has no room the bars go first and then the shares, never the numbers") {
+  report what = report_of({"classes"}, "a");
+  for (auto& each : what.verified.counts) each *= 18'446'744'073'709'551'615U;
+  const std::string table = render_table(what, {true, 40});
+  CHECK(line_with(table, "lower") == "lower        18,446,744,073,709,551,615");
+  CHECK(table.find('%') == std::string::npos);
+  CHECK(line_with(render_table(what, {true, 49}), "lower") == "lower        18,446,744,073,709,551,615  100.00 %");
+}
+
+TEST_CASE("a row shows the bucket, the count, its share of all bytes and a bar scaled to the largest") {
+  const std::string text = std::string(3000, 'a') + std::string(1500, 'e') + std::string(1500, 'i') + "z";
+  const std::string table = render_table(report_of({"letters"}, text), {false, 46});
+  // 6 + 2 + 5 + 2 + 8 + 2 columns leave 21 for the bar
+  CHECK(line_with(table, "bucket") == "bucket  count     share");
+  CHECK(line_with(table, "a-d") == "a-d     3,000   49.99 %  #####################");
+  CHECK(line_with(table, "e-h") == "e-h     1,500   25.00 %  ###########");
+  CHECK(line_with(table, "y-z") == "y-z         1    0.02 %  #");
+  CHECK(line_with(table, "q-t") == "q-t         0    0.00 %");
+  CHECK(line_with(table, "bytes") == "bytes       6,001");
+  CHECK(line_with(table, "lines") == "lines       0");
+}
+
+TEST_CASE("bars of block characters are exact to an eighth of a column") {
+  const std::string table =
+      render_table(report_of({"letters"}, std::string(32, 'a') + std::string(17, 'e') + "i"), {true, 29});
+  // 4 columns for the bar, 32 eighths
+  CHECK(line_with(table, "a-d").ends_with("%  \u2588\u2588\u2588\u2588"));
+  CHECK(line_with(table, "e-h").ends_with("%  \u2588\u2588\u258f"));
+  CHECK(line_with(table, "i-l").ends_with("%  \u258f"));
+}
+
+TEST_CASE("of nothing every share is zero, and nothing is divided by it") {
+  const std::string table = render_table(report_of({"classes"}, ""), {});
+  for (const char* name : {"upper", "lower", "digit", "space", "punctuation", "control", "non-ascii"}) {
+    CHECK(line_with(table, name).ends_with("0    0.00 %"));
+  }
+  CHECK(table.find("nan") == std::string::npos);
+  CHECK(line_with(table, "bytes") == "bytes       0");
+  CHECK_NOTHROW(render_table(report{}, {}));
+}
+
+TEST_CASE("of 256 byte values only those that occur are shown, with their character") {
+  const std::string table = render_table(report_of({"bytes"}, std::string("A\n\t\r \0\x7f\xff", 8)), {});
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(table)) {
+    if (line.starts_with("0x")) names.push_back(std::regex_replace(line, std::regex(" +1 +12.50 %.*"), ""));
+  }
+  CHECK(names == keys{"0x00", "0x09 \\t", "0x0a \\n", "0x0d \\r", "0x20 ' '", "0x41 A", "0x7f", "0xff"});
+}
+
+TEST_CASE("schemes have headings where there are several") {
+  const std::string both = render_table(report_of({"letters", "classes"}, "a"), {});
+  CHECK(line_with(both, "letters") == "letters");
+  CHECK(line_with(both, "classes") == "classes");
+  CHECK(line_with(render_table(report_of({"letters"}, "a"), {}), "letters").empty());
+}
+
+TEST_CASE("several inputs have a row each, and every incomplete one is named with its error") {
+  report what = empty_report({"letters"});
+  add_input(what, "one.log", "abc\n");
+  add_input(what, "evil\x1b[2J\nname\xff", "a", "zz\n", "damaged\nat 17");
+  const std::string table = render_table(what, {});
+  CHECK(line_with(table, "one.log") == "one.log                      4      1  ok");
+  CHECK(line_with(table, "evil") == "evil\\x1b[2J\\x0aname\\xff      1      0  INCOMPLETE");
+  CHECK(line_with(table, "INCOMPLETE") == "INCOMPLETE  evil\\x1b[2J\\x0aname\\xff: damaged\\x0aat 17");
+  CHECK(line_with(table, "unverified") == "unverified  3 (1 line)");
+  CHECK(line_with(table, "bytes") == "bytes       5");
+}
+
+TEST_CASE("a complete run of one input is not burdened with inputs, faults or unverified bytes") {
+  const std::string table = render_table(report_of({"letters"}, "abc\n"), {});
+  CHECK(table.find("INCOMPLETE") == std::string::npos);
+  CHECK(table.find("unverified") == std::string::npos);
+  CHECK(table.find("input") == std::string::npos);
+}
+
+TEST_CASE("a run that was ended early says so even where no input failed") {
+  report what = report_of({"letters"}, "abc");
+  what.complete = false;
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  not everything was counted");
+  what.inputs[0].complete = false;
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  input: not counted to its end");
+}
+
+TEST_CASE("a snapshot table begins with its time and length, and counts what is provisional, too") {
+  report what = empty_report({"letters"});
+  add_input(what, "one", std::string(1234555, 'a'), std::string(12, 'e'));
+  what.what = report::kind::snapshot;
+  what.elapsed_seconds = 3.04;
+  what.complete = false;
+  const std::string table = render_table(what, {});
+  CHECK(lines_of(table).front() == "snapshot 3.0 s: 1,234,567 bytes (12 provisional)");
+  CHECK(line_with(table, "e-h").starts_with("e-h            12    0.00 %"));
+  CHECK(line_with(table, "bytes") == "bytes       1,234,567");
+  CHECK(table.find("INCOMPLETE") == std::string::npos);
+}
