@@ -37,19 +37,21 @@ struct counting_job {
   std::function<void(counting_job&, std::exception_ptr)> done;
 };
 
-/// What the copies and kernels of a device did, by the device's own clock.
+/// What the copies and kernels of a device did, by the device's own clock. Devices have no clock in common, so that of
+/// several is the sum of each one's: two devices that copied all through a second have copied for two seconds of two.
 struct device_timeline {
   double span_seconds = 0;         ///< from the start of the first copy to the end of the last
   double copy_busy_seconds = 0;    ///< of it, with at least one copy in flight
   double kernel_busy_seconds = 0;  ///< of it, with at least one kernel running
   double overlap_seconds = 0;      ///< of it, with both
+  unsigned devices = 1;            ///< of how many devices the above are sums
 };
 
 /// What an engine tells about itself after (or during) a run.
 struct engine_stats {
   std::string kernel;          ///< the strategy or SIMD target that ran, e.g. "lane_private", "ranges/AVX3"
-  std::string device;          ///< the device's name; empty for the host
-  unsigned workers = 0;        ///< lanes, or threads of the executor
+  std::string device;          ///< the device's name, or "2 x NVIDIA H200"; empty for the host
+  unsigned workers = 0;        ///< lanes of all devices, or threads of the executor
   double startup_seconds = 0;  ///< from the first call of a device's runtime to readiness
   std::uint64_t jobs = 0;
   std::uint64_t bytes = 0;

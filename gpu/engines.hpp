@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +21,21 @@ struct engine_error : std::runtime_error {
 /// Runs a task on one of the pipeline's pool threads, later. Thread-safe.
 using executor = std::function<void(std::function<void()>)>;
 
+/// A CUDA device that is to count.
+struct cuda_device {
+  int number = 0;
+  std::string name;
+  int multiprocessors = 1;
+};
+
+/// What will count, before it is made.
+struct engine_forecast {
+  bool cuda = false;                   ///< else the host
+  std::vector<cuda_device> devices{};  ///< that CUDA takes
+  unsigned lanes = 0;                  ///< on all of them together; two chunks each can be on their way
+  std::string why{};                   ///< one clause for people: the device's name, or what is missing
+};
+
 struct engine_request {
   partition counted;     ///< what the host counts; CUDA counts all 256 values
   executor run;          ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
@@ -27,8 +43,9 @@ struct engine_request {
   unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
   bool all_devices = false;
-  std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
-  std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
+  std::uint32_t max_chunk = 0;                ///< bytes of the largest chunk
+  std::uint32_t max_extents = 0;              ///< extents of a chunk at the most
+  std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
 };
 
 /// The engine that was taken and, for `auto`, why ("no CUDA device: ...").
@@ -43,11 +60,13 @@ std::vector<std::string_view> engine_names();
 /// "cuda" for "gpu", "host" for "cpu", the name itself for the rest. Throws std::invalid_argument for unknown ones.
 std::string_view canonical_engine(std::string_view name);
 
-/// Whether the name ("auto", "cuda", "host") will be answered by CUDA here: a usable device is present. Cheap for
-/// "host" (no runtime call). `why` gets one clause for people: the device's name, or what is missing.
-bool will_use_cuda(std::string_view name, std::string& why);
+/// What make_engine will take here for this name ("auto", "cuda", "host") and the request's streams and devices; the
+/// rest of the request does not matter. "host" costs no call of CUDA's. Where "cuda" is not to be had, the forecast is
+/// the host, with the reason. Throws engine_error for devices asked for by number that cannot be had.
+engine_forecast forecast_engine(std::string_view name, const engine_request& request);
 
-/// Makes an engine by canonical name. "cuda" throws engine_error where no usable device is; "auto" takes the host then.
+/// Makes an engine by canonical name. "cuda" throws engine_error where no usable device is; "auto" takes the host then,
+/// unless devices were asked for by number.
 engine_choice make_engine(std::string_view name, const engine_request& request);
 
 }  // namespace gpuhist::gpu

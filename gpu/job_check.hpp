@@ -1,8 +1,14 @@
-// What every engine demands of a job before it touches it, so that a wrong job fails alone and clearly.
+// What every engine demands of a job before it touches it, so that a wrong job fails alone and clearly, and what is
+// demanded of its answer.
 #pragma once
 
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
 
 namespace gpuhist::gpu {
 
@@ -21,6 +27,19 @@ inline void check_job(const counting_job& job, std::size_t classes) {
   if (job.rows.size() != job.extents.size() * classes) {
     throw engine_error("a chunk of " + std::to_string(job.extents.size()) + " extents and " + std::to_string(classes) +
                        " classes has room for " + std::to_string(job.rows.size()) + " counters");
+  }
+}
+
+/// Throws engine_error where a counted row does not sum up to the bytes of its extent: every byte is in one class, so
+/// an engine that miscounts is found out here, for an addition a counter.
+inline void check_rows(const counting_job& job, std::size_t classes, std::string_view engine) {
+  for (std::size_t i = 0; i < job.extents.size(); ++i) {
+    const auto row = job.rows.subspan(i * classes, classes);
+    const auto counted = std::accumulate(row.begin(), row.end(), std::uint64_t{0});
+    if (counted == job.extents[i].size()) continue;
+    throw engine_error("the engine '" + std::string(engine) + "' miscounted: " + std::to_string(counted) +
+                       " bytes where there are " + std::to_string(job.extents[i].size()) + ", at offset " +
+                       std::to_string(job.extents[i].begin) + " of a chunk of " + std::to_string(job.bytes.size()));
   }
 }
 

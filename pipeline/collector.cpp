@@ -1,5 +1,7 @@
 #include "pipeline/collector.hpp"
 
+#include "gpu/job_check.hpp"
+
 #include <boost/asio/use_awaitable.hpp>
 
 #include <utility>
@@ -38,7 +40,17 @@ void collector::submit(slot& sealed) {
   }
 }
 
+std::exception_ptr collector::fault_of(const slot& chunk) const {
+  try {
+    gpu::check_rows(chunk.job, engine_.row_partition().classes, engine_.name());
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 void collector::answered(slot& chunk, std::exception_ptr error) {
+  if (!error) error = fault_of(chunk);
   {
     const std::scoped_lock lock(mutex_);
     ++answering_;

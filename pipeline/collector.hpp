@@ -59,6 +59,7 @@ class collector {
   };
 
   void answered(slot& chunk, std::exception_ptr error);
+  [[nodiscard]] std::exception_ptr fault_of(const slot& chunk) const;  ///< what an engine that failed did not notice
   void merge_in_order();
   [[nodiscard]] bool is_settled() const;
   void note_loss(const slot& chunk, std::exception_ptr reason);

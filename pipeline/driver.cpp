@@ -103,7 +103,8 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .devices = what.devices,
                                       .all_devices = what.all_devices,
                                       .max_chunk = what.buffers.chunk_bytes,
-                                      .max_extents = what.buffers.max_extents});
+                                      .max_extents = what.buffers.max_extents,
+                                      .forecast = what.forecast});
   gpu::engine& engine = *engine_.taken;
   ring_ = std::make_unique<ring>(ring_shape{.slots = what.buffers.slots,
                                             .chunk_bytes = what.buffers.chunk_bytes,

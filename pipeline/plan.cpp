@@ -77,11 +77,10 @@ std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
   return static_cast<std::uint32_t>(bytes);
 }
 
-std::uint32_t default_slots(const plan& so_far, bool cuda) {
-  const unsigned lanes = so_far.streams == 0 ? 4 : so_far.streams;
+std::uint32_t default_slots(const plan& so_far) {
   // host: one being filled and one being counted a thread, and as many ahead;
   // CUDA: every reading thread fills one while every lane has two on their way
-  return cuda ? so_far.threads + 2 * lanes + 4 : std::max(8U, 4 * so_far.threads);
+  return so_far.forecast.cuda ? so_far.threads + 2 * so_far.forecast.lanes + 4 : std::max(8U, 4 * so_far.threads);
 }
 
 std::uint64_t ring_bytes(const buffer_plan& buffers, bool cuda, const gpu::partition& counted) {
@@ -113,13 +112,24 @@ void fit_into(std::uint64_t limit, const config::options& typed, bool cuda, cons
   buffers.window_limit = limit - needed();
 }
 
+gpu::engine_forecast forecast(const config::options& typed, const plan& so_far) {
+  if (so_far.engine == "host" && (!so_far.devices.empty() || so_far.all_devices)) {
+    throw config::usage_error(typed.where("--devices") +
+                              ": --engine host counts on no device; give --engine cuda (or auto), or no --devices");
+  }
+  return gpu::forecast_engine(so_far.engine, {.counted = so_far.partition,
+                                              .run = {},
+                                              .streams = so_far.streams,
+                                              .devices = so_far.devices,
+                                              .all_devices = so_far.all_devices});
+}
+
 void size_buffers(const config::options& typed, plan& planned) {
-  std::string why;
-  const bool cuda = gpu::will_use_cuda(planned.engine, why);
+  const bool cuda = planned.forecast.cuda;
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
       typed.chunk_size ? static_cast<std::uint32_t>(*typed.chunk_size) : default_chunk_bytes(typed, cuda);
-  buffers.slots = typed.slots.value_or(default_slots(planned, cuda));
+  buffers.slots = typed.slots.value_or(default_slots(planned));
   buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
@@ -143,6 +153,7 @@ plan make_plan(const config::options& typed) {
   planned.streams = typed.streams.value_or(0);
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;
+  planned.forecast = forecast(typed, planned);
   planned.format = resolve_report_format(typed.format);
   planned.output = typed.output;
   planned.append = typed.append;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
 #include "pipeline/partitioning.hpp"
@@ -38,6 +39,7 @@ struct plan {
   unsigned streams = 0;                       ///< CUDA lanes a device; 0: the engine's default
   std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   bool all_devices = false;
+  gpu::engine_forecast forecast;  ///< what the engine will be, found out once a run
   buffer_plan buffers;
   const report_format* format = nullptr;
   std::optional<std::string> output;
@@ -53,7 +55,8 @@ struct plan {
 };
 
 /// Resolves options. Probes for a CUDA device where the engine is `auto` or `cuda`, because slots are sized for what
-/// counts them. Throws usage_error for unknown names and for sizes that do not fit the memory limit.
+/// counts them. Throws usage_error for unknown names and for sizes that do not fit the memory limit, engine_error for
+/// devices that were asked for by number and cannot be had.
 plan make_plan(const config::options& typed);
 
 }  // namespace gpuhist::pipeline

@@ -47,13 +47,14 @@ void add_stages(run_stats& stats, const stage_clock& read, const stage_clock& de
                             .bytes = stats.counting.bytes,
                             .busy_seconds = timeline->copy_busy_seconds,
                             .waiting_seconds = timeline->span_seconds - timeline->copy_busy_seconds,
-                            .workers = 1});
+                            .workers = timeline->devices});
   }
-  stats.stages.push_back({.name = "count",
-                          .bytes = stats.counting.bytes,
-                          .busy_seconds = stats.counting.busy_seconds,
-                          .waiting_seconds = 0,
-                          .workers = stats.counting.timeline ? 1 : stats.counting.workers});
+  stats.stages.push_back(
+      {.name = "count",
+       .bytes = stats.counting.bytes,
+       .busy_seconds = stats.counting.busy_seconds,
+       .waiting_seconds = 0,
+       .workers = stats.counting.timeline ? stats.counting.timeline->devices : stats.counting.workers});
   const double seconds = std::max(stats.seconds, 1e-9);
   stats.limited_by = limiting_stage(stats, read.waiting_seconds() / seconds, slot_waiting_seconds / seconds);
 }

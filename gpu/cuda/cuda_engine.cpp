@@ -1,89 +1,80 @@
 #include "gpu/cuda/cuda_engine.hpp"
 
+#include "gpu/cuda/devices.hpp"
 #include "gpu/cuda/error.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <future>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
 namespace {
 
-// The first architecture that nvcc 13 makes machine code for.
-constexpr int oldest_capability = 75;
-
-std::string describe(const device_properties& of) {
-  return of.name + ", " + std::to_string(of.multiprocessors) + " multiprocessors";
+std::vector<cuda_device> devices_for(runtime& api, const engine_request& request) {
+  if (request.forecast && request.forecast->cuda) return request.forecast->devices;
+  device_choice choice = choose_devices(find_devices(api), request);
+  if (choice.taken.empty()) throw engine_error(choice.why);
+  return std::move(choice.taken);
 }
 
-std::string too_old(const device_properties& of) {
-  return of.name + " is too old: it has compute capability " + std::to_string(of.compute_major) + "." +
-         std::to_string(of.compute_minor) + ", gpuhist needs 7.5 or more";
+void add(device_timeline& sum, const device_timeline& more) {
+  sum.span_seconds += more.span_seconds;
+  sum.copy_busy_seconds += more.copy_busy_seconds;
+  sum.kernel_busy_seconds += more.kernel_busy_seconds;
+  sum.overlap_seconds += more.overlap_seconds;
+  sum.devices += more.devices;
 }
 
-std::unique_ptr<lane_environment> make_environment(runtime& api, const device_choice& chosen,
-                                                   const engine_request& request) {
-  if (!chosen.device) throw engine_error(chosen.why);
-  if (request.max_chunk == 0 || request.max_extents == 0) {
-    throw engine_error("the CUDA engine must be told the largest chunk and the most extents of one");
+std::unique_ptr<device_lanes> start_device(const lane_environment& shared, unsigned lanes) {
+  try {
+    return std::make_unique<device_lanes>(shared, lanes);
+  } catch (const engine_error&) {
+    std::rethrow_exception(failure_of(shared));
   }
-  return std::unique_ptr<lane_environment>(new lane_environment{.api = api,
-                                                                .device = *chosen.device,
-                                                                .multiprocessors = chosen.properties.multiprocessors,
-                                                                .max_chunk = request.max_chunk,
-                                                                .max_extents = request.max_extents,
-                                                                .queue = {},
-                                                                .times = {}});
 }
 
 }  // namespace
 
-device_choice choose_device(runtime& api) {
-  device_choice result;
-  int count = 0;
-  if (const cuda::result code = api.device_count(count); code != success) {
-    result.why = "no CUDA device: " + api.error_text(code) + " (cudaGetDeviceCount)";
-    return result;
-  }
-  for (int device = 0; device < count; ++device) {
-    device_properties found;
-    if (const cuda::result code = api.properties(device, found); code != success) {
-      result.why = "no usable CUDA device: " + api.error_text(code) + " (cudaGetDeviceProperties)";
-    } else if (found.compute_major * 10 + found.compute_minor < oldest_capability) {
-      result.why = "no usable CUDA device: " + too_old(found);
-    } else {
-      return {.device = device, .properties = found, .why = describe(found)};
-    }
-  }
-  if (count == 0) result.why = "no CUDA device";
-  return result;
-}
-
 cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request) : api_(std::move(api)) {
   const auto start = std::chrono::steady_clock::now();
-  const device_choice chosen = choose_device(*api_);
-  properties_ = chosen.properties;
-  shared_ = make_environment(*api_, chosen, request);
-  start_lanes(request.streams != 0 ? request.streams : default_lanes);
+  devices_ = devices_for(*api_, request);
+  if (request.max_chunk == 0 || request.max_extents == 0) {
+    throw engine_error("the CUDA engine must be told the largest chunk and the most extents of one");
+  }
+  start_devices(request);
   startup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void cuda_engine::start_lanes(unsigned count) {
-  check(*api_, api_->use_device(shared_->device), "choosing the device (cudaSetDevice)");
-  const stream first(*api_);
-  event base(*api_);
-  base.record(first);
-  base.wait();
-  for (unsigned i = 0; i < count; ++i) lanes_.push_back(std::make_unique<lane>(*shared_, base));
-  for (const auto& each : lanes_) each->start();
+// Each on a thread of its own: a context takes tenths of a second. Where one fails, the others are waited for and given
+// back by the futures.
+void cuda_engine::start_devices(const engine_request& request) {
+  const unsigned lanes = request.streams != 0 ? request.streams : default_lanes;
+  std::vector<std::future<std::unique_ptr<device_lanes>>> starting;
+  for (const cuda_device& each : devices_) {
+    const lane_environment shared{
+        .api = *api_,
+        .queue = queue_,
+        .device = each.number,
+        .label = devices_.size() > 1 ? "device " + std::to_string(each.number) + " (" + each.name + ")" : std::string(),
+        .multiprocessors = each.multiprocessors,
+        .max_chunk = request.max_chunk,
+        .max_extents = request.max_extents};
+    starting.push_back(std::async(std::launch::async, [shared, lanes] { return start_device(shared, lanes); }));
+  }
+  for (auto& each : starting) started_.push_back(each.get());
 }
 
 cuda_engine::~cuda_engine() {
-  lanes_.clear();  // joins them: nothing uses the registered memory after
+  started_.clear();  // joins their lanes: nothing uses the registered memory after
+  if (registered_.empty()) return;
+  static_cast<void>(api_->use_device(devices_.front().number));
   for (void* memory : registered_) static_cast<void>(api_->host_unregister(memory));
 }
 
+// Once for all devices: what is registered is portable.
 void cuda_engine::register_memory(std::span<std::byte> memory) {
-  check(*api_, api_->use_device(shared_->device), "choosing the device (cudaSetDevice)");
+  check(*api_, api_->use_device(devices_.front().number), "choosing the device (cudaSetDevice)");
   const std::lock_guard lock(registered_mutex_);
   registered_.reserve(registered_.size() + 1);
   check(*api_, api_->host_register(memory.data(), memory.size()),
@@ -93,21 +84,30 @@ void cuda_engine::register_memory(std::span<std::byte> memory) {
 
 void cuda_engine::submit(counting_job& job) {
   try {
-    shared_->queue.push(job);
+    queue_.push(job);
   } catch (...) {
     job.done(job, std::current_exception());
   }
 }
 
 engine_stats cuda_engine::stats() const {
-  return {.kernel = "lane_private",
-          .device = properties_.name,
-          .workers = static_cast<unsigned>(lanes_.size()),
-          .startup_seconds = startup_seconds_,
-          .jobs = shared_->jobs,
-          .bytes = shared_->bytes,
-          .busy_seconds = shared_->times.kernel_seconds(),
-          .timeline = shared_->times.read()};
+  engine_stats all{.kernel = "lane_private",
+                   .device = names_of(devices_),
+                   .workers = 0,
+                   .startup_seconds = startup_seconds_,
+                   .jobs = 0,
+                   .bytes = 0,
+                   .busy_seconds = 0,
+                   .timeline = device_timeline{.devices = 0}};
+  for (const auto& each : started_) {
+    const lane_tallies& done = each->done();
+    all.workers += each->lanes();
+    all.jobs += done.jobs;
+    all.bytes += done.bytes;
+    all.busy_seconds += done.times.kernel_seconds();
+    add(*all.timeline, done.times.read());
+  }
+  return all;
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -1,36 +1,27 @@
-// The CUDA engine: one device, several lanes pulling chunks from one queue, and the memory registered with the device.
+// The CUDA engine: one device or several, the lanes of all of them pulling chunks from one queue, and the memory
+// registered with them.
 #pragma once
 
-#include "gpu/cuda/lane.hpp"
+#include "gpu/cuda/device_lanes.hpp"
+#include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace gpuhist::gpu::cuda {
 
-inline constexpr unsigned default_lanes = 3;
+inline constexpr unsigned default_lanes = 3;  // a device
 
-/// A usable device, or why there is none.
-struct device_choice {
-  std::optional<int> device;
-  device_properties properties;
-  std::string why;  ///< one clause: "NVIDIA H200, 132 multiprocessors", "no CUDA device: cudaErrorNoDevice: ..."
-};
-
-/// The first device of compute capability 7.5 or more. Throws nothing: what the runtime says is in `why`.
-device_choice choose_device(runtime& api);
-
+/// A chunk goes to whichever lane of whichever device is free first, so faster devices and wider links count more of
+/// them. The first error of any device is the engine's: all later jobs fail with it, on all devices.
 class cuda_engine final : public engine {
  public:
-  /// Takes the first usable device, and on it, for each lane, twice the memory of the largest chunk, its extents and
-  /// rows. Throws engine_error.
+  /// Takes the devices of request.forecast where there is one, else chooses as the request says; all of them are made
+  /// ready at the same time. Throws engine_error.
   cuda_engine(std::unique_ptr<runtime> api, const engine_request& request);
   ~cuda_engine() override;
 
@@ -41,13 +32,13 @@ class cuda_engine final : public engine {
   [[nodiscard]] engine_stats stats() const override;
 
  private:
-  void start_lanes(unsigned count);
+  void start_devices(const engine_request& request);
 
   std::unique_ptr<runtime> api_;
   partition identity_ = partition::identity();
-  device_properties properties_;
-  std::unique_ptr<lane_environment> shared_;
-  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<cuda_device> devices_;
+  job_queue queue_;
+  std::vector<std::unique_ptr<device_lanes>> started_;  // one a device, in their order
   double startup_seconds_ = 0;
   std::mutex registered_mutex_;
   std::vector<void*> registered_;

@@ -16,6 +16,17 @@ constexpr double longest_from_anchor = 1.0;
 
 }  // namespace
 
+std::exception_ptr failure_of(const lane_environment& shared) {
+  if (shared.label.empty()) return std::current_exception();
+  try {
+    throw;
+  } catch (const engine_error& error) {
+    return std::make_exception_ptr(engine_error(shared.label + ": " + error.what()));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 lane::buffers::buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_extents)
     : bytes(api, max_chunk),
       extents(api, max_extents * sizeof(extent)),
@@ -25,8 +36,9 @@ lane::buffers::buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_
       kernel_end(api),
       counted(api) {}
 
-lane::lane(lane_environment& shared, const event& base)
+lane::lane(lane_environment& shared, lane_tallies& done, const event& base)
     : shared_(shared),
+      done_(done),
       sets_{buffers(shared.api, shared.max_chunk, shared.max_extents),
             buffers(shared.api, shared.max_chunk, shared.max_extents)},
       stream_(shared.api),
@@ -46,7 +58,7 @@ void lane::run(const std::stop_token& stop) {
   try {
     check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
   } catch (...) {
-    shared_.queue.fail(std::current_exception());
+    shared_.queue.fail(failure_of(shared_));
   }
   buffers* ahead = sets_.data();
   buffers* behind = sets_.data() + 1;
@@ -88,7 +100,7 @@ std::exception_ptr lane::try_enqueue(buffers& set, const counting_job& job) {
     enqueue(set, job);
     return nullptr;
   } catch (...) {
-    failure = std::current_exception();
+    failure = failure_of(shared_);
   }
   shared_.queue.fail(failure);
   drain(set);
@@ -140,10 +152,10 @@ void lane::finish(buffers& set) {
   try {
     set.counted.wait();
     record_times(set);
-    ++shared_.jobs;
-    shared_.bytes += job.bytes.size();
+    ++done_.jobs;
+    done_.bytes += job.bytes.size();
   } catch (...) {
-    failure = std::current_exception();
+    failure = failure_of(shared_);
   }
   if (failure) {
     shared_.queue.fail(failure);
@@ -156,7 +168,7 @@ void lane::record_times(buffers& set) {
   const double copy_begin = anchor_seconds_ + set.copy_begin.seconds_since(anchor_);
   const double copy_end = anchor_seconds_ + set.copy_end.seconds_since(anchor_);
   const double kernel_end = anchor_seconds_ + set.kernel_end.seconds_since(anchor_);
-  shared_.times.add({.begin = copy_begin, .end = copy_end}, {.begin = copy_end, .end = kernel_end});
+  done_.times.add({.begin = copy_begin, .end = copy_end}, {.begin = copy_end, .end = kernel_end});
   if (copy_begin - anchor_seconds_ > longest_from_anchor) {
     anchor_.swap(set.copy_begin);
     anchor_seconds_ = copy_begin;

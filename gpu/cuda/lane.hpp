@@ -12,28 +12,37 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <string>
 #include <thread>
 
 namespace gpuhist::gpu::cuda {
 
-/// What all lanes of an engine share. Outlives them.
+/// What the lanes of a device share. Outlives them.
 struct lane_environment {
   runtime& api;
+  job_queue& queue;  ///< the engine's, of all its devices
   int device = 0;
+  std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"; empty where it is the only one
   int multiprocessors = 1;
   std::uint32_t max_chunk = 0;
   std::uint32_t max_extents = 0;
-  job_queue queue;
+};
+
+/// What the lanes of a device did, together. Thread-safe.
+struct lane_tallies {
   timeline times;
   std::atomic<std::uint64_t> jobs{0};
   std::atomic<std::uint64_t> bytes{0};
 };
 
+/// The exception that is being handled, saying which device it is of. To be called in a handler.
+std::exception_ptr failure_of(const lane_environment& shared);
+
 class lane {
  public:
   /// Takes the device memory and makes stream and events; the device is current on the calling thread. `base` was
-  /// reached. Throws engine_error.
-  lane(lane_environment& shared, const event& base);
+  /// reached. What the lane does is added to `done`. Throws engine_error.
+  lane(lane_environment& shared, lane_tallies& done, const event& base);
 
   /// Starts the thread, which pulls jobs until the lane is destroyed and the queue is empty.
   void start();
@@ -66,10 +75,11 @@ class lane {
   void drain(buffers& set) noexcept;
 
   lane_environment& shared_;
+  lane_tallies& done_;
   std::array<buffers, 2> sets_;
   stream stream_;
   event anchor_;               // what times are measured from ...
-  double anchor_seconds_ = 0;  // ... and when that was, since the engine's base event
+  double anchor_seconds_ = 0;  // ... and when that was, since the device's base event
   std::jthread thread_;        // last: it uses all of the above
 };
 

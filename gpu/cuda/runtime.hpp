@@ -25,6 +25,8 @@ struct device_properties {
   int compute_minor = 0;
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;
+  std::string pci_bus_id{};  ///< as sysfs writes it, "0000:3b:00.0"; empty where there is none
+  bool prohibited = false;   ///< its compute mode lets nobody use it
 };
 
 /// One launch of the counting kernel over a chunk in device memory. `rows` (extents x 256) is zero before it runs.
@@ -46,8 +48,15 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
   virtual ~runtime() = default;
 
+  /// Whether CUDA was compiled in at all.
+  [[nodiscard]] virtual bool built_in() const { return true; }
+
+  // These four make no context.
+  virtual result driver_version(int& version) = 0;  ///< 13000 for CUDA 13.0, the newest the driver can do; 0: no driver
+  virtual result runtime_version(int& version) = 0;  ///< 13000 for CUDA 13.0
   virtual result device_count(int& count) = 0;
   virtual result properties(int device, device_properties& out) = 0;
+
   virtual result use_device(int device) = 0;
 
   virtual result host_register(void* memory, std::size_t bytes) = 0;

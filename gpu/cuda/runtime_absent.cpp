@@ -8,6 +8,9 @@ constexpr result no_device = 100;  // cudaErrorNoDevice
 
 class absent_runtime final : public runtime {
  public:
+  [[nodiscard]] bool built_in() const override { return false; }
+  result driver_version(int&) override { return no_device; }
+  result runtime_version(int&) override { return no_device; }
   result device_count(int& count) override {
     count = 0;
     return no_device;

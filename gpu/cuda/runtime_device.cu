@@ -5,6 +5,9 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
+#include <cstdio>
+
 namespace gpuhist::gpu::cuda {
 namespace {
 
@@ -13,18 +16,34 @@ static_assert(success == cudaSuccess && out_of_memory == cudaErrorMemoryAllocati
 cudaStream_t as_stream(stream_handle handle) { return static_cast<cudaStream_t>(handle); }
 cudaEvent_t as_event(event_handle handle) { return static_cast<cudaEvent_t>(handle); }
 
+// The bus id in sysfs's spelling (cudaDeviceGetPCIBusId's has capitals).
+std::string bus_id_of(const cudaDeviceProp& of) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(of.pciDomainID),
+                static_cast<unsigned>(of.pciBusID), static_cast<unsigned>(of.pciDeviceID));
+  return text.data();
+}
+
 class device_runtime final : public runtime {
  public:
+  result driver_version(int& version) override { return cudaDriverGetVersion(&version); }
+  result runtime_version(int& version) override { return cudaRuntimeGetVersion(&version); }
   result device_count(int& count) override { return cudaGetDeviceCount(&count); }
 
   result properties(int device, device_properties& out) override {
     cudaDeviceProp found;
     if (const cudaError_t code = cudaGetDeviceProperties(&found, device); code != cudaSuccess) return code;
+    int mode = cudaComputeModeDefault;
+    if (const cudaError_t code = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device); code != cudaSuccess) {
+      return code;
+    }
     out = {.name = found.name,
            .compute_major = found.major,
            .compute_minor = found.minor,
            .multiprocessors = found.multiProcessorCount,
-           .memory_bytes = found.totalGlobalMem};
+           .memory_bytes = found.totalGlobalMem,
+           .pci_bus_id = bus_id_of(found),
+           .prohibited = mode == cudaComputeModeProhibited};
     return success;
   }
 

@@ -1,4 +1,5 @@
-// What the copies and kernels of all lanes did together, in bounded memory: how long a copy, a kernel, or both ran.
+// What the copies and kernels of all lanes of a device did together, in bounded memory: how long a copy, a kernel, or
+// both ran.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -9,7 +10,7 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// A stretch of the device's time, in seconds since the engine's base event.
+/// A stretch of the device's time, in seconds since its base event.
 struct interval {
   double begin = 0;
   double end = 0;

@@ -46,15 +46,20 @@ void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory
 }
 
 // A short run: make the engine, register memory, count six jobs, all there at once, and let everything go.
-outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind what) {
+outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind what, unsigned devices = 1) {
   outcome result;
   const auto seen = std::make_shared<ledger>();
   std::vector<std::unique_ptr<contract::job_memory>> memory(job_count);
   for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
   try {
     cuda_engine engine(
-        make_failing_runtime(make_fake_runtime(seen), plan),
-        {.counted = partition::identity(), .run = {}, .streams = 2, .max_chunk = job_bytes, .max_extents = 3});
+        make_failing_runtime(make_fake_runtime(seen, std::vector<device_properties>(devices, fake_device())), plan),
+        {.counted = partition::identity(),
+         .run = {},
+         .streams = 2,
+         .devices = devices == 1 ? std::vector<unsigned>{} : std::vector<unsigned>{0, 1},
+         .max_chunk = job_bytes,
+         .max_extents = 3});
     for (const auto& each : memory) engine.register_memory(each->all());
     for (std::uint32_t i = 0; i < job_count; ++i) {
       engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
@@ -70,10 +75,10 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
 }
 
 // Runs with every n until n is past the last call. Calls of the destructors fail unheard.
-unsigned for_every_call(planned_failure::kind what, void (*law)(const outcome&)) {
+unsigned for_every_call(planned_failure::kind what, unsigned devices, void (*law)(const outcome&)) {
   for (unsigned n = 1;; ++n) {
     CAPTURE(n);
-    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure), what);
+    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure), what, devices);
     CAPTURE(result.failed_call);
     if (result.failed_call.empty()) {
       CHECK(result.exact_jobs == job_count);
@@ -91,28 +96,34 @@ bool may_fail_unheard(const std::string& call) {
 }
 
 TEST_CASE("whichever call fails once, every job is answered once, exact or with an error that names the call") {
-  const unsigned calls = for_every_call(planned_failure::kind::once, [](const outcome& result) {
-    CHECK(result.misuses == std::vector<std::string>{});
-    CHECK(result.errors.empty() == (result.exact_jobs == job_count));
-    if (may_fail_unheard(result.failed_call) && result.exact_jobs == job_count) return;
-    REQUIRE(!result.errors.empty());
-    for (const auto& error : result.errors) {
-      CAPTURE(error);
-      CHECK(error == result.errors.front());
-      CHECK(error.find(result.failed_call) != std::string::npos);
-      CHECK(error.find("fake error 719") != std::string::npos);
-    }
-  });
-  CHECK(calls > 100);
+  for (const unsigned devices : {1U, 2U}) {
+    CAPTURE(devices);
+    const unsigned calls = for_every_call(planned_failure::kind::once, devices, [](const outcome& result) {
+      CHECK(result.misuses == std::vector<std::string>{});
+      CHECK(result.errors.empty() == (result.exact_jobs == job_count));
+      if (may_fail_unheard(result.failed_call) && result.exact_jobs == job_count) return;
+      REQUIRE(!result.errors.empty());
+      for (const auto& error : result.errors) {
+        CAPTURE(error);
+        CHECK(error == result.errors.front());
+        CHECK(error.find(result.failed_call) != std::string::npos);
+        CHECK(error.find("fake error 719") != std::string::npos);
+      }
+    });
+    CHECK(calls > 100 * devices);
+  }
 }
 
 TEST_CASE("whichever call is the first of a device that fails for good, every job is answered once and nothing leaks") {
-  const unsigned calls = for_every_call(planned_failure::kind::sticky, [](const outcome& result) {
-    CHECK(result.misuses == std::vector<std::string>{});
-    CHECK((result.exact_jobs + result.failed_jobs == job_count || !result.errors.empty()));
-    for (const auto& error : result.errors) CHECK(error.find("fake error 719") != std::string::npos);
-  });
-  CHECK(calls > 100);
+  for (const unsigned devices : {1U, 2U}) {
+    CAPTURE(devices);
+    const unsigned calls = for_every_call(planned_failure::kind::sticky, devices, [](const outcome& result) {
+      CHECK(result.misuses == std::vector<std::string>{});
+      CHECK((result.exact_jobs + result.failed_jobs == job_count || !result.errors.empty()));
+      for (const auto& error : result.errors) CHECK(error.find("fake error 719") != std::string::npos);
+    });
+    CHECK(calls > 100 * devices);
+  }
 }
 
 // Three jobs one after the other on one lane, of which the n-th call fails; the errors of the jobs that failed.
@@ -148,6 +159,21 @@ TEST_CASE("after an error of the device every later job fails with the same erro
     } catch (const engine_error&) {
       continue;  // the engine could not be made
     }
+  }
+}
+
+TEST_CASE("of several devices, an error says which one failed") {
+  bool reached = false;
+  for (unsigned n = 1; !reached; ++n) {
+    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, launch_failure);
+    const outcome result = run_with(plan, planned_failure::kind::once, 2);
+    if (result.failed_call != "cudaLaunchKernelExC") continue;
+    reached = true;
+    REQUIRE(!result.errors.empty());
+    CAPTURE(result.errors.front());
+    const bool first = result.errors.front().starts_with("device 0 (fake device): starting the kernel");
+    const bool second = result.errors.front().starts_with("device 1 (fake device): starting the kernel");
+    CHECK((first || second));
   }
 }
 

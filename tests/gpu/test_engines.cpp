@@ -25,8 +25,7 @@ TEST_CASE("every name of an engine has a canonical one, and no other name has") 
 }
 
 TEST_CASE("the host engine is always to be had, and counts the partition asked for") {
-  std::string why;
-  CHECK(!will_use_cuda("host", why));
+  CHECK(!forecast_engine("host", request()).cuda);
   const engine_choice choice = make_engine("host", request());
   CHECK(choice.taken->name() == "host");
   CHECK(choice.taken->row_partition() == request().counted);
@@ -34,17 +33,32 @@ TEST_CASE("the host engine is always to be had, and counts the partition asked f
 
 TEST_CASE(
     "auto takes CUDA exactly where a device is usable, and says why - cuda fails with that reason where none is") {
-  std::string why;
-  const bool cuda = will_use_cuda("auto", why);
-  CHECK(!why.empty());
+  const engine_forecast expected = forecast_engine("auto", request());
+  CHECK(!expected.why.empty());
   const engine_choice choice = make_engine("auto", request());
-  CHECK(choice.reason == why);
-  CHECK((choice.taken->name() == "cuda") == cuda);
-  if (cuda) {
+  CHECK(choice.reason == expected.why);
+  CHECK((choice.taken->name() == "cuda") == expected.cuda);
+  if (expected.cuda) {
     CHECK(make_engine("cuda", request()).taken->name() == "cuda");
   } else {
-    CHECK_THROWS_WITH_AS(make_engine("cuda", request()), why.c_str(), engine_error);
+    CHECK_THROWS_WITH_AS(make_engine("cuda", request()), expected.why.c_str(), engine_error);
   }
+}
+
+TEST_CASE("a forecast is kept to: devices are not looked for again") {
+  engine_request with_forecast = request();
+  with_forecast.forecast = engine_forecast{.why = "somebody looked before"};
+  CHECK(make_engine("auto", with_forecast).reason == "somebody looked before");
+  CHECK(make_engine("auto", with_forecast).taken->name() == "host");
+  CHECK_THROWS_WITH_AS(make_engine("cuda", with_forecast), "somebody looked before", engine_error);
+}
+
+TEST_CASE("auto does not fall back to the host where a device was asked for by number") {
+  engine_request far_away = request();
+  far_away.devices = {4000};
+  CHECK_THROWS_AS(forecast_engine("auto", far_away), engine_error);
+  CHECK_THROWS_AS(make_engine("auto", far_away), engine_error);
+  CHECK_THROWS_AS(make_engine("cuda", far_away), engine_error);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The CUDA engine on the real device: the contract, totals past 2^32, and thousands of extents.
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
+#include "gpu/cuda/devices.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,9 +16,9 @@ constexpr std::size_t mib = std::size_t{1} << 20U;
 
 bool no_device() {
   const auto api = make_runtime();
-  const device_choice found = choose_device(*api);
-  if (!found.device) std::printf("skipped: no CUDA device (%s)\n", found.why.c_str());
-  return !found.device;
+  const device_choice found = choose_devices(find_devices(*api), {.counted = {}, .run = {}});
+  if (found.taken.empty()) std::printf("skipped: no CUDA device (%s)\n", found.why.c_str());
+  return found.taken.empty();
 }
 
 TEST_CASE("the device keeps the contract of engines on 1 and 3 lanes") {
@@ -29,6 +30,14 @@ TEST_CASE("the device keeps the contract of engines on 1 and 3 lanes") {
       return std::make_unique<cuda_engine>(make_runtime(), request);
     });
   }
+}
+
+TEST_CASE("all devices together keep the contract of engines") {
+  if (no_device()) return;
+  contract::keeps_the_contract([&](engine_request request) {
+    request.all_devices = true;
+    return std::make_unique<cuda_engine>(make_runtime(), request);
+  });
 }
 
 TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 bits") {

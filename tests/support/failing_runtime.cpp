@@ -10,6 +10,8 @@ class failing_runtime final : public runtime {
   failing_runtime(std::unique_ptr<runtime> inner, std::shared_ptr<planned_failure> plan)
       : inner_(std::move(inner)), plan_(std::move(plan)) {}
 
+  result driver_version(int& version) override { return inner_->driver_version(version); }
+  result runtime_version(int& version) override { return inner_->runtime_version(version); }
   result device_count(int& count) override {
     return unless_planned("cudaGetDeviceCount", [&] { return inner_->device_count(count); });
   }

@@ -1,5 +1,6 @@
 #include "support/fake_runtime.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -16,6 +17,7 @@ namespace {
 constexpr result ok = 0;
 constexpr result invalid_value = 1;
 constexpr result no_device = 100;
+constexpr result invalid_device = 101;
 constexpr result invalid_handle = 400;
 constexpr result not_ready = 600;
 
@@ -54,6 +56,9 @@ class fake_stream {
 // Its latest recording, and the latest that was reached.
 class fake_event {
  public:
+  explicit fake_event(int device) : device_(device) {}
+
+  [[nodiscard]] int device() const { return device_; }
   unsigned record() {
     const std::lock_guard lock(mutex_);
     return ++recorded_;
@@ -75,6 +80,7 @@ class fake_event {
   }
 
  private:
+  int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   unsigned recorded_ = 0;
@@ -113,50 +119,66 @@ class fake_runtime final : public runtime {
     };
     left("streams", streams_.size());
     left("events", events_.size());
-    left("device allocations", device_.size());
+    for (const auto& each : device_) left("device allocations", each.second.size());
     left("registrations", host_.size());
   }
 
+  result driver_version(int& version) override {
+    version = 13010;
+    return ok;
+  }
+  result runtime_version(int& version) override {
+    version = 13000;
+    return ok;
+  }
   result device_count(int& count) override {
     count = static_cast<int>(devices_.size());
     return devices_.empty() ? no_device : ok;
   }
   result properties(int device, device_properties& out) override {
-    out = devices_.at(static_cast<std::size_t>(device));
+    if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) return invalid_device;
+    out = devices_[static_cast<std::size_t>(device)];
     return ok;
   }
   result use_device(int device) override {
+    if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) return invalid_device;
     const std::lock_guard lock(mutex_);
     current_[std::this_thread::get_id()] = device;
+    context();
     return ok;
   }
 
   result host_register(void* memory, std::size_t bytes) override {
     const std::lock_guard lock(mutex_);
+    context();
     host_.add(memory, bytes);
     return ok;
   }
   result host_unregister(void* memory) override {
     const std::lock_guard lock(mutex_);
+    context();
     return host_.remove(memory) ? ok : misused("unregistered what was not registered");
   }
   result device_allocate(void*& memory, std::size_t bytes) override {
     memory = ::operator new(bytes, alignment);
     std::memset(memory, 0xa5, bytes);
     const std::lock_guard lock(mutex_);
-    device_.add(memory, bytes);
+    device_[context()].add(memory, bytes);
     return ok;
   }
   result device_free(void* memory) override {
     const std::lock_guard lock(mutex_);
-    if (!device_.remove(memory)) return misused("freed what was not allocated");
+    context();
+    const bool was_there =
+        std::any_of(device_.begin(), device_.end(), [&](auto& of) { return of.second.remove(memory); });
+    if (!was_there) return misused("freed what was not allocated");
     ::operator delete(memory, alignment);
     return ok;
   }
 
   result stream_create(stream_handle& stream) override {
     const std::lock_guard lock(mutex_);
-    auto made = std::make_unique<fake_stream>(current_device());
+    auto made = std::make_unique<fake_stream>(context());
     stream = made.get();
     streams_[stream] = std::move(made);
     return ok;
@@ -166,24 +188,27 @@ class fake_runtime final : public runtime {
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return misused("destroyed a stream that is none");
+    context();
     gone = std::move(found->second);
     streams_.erase(found);
     return ok;
   }
   result event_create(event_handle& event) override {
     const std::lock_guard lock(mutex_);
-    auto made = std::make_shared<fake_event>();
+    auto made = std::make_shared<fake_event>(context());
     event = made.get();
     events_[event] = std::move(made);
     return ok;
   }
   result event_destroy(event_handle event) override {
     const std::lock_guard lock(mutex_);
+    context();
     return events_.erase(event) == 1 ? ok : misused("destroyed an event that is none");
   }
   result event_record(event_handle event, stream_handle stream) override {
     const auto its = find_event(event);
     if (!its) return invalid_handle;
+    if (its->device() != device_of(stream)) return misused("recorded an event on another device's stream");
     return enqueue(stream, [its, recording = its->record()] { its->reach(recording); });
   }
   result event_synchronize(event_handle event) override {
@@ -196,6 +221,7 @@ class fake_runtime final : public runtime {
     const auto first = find_event(from);
     const auto second = find_event(to);
     if (!first || !second) return invalid_handle;
+    if (first->device() != second->device()) return misused("took the time between events of two devices");
     const auto begin = first->when();
     const auto end = second->when();
     if (!begin || !end) return not_ready;
@@ -204,22 +230,25 @@ class fake_runtime final : public runtime {
   }
 
   result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
-    return enqueue(stream, [=, this] {
-      if (on_device(to, bytes) && registered(from, bytes)) std::memcpy(to, from, bytes);
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      if (on_device(device, to, bytes) && registered(from, bytes)) std::memcpy(to, from, bytes);
     });
   }
   result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
-    return enqueue(stream, [=, this] {
-      if (registered(to, bytes) && on_device(from, bytes)) std::memcpy(to, from, bytes);
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      if (registered(to, bytes) && on_device(device, from, bytes)) std::memcpy(to, from, bytes);
     });
   }
   result clear(void* memory, std::size_t bytes, stream_handle stream) override {
-    return enqueue(stream, [=, this] {
-      if (on_device(memory, bytes)) std::memset(memory, 0, bytes);
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      if (on_device(device, memory, bytes)) std::memset(memory, 0, bytes);
     });
   }
   result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
-    return enqueue(stream, [=, this] { count(launch); });
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      if (seen_->before_kernel) seen_->before_kernel(device);
+      count(device, launch);
+    });
   }
 
   [[nodiscard]] std::string error_text(result code) const override { return "fake error " + std::to_string(code); }
@@ -233,6 +262,19 @@ class fake_runtime final : public runtime {
   int current_device() {  // with the lock
     const auto found = current_.find(std::this_thread::get_id());
     return found == current_.end() ? 0 : found->second;
+  }
+
+  // Notes that a context is made; with the lock.
+  int context() {
+    const int device = current_device();
+    seen_->context_made(device);
+    return device;
+  }
+
+  int device_of(stream_handle stream) {
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find(stream);
+    return found == streams_.end() ? -1 : found->second->device();  // enqueue() complains
   }
 
   std::shared_ptr<fake_event> find_event(event_handle event) {
@@ -252,10 +294,11 @@ class fake_runtime final : public runtime {
     return ok;
   }
 
-  bool on_device(const void* memory, std::size_t bytes) {
+  bool on_device(int device, const void* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (device_.holds(memory, bytes)) return true;
-    seen_->misused("touched " + std::to_string(bytes) + " bytes that are no device memory");
+    if (device_[device].holds(memory, bytes)) return true;
+    seen_->misused("touched " + std::to_string(bytes) + " bytes that are no memory of device " +
+                   std::to_string(device));
     return false;
   }
 
@@ -266,11 +309,11 @@ class fake_runtime final : public runtime {
     return false;
   }
 
-  void count(const kernel_launch& launch) {
+  void count(int device, const kernel_launch& launch) {
     constexpr std::size_t values = 256;
-    if (!on_device(launch.bytes, launch.chunk_bytes) ||
-        !on_device(launch.extents, launch.extent_count * sizeof(extent)) ||
-        !on_device(launch.rows, launch.extent_count * values * sizeof(std::uint32_t))) {
+    if (!on_device(device, launch.bytes, launch.chunk_bytes) ||
+        !on_device(device, launch.extents, launch.extent_count * sizeof(extent)) ||
+        !on_device(device, launch.rows, launch.extent_count * values * sizeof(std::uint32_t))) {
       return;
     }
     for (std::size_t i = 0; i < launch.extent_count; ++i) {
@@ -285,7 +328,7 @@ class fake_runtime final : public runtime {
   std::mutex mutex_;
   std::map<std::thread::id, int> current_;
   memory_map host_;
-  memory_map device_;
+  std::map<int, memory_map> device_;
   std::map<event_handle, std::shared_ptr<fake_event>> events_;
   std::map<stream_handle, std::unique_ptr<fake_stream>> streams_;
 };
@@ -300,6 +343,16 @@ void ledger::misused(const std::string& how) {
 std::vector<std::string> ledger::misuses() const {
   const std::lock_guard lock(mutex_);
   return misuses_;
+}
+
+void ledger::context_made(int device) {
+  const std::lock_guard lock(mutex_);
+  contexts_.insert(device);
+}
+
+std::set<int> ledger::contexts() const {
+  const std::lock_guard lock(mutex_);
+  return contexts_;
 }
 
 device_properties fake_device() {

@@ -4,8 +4,10 @@
 
 #include "gpu/cuda/runtime.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,17 +19,26 @@ class ledger {
   void misused(const std::string& how);
   [[nodiscard]] std::vector<std::string> misuses() const;
 
+  void context_made(int device);
+  /// The devices that a call woke which makes a context, as CUDA's would.
+  [[nodiscard]] std::set<int> contexts() const;
+
+  /// Called with the number of its device by each kernel before it counts, on the thread of its stream. To be set
+  /// before the runtime is used.
+  std::function<void(int)> before_kernel;
+
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> misuses_;
+  std::set<int> contexts_;
 };
 
 /// A device as good as any, for the list below.
 device_properties fake_device();
 
-/// Its ledger is told of: memory used after it was freed or past its end, copies from or to memory that is not
-/// registered, work on a stream while another device is current, and, when it is destroyed, of every handle not given
-/// back. Device memory starts as rubbish.
+/// Its ledger is told of: memory used after it was freed, past its end or from another device's stream, copies from or
+/// to memory that is not registered, streams and events used while another device is current or with each other across
+/// devices, and, when it is destroyed, of every handle not given back. Device memory starts as rubbish.
 std::unique_ptr<runtime> make_fake_runtime(std::shared_ptr<ledger> seen,
                                            std::vector<device_properties> devices = {fake_device()});
 

@@ -3,6 +3,8 @@
 // `lane_private`; the others are here to be measured against.
 #pragma once
 
+#include "gpu/cuda/kernels/bins.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -11,17 +13,6 @@
 #include <string_view>
 
 namespace gpuhist::gpu::cuda::kernels {
-
-/// What a strategy counts.
-enum class bins {
-  letters,  ///< 8: a-d e-h i-l m-p q-t u-x y-z (lower case), and what is none of these
-  bytes,    ///< 256: each byte value its own
-};
-
-inline constexpr std::size_t most_bins = 256;
-
-/// How many counters there are.
-constexpr std::size_t count_of(bins what) { return what == bins::letters ? 8 : 256; }
 
 /// One launch over a span of device memory.
 struct span_launch {
@@ -52,5 +43,8 @@ std::span<const strategy> catalogue();
 
 /// By name, or null.
 const strategy* find_strategy(std::string_view name);
+
+/// Not in the table and not to be forced by name: lane_private with other tunings, for a benchmark to compare.
+std::span<const strategy> lane_private_variants();
 
 }  // namespace gpuhist::gpu::cuda::kernels

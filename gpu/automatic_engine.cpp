@@ -1,0 +1,250 @@
+#include "gpu/automatic_engine.hpp"
+
+#include "gpu/job_check.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace gpuhist::gpu {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown error";
+  }
+}
+
+}  // namespace
+
+// What the thread that wakes the device shares with the engine, which may be gone before the device is up.
+struct automatic_engine::awakening {
+  std::mutex mutex;
+  automatic_engine* waiting = nullptr;  // null: nobody waits any more
+  bool ended = false;
+};
+
+// A job as the device sees it: the same memory, answered to the automatic engine first.
+struct automatic_engine::device_job {
+  counting_job job;
+  counting_job* original = nullptr;
+};
+
+automatic_engine::automatic_engine(const engine_request& request, settings how)
+    : request_(request), how_(std::move(how)), host_(request) {
+  for (std::size_t byte = 256; byte-- > 0;) column_of_[request_.counted.class_of[byte]] = static_cast<std::uint8_t>(byte);
+}
+
+automatic_engine::~automatic_engine() {
+  if (awakening_) {
+    const std::scoped_lock lock(awakening_->mutex);
+    awakening_->waiting = nullptr;
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return host_tasks_ == 0; });
+}
+
+void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
+  memory_ = memory;
+  memory_owner_ = std::move(owner);
+}
+
+void automatic_engine::submit(counting_job& job) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
+    waiting_.push_back(&job);
+  }
+  feed_device();
+  wake_if_cores_fall_short();
+  post_host_task();
+}
+
+// One task a job, although the device may have taken the job by the time it runs: whoever is free first counts it.
+void automatic_engine::post_host_task() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.empty()) return;
+    ++host_tasks_;
+  }
+  try {
+    request_.run([this] { count_one_on_host(); });
+  } catch (...) {
+    counting_job* stranded = nullptr;
+    {
+      const std::scoped_lock lock(mutex_);
+      --host_tasks_;
+      if (!waiting_.empty()) {
+        stranded = waiting_.back();
+        waiting_.pop_back();
+      }
+    }
+    if (stranded != nullptr) stranded->done(*stranded, std::current_exception());
+  }
+}
+
+void automatic_engine::count_one_on_host() noexcept {
+  counting_job* job = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!waiting_.empty()) {
+      job = waiting_.front();
+      waiting_.pop_front();
+    }
+  }
+  std::exception_ptr failure;
+  if (job != nullptr) {
+    try {
+      count_on_host(*job);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (--host_tasks_ == 0) changed_.notify_all();
+  }
+  if (job != nullptr) job->done(*job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
+}
+
+// The host counts the partition, in the front of the rows; then every row is spread over the 256 columns.
+void automatic_engine::count_on_host(counting_job& job) {
+  check_job(job, identity_.classes);
+  counting_job narrow{.bytes = job.bytes,
+                      .extents = job.extents,
+                      .rows = job.rows.first(job.extents.size() * request_.counted.classes),
+                      .done = {}};
+  host_.count(narrow);
+  if (request_.counted != identity_) widen(job);
+}
+
+//     narrow   |r0 |r1 |r2 |                     classes counters each
+//     wide     |      r0      |      r1      |      r2      |         from the last row to the first, so that none is
+//                                                                     overwritten before it was read
+void automatic_engine::widen(const counting_job& job) const {
+  const std::size_t classes = request_.counted.classes;
+  std::array<std::uint32_t, 256> row{};
+  for (std::size_t i = job.extents.size(); i-- > 0;) {
+    std::copy_n(job.rows.begin() + static_cast<std::ptrdiff_t>(i * classes), classes, row.begin());
+    const auto wide = job.rows.subspan(i * identity_.classes, identity_.classes);
+    std::fill(wide.begin(), wide.end(), 0U);
+    for (std::size_t each = 0; each < classes; ++each) wide[column_of_[each]] = row[each];
+  }
+}
+
+// The cores fall short when more chunks wait than there are threads, some time into the run.
+void automatic_engine::wake_if_cores_fall_short() {
+  std::shared_ptr<awakening> begun;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (state_ != device_state::asleep || !how_.wake || waiting_.size() <= request_.threads) return;
+    if (std::chrono::steady_clock::now() - first_submit_ < how_.patience) return;
+    state_ = device_state::waking;
+    begun = awakening_ = std::make_shared<awakening>();
+    begun->waiting = this;
+  }
+  // Detached, because creating a CUDA context cannot be interrupted and nobody is to wait for it. It holds what it uses.
+  std::thread([begun, wake = how_.wake, memory = memory_, owner = memory_owner_] {
+    std::unique_ptr<engine> device;
+    std::exception_ptr failure;
+    try {
+      device = wake();
+      device->register_memory(memory, owner);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::scoped_lock lock(begun->mutex);
+    begun->ended = true;
+    if (begun->waiting == nullptr) return;
+    if (failure) {
+      begun->waiting->could_not_wake(failure);
+    } else {
+      begun->waiting->woken(std::move(device));
+    }
+  }).detach();
+}
+
+void automatic_engine::woken(std::unique_ptr<engine> device) {
+  {
+    const std::scoped_lock lock(mutex_);
+    device_ = std::move(device);
+    state_ = device_state::awake;
+  }
+  feed_device();
+}
+
+void automatic_engine::could_not_wake(const std::exception_ptr& why) {
+  const std::scoped_lock lock(mutex_);
+  state_ = device_state::failed;
+  trouble_ = text_of(why);
+}
+
+void automatic_engine::feed_device() {
+  for (;;) {
+    std::unique_ptr<device_job> next;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (state_ != device_state::awake || waiting_.empty() || on_device_ >= how_.most_device_bytes) return;
+      next = spare_device_job();
+      next->original = waiting_.front();
+      waiting_.pop_front();
+      on_device_ += next->original->bytes.size();
+    }
+    device_job& sent = *next.release();  // comes back in answered()
+    sent.job.bytes = sent.original->bytes;
+    sent.job.extents = sent.original->extents;
+    sent.job.rows = sent.original->rows;
+    sent.job.done = [this, &sent](counting_job&, std::exception_ptr failure) { answered(sent, std::move(failure)); };
+    device_->submit(sent.job);
+  }
+}
+
+std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job() {
+  if (spare_.empty()) return std::make_unique<device_job>();
+  auto taken = std::move(spare_.back());
+  spare_.pop_back();
+  return taken;
+}
+
+void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
+  counting_job& job = *of.original;
+  {
+    const std::scoped_lock lock(mutex_);
+    on_device_ -= job.bytes.size();
+    spare_.emplace_back(&of);
+    if (failure) {
+      if (state_ == device_state::awake) trouble_ = text_of(failure);
+      state_ = device_state::failed;
+      waiting_.push_front(&job);
+    }
+  }
+  if (failure) {
+    post_host_task();
+  } else {
+    feed_device();
+    job.done(job, nullptr);
+  }
+}
+
+engine_stats automatic_engine::stats() const {
+  engine_stats all = host_.stats();
+  const std::scoped_lock lock(mutex_);
+  all.warning = trouble_;
+  if (!device_) return all;
+  const engine_stats device = device_->stats();
+  all.kernel += " and " + device.kernel;
+  all.device = device.device;
+  all.workers += device.workers;
+  all.startup_seconds = device.startup_seconds;
+  all.jobs += device.jobs;
+  all.bytes += device.bytes;
+  all.busy_seconds += device.busy_seconds;
+  all.timeline = device.timeline;
+  return all;
+}
+
+}  // namespace gpuhist::gpu

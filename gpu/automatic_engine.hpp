@@ -1,0 +1,82 @@
+// `--engine auto` where there is a device: counting begins on the host at once; a device is woken in the background, and
+// only when the cores fall short; from then on chunks go to whoever is free. A device that fails costs nothing: what was
+// on it is still in its slots and is counted again on the host.
+#pragma once
+
+#include "gpu/engine.hpp"
+#include "gpu/engines.hpp"
+#include "gpu/host/host_engine.hpp"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gpuhist::gpu {
+
+class automatic_engine final : public engine {
+ public:
+  struct settings {
+    std::function<std::unique_ptr<engine>()> wake;  ///< makes the device's engine; on a thread of its own; may throw
+    /// A run shorter than this never wakes the device: waking costs more than it could gain.
+    std::chrono::milliseconds patience{100};
+    std::uint64_t most_device_bytes = 0;  ///< with the device at once
+  };
+
+  automatic_engine(const engine_request& request, settings how);
+
+  /// Does not wait for a device that is still waking: it is put to sleep again by the thread that wakes it, and
+  /// is_waking() stays true in the meantime.
+  ~automatic_engine() override;
+
+  [[nodiscard]] std::string_view name() const override { return "auto"; }
+  [[nodiscard]] const partition& row_partition() const override { return identity_; }
+  void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
+  void submit(counting_job& job) override;
+  [[nodiscard]] engine_stats stats() const override;
+
+ private:
+  enum class device_state { asleep, waking, awake, failed };
+  struct awakening;
+  struct device_job;
+
+  void wake_if_cores_fall_short();
+  void woken(std::unique_ptr<engine> device);
+  void could_not_wake(const std::exception_ptr& why);
+  void feed_device();
+  void answered(device_job& of, std::exception_ptr failure);
+  void post_host_task();
+  void count_one_on_host() noexcept;
+  void count_on_host(counting_job& job);
+  void widen(const counting_job& job) const;
+  std::unique_ptr<device_job> spare_device_job();
+
+  const engine_request request_;
+  const settings how_;
+  const partition identity_ = partition::identity();
+  std::array<std::uint8_t, 256> column_of_{};  // of each counted class: one of its byte values
+  host::host_engine host_;
+  std::span<std::byte> memory_;
+  std::shared_ptr<const void> memory_owner_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::deque<counting_job*> waiting_;
+  std::size_t host_tasks_ = 0;  // posted and not yet ended
+  device_state state_ = device_state::asleep;
+  std::chrono::steady_clock::time_point first_submit_{};
+  std::shared_ptr<awakening> awakening_;
+  std::unique_ptr<engine> device_;
+  std::uint64_t on_device_ = 0;  // bytes
+  std::vector<std::unique_ptr<device_job>> spare_;
+  std::string trouble_;  // why the device is not, or no longer, used
+};
+
+}  // namespace gpuhist::gpu

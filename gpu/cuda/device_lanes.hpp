@@ -1,0 +1,36 @@
+// One device of a CUDA engine at work: its lanes, which pull from the engine's queue, and its clock.
+#pragma once
+
+#include "gpu/cuda/job_queue.hpp"
+#include "gpu/cuda/lane.hpp"
+#include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/timeline.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gpuhist::gpu::cuda {
+
+class device_lanes {
+ public:
+  /// Makes `lanes` lanes on shared.device, each with twice the device memory of the largest chunk, its extents and
+  /// rows, and starts them. Makes that device the calling thread's. Throws engine_error.
+  device_lanes(lane_environment shared, unsigned lanes);
+  device_lanes(const device_lanes&) = delete;
+  device_lanes& operator=(const device_lanes&) = delete;
+
+  /// Joins the lanes, then gives everything back, from whatever thread.
+  ~device_lanes();
+
+  /// The tallies of its lanes; thread-safe.
+  [[nodiscard]] const lane_tallies& done() const { return done_; }
+  [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
+
+ private:
+  lane_environment shared_;
+  lane_tallies done_;
+  std::vector<std::unique_ptr<lane>> lanes_;
+};
+
+}  // namespace gpuhist::gpu::cuda

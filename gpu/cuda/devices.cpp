@@ -1,0 +1,127 @@
+#include "gpu/cuda/devices.hpp"
+
+#include "gpu/cuda/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+// The first architecture that nvcc 13 makes machine code for.
+constexpr int oldest_capability = 75;
+
+std::string fault_of(const device_properties& of) {
+  if (of.compute_major * 10 + of.compute_minor < oldest_capability) {
+    return of.name + " is too old: it has compute capability " + std::to_string(of.compute_major) + "." +
+           std::to_string(of.compute_minor) + ", gpuhist needs 7.5 or more";
+  }
+  if (of.prohibited) return of.name + " is closed to programs: its compute mode is 'prohibited' (see nvidia-smi -c)";
+  return {};
+}
+
+found_device look_at(runtime& api, int number) {
+  found_device found{.number = number, .properties = {}, .unusable = {}};
+  const result code = api.properties(number, found.properties);
+  found.unusable = code == success ? fault_of(found.properties) : api.error_text(code) + " (cudaGetDeviceProperties)";
+  return found;
+}
+
+cuda_device taken_from(const found_device& found) {
+  return {.number = found.number, .name = found.properties.name, .multiprocessors = found.properties.multiprocessors};
+}
+
+std::string numbers_there(const found_devices& found) {
+  if (found.all.empty()) return found.none;
+  if (found.all.size() == 1) return "there is only device 0";
+  return "there are devices 0 to " + std::to_string(found.all.size() - 1);
+}
+
+// "device 1: ...; device 3: ..."; a single device has no need of its number.
+std::string faults_of(const found_devices& found) {
+  std::string text;
+  for (const found_device& each : found.all) {
+    if (each.unusable.empty()) continue;
+    if (!text.empty()) text += "; ";
+    if (found.all.size() > 1) text += "device " + std::to_string(each.number) + ": ";
+    text += each.unusable;
+  }
+  return text;
+}
+
+cuda_device asked_for(const found_devices& found, unsigned number) {
+  const std::string asked = "--devices " + std::to_string(number) + ": ";
+  if (number >= found.all.size()) throw engine_error(asked + numbers_there(found));
+  const found_device& it = found.all[number];
+  if (!it.unusable.empty()) throw engine_error(asked + it.unusable + "; " + numbers_there(found));
+  return taken_from(it);
+}
+
+std::vector<cuda_device> take(const found_devices& found, const engine_request& request) {
+  std::vector<cuda_device> taken;
+  for (const unsigned number : request.devices) {
+    const cuda_device next = asked_for(found, number);
+    if (std::ranges::find(taken, next.number, &cuda_device::number) == taken.end()) taken.push_back(next);
+  }
+  if (!request.devices.empty()) return taken;
+  for (const found_device& each : found.all) {
+    if (!each.unusable.empty()) continue;
+    taken.push_back(taken_from(each));
+    if (!request.all_devices) break;
+  }
+  return taken;
+}
+
+std::string describe(std::span<const cuda_device> taken) {
+  std::string text = names_of(taken);
+  if (taken.size() == 1) text += ", " + std::to_string(taken.front().multiprocessors) + " multiprocessors";
+  return text;
+}
+
+}  // namespace
+
+found_devices find_devices(runtime& api) {
+  found_devices result;
+  int count = 0;
+  if (const cuda::result code = api.device_count(count); code != success) {
+    result.none = "no CUDA device: " + api.error_text(code) + " (cudaGetDeviceCount)";
+    return result;
+  }
+  if (count == 0) result.none = "no CUDA device";
+  for (int number = 0; number < count; ++number) result.all.push_back(look_at(api, number));
+  return result;
+}
+
+device_choice choose_devices(const found_devices& found, const engine_request& request) {
+  device_choice choice{.taken = take(found, request), .why = {}};
+  if (found.all.empty()) {
+    choice.why = found.none;
+  } else if (choice.taken.empty()) {
+    choice.why = "no usable CUDA device: " + faults_of(found);
+  } else {
+    choice.why = describe(choice.taken);
+    if (request.all_devices && choice.taken.size() < found.all.size()) choice.why += "; without " + faults_of(found);
+  }
+  return choice;
+}
+
+std::string names_of(std::span<const cuda_device> devices) {
+  std::vector<std::pair<std::string, unsigned>> counted;
+  for (const cuda_device& each : devices) {
+    const auto same = std::ranges::find(counted, each.name, [](const auto& entry) { return entry.first; });
+    if (same == counted.end()) {
+      counted.emplace_back(each.name, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  std::string text;
+  for (const auto& [name, count] : counted) {
+    if (!text.empty()) text += ", ";
+    if (count > 1) text += std::to_string(count) + " x ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace gpuhist::gpu::cuda

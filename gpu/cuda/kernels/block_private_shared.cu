@@ -1,0 +1,41 @@
+// block_private_shared: one thread a byte; every block has a copy of the counters in shared memory, to which its
+// threads add; at its end the block adds its copy to the counters.
+//
+// Performance considerations: additions happen in shared memory, close to the threads. Lanes of a warp whose bytes are
+// equal still meet in one counter, and lanes whose counters lie in one bank take turns, so the time depends on the data.
+// A block of 1024 threads counts 1024 bytes and then commits up to 256 counters: with 256 bins, clearing and committing
+// is as much work as counting. Coarsening is the answer to that.
+//
+// Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
+// the copies in shared memory.
+#include "gpu/cuda/kernels/block_counters.cuh"
+#include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/kernels/strategies.hpp"
+
+namespace gpuhist::gpu::cuda::kernels {
+namespace {
+
+constexpr unsigned threads = 1024;
+
+template <bins What>
+__global__ void __launch_bounds__(threads)
+    block_private_shared(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
+  __shared__ unsigned copy[count_of(What)];
+  clear_copy<What>(copy);
+  const std::uint64_t i = thread_of_grid();
+  if (i < size) atomicAdd(copy + bucket_of<What>(bytes[i]), 1U);
+  commit_copy<What>(copy, counters);
+}
+
+}  // namespace
+
+cudaError_t launch_block_private_shared(const span_launch& what, cudaStream_t stream) {
+  if (what.size == 0) return cudaSuccess;
+  const auto kernel =
+      what.what == bins::letters ? block_private_shared<bins::letters> : block_private_shared<bins::bytes>;
+  const launch_shape shape{.blocks = divide_up(what.size, threads), .threads = threads};
+  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+}
+
+}  // namespace gpuhist::gpu::cuda::kernels

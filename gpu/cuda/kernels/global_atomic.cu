@@ -1,0 +1,34 @@
+// global_atomic: one thread a byte, which adds one to the counter of its byte in global memory.
+//
+// Performance considerations: every byte is an atomic addition in the L2 cache, and all bytes of one value meet in one
+// counter, where they are added one after the other. Text has few values and they are uneven, so it is slow; one
+// repeated letter is the worst case; spread over 256 values it is least bad. This is the floor of the ladder.
+//
+// Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, the first parallel
+// histogram.
+#include "gpu/cuda/kernels/block_counters.cuh"
+#include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/kernels/strategies.hpp"
+
+namespace gpuhist::gpu::cuda::kernels {
+namespace {
+
+constexpr unsigned threads = 256;
+
+template <bins What>
+__global__ void global_atomic(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
+  const std::uint64_t i = thread_of_grid();
+  if (i < size) atomicAdd(counters + bucket_of<What>(bytes[i]), 1ULL);
+}
+
+}  // namespace
+
+cudaError_t launch_global_atomic(const span_launch& what, cudaStream_t stream) {
+  if (what.size == 0) return cudaSuccess;
+  const auto kernel = what.what == bins::letters ? global_atomic<bins::letters> : global_atomic<bins::bytes>;
+  const launch_shape shape{.blocks = divide_up(what.size, threads), .threads = threads};
+  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+}
+
+}  // namespace gpuhist::gpu::cuda::kernels

@@ -1,0 +1,90 @@
+// What all lane_private kernels are made of: reading, adding without collisions, and folding a block's copies. The
+// layout is in lane_counters.hpp.
+#pragma once
+
+#include "gpu/cuda/kernels/lane_counters.hpp"
+
+#include <cuda_runtime.h>
+
+namespace gpuhist::gpu::cuda::kernels {
+
+/// Registers must leave room for that many blocks of 1024 threads, except where a multiprocessor has fewer than 2048
+/// threads and holds one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
+constexpr __host__ __device__ unsigned least_resident(unsigned threads, unsigned blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
+  return 1024 / threads < blocks ? 1024 / threads : blocks;
+#else
+  return threads == 0 ? 0 : blocks;
+#endif
+}
+
+/// A 16-byte load of what is read once: it does not push anything out of the caches.
+__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
+
+/// One thread's view of its block's counters.
+template <unsigned Copies>
+class lane_counters {
+ public:
+  using layout = lane_layout<Copies>;
+
+  /// `counters`: layout::bytes of shared memory, aligned to 16, the same for all threads of the block.
+  explicit __device__ __forceinline__ lane_counters(std::uint32_t* counters)
+      : counters_(counters), lane_offset_(layout::lane_offset(threadIdx.x)) {}
+
+  /// Adds one to the counter of byte `Byte` of the word. Needs no answer, so nothing waits for it.
+  template <unsigned Byte>
+  __device__ __forceinline__ void add_byte(std::uint32_t word) {
+    const std::uint32_t offset = layout::template counter_offset<Byte>(word, lane_offset_);
+    atomicAdd(reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(counters_) + offset), 1U);
+  }
+
+  __device__ __forceinline__ void add_word(std::uint32_t word) {
+    add_byte<0>(word);
+    add_byte<1>(word);
+    add_byte<2>(word);
+    add_byte<3>(word);
+  }
+
+  __device__ __forceinline__ void add(uint4 words) {
+    add_word(words.x);
+    add_word(words.y);
+    add_word(words.z);
+    add_word(words.w);
+  }
+
+  /// Sets all counters of the block to zero; the caller sees to the barrier after it.
+  template <unsigned Threads>
+  __device__ __forceinline__ void clear() {
+    auto* const chunks = reinterpret_cast<uint4*>(counters_);
+#pragma unroll
+    for (unsigned i = 0; i < layout::bytes / 16; i += Threads) chunks[i + threadIdx.x] = uint4{0, 0, 0, 0};
+  }
+
+  /// The sum of the copies of value fold_layout::value(thread): the same for all threads of that value. `Sum` is 32 or
+  /// 64 bits. Where `Clear`, the counters are zero afterwards. A barrier must stand before it and, before anything is
+  /// added again, after it.
+  template <unsigned Threads, class Sum, bool Clear>
+  __device__ __forceinline__ Sum fold() {
+    using fold_order = fold_layout<Copies, Threads>;
+    auto* const chunks = reinterpret_cast<uint4*>(counters_);
+    Sum sum = 0;
+#pragma unroll
+    for (unsigned step = 0; step < fold_order::chunks_per_thread; ++step) {
+      uint4& chunk = chunks[fold_order::chunk(threadIdx.x, step)];
+      const uint4 four = chunk;
+      if (Clear) chunk = uint4{0, 0, 0, 0};
+      sum += Sum{four.x} + four.y + four.z + four.w;
+    }
+#pragma unroll
+    for (unsigned distance = fold_order::threads_per_value / 2; distance > 0; distance /= 2) {
+      sum += __shfl_xor_sync(0xffffffffU, sum, distance);
+    }
+    return sum;
+  }
+
+ private:
+  std::uint32_t* counters_;
+  std::uint32_t lane_offset_;
+};
+
+}  // namespace gpuhist::gpu::cuda::kernels
