@@ -1,160 +1,212 @@
-// The table of the command's options: one row an option, with its names, its help and its effect.
 #include "config/option_table.hpp"
 
-#include "config/quote.hpp"
-#include "config/size.hpp"
-#include "config/usage_error.hpp"
+#include "config/option_values.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
-#include <system_error>
 
 namespace gpuhist::config {
 namespace {
 
-constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 30U;
+constexpr command_set counting_runs = set_of(command::count);
+constexpr command_set with_buckets = counting_runs | set_of(command::report);
+constexpr command_set every_command = with_buckets | set_of(command::devices);
 
-struct range {
-  unsigned least;
-  unsigned most;
-};
-
-unsigned number_in(const std::string& typed, range allowed) {
-  unsigned number = 0;
-  const char* const end = typed.data() + typed.size();
-  const auto [rest, error] = std::from_chars(typed.data(), end, number);
-  const std::string right = "; give " + std::to_string(allowed.least) + " to " + std::to_string(allowed.most);
-  if (error == std::errc::invalid_argument || rest != end) {
-    throw usage_error(quote(typed) + " is not a whole number" + right);
-  }
-  if (error != std::errc{} || number < allowed.least || number > allowed.most) {
-    throw usage_error(typed + " is out of range" + right);
-  }
-  return number;
-}
-
-std::string not_empty(const std::string& typed, std::string_view right) {
-  if (typed.empty()) throw usage_error("the value is empty; " + std::string(right));
-  return typed;
-}
-
-std::uint64_t chunk_size(const std::string& typed) {
-  const std::uint64_t size = parse_size(typed);
-  if (size == 0 || size > largest_chunk) throw usage_error(typed + " is out of range; give 1 byte to 1GiB");
-  return size;
-}
-
-std::uint64_t memory_limit(const std::string& typed) {
-  const std::uint64_t size = parse_size(typed);
-  if (size == 0) throw usage_error(typed + " leaves no memory at all; give a size such as 512MiB or 2GiB");
-  return size;
-}
-
-void add_buckets(options& into, const std::string& typed) {
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t comma = typed.find(',', begin);
-    const std::string name = typed.substr(begin, comma - begin);
-    if (name.empty()) {
-      throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas, as letters,bytes");
-    }
-    into.buckets.push_back(name);
-    if (comma == std::string::npos) return;
-    begin = comma + 1;
-  }
-}
-
-/// "-" is standard output, as it is standard input among the inputs. "fd:" with anything but a number is a slip; as a
-/// file it would surprise.
-std::optional<std::string> destination_name(const std::string& typed) {
-  if (typed == "-") return std::nullopt;
-  constexpr std::string_view prefix = "fd:";
-  if (!typed.starts_with(prefix)) return not_empty(typed, "give a path, or fd:N for a descriptor");
-  int number = -1;
-  const char* const end = typed.data() + typed.size();
-  const auto [rest, error] = std::from_chars(typed.data() + prefix.size(), end, number);
-  if (error != std::errc{} || rest != end || number < 0) {
-    throw usage_error(quote(typed) +
-                      " names no descriptor; give fd:N with a number, or a path with a slash for a file");
-  }
-  return typed;
-}
-
-/// A time where the unit is one of time (lower case, so that 5m is five minutes and 5M is 5 MiB), else a size.
-snapshot_interval interval(const std::string& typed) {
-  constexpr std::string_view good = "; good forms are 500ms, 1s, 5m, 64MiB";
-  const std::size_t unit_at = typed.find_first_not_of("0123456789");
-  if (!typed.empty() && unit_at == std::string::npos) {
-    throw usage_error(quote(typed) + " has no unit: seconds or bytes?" + std::string(good));
-  }
-  const std::string unit = unit_at == std::string::npos ? "" : typed.substr(unit_at);
-  try {
-    if (unit == "ms" || unit == "s" || unit == "m" || unit == "h") {
-      const std::chrono::milliseconds time = parse_duration(typed);
-      if (time.count() > 0) return time;
-    } else {
-      const std::uint64_t size = parse_size(typed);
-      if (size > 0) return size;
-    }
-  } catch (const usage_error&) {
-    throw usage_error(quote(typed) + " is neither a duration nor a size" + std::string(good));
-  }
-  throw usage_error(typed + " is no interval" + std::string(good));
-}
+constexpr bool rare = true;
+constexpr bool common = false;
 
 constexpr std::string_view inputs = "Inputs";
 constexpr std::string_view counting = "Counting";
 constexpr std::string_view output = "Output";
-constexpr std::string_view tuning = "Engines and tuning";
+constexpr std::string_view engines = "Engines";
+constexpr std::string_view tuning = "Tuning";
+constexpr std::string_view general = "General";
 
 using value = const std::string&;
 
+template <bool options::* Flag>
+void turn(options& into, value v) {
+  into.*Flag = v == "true";
+}
+
+// group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
-    option_row{inputs, "--input-format", "FORMAT", "auto (by content; the default), raw, zstd",
-               [](options& o, value v) { o.input_format = not_empty(v, "give auto, raw or zstd"); }},
-    option_row{inputs, "--label", "NAME", "what standard input is called in the result",
-               [](options& o, value v) { o.label = not_empty(v, "give a name for standard input"); }},
-    option_row{counting, "-b,--buckets", "NAMES", "letters, bytes, classes (the default); comma-separated, repeatable",
-               add_buckets},
-    option_row{counting, "--ignore-case", "", "fold A-Z onto a-z before bucketing",
-               [](options& o, value) { o.ignore_case = true; }},
-    option_row{counting, "--byte-counts", "", "keep the counts of all 256 byte values in the result (json)",
-               [](options& o, value) { o.byte_counts = true; }},
-    option_row{counting, "--count-unverified", "", "add what damaged input held before the fault",
-               [](options& o, value) { o.count_unverified = true; }},
-    option_row{output, "--format", "FORMAT", "table (for people; the default), json",
-               [](options& o, value v) { o.format = not_empty(v, "give table or json"); }},
-    option_row{output, "-o,--output", "WHERE", "a file (appears whole), a device, a FIFO, fd:N; - is standard output",
-               [](options& o, value v) { o.output = destination_name(v); }},
-    option_row{output, "--append", "", "add to the end of --output instead of replacing it",
-               [](options& o, value) { o.append = true; }},
-    option_row{output, "--totals-only", "", "no row for each input in the table",
-               [](options& o, value) { o.totals_only = true; }},
-    option_row{output, "--snapshot-every", "1s|64MiB", "rolling snapshots, by time or by amount of text",
-               [](options& o, value v) { o.snapshot_every = interval(v); }},
-    option_row{output, "--stats", "", "stage by stage: bytes, busy and waiting time, and what limited the run",
-               [](options& o, value) { o.stats = true; }},
-    option_row{output, "--progress", "", "show progress also where standard error is no terminal",
-               [](options& o, value) { o.progress = true; }},
-    option_row{output, "-q,--quiet", "", "no progress, no hints: errors only",
-               [](options& o, value) { o.quiet = true; }},
-    option_row{tuning, "--engine", "NAME", "auto (the default), cuda, host; gpu and cpu mean the same",
-               [](options& o, value v) { o.engine = not_empty(v, "give auto, cuda or host"); }},
-    option_row{tuning, "-T,--threads", "N", "threads on the host (default: the cores)",
-               [](options& o, value v) { o.threads = number_in(v, {1, 1024}); }},
-    option_row{tuning, "--streams", "N", "CUDA streams, each with buffers of its own",
-               [](options& o, value v) { o.streams = number_in(v, {1, 64}); }},
-    option_row{tuning, "--chunk-size", "SIZE", "bytes counted at a time",
-               [](options& o, value v) { o.chunk_size = chunk_size(v); }},
-    option_row{tuning, "--slots", "N", "chunks in flight at most, from 2",
-               [](options& o, value v) { o.slots = number_in(v, {2, 65536}); }},
-    option_row{tuning, "--memory-limit", "SIZE", "of the whole process (default 1GiB)",
-               [](options& o, value v) { o.memory_limit = memory_limit(v); }},
+    option_row{inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd", counting_runs, common,
+               "auto (by content), raw, zstd",
+               "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
+               "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
+               "also those of archives; 'zstd' insists on zstd. Default: auto.",
+               "gpuhist --input-format raw backup.zst",
+               [](options& o, value v) { o.input_format = parse_text(v, "give auto, raw or zstd"); }},
+    option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
+               "what standard input is called in the result",
+               "What standard input is called in the result. Default: (standard input).",
+               "cat *.log | gpuhist --label 'all logs' --format json",
+               [](options& o, value v) { o.label = parse_text(v, "give a name for standard input"); }},
+
+    option_row{
+        counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8", with_buckets,
+        common, "classes (default), letters, alphabet, bytes, utf8",
+        "How bytes are put into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; alphabet: the 26 lower "
+        "case letters; bytes: all 256 values; classes: upper, lower, digit, space, punctuation, control, "
+        "non-ascii; utf8: ASCII, continuation bytes, lead bytes of 2, 3 and 4, and bytes that never occur in "
+        "UTF-8. Several are separated by commas, and the option may be repeated; all are counted in one pass. A "
+        "value that contains '=' is one scheme of your own: [NAME:]bucket=characters;bucket=characters, with "
+        "ranges a-z and the escapes \\n \\t \\r \\\\ \\- \\; \\= \\xNN. What is in no bucket is 'other'. "
+        "Default: classes.",
+        "gpuhist --buckets letters,bytes --buckets 'vowels=aeiou;digits=0-9' access.log", add_buckets},
+    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, common, "count A-Z as a-z",
+               "Folds A-Z onto a-z before bytes are put into buckets. Kept byte counts stay as they were read.",
+               "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
+    option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs, common,
+               "keep all 256 counts, for 'gpuhist report' (json)",
+               "Keeps the counts of all 256 byte values in the result, so that 'gpuhist report' can show it by any "
+               "scheme later. Of use with --format json or jsonl.",
+               "gpuhist --byte-counts --format json --output counts.json *.log", turn<&options::byte_counts>},
+    option_row{
+        counting, "--count-unverified", "", value_kind::flag, "", counting_runs, rare,
+        "add what damaged input held before the fault",
+        "Adds to the totals what was decoded of a damaged input before the fault. Without it the totals hold only "
+        "what was verified, and the rest is reported beside them as unverified.",
+        "gpuhist --count-unverified damaged.log.zst", turn<&options::count_unverified>},
+
+    option_row{
+        output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", every_command, common,
+        "table (for people), json, jsonl, csv, prometheus",
+        "How the result is written. table: for people; json: one object; jsonl: a line an input, then the result; "
+        "csv: the columns kind, input, scheme, bucket, count, share; prometheus: metrics for a textfile "
+        "collector. Default: table.",
+        "gpuhist --format json access.log",
+        [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
+    option_row{output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
+               "instead of standard output; fd:N: a descriptor",
+               "Where the result is written. A regular file appears whole: a run that fails half-way leaves what was "
+               "there. A device, a FIFO or fd:N (a descriptor that the caller opened) is written in place. '-' is "
+               "standard output, the default.",
+               "gpuhist --format csv --output counts.csv access.log",
+               [](options& o, value v) { o.output = parse_destination(v); }},
+    option_row{output, "--append", "", value_kind::flag, "", with_buckets, common, "add to the end of --output",
+               "Adds to the end of the file that --output names, instead of replacing it.",
+               "gpuhist --format jsonl --output history.jsonl --append access.log", turn<&options::append>},
+    option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
+               "no row for each input in the table",
+               "Leaves the rows of single inputs out of the table; the totals of all of them stay.",
+               "gpuhist --totals-only *.log", turn<&options::totals_only>},
+    option_row{output, "--snapshot-every", "WHEN", value_kind::interval, "", counting_runs, common,
+               "rolling counts: every 500ms, 1s, 5m, 64MiB of text",
+               "Writes a snapshot of the counts while the run lasts, by time (500ms, 1s, 5m, 1h) or by amount of text "
+               "(64MiB). The counts of a snapshot are those of exactly a prefix of each input, whose length it tells. "
+               "Default: none.",
+               "producer | gpuhist --snapshot-every 1s --format jsonl",
+               [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
+    option_row{
+        output, "--stats", "", value_kind::flag, "", counting_runs, common,
+        "what each stage did, and which one limited the run",
+        "Tells stage by stage the bytes, the busy and the waiting time, which engine was taken and why, and which "
+        "stage limited the run. On standard error for people, inside the result for json and jsonl.",
+        "gpuhist --stats access.log.zst", turn<&options::stats>},
+    option_row{output, "--progress", "", value_kind::flag, "", counting_runs, rare,
+               "show progress even if standard error is no terminal",
+               "Shows progress on standard error also where that is no terminal; --no-progress shows none anywhere. "
+               "Default: on a terminal only.",
+               "gpuhist --progress access.log 2>progress.txt", [](options& o, value v) { o.progress = v == "true"; }},
+    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets, common,
+               "no progress, no hints: errors only", "Neither progress nor hints on standard error, only errors.",
+               "gpuhist --quiet --format json access.log", turn<&options::quiet>},
+
+    option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,
+               "auto, cuda (or gpu), host (or cpu)",
+               "What counts. 'auto' takes a usable GPU, else the host; --stats tells which and why. 'cuda' (or 'gpu') "
+               "and 'host' (or 'cpu') are forced: they never fall back to another. All give the same counts. Default: "
+               "auto.",
+               "gpuhist --engine host --stats access.log",
+               [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
+    option_row{
+        engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs, common,
+        "all, or numbers such as 0,1 ('gpuhist devices')",
+        "Which CUDA devices count: all, or their numbers separated by commas, each once; 'gpuhist devices' lists "
+        "them. Default: the engine's choice.",
+        "gpuhist --engine cuda --devices 0,1 access.log", set_devices},
+    option_row{
+        engines, "--streams", "N", value_kind::number, "", counting_runs, rare,
+        "CUDA streams a device, each with its own buffers",
+        "CUDA streams a device, each with buffers of its own: 1 to 64. With two or more, copies overlap kernels. "
+        "Default: the engine's choice.",
+        "gpuhist --engine cuda --streams 4 access.log",
+        [](options& o, value v) { o.streams = parse_number(v, {.least = 1, .most = 64}); }},
+
+    option_row{
+        tuning, "-T,--threads", "N", value_kind::number, "", counting_runs, common,
+        "threads on the host (default: the cores)",
+        "Threads that read, decompress and, with the host engine, count: 1 to 1024. Default: as many as cores, at "
+        "most 64.",
+        "gpuhist --threads 4 *.log.zst",
+        [](options& o, value v) { o.threads = parse_number(v, {.least = 1, .most = 1024}); }},
+    option_row{
+        tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, common, "bytes counted at a time",
+        "How many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host, where "
+        "a chunk is to fit a core's cache.",
+        "gpuhist --chunk-size 16MiB access.log", [](options& o, value v) { o.chunk_size = parse_chunk_size(v); }},
+    option_row{tuning, "--slots", "N", value_kind::number, "", counting_runs, rare, "chunks in flight at most, from 2",
+               "How many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: from "
+               "threads and streams, within --memory-limit.",
+               "gpuhist --slots 32 access.log",
+               [](options& o, value v) { o.slots = parse_number(v, {.least = 2, .most = 65536}); }},
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", counting_runs, common,
+               "of the whole process (default: 1GiB)",
+               "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB.",
+               "gpuhist --memory-limit 256MiB *.log.zst",
+               [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
+
+    option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,
+               "take options from a TOML file",
+               "Takes options from a TOML file: its keys are the long names without their dashes, as in buckets = "
+               "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line go "
+               "before it. No file is read unless --config or GPUHIST_CONFIG names it; --config /dev/null reads none.",
+               "gpuhist --config job.toml access.log", [](options&, value v) { parse_text(v, "give a path"); }},
+    option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
+               "this text, or all about an option, a command, 'all'",
+               "Prints a short help, or what there is to say about TOPIC: an option, with or without its dashes, a "
+               "command, or 'all' for everything.",
+               "gpuhist --help buckets", nullptr},
+    option_row{general, "--version", "", value_kind::inquiry, "", every_command, rare, "print the version",
+               "Prints the version.", "gpuhist --version", nullptr},
+    option_row{general, "--generate", "WHAT", value_kind::inquiry, "man bash zsh fish", every_command, rare,
+               "print the manual page or a shell's completions",
+               "Prints the manual page (man) or the completions of a shell (bash, zsh, fish), made from the same table "
+               "as this text.",
+               "gpuhist --generate bash >~/.local/share/bash-completion/completions/gpuhist", nullptr},
 };
 
 }  // namespace
 
 std::span<const option_row> option_table() { return rows; }
+
+const option_row* find_option(std::string_view name) {
+  if (!name.starts_with('-')) return nullptr;
+  const auto* const found = std::find_if(rows.begin(), rows.end(), [&](const option_row& each) {
+    return name == each.long_name() || name == each.short_name() || name == each.off_name();
+  });
+  return found == rows.end() ? nullptr : found;
+}
+
+std::string option_row::variable() const {
+  std::string text = "GPUHIST_";
+  for (const char c : key()) {
+    text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : '_';
+  }
+  return text;
+}
+
+std::vector<std::string_view> option_row::choice_names() const {
+  std::vector<std::string_view> names;
+  for (std::string_view rest = choices; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    names.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return names;
+}
 
 }  // namespace gpuhist::config

@@ -3,9 +3,9 @@
 
 namespace gpuhist::config {
 
-std::string quote(std::string_view typed) {
+std::string on_one_line(std::string_view typed) {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string out = "\"";
+  std::string out;
   for (const char c : typed) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
@@ -14,7 +14,9 @@ std::string quote(std::string_view typed) {
       out += c;
     }
   }
-  return out += '"';
+  return out;
 }
+
+std::string quote(std::string_view typed) { return "\"" + on_one_line(typed) + "\""; }
 
 }  // namespace gpuhist::config

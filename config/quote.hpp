@@ -6,7 +6,10 @@
 
 namespace gpuhist::config {
 
-/// The text in double quotes; control characters as \xNN, so that a message stays one line and harmless on a terminal.
+/// The text with control characters as \xNN, so that a message stays one line and harmless on a terminal.
+std::string on_one_line(std::string_view typed);
+
+/// The same in double quotes.
 std::string quote(std::string_view typed);
 
 }  // namespace gpuhist::config

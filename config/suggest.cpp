@@ -10,6 +10,7 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::size_t farthest = 2;
+constexpr std::size_t shortest_beginning = 3;
 
 }  // namespace
 
@@ -42,6 +43,18 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
     }
   }
   return best;
+}
+
+std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names) {
+  if (const auto nearest = nearest_name(typed, names)) return nearest;
+  if (typed.size() < shortest_beginning) return std::nullopt;
+  std::optional<std::string_view> only;
+  for (const std::string_view name : names) {
+    if (!name.starts_with(typed)) continue;
+    if (only) return std::nullopt;
+    only = name;
+  }
+  return only;
 }
 
 }  // namespace gpuhist::config

@@ -15,4 +15,7 @@ std::size_t edit_distance(std::string_view one, std::string_view other);
 /// ones the first.
 std::optional<std::string_view> nearest_name(std::string_view typed, std::span<const std::string_view> names);
 
+/// The nearest name, or else the only one that begins with what was typed (three letters or more of it).
+std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names);
+
 }  // namespace gpuhist::config

@@ -14,3 +14,11 @@ pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(doctest 2.4 REQUIRED)
+
+# Used as headers only, which its packages have in any case, and which no library has to be found for.
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)
+if(NOT TOMLPLUSPLUS_INCLUDE_DIR)
+  message(FATAL_ERROR "toml++ (the header toml++/toml.h) is missing: Debian has it as libtomlplusplus-dev")
+endif()
+add_library(gpuhist_toml INTERFACE)
+target_include_directories(gpuhist_toml SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})

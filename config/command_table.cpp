@@ -1,0 +1,48 @@
+// The table of the commands: what `gpuhist` alone does, and what a first argument such as `report` makes it do.
+#include "config/command_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhist::config {
+namespace {
+
+constexpr std::array rows = {
+    command_row{.what = command::count,
+                .name = "",
+                .usage = "[OPTIONS] [FILE...]",
+                .help = "no FILE, or '-': standard input",
+                .detail = "Counts the bytes of all inputs and reports them by bucket. '--' ends the options; a file "
+                          "named like a subcommand is written ./report.",
+                .example = "zstdcat access.log.zst | gpuhist --buckets letters"},
+    command_row{.what = command::report,
+                .name = "report",
+                .usage = "[OPTIONS] RESULT...",
+                .help = "shows kept counts again, by any scheme",
+                .detail = "Reads results that were written with --byte-counts --format json, and shows them by other "
+                          "schemes or in another format: the text itself is not needed any more.",
+                .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
+    command_row{.what = command::devices,
+                .name = "devices",
+                .usage = "[OPTIONS]",
+                .help = "lists what could count here",
+                .detail = "Lists every engine and device, whether it can be used and why not, and what --engine auto "
+                          "would take.",
+                .example = "gpuhist devices --format json"},
+};
+
+}  // namespace
+
+std::span<const command_row> command_table() { return rows; }
+
+const command_row& row_of(command what) {
+  return *std::find_if(rows.begin(), rows.end(), [&](const command_row& each) { return each.what == what; });
+}
+
+const command_row* find_command(std::string_view name) {
+  const auto* const found = std::find_if(
+      rows.begin(), rows.end(), [&](const command_row& each) { return !each.name.empty() && each.name == name; });
+  return found == rows.end() ? nullptr : found;
+}
+
+}  // namespace gpuhist::config

@@ -1,0 +1,91 @@
+#include "config/command_table.hpp"
+#include "config/completions.hpp"
+#include "config/option_table.hpp"
+
+#include <string_view>
+
+namespace gpuhist::config {
+namespace {
+
+/// Inside of single quotes, in a specification of _arguments.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// ":MESSAGE:ACTION" for an option with a value.
+std::string value_of(const option_row& row) {
+  if (row.key() == "help") {
+    std::string topics = "all report";
+    for (const option_row& each : option_table()) topics += " " + std::string(each.key());
+    return "::topic:(" + topics + ")";
+  }
+  if (!row.takes_value()) return "";
+  const std::string message = ":" + escaped(row.value) + ":";
+  if (row.kind == value_kind::file) return message + "_files";
+  if (row.kind == value_kind::list) return message + "_sequence compadd - " + std::string(row.choices);
+  return message + (row.choices.empty() ? " " : "(" + std::string(row.choices) + ")");
+}
+
+/// One spelling: "'*--format=[help]:FORMAT:(table json)'". A long name may have its value behind '=' or in the next
+/// word, a short one directly behind it or in the next.
+std::string specification(std::string_view name, const option_row& row, std::string_view help) {
+  std::string_view joint;
+  if (row.takes_value() && row.key() != "help") joint = name.starts_with("--") ? "=" : "+";
+  return "    '*" + std::string(name) + std::string(joint) + "[" + escaped(help) + "]" + value_of(row) + "'\n";
+}
+
+std::string specifications(command what) {
+  std::string text;
+  for (const option_row& row : option_table()) {
+    if (!row.taken_by(what)) continue;
+    if (!row.short_name().empty()) text += specification(row.short_name(), row, row.help);
+    text += specification(row.long_name(), row, row.help);
+    if (row.is_flag()) text += specification(row.off_name(), row, "turns off " + std::string(row.long_name()));
+  }
+  return text;
+}
+
+std::string described_commands() {
+  std::string text;
+  for (const command_row& each : command_table()) {
+    if (!each.name.empty()) text += "    '" + std::string(each.name) + ":" + escaped(each.help) + "'\n";
+  }
+  return text;
+}
+
+constexpr std::string_view ending = R"(
+_gpuhist_first() {
+  (( CURRENT == 2 )) && _describe command commands
+  _files
+}
+
+case ${words[2]} in
+  report) _arguments -s -S $for_report '1:command:(report)' '*:result:_files' ;;
+  devices) _arguments -s -S $for_devices '1:command:(devices)' ;;
+  *) _arguments -s -S $for_count '*:file:_gpuhist_first' ;;
+esac
+)";
+
+}  // namespace
+
+std::string zsh_completions() {
+  std::string text =
+      "#compdef gpuhist\n# Made by gpuhist --generate zsh.\n\nlocal -a commands for_count for_report for_devices\n";
+  text += "commands=(\n" + described_commands() + ")\n";
+  for (const command_row& each : command_table()) {
+    const std::string name(each.name.empty() ? "count" : each.name);
+    text += "for_" + name + "=(\n" + specifications(each.what) + ")\n";
+  }
+  return text + std::string(ending);
+}
+
+}  // namespace gpuhist::config

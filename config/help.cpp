@@ -1,0 +1,150 @@
+#include "config/help.hpp"
+
+#include "config/command_table.hpp"
+#include "config/manual_text.hpp"
+#include "config/option_table.hpp"
+#include "config/quote.hpp"
+#include "config/suggest.hpp"
+#include "config/usage_error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace gpuhist::config {
+namespace {
+
+constexpr std::size_t columns = 80;
+constexpr std::size_t help_column = 29;
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
+
+/// Paragraphs, which are separated by empty lines, wrapped at blanks.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::string line;
+  const auto end_line = [&] {
+    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && indent + line.size() + 1 + word.size() > columns) end_line();
+    if (!word.empty()) line += (line.empty() ? "" : " ") + std::string(word);
+    if (end < text.size() && text[end] == '\n') end_line();
+    if (text.substr(end).starts_with("\n\n")) out += "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  end_line();
+  return out;
+}
+
+/// "  -o, --output FILE", or for a flag "      --stats".
+std::string names_and_value(const option_row& row) {
+  const std::string before = row.short_name().empty() ? "      " : "  " + std::string(row.short_name()) + ", ";
+  return before + std::string(row.long_name()) + (row.takes_value() ? " " + std::string(row.value) : "");
+}
+
+std::string option_line(const option_row& row) {
+  return padded(names_and_value(row), help_column) + std::string(row.help) + "\n";
+}
+
+/// A heading and a line an option, for the groups that have any.
+template <class Wanted>
+std::string option_lines(Wanted wanted) {
+  std::string text;
+  std::string_view group;
+  for (const option_row& row : option_table()) {
+    if (!wanted(row)) continue;
+    if (row.group != group) text += std::string(row.group) + ":\n";
+    group = row.group;
+    text += option_line(row);
+  }
+  return text;
+}
+
+std::string usage_lines() {
+  std::string text;
+  for (const command_row& each : command_table()) {
+    const std::string line = (text.empty() ? "usage: " : "       ") + each.full_name() + " " + std::string(each.usage);
+    text += padded(line, 41) + std::string(each.help) + "\n";
+  }
+  return text;
+}
+
+std::string short_help() {
+  std::string text = std::string(summary()) + "\n\n" + usage_lines() + "\n";
+  text += option_lines([](const option_row& row) { return !row.rare && row.taken_by(command::count); });
+  text += "\nExamples:\n";
+  for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
+  return text + "\nEvery flag has a --no-NAME form. More: gpuhist --help OPTION, gpuhist --help all\n";
+}
+
+std::string about(const command_row& row) {
+  return "usage: " + row.full_name() + " " + std::string(row.usage) + "\n\n" + wrapped(row.detail, 0) + "\n" +
+         option_lines([&](const option_row& each) { return each.taken_by(row.what); }) + "\nExample:\n  " +
+         std::string(row.example) + "\n";
+}
+
+std::string about(const option_row& row) {
+  std::string text = names_and_value(row).substr(row.short_name().empty() ? 6 : 2) + "\n";
+  text += wrapped(row.detail, 4);
+  if (row.is_flag()) text += wrapped(row.off_name() + " turns off what a lower level turned on.", 4);
+  if (row.is_setting()) {
+    const bool in_files = row.key() != "config";
+    text += wrapped("Environment: " + row.variable() + (in_files ? "; in a file: " + std::string(row.key()) : ""), 4);
+  }
+  return text + "    Example: " + std::string(row.example) + "\n";
+}
+
+std::string everything() {
+  std::string text = std::string(summary()) + "\n\n" + usage_lines();
+  for (const command_row& each : command_table()) {
+    text += "\n" + each.full_name() + " " + std::string(each.usage) + "\n" + wrapped(each.detail, 4);
+  }
+  std::string_view group;
+  for (const option_row& row : option_table()) {
+    text += row.group == group ? "\n" : "\n" + std::string(row.group) + ":\n\n";
+    group = row.group;
+    text += about(row);
+  }
+  for (const section& each : sections()) text += "\n" + std::string(each.title) + ":\n\n" + wrapped(each.text, 4);
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view topic) {
+  std::vector<std::string_view> known = {"all"};
+  for (const command_row& each : command_table()) known.push_back(each.name);
+  for (const option_row& row : option_table()) known.push_back(row.key());
+  const auto meant = likely_name(topic, known);
+  throw usage_error("--help: there is no topic " + quote(topic) + "; " +
+                    (meant ? "did you mean " + std::string(*meant) + "?"
+                           : "give an option, report, devices, or all (files are not read with --help)"));
+}
+
+}  // namespace
+
+std::string help_about(std::string_view topic) {
+  if (topic.empty()) return short_help();
+  const std::size_t dashes = std::min(topic.find_first_not_of('-'), topic.size());
+  const std::string_view name = topic.substr(dashes, topic.find('=') - dashes);
+  if (name == "all") return everything();
+  std::string text;
+  const command_row* const named = dashes == 0 ? find_command(name) : nullptr;
+  if (named != nullptr) text = about(*named);
+  // "devices" is a command and an option
+  for (const std::string& spelled : {"--" + std::string(name), "-" + std::string(name)}) {
+    const option_row* const row = find_option(spelled);
+    if (row == nullptr || (spelled.size() == 2 && name.empty())) continue;
+    text += (text.empty() ? "" : "\n") + about(*row);
+    break;
+  }
+  if (text.empty()) refuse(name.empty() ? topic : name);
+  return text;
+}
+
+}  // namespace gpuhist::config

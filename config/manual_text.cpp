@@ -1,0 +1,48 @@
+#include "config/manual_text.hpp"
+
+#include <array>
+
+namespace gpuhist::config {
+namespace {
+
+constexpr std::array<std::string_view, 5> examples = {
+    "cat access.log | gpuhist --buckets letters,bytes",
+    "gpuhist --buckets 'vowels=aeiouAEIOU;digits=0-9' book.txt     buckets of your own",
+    "gpuhist --format json -o counts.json january.log february.log.zst",
+    "producer | gpuhist --snapshot-every 1s --stats",
+    "gpuhist report --buckets bytes --format csv counts.json",
+};
+
+constexpr std::array all = {
+    section{
+        "Sizes and durations",
+        "Sizes: 65536, 64K (= 64KiB), 16MiB, 1GB (decimal). Durations: 500ms, 10s, 5m, 1h. An interval is a duration "
+        "or a size, told apart by its unit: 5m is five minutes, 5M is 5 MiB."},
+    section{
+        "Configuration",
+        "An option may be given in a file, in the environment and on the command line; the later of these replaces "
+        "the earlier, with all its values where an option may be repeated. A flag that was turned on is turned off "
+        "again by its --no- form.\n\n"
+        "A file is read only where --config or GPUHIST_CONFIG names one. It is TOML; its keys are the long names "
+        "without their dashes. A flag is true or false, a number an integer, a size an integer or a string, buckets "
+        "a string or an array of strings. An unknown key, also one that would be overridden, is an error.\n\n"
+        "In the environment, the option --chunk-size is GPUHIST_CHUNK_SIZE, and so on. A flag is 1, true, yes or on, "
+        "or 0, false, no or off. A variable that is empty is as if unset; a GPUHIST_ variable that names no option "
+        "is an error."},
+    section{
+        "Exit status",
+        "0: everything was counted.\n"
+        "1: an input failed or is incomplete; the rest is reported.\n"
+        "2: wrong usage or configuration, or a forced engine that cannot be had.\n\n"
+        "Ended by a signal, the program writes its report and then ends by that signal, so that a shell sees 128+n."},
+};
+
+}  // namespace
+
+std::string_view summary() { return "gpuhist counts what text is made of, as fast as the hardware delivers it."; }
+
+std::span<const std::string_view> short_examples() { return examples; }
+
+std::span<const section> sections() { return all; }
+
+}  // namespace gpuhist::config

@@ -1,0 +1,145 @@
+#include "config/option_values.hpp"
+
+#include "config/quote.hpp"
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+#include <vector>
+
+namespace gpuhist::config {
+namespace {
+
+constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 30U;
+constexpr number_range device_numbers{.least = 0, .most = 1023};
+
+/// What stands between commas; there is always at least one, and any may be empty.
+std::vector<std::string> split_at_commas(const std::string& typed) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t comma = typed.find(','); comma != std::string::npos; comma = typed.find(',', begin)) {
+    parts.push_back(typed.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  parts.push_back(typed.substr(begin));
+  return parts;
+}
+
+}  // namespace
+
+unsigned parse_number(const std::string& typed, number_range allowed) {
+  unsigned number = 0;
+  const char* const end = typed.data() + typed.size();
+  const auto [rest, error] = std::from_chars(typed.data(), end, number);
+  const std::string right = "; give " + std::to_string(allowed.least) + " to " + std::to_string(allowed.most);
+  if (error == std::errc::invalid_argument || rest != end) {
+    throw usage_error(quote(typed) + " is not a whole number" + right);
+  }
+  if (error != std::errc{} || number < allowed.least || number > allowed.most) {
+    throw usage_error(typed + " is out of range" + right);
+  }
+  return number;
+}
+
+std::string parse_text(const std::string& typed, std::string_view right) {
+  if (typed.empty()) throw usage_error("the value is empty; " + std::string(right));
+  return typed;
+}
+
+std::uint64_t parse_chunk_size(const std::string& typed) {
+  const std::uint64_t size = parse_size(typed);
+  if (size == 0 || size > largest_chunk) throw usage_error(typed + " is out of range; give 1 byte to 1GiB");
+  return size;
+}
+
+std::uint64_t parse_memory_limit(const std::string& typed) {
+  const std::uint64_t size = parse_size(typed);
+  if (size == 0) throw usage_error(typed + " leaves no memory at all; give a size such as 512MiB or 2GiB");
+  return size;
+}
+
+void add_buckets(options& into, const std::string& typed) {
+  if (typed.find('=') != std::string::npos) {
+    into.buckets.push_back(typed);
+    return;
+  }
+  for (std::string& name : split_at_commas(typed)) {
+    if (name.empty()) {
+      throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas, as letters,bytes");
+    }
+    into.buckets.push_back(std::move(name));
+  }
+}
+
+void set_devices(options& into, const std::string& typed) {
+  into.devices.clear();
+  into.all_devices = typed == "all";
+  if (into.all_devices) return;
+  for (const std::string& each : split_at_commas(typed)) {
+    unsigned number = 0;
+    try {
+      number = parse_number(each, device_numbers);
+    } catch (const usage_error&) {
+      throw usage_error(quote(each) + " is no number of a device; give all, or numbers separated by commas, as 0,1");
+    }
+    if (std::find(into.devices.begin(), into.devices.end(), number) != into.devices.end()) {
+      throw usage_error("device " + std::to_string(number) + " stands twice in " + quote(typed) +
+                        "; give each number once");
+    }
+    into.devices.push_back(number);
+  }
+}
+
+std::optional<std::string> parse_destination(const std::string& typed) {
+  if (typed == "-") return std::nullopt;
+  // "fd:" with anything but a number is a slip; as a file it would surprise
+  constexpr std::string_view prefix = "fd:";
+  if (!typed.starts_with(prefix)) return parse_text(typed, "give a path, or fd:N for a descriptor");
+  int number = -1;
+  const char* const end = typed.data() + typed.size();
+  const auto [rest, error] = std::from_chars(typed.data() + prefix.size(), end, number);
+  if (error != std::errc{} || rest != end || number < 0) {
+    throw usage_error(quote(typed) +
+                      " names no descriptor; give fd:N with a number, or a path with a slash for a file");
+  }
+  return typed;
+}
+
+snapshot_interval parse_interval(const std::string& typed) {
+  constexpr std::string_view good = "; good forms are 500ms, 1s, 5m, 64MiB";
+  const std::size_t unit_at = typed.find_first_not_of("0123456789");
+  if (!typed.empty() && unit_at == std::string::npos) {
+    throw usage_error(quote(typed) + " has no unit: seconds or bytes?" + std::string(good));
+  }
+  const std::string unit = unit_at == std::string::npos ? "" : typed.substr(unit_at);
+  try {
+    if (unit == "ms" || unit == "s" || unit == "m" || unit == "h") {
+      const std::chrono::milliseconds time = parse_duration(typed);
+      if (time.count() > 0) return time;
+    } else {
+      const std::uint64_t size = parse_size(typed);
+      if (size > 0) return size;
+    }
+  } catch (const usage_error&) {
+    throw usage_error(quote(typed) + " is neither a duration nor a size" + std::string(good));
+  }
+  throw usage_error(typed + " is no interval" + std::string(good));
+}
+
+std::string parse_switch(const std::string& typed) {
+  constexpr std::array<std::string_view, 4> on = {"1", "true", "yes", "on"};
+  constexpr std::array<std::string_view, 4> off = {"0", "false", "no", "off"};
+  std::string lower = typed;
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (std::find(on.begin(), on.end(), lower) != on.end()) return "true";
+  if (std::find(off.begin(), off.end(), lower) != off.end()) return "false";
+  throw usage_error(quote(typed) + " neither turns on nor off; give 1, true, yes or on, or 0, false, no or off");
+}
+
+}  // namespace gpuhist::config
