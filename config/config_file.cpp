@@ -51,22 +51,23 @@ std::string content_of(const std::string& path, std::string_view named_by) {
   return content;
 }
 
+/// What stands in a message after "takes no ".
 std::string_view name_of(toml::node_type type) {
   switch (type) {
     case toml::node_type::table:
-      return "a table";
+      return "table";
     case toml::node_type::array:
-      return "an array";
+      return "array";
     case toml::node_type::string:
-      return "a string";
+      return "string";
     case toml::node_type::integer:
-      return "an integer";
+      return "integer";
     case toml::node_type::floating_point:
-      return "a number with a fraction";
+      return "number with a fraction";
     case toml::node_type::boolean:
-      return "a boolean";
+      return "boolean";
     default:
-      return "a date or a time";
+      return "date or time";
   }
 }
 
@@ -118,8 +119,10 @@ class reader {
       return toml::parse(content_);
     } catch (const toml::parse_error& error) {
       const toml::source_position at = error.source().begin;
+      std::string_view what = error.description();
+      if (what.starts_with("Error ")) what.remove_prefix(std::string_view("Error ").size());
       throw usage_error(shown_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                        ": not TOML: " + on_one_line(error.description()));
+                        ": not TOML: " + on_one_line(what));
     }
   }
 
@@ -166,8 +169,8 @@ class reader {
   static std::string checked_text(const option_row& row, const toml::node& node, const std::string& origin) {
     if (auto text = text_of(node, row.kind)) return *std::move(text);
     const bool empty_array = node.is_array() && node.as_array()->empty();
-    throw usage_error(origin + ": " + std::string(empty_array ? "an empty array" : name_of(node.type())) +
-                      " is no value of it; give " + std::string(right_type(row.kind)));
+    throw usage_error(origin + ": takes no " + std::string(empty_array ? "empty array" : name_of(node.type())) +
+                      "; give " + std::string(right_type(row.kind)));
   }
 
   std::string shown_;

@@ -6,6 +6,7 @@
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
+#include "config/wrap.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,33 +15,11 @@
 namespace gpuhist::config {
 namespace {
 
-constexpr std::size_t columns = 80;
 constexpr std::size_t help_column = 29;
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
   return text;
-}
-
-/// Paragraphs, which are separated by empty lines, wrapped at blanks.
-std::string wrapped(std::string_view text, std::size_t indent) {
-  std::string out;
-  std::string line;
-  const auto end_line = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!line.empty() && indent + line.size() + 1 + word.size() > columns) end_line();
-    if (!word.empty()) line += (line.empty() ? "" : " ") + std::string(word);
-    if (end < text.size() && text[end] == '\n') end_line();
-    if (text.substr(end).starts_with("\n\n")) out += "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  end_line();
-  return out;
 }
 
 /// "  -o, --output FILE", or for a flag "      --stats".
@@ -71,7 +50,7 @@ std::string usage_lines() {
   std::string text;
   for (const command_row& each : command_table()) {
     const std::string line = (text.empty() ? "usage: " : "       ") + each.full_name() + " " + std::string(each.usage);
-    text += padded(line, 41) + std::string(each.help) + "\n";
+    text += padded(line, 42) + std::string(each.help) + "\n";
   }
   return text;
 }

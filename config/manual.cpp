@@ -3,6 +3,7 @@
 #include "config/command_table.hpp"
 #include "config/manual_text.hpp"
 #include "config/option_table.hpp"
+#include "config/wrap.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,15 +14,16 @@ namespace {
 /// The day the page was last revised: a fixed one, so that builds are reproducible.
 constexpr std::string_view revised = "2026-11-21";
 
-/// Text as it stands on a line of its own: '-' as what is typed, and no line that looks like a request.
+/// Text inside of a line: '-' and quotes as they are typed.
 std::string escaped(std::string_view text) {
   std::string out;
-  if (text.starts_with('.') || text.starts_with('\'')) out = "\\&";
   for (const char c : text) {
     if (c == '\\') {
       out += "\\e";
     } else if (c == '-') {
       out += "\\-";
+    } else if (c == '\'') {
+      out += "\\(aq";
     } else {
       out += c;
     }
@@ -40,14 +42,27 @@ std::string upper_case(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\fR"; }
 
-/// A sentence a line, as manual pages are written; an empty line begins a paragraph, a single newline breaks.
+/// Lines of text, none of which looks like a request.
+std::string lines(std::string_view sentence) {
+  std::string out;
+  bool at_line_start = true;
+  for (const char c : wrapped(escaped(sentence), 0)) {
+    if (at_line_start && c == '.') out += "\\&";
+    out += c;
+    at_line_start = c == '\n';
+  }
+  return out;
+}
+
+/// A sentence begins on a line of its own, as manual pages are written; an empty line begins a paragraph, a single
+/// newline breaks.
 std::string prose(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t newline = std::min(text.find('\n'), text.size());
     const std::size_t sentence = std::min(text.find(". "), text.size());
     const std::size_t end = std::min(newline, sentence == text.size() ? sentence : sentence + 1);
-    out += escaped(text.substr(0, end)) + "\n";
+    out += lines(text.substr(0, end));
     const bool paragraph = text.substr(end).starts_with("\n\n");
     if (paragraph) {
       out += ".PP\n";
@@ -59,7 +74,7 @@ std::string prose(std::string_view text) {
   return out;
 }
 
-std::string shown_command(std::string_view command) { return ".PP\n.RS 4\n" + escaped(command) + "\n.RE\n"; }
+std::string shown_command(std::string_view command) { return ".RS 4\n" + lines(command) + ".RE\n"; }
 
 std::string option_entry(const option_row& row) {
   std::string text = ".TP\n";
@@ -109,7 +124,8 @@ std::string manual_page(std::string_view version) {
   text += ".SH DESCRIPTION\n" + prose(summary()) + commands() + options_by_group();
   for (const section& each : sections()) text += ".SH " + upper_case(each.title) + "\n" + prose(each.text);
   text += ".SH EXAMPLES\n";
-  for (const std::string_view each : short_examples()) text += shown_command(each);
+  for (const std::string_view each : short_examples())
+    text += (each == short_examples().front() ? "" : ".PP\n") + shown_command(each);
   return text;
 }
 

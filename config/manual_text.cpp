@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> examples = {
     "cat access.log | gpuhist --buckets letters,bytes",
-    "gpuhist --buckets 'vowels=aeiouAEIOU;digits=0-9' book.txt     buckets of your own",
+    "gpuhist --buckets 'vowels=aeiouAEIOU;digits=0-9' book.txt",
     "gpuhist --format json -o counts.json january.log february.log.zst",
     "producer | gpuhist --snapshot-every 1s --stats",
     "gpuhist report --buckets bytes --format csv counts.json",

@@ -55,7 +55,7 @@ constexpr std::array rows = {
         "value that contains '=' is one scheme of your own: [NAME:]bucket=characters;bucket=characters, with "
         "ranges a-z and the escapes \\n \\t \\r \\\\ \\- \\; \\= \\xNN. What is in no bucket is 'other'. "
         "Default: classes.",
-        "gpuhist --buckets letters,bytes --buckets 'vowels=aeiou;digits=0-9' access.log", add_buckets},
+        "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
     option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, common, "count A-Z as a-z",
                "Folds A-Z onto a-z before bytes are put into buckets. Kept byte counts stay as they were read.",
                "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
@@ -176,7 +176,7 @@ constexpr std::array rows = {
                "print the manual page or a shell's completions",
                "Prints the manual page (man) or the completions of a shell (bash, zsh, fish), made from the same table "
                "as this text.",
-               "gpuhist --generate bash >~/.local/share/bash-completion/completions/gpuhist", nullptr},
+               "gpuhist --generate man | man -l -", nullptr},
 };
 
 }  // namespace

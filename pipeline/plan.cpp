@@ -1,5 +1,6 @@
 #include "pipeline/plan.hpp"
 
+#include "config/quote.hpp"
 #include "config/size.hpp"
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
@@ -26,43 +27,47 @@ std::string joined(const std::vector<std::string_view>& names) {
   return text;
 }
 
-[[noreturn]] void unknown_name(std::string_view option, std::string_view name,
+/// `option` is what messages call it: its name, or where its value came from.
+[[noreturn]] void unknown_name(const std::string& option, std::string_view name,
                                const std::vector<std::string_view>& known) {
-  std::string message = std::string(option) + ": there is no '" + std::string(name) + "'; known are " + joined(known);
-  if (const auto nearest = config::nearest_name(name, known)) {
-    message += "; did you mean '" + std::string(*nearest) + "'?";
-  }
+  std::string message = option + ": there is no " + config::quote(name) + "; known are " + joined(known);
+  if (const auto meant = config::likely_name(name, known)) message += "; did you mean " + std::string(*meant) + "?";
   throw config::usage_error(message);
 }
 
-const report_format* resolve_report_format(const std::string& name) {
-  if (const report_format* found = find_report_format(name)) return found;
+const report_format* resolve_report_format(const config::options& typed) {
+  if (const report_format* found = find_report_format(typed.format)) return found;
   std::vector<std::string_view> known;
   for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name("--format", name, known);
+  unknown_name(typed.where("--format"), typed.format, known);
 }
 
-const io::format* resolve_input_format(const std::string& name) {
-  if (name == "auto") return nullptr;
-  if (const io::format* found = io::format_named(name)) return found;
-  unknown_name("--input-format", name, io::input_format_names());
+const io::format* resolve_input_format(const config::options& typed) {
+  if (typed.input_format == "auto") return nullptr;
+  if (const io::format* found = io::format_named(typed.input_format)) return found;
+  unknown_name(typed.where("--input-format"), typed.input_format, io::input_format_names());
 }
 
-std::string resolve_engine(const std::string& name) {
+std::string resolve_engine(const config::options& typed) {
   try {
-    return std::string(gpu::canonical_engine(name));
+    return std::string(gpu::canonical_engine(typed.engine));
   } catch (const std::invalid_argument&) {
-    unknown_name("--engine", name, gpu::engine_names());
+    unknown_name(typed.where("--engine"), typed.engine, gpu::engine_names());
   }
 }
 
-std::vector<config::scheme> resolve_schemes(const std::vector<std::string>& names) {
+std::vector<config::scheme> resolve_schemes(const config::options& typed) try {
   std::vector<config::scheme> schemes;
-  for (const std::string& name : names) {
+  for (const std::string& name : typed.buckets) {
     const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const auto& s) { return s.name == name; });
     if (!known) schemes.push_back(config::find_scheme(name));
   }
   return schemes;
+} catch (const config::usage_error& error) {
+  constexpr std::string_view option = "--buckets";
+  const std::string message = error.what();
+  if (!message.starts_with(option)) throw;
+  throw config::usage_error(typed.where(option) + message.substr(option.size()));
 }
 
 // Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
@@ -104,7 +109,7 @@ void fit_into(std::uint64_t limit, const config::options& typed, bool cuda, cons
   const auto needed = [&] { return fixed + ring_bytes(buffers, cuda, counted); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
-    throw config::usage_error("--memory-limit: " + std::to_string(buffers.slots) + " slots of " +
+    throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
                               config::format_size(buffers.chunk_bytes) + " and what else is needed take " +
                               config::format_size(needed()) + ", more than the limit of " + config::format_size(limit) +
                               "; give fewer --slots, a smaller --chunk-size or a higher --memory-limit");
@@ -144,17 +149,17 @@ plan make_plan(const config::options& typed) {
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
   planned.label = typed.label;
-  planned.forced_format = resolve_input_format(typed.input_format);
-  const std::vector<config::scheme> schemes = resolve_schemes(typed.buckets);
+  planned.forced_format = resolve_input_format(typed);
+  const std::vector<config::scheme> schemes = resolve_schemes(typed);
   planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
-  planned.engine = resolve_engine(typed.engine);
+  planned.engine = resolve_engine(typed);
   planned.threads = typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
   planned.streams = typed.streams.value_or(0);
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;
   planned.forecast = forecast(typed, planned);
-  planned.format = resolve_report_format(typed.format);
+  planned.format = resolve_report_format(typed);
   planned.output = typed.output;
   planned.append = typed.append;
   planned.snapshot_every = typed.snapshot_every;

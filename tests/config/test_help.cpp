@@ -1,0 +1,196 @@
+// What is printed about options: everything comes from one table, so nothing may be missing anywhere.
+#include "config/command_table.hpp"
+#include "config/completions.hpp"
+#include "config/help.hpp"
+#include "config/manual.hpp"
+#include "config/option_table.hpp"
+#include "config/usage_error.hpp"
+#include "config/wrap.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace gpuhist::config;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Every spelling: "-o", "--output"; "--stats", "--no-stats".
+std::vector<std::string> spellings(const option_row& row) {
+  std::vector<std::string> all = {std::string(row.long_name())};
+  if (!row.short_name().empty()) all.emplace_back(row.short_name());
+  if (row.is_flag()) all.push_back(row.off_name());
+  return all;
+}
+
+std::string error_of(std::string_view topic) {
+  try {
+    help_about(topic);
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+}  // namespace
+
+TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with examples") {
+  const std::string text = help_about("");
+  const auto lines = lines_of(text);
+  CHECK(lines.size() <= 40);
+  for (const std::string& line : lines) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
+  for (const std::string_view each : {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices",
+                                      "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:",
+                                      "  -b, --buckets SCHEMES", "      --stats ", "--no-NAME", "--help OPTION"}) {
+    CAPTURE(each);
+    CHECK(holds(text, each));
+  }
+  for (const option_row& row : option_table()) {
+    CAPTURE(row.names);
+    CHECK(holds(text, std::string(row.long_name()) + " ") == !row.rare);
+  }
+  CHECK(text.back() == '\n');
+}
+
+TEST_CASE("the long help has every option with its detail, its variable and an example") {
+  const std::string text = help_about("all");
+  for (const option_row& row : option_table()) {
+    for (const std::string& each : spellings(row)) {
+      CAPTURE(each);
+      CHECK(holds(text, each));
+    }
+    CHECK(holds(text, "Example: " + std::string(row.example)));
+    if (row.is_setting()) CHECK(holds(text, row.variable()));
+  }
+  for (const std::string& line : lines_of(text)) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
+}
+
+TEST_CASE("a topic is an option in any of its spellings") {
+  for (const option_row& row : option_table()) {
+    if (row.key() == "devices") continue;
+    const std::string text = help_about(row.long_name());
+    CHECK(holds(text, wrapped(row.detail, 4)));
+    CHECK(help_about(row.key()) == text);
+    for (const std::string& each : spellings(row)) CHECK(help_about(each) == text);
+  }
+  CHECK(help_about("b") == help_about("--buckets"));
+  CHECK(help_about("no-stats") == help_about("--stats"));
+}
+
+TEST_CASE("a topic is a command, with the options that it takes") {
+  for (const command_row& command : command_table()) {
+    if (command.name.empty()) continue;
+    const std::string text = help_about(command.name);
+    CHECK(text.starts_with("usage: gpuhist " + std::string(command.name)));
+    CHECK(holds(text, "Example:\n  " + std::string(command.example)));
+    const auto lines = lines_of(text);
+    for (const option_row& row : option_table()) {
+      CAPTURE(row.names);
+      const std::string name = " " + std::string(row.long_name()) + " ";
+      const bool listed = std::any_of(lines.begin(), lines.end(),
+                                      [&](const std::string& line) { return line.find(name) == 5 && line[0] == ' '; });
+      CHECK(listed == row.taken_by(command.what));
+    }
+  }
+}
+
+TEST_CASE("a command and an option of one name are both told") {
+  const std::string both = help_about("devices");
+  CHECK(both.starts_with("usage: gpuhist devices"));
+  CHECK(holds(both, "--devices LIST"));
+  CHECK(help_about("--devices").starts_with("--devices LIST"));
+}
+
+TEST_CASE("an unknown topic is an error that suggests the near one") {
+  CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets?");
+  CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads?");
+  CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report?");
+  CHECK(error_of("-").starts_with("--help: there is no topic \"-\""));
+  CHECK(error_of("access.log") ==
+        "--help: there is no topic \"access.log\"; give an option, report, devices, or all (files are not read with "
+        "--help)");
+}
+
+TEST_CASE("every option is in the manual page, in all its spellings") {
+  std::string text = manual_page("1.2.3");
+  for (std::size_t at = text.find("\\-"); at != std::string::npos; at = text.find("\\-", at)) text.erase(at, 1);
+  for (const option_row& row : option_table()) {
+    for (const std::string& each : spellings(row)) {
+      CAPTURE(each);
+      CHECK(holds(text, "\\fB" + each + "\\fR"));
+    }
+  }
+  CHECK(holds(text, "gpuhist 1.2.3"));
+}
+
+TEST_CASE("no line of the manual page is a request by accident") {
+  for (const std::string& line : lines_of(manual_page("1"))) {
+    CAPTURE(line);
+    CHECK_FALSE(line.starts_with("'"));
+    if (!line.starts_with('.')) continue;
+    const std::vector<std::string> requests = {".\\\"", ".TH", ".SH", ".SS", ".TP", ".PP", ".br", ".RS", ".RE"};
+    CHECK(std::find(requests.begin(), requests.end(), line.substr(0, 3)) != requests.end());
+  }
+}
+
+TEST_CASE("every option is in the completions of every shell, in all its spellings") {
+  const std::string bash = bash_completions();
+  const std::string zsh = zsh_completions();
+  const std::string fish = fish_completions();
+  for (const option_row& row : option_table()) {
+    for (const std::string& each : spellings(row)) {
+      CAPTURE(each);
+      CHECK((holds(bash, each + " ") || holds(bash, each + "'")));
+      CHECK((holds(zsh, "'*" + each + "[") || holds(zsh, "'*" + each + "=[") || holds(zsh, "'*" + each + "+[")));
+      const bool is_long = each.starts_with("--");
+      CHECK(holds(fish, (is_long ? " -l " : " -s ") + each.substr(is_long ? 2 : 1) + " "));
+    }
+    for (const std::string_view choice : row.choice_names()) {
+      CAPTURE(choice);
+      for (const std::string* script : {&bash, &zsh, &fish}) CHECK(holds(*script, choice));
+    }
+  }
+}
+
+TEST_CASE("every option is told in full, and what it names is named in its help") {
+  for (const option_row& row : option_table()) {
+    CAPTURE(row.names);
+    CHECK(row.help.size() <= 51);
+    CHECK(row.detail.ends_with('.'));
+    CHECK(holds(std::string(row.example), "gpuhist"));
+    CHECK((row.apply == nullptr) == !row.is_setting());
+    CHECK(row.taken_by(command::count));
+    for (const std::string_view choice : row.choice_names()) {
+      CAPTURE(choice);
+      CHECK(holds(std::string(row.detail), choice));
+    }
+  }
+}
+
+TEST_CASE("wrapped prose loses no word and breaks at blanks") {
+  CHECK(wrapped("a b", 2) == "  a b\n");
+  CHECK(wrapped("a\nb\n\nc", 0) == "a\nb\n\nc\n");
+  CHECK(wrapped("", 4).empty());
+  const std::string long_word(100, 'x');
+  CHECK(wrapped("a " + long_word + " b", 0) == "a\n" + long_word + "\nb\n");
+  CHECK(wrapped(std::string(40, 'a') + " " + std::string(39, 'b'), 0).find('\n') == 80);
+  CHECK(wrapped(std::string(40, 'a') + " " + std::string(40, 'b'), 0).find('\n') == 40);
+}

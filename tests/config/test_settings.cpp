@@ -1,0 +1,239 @@
+// Where settings come from: a file, the environment, the command line; which of them holds, and what messages call it.
+#include "config/option_table.hpp"
+#include "config/options.hpp"
+#include "config/usage_error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using gpuhist::config::option_row;
+using gpuhist::config::option_table;
+using gpuhist::config::options;
+using gpuhist::config::value_kind;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+options typed(const words& arguments, const words& environment = {}) {
+  std::vector<const char*> argv = {"gpuhist"};
+  for (const std::string& each : arguments) argv.push_back(each.c_str());
+  return std::get<options>(
+      gpuhist::config::parse_command_line(static_cast<int>(argv.size()), argv.data(), environment));
+}
+
+std::string error_of(const words& arguments, const words& environment = {}) {
+  try {
+    typed(arguments, environment);
+  } catch (const gpuhist::config::usage_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+/// A configuration file, and messages without its folder.
+class configuration {
+ public:
+  explicit configuration(std::string_view content) : path_(folder_.file("job.toml", content)) {}
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] options read(words more = {}, const words& environment = {}) const {
+    return typed(with_config(std::move(more)), environment);
+  }
+  [[nodiscard]] std::string error(words more = {}, const words& environment = {}) const {
+    std::string message = error_of(with_config(std::move(more)), environment);
+    const std::string before = folder_ / "";
+    if (message.starts_with(before)) message.erase(0, before.size());
+    return message;
+  }
+
+ private:
+  [[nodiscard]] words with_config(words more) const {
+    more.insert(more.end(), {"--config", path_});
+    return more;
+  }
+
+  gpuhist::test::temporary_folder folder_;
+  std::string path_;
+};
+
+/// A good value of every kind, in the environment.
+std::string good_value(const option_row& row) {
+  switch (row.kind) {
+    case value_kind::flag:
+    case value_kind::number:
+    case value_kind::numbers:
+      return row.is_flag() ? "yes" : "3";
+    case value_kind::size:
+      return "1MiB";
+    case value_kind::interval:
+      return "2s";
+    default:
+      return row.choices.empty() ? "/dev/null" : std::string(row.choice_names().back());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every option has a variable, whose value is taken and whose name is remembered") {
+  for (const option_row& row : option_table()) {
+    const std::string name(row.long_name());
+    CAPTURE(name);
+    if (!row.is_setting()) {
+      CHECK(error_of({}, {row.variable() + "=1"}).find("no option has this variable") != std::string::npos);
+      continue;
+    }
+    const options o = typed({}, {row.variable() + "=" + good_value(row)});
+    CHECK(o.where(name) == row.variable());
+    CHECK(o.origins.size() == 1);
+  }
+  CHECK(typed({}, {"GPUHIST_BUCKETS=letters,bytes"}).buckets == words{"letters", "bytes"});
+  CHECK(typed({}, {"GPUHIST_CHUNK_SIZE=8MiB"}).chunk_size == 8388608U);
+  CHECK(typed({}, {"GPUHIST_THREADS=3"}).threads == 3U);
+  CHECK(typed({}, {"GPUHIST_OUTPUT=a=b"}).output == "a=b");
+}
+
+TEST_CASE("a flag in the environment is on or off in any of the usual words") {
+  for (const std::string on : {"1", "true", "yes", "on", "ON", "True"}) {
+    CHECK(typed({}, {"GPUHIST_STATS=" + on}).stats);
+    CHECK(typed({}, {"GPUHIST_PROGRESS=" + on}).progress == true);
+  }
+  for (const std::string off : {"0", "false", "no", "off", "Off"}) {
+    CHECK_FALSE(typed({}, {"GPUHIST_STATS=" + off}).stats);
+    CHECK(typed({}, {"GPUHIST_PROGRESS=" + off}).progress == false);
+  }
+  CHECK(error_of({}, {"GPUHIST_STATS=maybe"}) ==
+        "GPUHIST_STATS: \"maybe\" neither turns on nor off; give 1, true, yes or on, or 0, false, no or off");
+}
+
+TEST_CASE("an empty variable is as if unset, and variables of others are not ours") {
+  const options o = typed({}, {"GPUHIST_THREADS=", "GPUHIST_NONSENSE=", "GPUHIST=x", "PATH=/bin", "MY_GPUHIST_X=1"});
+  CHECK_FALSE(o.threads);
+  CHECK(o.origins.empty());
+}
+
+TEST_CASE("an unknown variable is an error that suggests the near one") {
+  CHECK(error_of({}, {"GPUHIST_THREAD=1"}) ==
+        "GPUHIST_THREAD: no option has this variable; did you mean GPUHIST_THREADS?");
+  CHECK(error_of({}, {"GPUHIST_QQQQQQQQQ=1"}) ==
+        "GPUHIST_QQQQQQQQQ: no option has this variable; they are named like the options, as GPUHIST_CHUNK_SIZE; "
+        "unset it");
+}
+
+TEST_CASE("a file sets options by their long names, with the types of TOML") {
+  const configuration file(R"(
+buckets = ["letters", "bytes", "n:a=x,y"]
+chunk-size = "8MiB"
+memory-limit = 100_000_000
+threads = 3
+stats = true
+progress = false
+devices = [0, 2]
+snapshot-every = "1s"
+)");
+  const options o = file.read();
+  CHECK(o.buckets == words{"letters", "bytes", "n:a=x,y"});
+  CHECK(o.chunk_size == 8388608U);
+  CHECK(o.memory_limit == 100000000U);
+  CHECK(o.threads == 3U);
+  CHECK(o.stats);
+  CHECK(o.progress == false);
+  CHECK(o.devices == std::vector<unsigned>{0, 2});
+  CHECK(o.snapshot_every == gpuhist::config::snapshot_interval(std::chrono::milliseconds(1000)));
+  CHECK(o.where("--threads") == file.path() + ":5: threads");
+  CHECK(o.where("--engine") == "--engine");
+  CHECK(configuration("buckets = 'letters,bytes'").read().buckets == words{"letters", "bytes"});
+  CHECK(configuration("devices = 'all'").read().all_devices);
+  CHECK(configuration("devices = 1").read().devices == std::vector<unsigned>{1});
+  CHECK(configuration("").read().origins.empty());
+}
+
+TEST_CASE("what is wrong in a file is told with file and line") {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"\nthread = 1", "job.toml:2: thread: there is no such option; did you mean threads?"},
+      {"zzzzzzzz = 1",
+       "job.toml:1: zzzzzzzz: there is no such option; keys are the long names without their dashes, as chunk-size"},
+      {"help = true",
+       "job.toml:1: help: there is no such option; keys are the long names without their dashes, as chunk-size"},
+      {"stats = true\nconfig = 'x'", "job.toml:2: config: a configuration file names no other; give --config FILE"},
+      {"threads = '4'", "job.toml:1: threads: takes no string; give an integer"},
+      {"threads = 1.5", "job.toml:1: threads: takes no number with a fraction; give an integer"},
+      {"stats = 1", "job.toml:1: stats: takes no integer; give true or false"},
+      {"label = true", "job.toml:1: label: takes no boolean; give a string"},
+      {"label = 2026-01-01", "job.toml:1: label: takes no date or time; give a string"},
+      {"[output]\nx = 1", "job.toml:1: output: takes no table; give a string"},
+      {"format = ['json']", "job.toml:1: format: takes no array; give a string"},
+      {"chunk-size = true", "job.toml:1: chunk-size: takes no boolean; give an integer, or a string such as \"8MiB\""},
+      {"buckets = ['a', 1]", "job.toml:1: buckets: takes no integer; give a string, or an array of strings"},
+      {"buckets = []", "job.toml:1: buckets: takes no empty array; give a string, or an array of strings"},
+      {"devices = [true]", "job.toml:1: devices: takes no boolean; give \"all\", an integer, or an array of integers"},
+      {"threads = 0", "job.toml:1: threads: 0 is out of range; give 1 to 1024"},
+      {"threads = -1", "job.toml:1: threads: \"-1\" is not a whole number; give 1 to 1024"},
+      {"devices = [1, 1]", "job.toml:1: devices: device 1 stands twice in \"1,1\"; give each number once"},
+  };
+  for (const auto& [content, message] : bad) CHECK(configuration(content).error() == message);
+}
+
+TEST_CASE("what is not TOML is told with line and column") {
+  CHECK(configuration("stats = true\nstats true").error().starts_with("job.toml:2:7: not TOML: "));
+  CHECK(configuration("a = 'x").error().starts_with("job.toml:1:"));
+  CHECK(configuration("stats = true\nstats = true").error().starts_with("job.toml:2:"));
+  CHECK(configuration("label = \"\xff\"").error().starts_with("job.toml:1:"));
+}
+
+TEST_CASE("a file that cannot be read is told by whoever named it") {
+  CHECK(error_of({"--config", "/absent/x"}) == "--config: \"/absent/x\" cannot be read: No such file or directory");
+  CHECK(error_of({}, {"GPUHIST_CONFIG=/"}) == "GPUHIST_CONFIG: \"/\" cannot be read: Is a directory");
+  CHECK(error_of({"--config", "/dev/zero"}) == "--config: \"/dev/zero\" is larger than 1MiB: that is no configuration");
+}
+
+TEST_CASE("a higher level replaces a lower one: file, environment, command line") {
+  const configuration file("threads = 1\nbuckets = ['letters', 'bytes']\nstats = true\n");
+  CHECK(file.read().threads == 1U);
+  CHECK(file.read({}, {"GPUHIST_THREADS=2"}).threads == 2U);
+  CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).threads == 3U);
+  CHECK(file.read({"-b", "classes"}).buckets == words{"classes"});
+  CHECK(file.read({}, {"GPUHIST_BUCKETS=utf8"}).buckets == words{"utf8"});
+  CHECK_FALSE(file.read({"--no-stats"}).stats);
+  CHECK_FALSE(file.read({}, {"GPUHIST_STATS=0"}).stats);
+  CHECK(file.read({"--stats"}, {"GPUHIST_STATS=0"}).stats);
+}
+
+TEST_CASE("an option is called by the place that it holds from") {
+  const configuration file("threads = 1\n");
+  CHECK(file.read().where("--threads") == file.path() + ":1: threads");
+  CHECK(file.read({}, {"GPUHIST_THREADS=2"}).where("--threads") == "GPUHIST_THREADS");
+  CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).where("--threads") == "--threads");
+}
+
+TEST_CASE("a bad value is an error also where a higher level replaces it") {
+  CHECK(configuration("threads = 0").error({"-T", "1"}) == "job.toml:1: threads: 0 is out of range; give 1 to 1024");
+  CHECK(error_of({"-T", "1"}, {"GPUHIST_THREADS=x"}) == "GPUHIST_THREADS: \"x\" is not a whole number; give 1 to 1024");
+}
+
+TEST_CASE("of the files that are named only one is read") {
+  const configuration first("threads = 1");
+  const configuration second("streams = 2");
+  const options o = first.read({}, {"GPUHIST_CONFIG=" + second.path()});
+  CHECK(o.threads == 1U);
+  CHECK_FALSE(o.streams);
+  CHECK(typed({}, {"GPUHIST_CONFIG=" + second.path()}).streams == 2U);
+}
+
+TEST_CASE("a file for all commands is read by each for what it takes") {
+  const configuration file("threads = 3\nformat = 'json'");
+  const options o = file.read({"devices"});
+  CHECK(o.format == "json");
+  CHECK_FALSE(o.threads);
+}
+
+TEST_CASE("help is given whatever the environment holds") {
+  const char* const argv[] = {"gpuhist", "--help"};
+  const words environment = {"GPUHIST_NONSENSE=1", "GPUHIST_THREADS=0"};
+  CHECK(
+      std::holds_alternative<gpuhist::config::information>(gpuhist::config::parse_command_line(2, argv, environment)));
+}
