@@ -1,6 +1,8 @@
 // Text as reports need it: what is UTF-8, how wide it is, what is safe to print, and numbers for people.
 #include "pipeline/text.hpp"
 
+#include <wchar.h>  // wcwidth is POSIX: <cwchar> need not have it
+
 #include <algorithm>
 #include <array>
 
@@ -10,6 +12,20 @@ namespace {
 std::uint32_t byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
+// Takes the first code point off a text that is UTF-8.
+std::uint32_t first_of(std::string_view& text) {
+  const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text));
+  std::uint32_t point = length == 1 ? byte_at(text, 0) : byte_at(text, 0) & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) point = point << 6U | (byte_at(text, i) & 0x3fU);
+  text.remove_prefix(length);
+  return point;
+}
+
+std::size_t width_of(std::uint32_t point) {
+  const int width = ::wcwidth(static_cast<wchar_t>(point));  // glibc's wchar_t holds code points
+  return width < 0 ? 1 : static_cast<std::size_t>(width);
+}
 
 }  // namespace
 
@@ -39,18 +55,23 @@ bool is_utf8(std::string_view text) {
 }
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+  std::size_t total = 0;
+  while (!text.empty()) total += width_of(first_of(text));
+  return total;
 }
 
 std::string cut_to(std::string_view text, std::size_t width) {
   constexpr std::string_view ellipsis = "...";
-  const std::size_t has = columns(text);
+  std::size_t has = columns(text);
   if (has <= width) return std::string(text);
-  for (std::size_t surplus = has + ellipsis.size() - width; surplus > 0; --surplus) {
-    do text.remove_prefix(1);
-    while (!text.empty() && is_continuation(text.front()));
+  const std::size_t room = width - std::min(width, ellipsis.size());
+  std::string_view kept = text;
+  for (; !text.empty(); kept = text) {
+    const std::size_t first = width_of(first_of(text));
+    if (has <= room && first > 0) break;
+    has -= first;
   }
-  return std::string(ellipsis).append(text);
+  return std::string(ellipsis).append(kept);
 }
 
 std::string base64(std::string_view raw) {

@@ -21,28 +21,54 @@ using keys = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("no line of a table's buckets is wider than the target, and no number is ever cut") {
+TEST_CASE("no line of a table is wider than the target, bars fill it up to 60 columns, and no number is ever cut") {
   report what = empty_report({"letters", "classes", "bytes"});
   add_input(what, "short", "abc 123\n\xff");
   add_input(what, std::string(300, 'x') + "/end", std::string(20000, 'e'));
   for (auto& each : what.verified.counts) each *= 1'000'000'007;
-  for (const unsigned width : {40U, 80U, 200U}) {
+  const std::size_t without_bars = columns("punctuation  20,000,000,140,000  99.96 %  ");
+  for (const unsigned width : {40U, 48U, 80U, 200U}) {
     for (const bool unicode : {true, false}) {
-      const std::string table = render_table(what, {unicode, width});
+      const std::string table = render_table(what, {.unicode = unicode, .width = width});
       std::size_t widest = 0;
       for (const std::string& line : lines_of(table)) {
         CAPTURE(line);
         CHECK(columns(line) <= width);
         CHECK_FALSE(line.ends_with(' '));
-        widest = std::max(widest, columns(line));
+        if (!line.ends_with(".46 %")) widest = std::max(widest, columns(line));
       }
       CHECK(table.find("20,000,000,140,000") != std::string::npos);
-      if (width == 40) continue;  // too narrow for bars
-      CHECK(widest == width);     // the largest one fills it
-      CHECK((table.find('#') != std::string::npos) == !unicode);
-      CHECK((table.find("\u2588") != std::string::npos) == unicode);
+      CHECK((table.find('#') != std::string::npos) == (!unicode && width > 40));
+      CHECK((table.find("\u2588") != std::string::npos) == (unicode && width > 40));
+      if (width > 40 && width < 200) CHECK(widest == width);
+      if (width == 200) CHECK(line_with(table, "e-h").size() > without_bars);
     }
   }
+}
+
+TEST_CASE("a bar is never wider than 60 columns") {
+  const report what = report_of({"letters"}, "abc");
+  const std::string line = line_with(render_table(what, {.unicode = false, .width = 200}), "a-d");
+  CHECK(std::count(line.begin(), line.end(), '#') == 60);
+}
+
+TEST_CASE("escape sequences are written only where colours are welcome, and take no columns") {
+  report what = empty_report({"letters", "classes"});
+  add_input(what, "good", "abc\n");
+  add_input(what, "bad", "a", "zz\n", "damaged");
+  const std::regex escapes("\x1b\\[[0-9;]*m");
+  for (const report::kind kind : {report::kind::result, report::kind::snapshot}) {
+    what.what = kind;
+    for (const unsigned width : {20U, 40U, 80U}) {
+      const std::string plain = render_table(what, {.width = width});
+      const std::string colored = render_table(what, {.width = width, .color = true});
+      CHECK(plain.find('\x1b') == std::string::npos);
+      CHECK(colored.find('\x1b') != std::string::npos);
+      CHECK(std::regex_replace(colored, escapes, "") == plain);
+    }
+  }
+  what.what = report::kind::result;
+  CHECK(render_table(what, {.color = true}).find("\x1b[1;31mINCOMPLETE\x1b[0m  bad: damaged") != std::string::npos);
 }
 
 TEST_CASE("where a table has no room the bars go first and then the shares, never the numbers") {
@@ -57,19 +83,19 @@ TEST_CASE("where a table has no room the bars go first and then the shares, neve
 TEST_CASE("a row shows the bucket, the count, its share of all bytes and a bar scaled to the largest") {
   const std::string text = std::string(3000, 'a') + std::string(1500, 'e') + std::string(1500, 'i') + "z";
   const std::string table = render_table(report_of({"letters"}, text), {false, 46});
-  // 6 + 2 + 5 + 2 + 8 + 2 columns leave 21 for the bar
-  CHECK(line_with(table, "bucket") == "bucket  count     share");
-  CHECK(line_with(table, "a-d") == "a-d     3,000   49.99 %  #####################");
-  CHECK(line_with(table, "e-h") == "e-h     1,500   25.00 %  ###########");
-  CHECK(line_with(table, "y-z") == "y-z         1    0.02 %  #");
-  CHECK(line_with(table, "q-t") == "q-t         0    0.00 %");
-  CHECK(line_with(table, "bytes") == "bytes       6,001");
+  // 6 + 2 + 5 + 2 + 7 + 2 columns leave 22 for the bar
+  CHECK(line_with(table, "bucket") == "bucket  count    share");
+  CHECK(line_with(table, "a-d") == "a-d     3,000  49.99 %  ######################");
+  CHECK(line_with(table, "e-h") == "e-h     1,500  25.00 %  ###########");
+  CHECK(line_with(table, "y-z") == "y-z         1   0.02 %  #");
+  CHECK(line_with(table, "q-t") == "q-t         0   0.00 %");
+  CHECK(line_with(table, "bytes") == "bytes   6,001");
   CHECK(line_with(table, "lines") == "lines       0");
 }
 
 TEST_CASE("bars of block characters are exact to an eighth of a column") {
   const std::string table =
-      render_table(report_of({"letters"}, std::string(32, 'a') + std::string(17, 'e') + "i"), {true, 29});
+      render_table(report_of({"letters"}, std::string(32, 'a') + std::string(17, 'e') + "i"), {true, 28});
   // 4 columns for the bar, 32 eighths
   CHECK(line_with(table, "a-d").ends_with("%  \u2588\u2588\u2588\u2588"));
   CHECK(line_with(table, "e-h").ends_with("%  \u2588\u2588\u258f"));
@@ -79,10 +105,10 @@ TEST_CASE("bars of block characters are exact to an eighth of a column") {
 TEST_CASE("of nothing every share is zero, and nothing is divided by it") {
   const std::string table = render_table(report_of({"classes"}, ""), {});
   for (const char* name : {"upper", "lower", "digit", "space", "punctuation", "control", "non-ascii"}) {
-    CHECK(line_with(table, name).ends_with("0    0.00 %"));
+    CHECK(line_with(table, name).ends_with("0  0.00 %"));
   }
   CHECK(table.find("nan") == std::string::npos);
-  CHECK(line_with(table, "bytes") == "bytes       0");
+  CHECK(line_with(table, "bytes") == "bytes            0");
   CHECK_NOTHROW(render_table(report{}, {}));
 }
 
@@ -107,11 +133,47 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
   add_input(what, "one.log", "abc\n");
   add_input(what, "evil\x1b[2J\nname\xff", "a", "zz\n", "damaged\nat 17");
   const std::string table = render_table(what, {});
-  CHECK(line_with(table, "one.log") == "one.log                      4      1  ok");
-  CHECK(line_with(table, "evil") == "evil\\x1b[2J\\x0aname\\xff      1      0  INCOMPLETE");
+  CHECK(line_with(table, "one.log") == "one.log                      4      1  80.00 %   a-d 75.0 %  ok");
+  CHECK(line_with(table, "evil") == "evil\\x1b[2J\\x0aname\\xff      1      0  20.00 %  a-d 100.0 %  INCOMPLETE");
   CHECK(line_with(table, "INCOMPLETE") == "INCOMPLETE  evil\\x1b[2J\\x0aname\\xff: damaged\\x0aat 17");
-  CHECK(line_with(table, "unverified") == "unverified  3 (1 line)");
-  CHECK(line_with(table, "bytes") == "bytes       5");
+  CHECK(line_with(table, "unverified") == "unverified      3 (1 line)");
+  CHECK(line_with(table, "bytes") == "bytes           5");
+}
+
+TEST_CASE("the totals come last, and behind them only what is incomplete") {
+  report what = empty_report({"letters", "classes"});
+  add_input(what, "one", "abc\n");
+  add_input(what, "two", "a", "z", "damaged");
+  const std::vector<std::string> lines = lines_of(render_table(what, {}));
+  const std::size_t last = lines.size() - 1;
+  CHECK(lines[last] == "INCOMPLETE  two: damaged");
+  CHECK(lines[last - 1].starts_with("unverified "));
+  CHECK(lines[last - 2].starts_with("lines "));
+  CHECK(lines[last - 3].starts_with("bytes "));
+  CHECK(lines[last - 5].starts_with("two "));
+}
+
+TEST_CASE("a complete run has no column that says so, and totals alone have no row an input") {
+  report what = empty_report({"letters"});
+  add_input(what, "one", "abc\n");
+  add_input(what, "two", "z");
+  CHECK(line_with(render_table(what, {}), "one") == "one        4      1  80.00 %   a-d 75.0 %");
+  what.totals_only = true;
+  CHECK(line_with(render_table(what, {}), "one").empty());
+  CHECK(line_with(render_table(what, {}), "bytes") == "bytes       5");
+}
+
+TEST_CASE("where inputs have no room their columns go one by one, then their names lose their beginnings") {
+  report what = empty_report({"letters"});
+  add_input(what, "a/long/path/to/one.log", "abc\n");
+  add_input(what, "two", "z");
+  const auto line = [&](unsigned width) { return lines_of(render_table(what, {.width = width}))[11]; };
+  CHECK(line(80) == "a/long/path/to/one.log      4      1  80.00 %   a-d 75.0 %");
+  CHECK(line(56) == "...g/path/to/one.log      4      1  80.00 %   a-d 75.0 %");
+  CHECK(line(40) == "...ath/to/one.log      4      1  80.00 %");
+  CHECK(line(30) == "...th/to/one.log      4      1");
+  CHECK(line(16) == "...ne.log      4");
+  CHECK(line(5) == "...e.log      4");
 }
 
 TEST_CASE("a complete run of one input is not burdened with inputs, faults or unverified bytes") {
@@ -138,6 +200,6 @@ TEST_CASE("a snapshot table begins with its time and length, and counts what is 
   const std::string table = render_table(what, {});
   CHECK(lines_of(table).front() == "snapshot 3.0 s: 1,234,567 bytes (12 provisional)");
   CHECK(line_with(table, "e-h").starts_with("e-h            12    0.00 %"));
-  CHECK(line_with(table, "bytes") == "bytes       1,234,567");
+  CHECK(line_with(table, "bytes") == "bytes   1,234,567");
   CHECK(table.find("INCOMPLETE") == std::string::npos);
 }

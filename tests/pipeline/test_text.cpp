@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <clocale>
 #include <cstdint>
 #include <string>
 
@@ -77,4 +78,26 @@ TEST_CASE("a text that is too wide keeps its end") {
   CHECK(cut_to("path/to/file", 11) == ".../to/file");
   CHECK(cut_to("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 4) == "...\xc3\xa4");
   CHECK(columns("\xc3\xa4\xe2\x82\xac!") == 3);
+}
+
+TEST_CASE("in a UTF-8 locale wide characters take two columns and combining ones none; elsewhere each takes one") {
+  const std::string wide = "\u691c\u7d22";  // two ideographs
+  const std::string combining = "e\u0301";  // e with an acute accent of its own
+  const std::string emoji = "\U0001f600";
+  CHECK(columns("plain") == 5);
+  const std::string before = std::setlocale(LC_CTYPE, nullptr);
+  REQUIRE(std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr);
+  CHECK(columns(wide) == 4);
+  CHECK(columns(combining) == 1);
+  CHECK(columns(emoji) == 2);
+  CHECK(columns("\u00e4\u20ac!") == 3);
+  CHECK(columns("\u0378") == 1);  // not assigned: whatever is drawn for it
+  CHECK(cut_to(wide + wide, 7) == "..." + wide);
+  CHECK(cut_to(wide + wide, 6) == "...\u7d22");
+  CHECK(cut_to("a" + combining + combining + combining, 4) == "a" + combining + combining + combining);
+  CHECK(cut_to("ab" + combining + combining + combining, 4) == "..." + combining);
+  std::setlocale(LC_CTYPE, "C");
+  CHECK(columns(wide) == 2);
+  CHECK(columns(combining) == 2);
+  std::setlocale(LC_CTYPE, before.c_str());
 }
