@@ -2,6 +2,7 @@
 // device is. Why each value is what it is stands in docs/tuning.md, with what was measured.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 
@@ -28,10 +29,10 @@ enum class tile_walk {
 
 /// The shape of lane_private. A tile is what a block reads in one step: threads x loads x 16 bytes.
 struct kernel_tuning {
-  unsigned threads = 1024;                ///< a block
-  unsigned copies = 32;                   ///< of the 256 counters, a block: 32 or 64
-  unsigned loads = 2;                     ///< of 16 bytes, in flight a thread while the ones before are counted
-  unsigned blocks_per_multiprocessor = 2; ///< resident
+  unsigned threads = 1024;                 ///< a block
+  unsigned copies = 32;                    ///< of the 256 counters, a block: 32 or 64
+  unsigned loads = 2;                      ///< of 16 bytes, in flight a thread while the ones before are counted
+  unsigned blocks_per_multiprocessor = 2;  ///< resident
   tile_walk walk = tile_walk::interleaved;
 
   [[nodiscard]] constexpr std::size_t tile_bytes() const { return std::size_t{16} * threads * loads; }
@@ -40,7 +41,14 @@ struct kernel_tuning {
   bool operator==(const kernel_tuning&) const = default;
 };
 
-/// The tuning for a device. A pure function.
+/// The tunings that are compiled in, best first. The last one fits every device of compute capability 7.5 or more.
+inline constexpr std::array<kernel_tuning, 3> shipped_tunings{{
+    {.threads = 1024, .copies = 64, .loads = 2, .blocks_per_multiprocessor = 2},  // 8.0, 9.0, 10.0
+    {.threads = 1024, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 2},
+    {.threads = 1024, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 1},  // 7.5, 8.6, 8.9, 12.0
+}};
+
+/// The first of shipped_tunings whose blocks are resident together on a multiprocessor of the device.
 kernel_tuning tuning_for(const kernel_device& device);
 
 /// For people: "1024 threads a block, 2 blocks a multiprocessor, 32 copies of the counters (32 KiB), ...".

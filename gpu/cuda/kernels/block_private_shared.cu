@@ -2,9 +2,9 @@
 // threads add; at its end the block adds its copy to the counters.
 //
 // Performance considerations: additions happen in shared memory, close to the threads. Lanes of a warp whose bytes are
-// equal still meet in one counter, and lanes whose counters lie in one bank take turns, so the time depends on the data.
-// A block of 1024 threads counts 1024 bytes and then commits up to 256 counters: with 256 bins, clearing and committing
-// is as much work as counting. Coarsening is the answer to that.
+// equal still meet in one counter, and lanes whose counters lie in one bank take turns, so the time depends on the
+// data. A block of 1024 threads counts 1024 bytes and then commits up to 256 counters: with 256 bins, clearing and
+// committing is as much work as counting. Coarsening is the answer to that.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
 // the copies in shared memory.

@@ -1,8 +1,8 @@
 // coarsened_interleaved: block_private_shared with several bytes a thread, taken with the stride of the grid.
 //
 // Performance considerations: as few copies to clear and to commit as coarsened_contiguous, and coalesced: in every
-// step a warp reads 32 bytes that lie side by side. A load still brings one byte a lane where it could bring sixteen, so
-// loads and address arithmetic, not memory, are the limit; and equal bytes in a warp still meet in one counter.
+// step a warp reads 32 bytes that lie side by side. A load still brings one byte a lane where it could bring sixteen,
+// so loads and address arithmetic, not memory, are the limit; and equal bytes in a warp still meet in one counter.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, coarsening with
 // interleaved partitioning.

@@ -18,9 +18,6 @@ constexpr __host__ __device__ unsigned least_resident(unsigned threads, unsigned
 #endif
 }
 
-/// A 16-byte load of what is read once: it does not push anything out of the caches.
-__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
-
 /// One thread's view of its block's counters.
 template <unsigned Copies>
 class lane_counters {

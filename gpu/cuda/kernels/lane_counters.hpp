@@ -8,8 +8,8 @@
 //     value 0xff   copy 0     copy 1     copy 2    ...   copy 31
 //                  lane 0     lane 1     lane 2          lane 31     of every warp (with 64: of every second)
 //
-// Copy l of every counter lies in bank l modulo 32, so the 32 lanes of a warp always add in 32 different banks, whatever
-// their bytes are.
+// Copy l of every counter lies in bank l modulo 32, so the 32 lanes of a warp always add in 32 different banks,
+// whatever their bytes are.
 #pragma once
 
 #include "gpu/cuda/kernels/host_device.hpp"

@@ -1,20 +1,16 @@
-// The counting kernel. Each block keeps 32 copies of the 256 counters in shared memory, counter-major, and lane l of
-// every warp adds to copy l:
+// The engine's counting kernel: lane_private over the extents of a chunk, one row an extent. The counters and how they
+// are added to and folded are in lane_counters.cuh; 32 KiB a block, 1024 threads, two blocks a multiprocessor.
 //
-//                  bank 0     bank 1     bank 2          bank 31
-//     value 0x00   copy 0     copy 1     copy 2    ...   copy 31     128 bytes a value
-//     value 0x01   copy 0     copy 1     copy 2    ...   copy 31
-//        ...
-//     value 0xff   copy 0     copy 1     copy 2    ...   copy 31     32 KiB in all
-//                  lane 0     lane 1     lane 2          lane 31     of every warp
-//
-// Copy l of every counter lies in bank l, so the 32 lanes of a warp always add in 32 different banks, whatever their
-// bytes are: text, noise and one repeated letter cost the same. The additions need no answer, so no lane waits for one.
-// 1024 threads and 32 KiB a block, two blocks a multiprocessor; 16-byte streaming loads, two in flight a thread.
-//
-// Each block takes one contiguous stretch of the chunk and walks the extents that lie in it; the counters are folded
-// and added to the extent's row only where an extent, or the block's stretch, ends.
+// Where a chunk has few extents, all blocks count each of them together, in interleaved tiles, so that all read one
+// neighbourhood at a time. Where it has many, each block takes one contiguous stretch of the chunk and walks the
+// extents that lie in it. Either way a block folds its counters and adds them to an extent's row only where its share
+// of that extent ends, and only if it has a share.
 #include "gpu/cuda/kernels/lane_private.hpp"
+
+#include "gpu/cuda/kernels/lane_counters.cuh"
+#include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/kernels/span_reader.cuh"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,85 +18,56 @@
 namespace gpuhist::gpu::cuda::kernels {
 namespace {
 
-constexpr unsigned values = 256;
 constexpr unsigned copies = 32;
-constexpr unsigned block_threads = 1024;
+constexpr unsigned threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
-
-// Registers are limited so that both blocks fit, except where a multiprocessor has fewer than 2048 threads and holds
-// one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
-constexpr unsigned least_resident_blocks = 1;
-#else
-constexpr unsigned least_resident_blocks = blocks_per_multiprocessor;
-#endif
-
-constexpr unsigned warps = block_threads / copies;
-constexpr unsigned values_per_warp = values / warps;
 constexpr unsigned least_bytes_per_block = 16384;  // one load a thread: less does not pay for the fold
-constexpr unsigned every_lane = 0xffffffffU;
 
-// Adds one to the counter of byte `Byte` of the word. `mine` is the lane's copy of counter 0; counters are 128 bytes
-// apart, so the byte is moved to bits 7 to 14 and is the offset.
-template <unsigned Byte>
-__device__ __forceinline__ void add_byte(char* mine, std::uint32_t word) {
-  constexpr int shift = 8 * static_cast<int>(Byte) - 7;
-  const std::uint32_t offset = (shift < 0 ? word << 7U : word >> (shift < 0 ? 0 : shift)) & 0x7f80U;
-  atomicAdd(reinterpret_cast<std::uint32_t*>(mine + offset), 1U);
-}
+// Up to so many extents, all blocks share each: every one then costs every block a fold.
+constexpr std::uint32_t few_extents = 4;
 
-__device__ __forceinline__ void add_word(char* mine, std::uint32_t word) {
-  add_byte<0>(mine, word);
-  add_byte<1>(mine, word);
-  add_byte<2>(mine, word);
-  add_byte<3>(mine, word);
-}
+using counters = lane_counters<copies>;
 
-__device__ __forceinline__ void add_vector(char* mine, uint4 words) {
-  add_word(mine, words.x);
-  add_word(mine, words.y);
-  add_word(mine, words.z);
-  add_word(mine, words.w);
-}
+struct chunk_task {
+  const std::uint8_t* bytes = nullptr;  // aligned to 256
+  const extent* extents = nullptr;
+  std::uint32_t extent_count = 0;
+  std::uint32_t* rows = nullptr;
+  std::uint32_t chunk_bytes = 0;
+  std::uint32_t bytes_per_block = 0;  // of a stretch: a multiple of 16
+};
 
-// Counts bytes [begin, end) into the block's counters. `bytes` is aligned to 16; the ends need not be.
-__device__ __forceinline__ void count(const std::uint8_t* bytes, std::uint32_t begin, std::uint32_t end, char* mine) {
-  const std::uint32_t first = begin / 16U + (begin % 16U != 0U ? 1U : 0U);  // vectors [first, last) are whole
-  const std::uint32_t last = end / 16U;
-  const auto* vectors = reinterpret_cast<const uint4*>(bytes);
+// The vectors of a part of the chunk that one thread counts: from `at` in steps of `step`, below `count`.
+struct vector_walk {
+  const uint4* vectors;
+  std::uint32_t at;
+  std::uint32_t step;
+  std::uint32_t count;
+};
 
-  std::uint32_t at = first + threadIdx.x;
-  for (; at + block_threads < last; at += 2 * block_threads) {
-    const uint4 one = __ldcs(vectors + at);
-    const uint4 two = __ldcs(vectors + at + block_threads);
-    add_vector(mine, one);
-    add_vector(mine, two);
+__device__ __forceinline__ void count_vectors(counters& mine, vector_walk walk) {
+  for (; walk.at + walk.step < walk.count; walk.at += 2 * walk.step) {
+    const uint4 one = load_once(walk.vectors + walk.at);
+    const uint4 two = load_once(walk.vectors + walk.at + walk.step);
+    mine.add(one);
+    mine.add(two);
   }
-  if (at < last) add_vector(mine, __ldcs(vectors + at));
-
-  // the up to 15 bytes ahead of the vectors and after them; without a vector, all (up to 30) are "after"
-  const bool any = first < last;
-  const std::uint32_t head_end = any ? first * 16U : begin;
-  const std::uint32_t tail_begin = any ? last * 16U : begin;
-  if (threadIdx.x < head_end - begin) add_byte<0>(mine, bytes[begin + threadIdx.x]);
-  if (threadIdx.x < end - tail_begin) add_byte<0>(mine, bytes[tail_begin + threadIdx.x]);
+  if (walk.at < walk.count) mine.add(load_once(walk.vectors + walk.at));
 }
 
-// Adds the block's counters to a row and clears them. Warp w folds values 8w to 8w+7: its lanes read one counter's 32
-// copies, a row of the picture above, so again each in a bank of its own; lane k keeps the sum of the k-th value, and
-// the row gets eight neighbouring sums in one instruction.
-__device__ __forceinline__ void flush(std::uint32_t* counters, std::uint32_t* row) {
-  const unsigned lane = threadIdx.x % copies;
-  const unsigned first_value = threadIdx.x / copies * values_per_warp;
-  std::uint32_t kept = 0;
-  for (unsigned k = 0; k < values_per_warp; ++k) {
-    std::uint32_t* copy = counters + (first_value + k) * copies + lane;
-    std::uint32_t sum = *copy;
-    *copy = 0;
-    for (unsigned distance = copies / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(every_lane, sum, distance);
-    if (lane == k) kept = sum;
-  }
-  if (kept != 0) atomicAdd(row + first_value + lane, kept);
+// The single bytes at both ends of a part that begins at `bytes`.
+__device__ __forceinline__ void count_ends(counters& mine, const std::uint8_t* bytes, const span_parts& parts) {
+  if (threadIdx.x < parts.head) mine.add_byte<0>(bytes[threadIdx.x]);
+  if (threadIdx.x < parts.tail) mine.add_byte<0>(bytes[parts.tail_begin() + threadIdx.x]);
+}
+
+// Adds the block's counters to a row and clears them.
+__device__ __forceinline__ void flush(counters& mine, std::uint32_t* row) {
+  using order = fold_layout<copies, threads>;
+  __syncthreads();
+  const auto sum = mine.fold<threads, std::uint32_t, true>();
+  if (threadIdx.x % order::threads_per_value == 0 && sum != 0) atomicAdd(row + order::value(threadIdx.x), sum);
+  __syncthreads();
 }
 
 // The first extent that ends after `at`; extents are sorted, so their ends are.
@@ -118,30 +85,58 @@ __device__ std::uint32_t first_extent_after(const extent* extents, std::uint32_t
   return low;
 }
 
-__global__ void __launch_bounds__(block_threads, least_resident_blocks)
-    lane_private(const std::uint8_t* bytes, const extent* extents, std::uint32_t extent_count, std::uint32_t* rows,
-                 std::uint32_t chunk_bytes, std::uint32_t bytes_per_block) {
-  __shared__ std::uint32_t counters[values * copies];
-  for (unsigned i = threadIdx.x; i < values * copies; i += block_threads) counters[i] = 0;
+__global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_multiprocessor))
+    lane_private_stretches(const chunk_task task) {
+  __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
+  counters mine(reinterpret_cast<std::uint32_t*>(memory));
+  mine.clear<threads>();
   __syncthreads();
 
-  const std::uint32_t stretch_begin = blockIdx.x * bytes_per_block;  // inside the chunk: see the launch
-  const std::uint32_t stretch_end = stretch_begin + min(bytes_per_block, chunk_bytes - stretch_begin);
-  char* const mine = reinterpret_cast<char*>(counters + threadIdx.x % copies);
-
-  for (std::uint32_t i = first_extent_after(extents, extent_count, stretch_begin); i < extent_count; ++i) {
-    const std::uint32_t begin = max(extents[i].begin, stretch_begin);
-    const std::uint32_t end = min(extents[i].end, stretch_end);
+  const std::uint32_t stretch_begin = blockIdx.x * task.bytes_per_block;  // inside the chunk: see the launch
+  const std::uint32_t stretch_end = stretch_begin + min(task.bytes_per_block, task.chunk_bytes - stretch_begin);
+  for (std::uint32_t i = first_extent_after(task.extents, task.extent_count, stretch_begin); i < task.extent_count;
+       ++i) {
+    const std::uint32_t begin = max(task.extents[i].begin, stretch_begin);
+    const std::uint32_t end = min(task.extents[i].end, stretch_end);
     if (begin >= stretch_end) break;
     if (begin >= end) continue;
-    count(bytes, begin, end, mine);
-    __syncthreads();
-    flush(counters, rows + std::size_t{i} * values);
-    __syncthreads();
+    const span_parts parts = divide_span(begin, end - begin);
+    count_vectors(mine, {.vectors = reinterpret_cast<const uint4*>(task.bytes + begin + parts.head),
+                         .at = threadIdx.x,
+                         .step = threads,
+                         .count = static_cast<std::uint32_t>(parts.vectors)});
+    count_ends(mine, task.bytes + begin, parts);
+    flush(mine, task.rows + std::size_t{i} * byte_values);
   }
 }
 
-constexpr std::uint64_t divide_up(std::uint64_t what, std::uint64_t by) { return (what + by - 1) / by; }
+// Tiles of all extents are dealt out in one round, so that the first blocks do not get the first tile of every extent.
+// An extent's first tile has its ends with it: an extent that has any byte has one tile at least.
+__global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_multiprocessor))
+    lane_private_tiles(const chunk_task task) {
+  __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
+  counters mine(reinterpret_cast<std::uint32_t*>(memory));
+  mine.clear<threads>();
+  __syncthreads();
+
+  std::uint32_t turn = blockIdx.x;  // this block's tile of the next extent is number `turn`
+  for (std::uint32_t i = 0; i < task.extent_count; ++i) {
+    const extent part = task.extents[i];
+    if (part.begin >= part.end) continue;
+    const span_parts parts = divide_span(part.begin, part.end - part.begin);
+    const auto vectors = static_cast<std::uint32_t>(parts.vectors);
+    const std::uint32_t tiles = max(1U, static_cast<std::uint32_t>(divide_up(vectors, threads)));
+    if (turn < tiles) {
+      count_vectors(mine, {.vectors = reinterpret_cast<const uint4*>(task.bytes + part.begin + parts.head),
+                           .at = turn * threads + threadIdx.x,
+                           .step = gridDim.x * threads,
+                           .count = vectors});
+      if (turn == 0) count_ends(mine, task.bytes + part.begin, parts);
+      flush(mine, task.rows + std::size_t{i} * byte_values);
+    }
+    turn = (turn + gridDim.x - tiles % gridDim.x) % gridDim.x;
+  }
+}
 
 }  // namespace
 
@@ -149,18 +144,21 @@ cudaError_t launch_lane_private(const kernel_launch& what, cudaStream_t stream) 
   if (what.chunk_bytes == 0 || what.extent_count == 0) return cudaSuccess;
   const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
   const std::uint64_t wanted = std::min(resident, divide_up(what.chunk_bytes, least_bytes_per_block));
-  const std::uint64_t stretch = divide_up(divide_up(what.chunk_bytes, wanted), 16) * 16;
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = dim3(static_cast<unsigned>(divide_up(what.chunk_bytes, stretch)));  // no block without bytes
-  launch.blockDim = dim3(block_threads);
-  launch.stream = stream;
-  return cudaLaunchKernelEx(&launch, lane_private, reinterpret_cast<const std::uint8_t*>(what.bytes), what.extents,
-                            what.extent_count, what.rows, what.chunk_bytes, static_cast<std::uint32_t>(stretch));
+  const std::uint64_t stretch = divide_up(divide_up(what.chunk_bytes, wanted), line_bytes) * line_bytes;
+  const chunk_task task{.bytes = reinterpret_cast<const std::uint8_t*>(what.bytes),
+                        .extents = what.extents,
+                        .extent_count = what.extent_count,
+                        .rows = what.rows,
+                        .chunk_bytes = what.chunk_bytes,
+                        .bytes_per_block = static_cast<std::uint32_t>(stretch)};
+  const launch_shape shape{.blocks = divide_up(what.chunk_bytes, stretch), .threads = threads};  // each with bytes
+  return queue(what.extent_count <= few_extents ? lane_private_tiles : lane_private_stretches, shape, stream, task);
 }
 
 cudaError_t load_lane_private() {
   cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, lane_private);
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, lane_private_tiles);
+  return code == cudaSuccess ? cudaFuncGetAttributes(&attributes, lane_private_stretches) : code;
 }
 
 }  // namespace gpuhist::gpu::cuda::kernels

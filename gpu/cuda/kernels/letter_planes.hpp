@@ -1,7 +1,7 @@
 // The letters' buckets of 32 bytes at once, from bit planes: the arithmetic of bit_sliced, which runs on the host too.
 //
-// A plane holds one bit of each of 32 bytes. Which bit of the plane belongs to which byte does not matter to a count, so
-// the transposition stops where every word is a plane, in whatever order its bits are:
+// A plane holds one bit of each of 32 bytes. Which bit of the plane belongs to which byte does not matter to a count,
+// so the transposition stops where every word is a plane, in whatever order its bits are:
 //
 //     8 words of 4 bytes      swap nibbles         swap pairs           swap bits
 //     76543210 76543210 ...   3210 3210 3210 ...   10 10 10 10 ...      0 0 0 0 0 0 0 0 ...   plane 0
@@ -28,12 +28,23 @@ struct letter_masks {
   std::uint32_t mask[7];
 };
 
+/// `ones` where the mask is 1, `zeros` where it is 0. One LOP3, which the compiler does not find for constant masks.
+GPUHIST_HOST_DEVICE inline std::uint32_t select(std::uint32_t mask, std::uint32_t ones, std::uint32_t zeros) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t selected;
+  asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(selected) : "r"(mask), "r"(ones), "r"(zeros));
+  return selected;
+#else
+  return (mask & ones) | (~mask & zeros);
+#endif
+}
+
 /// Puts the parts of two words that `low` selects into `first`, the others into `second`; parts are `Distance` bits
 /// wide.
 template <unsigned Distance>
 GPUHIST_HOST_DEVICE inline void exchange_parts(std::uint32_t& first, std::uint32_t& second, std::uint32_t low) {
-  const std::uint32_t lows = (first & low) | ((second << Distance) & ~low);
-  second = ((first >> Distance) & low) | (second & ~low);
+  const std::uint32_t lows = select(low, first, second << Distance);
+  second = select(low, first >> Distance, second);
   first = lows;
 }
 
@@ -50,8 +61,8 @@ GPUHIST_HOST_DEVICE inline bit_planes transpose(const std::uint32_t (&words)[8])
 }
 
 /// Which of the bytes are in which bucket. Lower-case letters are 011vvvvv with v = 1 to 26; the bucket is (v - 1) / 4,
-/// so of v - 1 only bits 2, 3 and 4 are wanted: bit k of it is bit k of v, inverted where all bits below it are 0. v = 0
-/// wraps to bucket 7, which nobody counts, as do 29 to 31; 27 and 28 are taken out of bucket 6.
+/// so of v - 1 only bits 2, 3 and 4 are wanted: bit k of it is bit k of v, inverted where all bits below it are 0. v =
+/// 0 wraps to bucket 7, which nobody counts, as do 29 to 31; 27 and 28 are taken out of bucket 6.
 GPUHIST_HOST_DEVICE inline letter_masks letters_of(const bit_planes& of) {
   const std::uint32_t(&p)[8] = of.plane;
   const std::uint32_t letters = ~p[7] & p[6] & p[5];
@@ -59,9 +70,9 @@ GPUHIST_HOST_DEVICE inline letter_masks letters_of(const bit_planes& of) {
   const std::uint32_t bit_2 = p[2] ^ ~(p[0] | p[1]);
   const std::uint32_t bit_3 = p[3] ^ ~any_012;
   const std::uint32_t bit_4 = p[4] ^ ~(any_012 | p[3]);
-  const std::uint32_t low = letters & ~bit_4;   // buckets 0 to 3
-  const std::uint32_t high = letters & bit_4;   // buckets 4 to 7
-  const std::uint32_t y_or_z = p[0] ^ p[1];     // of bucket 6: v = 25 and 26 end in 01 and 10, 27 and 28 in 11 and 00
+  const std::uint32_t low = letters & ~bit_4;  // buckets 0 to 3
+  const std::uint32_t high = letters & bit_4;  // buckets 4 to 7
+  const std::uint32_t y_or_z = p[0] ^ p[1];    // of bucket 6: v = 25 and 26 end in 01 and 10, 27 and 28 in 11 and 00
   return {{low & ~bit_3 & ~bit_2, low & ~bit_3 & bit_2, low & bit_3 & ~bit_2, low & bit_3 & bit_2,
            high & ~bit_3 & ~bit_2, high & ~bit_3 & bit_2, high & bit_3 & ~bit_2 & y_or_z}};
 }

@@ -24,7 +24,7 @@ struct span_parts {
 };
 
 /// Divides a span that begins at `address`.
-constexpr span_parts divide_span(std::uint64_t address, std::uint64_t size) {
+GPUHIST_HOST_DEVICE constexpr span_parts divide_span(std::uint64_t address, std::uint64_t size) {
   const std::uint64_t to_line = (line_bytes - address % line_bytes) % line_bytes;
   const std::uint64_t head = to_line < size ? to_line : size;
   const std::uint64_t rest = size - head;
@@ -33,7 +33,9 @@ constexpr span_parts divide_span(std::uint64_t address, std::uint64_t size) {
           .tail = static_cast<unsigned>(rest % vector_bytes)};
 }
 
-constexpr std::uint64_t divide_up(std::uint64_t what, std::uint64_t by) { return what / by + (what % by != 0 ? 1 : 0); }
+GPUHIST_HOST_DEVICE constexpr std::uint64_t divide_up(std::uint64_t what, std::uint64_t by) {
+  return what / by + (what % by != 0 ? 1 : 0);
+}
 
 /// A block's counters have 32 bits: none is given more than about this many bytes, so that none of them, nor the sum of
 /// its copies, can overflow. On a real device this is far above its memory over its blocks.

@@ -1,9 +1,10 @@
 // vector_loads_4 and vector_loads_16: one copy of the counters a block in shared memory, and 4 or 16 bytes a load.
 //
 // Performance considerations: one load instruction brings a warp 128 or 512 bytes instead of 32, so loads and their
-// addresses cost a fourth or a sixteenth, and with 16 bytes enough of them are under way to keep device memory busy. The
-// grid is as large as fits on the device at once, so a copy is cleared and committed once for megabytes. What is left is
-// the additions: equal bytes of a warp meet in one counter, different ones in one bank, and that depends on the data.
+// addresses cost a fourth or a sixteenth, and with 16 bytes enough of them are under way to keep device memory busy.
+// The grid is as large as fits on the device at once, so a copy is cleared and committed once for megabytes. What is
+// left is the additions: equal bytes of a warp meet in one counter, different ones in one bank, and that depends on the
+// data.
 //
 // Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", NVIDIA developer blog, 2013;
 // the grid-stride loop: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.

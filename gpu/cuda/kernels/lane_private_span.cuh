@@ -1,0 +1,169 @@
+// lane_private over one span of device memory, for every tuning: the kernel of lane_private_span.cu and of the
+// variants.
+//
+// What a block does: its first loads are under way while it clears its counters; while it counts what a thread has
+// read, the thread's next loads are under way; the rest of the span, less than a round of all blocks, is spread over
+// all of them again; the copies are folded once at the end.
+#pragma once
+
+#include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/bins.hpp"
+#include "gpu/cuda/kernels/catalogue.hpp"
+#include "gpu/cuda/kernels/lane_counters.cuh"
+#include "gpu/cuda/kernels/launch.cuh"
+#include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/kernels/span_reader.cuh"
+
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::kernels {
+
+template <kernel_tuning Tuning>
+__device__ __forceinline__ void add_all(lane_counters<Tuning.copies>& mine, const uint4 (&words)[Tuning.loads]) {
+#pragma unroll
+  for (unsigned k = 0; k < Tuning.loads; ++k) mine.add(words[k]);
+}
+
+/// Clears the block's counters and adds the single bytes at both ends of the span. Ends with a barrier.
+template <kernel_tuning Tuning>
+__device__ __forceinline__ void begin_counting(lane_counters<Tuning.copies>& mine, const span_task& task) {
+  mine.template clear<Tuning.threads>();
+  __syncthreads();
+  if (blockIdx.x != 0) return;
+  if (threadIdx.x < task.parts.head) mine.template add_byte<0>(task.bytes[threadIdx.x]);
+  if (threadIdx.x < task.parts.tail) mine.template add_byte<0>(task.bytes[task.parts.tail_begin() + threadIdx.x]);
+}
+
+/// Counts whole rounds and what is left, each thread's loads one step ahead of its additions.
+template <kernel_tuning Tuning>
+__device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine, const span_task& task) {
+  const span_reader<Tuning> reader(task);
+  uint4 now[Tuning.loads];
+  if (task.rounds != 0) {
+    reader.load(now, 0);
+  } else {
+    reader.load_rest(now);
+  }
+  begin_counting<Tuning>(mine, task);
+  for (std::uint32_t round = 1; round <= task.rounds; ++round) {
+    uint4 next[Tuning.loads];
+    if (round != task.rounds) {
+      reader.load(next, round);
+    } else {
+      reader.load_rest(next);
+    }
+    add_all<Tuning>(mine, now);
+#pragma unroll
+    for (unsigned k = 0; k < Tuning.loads; ++k) now[k] = next[k];
+  }
+#pragma unroll
+  for (unsigned k = 0; k < Tuning.loads; ++k) {
+    if (reader.has_rest(k)) mine.add(now[k]);
+  }
+}
+
+/// The same, with tiles drawn by whoever is free. The first tile is the block's number; the number of the next one is
+/// asked for while the last is counted, and handed to the block's threads at the barrier.
+template <kernel_tuning Tuning>
+__device__ __forceinline__ void count_drawn(lane_counters<Tuning.copies>& mine, const span_task& task) {
+  __shared__ std::uint32_t drawn[2];
+  const span_reader<Tuning> reader(task);
+  uint4 now[Tuning.loads];
+  std::uint32_t tile = blockIdx.x;
+  if (tile < task.rounds) reader.load(now, tile);
+  if (threadIdx.x == 0) drawn[0] = gridDim.x + atomicAdd(task.ticket, 1U);
+  begin_counting<Tuning>(mine, task);
+  for (unsigned side = 0; tile < task.rounds; side ^= 1U) {
+    tile = drawn[side];
+    uint4 next[Tuning.loads];
+    if (tile < task.rounds) reader.load(next, tile);
+    std::uint32_t asked = 0;
+    if (threadIdx.x == 0) asked = gridDim.x + atomicAdd(task.ticket, 1U);
+    add_all<Tuning>(mine, now);
+    if (threadIdx.x == 0) drawn[side ^ 1U] = asked;
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < Tuning.loads; ++k) now[k] = next[k];
+  }
+  reader.load_rest(now);
+#pragma unroll
+  for (unsigned k = 0; k < Tuning.loads; ++k) {
+    if (reader.has_rest(k)) mine.add(now[k]);
+  }
+}
+
+/// Adds the sums of the 256 values to the counters of the letters: one warp, from sums in shared memory.
+__device__ __forceinline__ void commit_letters(const unsigned long long* sums, unsigned long long* counters) {
+  if (threadIdx.x >= 32) return;
+  unsigned long long other = 0;
+  for (unsigned value = threadIdx.x; value < byte_values; value += 32) {
+    if (bucket_of<bins::letters>(static_cast<std::uint8_t>(value)) == other_bucket) other += sums[value];
+  }
+  for (unsigned distance = 16; distance > 0; distance /= 2) other += __shfl_xor_sync(0xffffffffU, other, distance);
+  if (threadIdx.x == other_bucket) atomicAdd(counters + other_bucket, other);
+  if (threadIdx.x >= other_bucket) return;
+  unsigned long long letters = 0;
+  for (unsigned value = 'a' + 4 * threadIdx.x; value < 'a' + 4 * threadIdx.x + 4 && value <= 'z'; ++value) {
+    letters += sums[value];
+  }
+  atomicAdd(counters + threadIdx.x, letters);
+}
+
+/// Folds the block's copies and adds them to the counters. Sums have 64 bits.
+template <bins What, kernel_tuning Tuning>
+__device__ __forceinline__ void commit(lane_counters<Tuning.copies>& mine, void* shared, unsigned long long* counters) {
+  using order = fold_layout<Tuning.copies, Tuning.threads>;
+  __syncthreads();
+  const auto sum = mine.template fold<Tuning.threads, unsigned long long, false>();
+  const unsigned value = order::value(threadIdx.x);
+  const bool first_of_value = threadIdx.x % order::threads_per_value == 0;
+  if constexpr (What == bins::bytes) {
+    if (first_of_value && sum != 0) atomicAdd(counters + value, sum);
+  } else {
+    auto* const sums = static_cast<unsigned long long*>(shared);  // over the copies, which nobody needs any more
+    __syncthreads();
+    if (first_of_value) sums[value] = sum;
+    __syncthreads();
+    commit_letters(sums, counters);
+  }
+}
+
+// The tuning in its parts: nvcc's host side cannot name a kernel whose template argument is of class type.
+template <bins What, unsigned Threads, unsigned Copies, unsigned Loads, unsigned Blocks, tile_walk Walk>
+__global__ void __launch_bounds__(Threads, least_resident(Threads, Blocks)) lane_private_span(const span_task task) {
+  constexpr kernel_tuning tuning{
+      .threads = Threads, .copies = Copies, .loads = Loads, .blocks_per_multiprocessor = Blocks, .walk = Walk};
+  extern __shared__ uint4 lane_private_counters[];
+  lane_counters<Copies> mine(reinterpret_cast<std::uint32_t*>(lane_private_counters));
+  if constexpr (Walk == tile_walk::ticket) {
+    count_drawn<tuning>(mine, task);
+  } else {
+    count_rounds<tuning>(mine, task);
+  }
+  commit<What, tuning>(mine, lane_private_counters, task.counters);
+}
+
+/// Queues it. Where tiles are drawn, what.scratch holds the ticket.
+template <bins What, kernel_tuning Tuning>
+cudaError_t launch_span(const span_launch& what, cudaStream_t stream) {
+  if (what.size == 0) return cudaSuccess;
+  const span_launch_plan plan = plan_span<Tuning>(what);
+  const auto kernel = lane_private_span<What, Tuning.threads, Tuning.copies, Tuning.loads,
+                                        Tuning.blocks_per_multiprocessor, Tuning.walk>;
+  if constexpr (Tuning.shared_bytes() > 48 * 1024) {  // more must be asked for, on every device
+    const cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  static_cast<int>(Tuning.shared_bytes()));
+    if (code != cudaSuccess) return code;
+  }
+  const launch_shape shape{.blocks = plan.blocks, .threads = Tuning.threads, .shared_bytes = Tuning.shared_bytes()};
+  return queue(kernel, shape, stream, plan.task);
+}
+
+/// The same for either kind of bins: strategy::launch of a tuning.
+template <kernel_tuning Tuning>
+cudaError_t launch_tuned(const span_launch& what, cudaStream_t stream) {
+  return what.what == bins::letters ? launch_span<bins::letters, Tuning>(what, stream)
+                                    : launch_span<bins::bytes, Tuning>(what, stream);
+}
+
+}  // namespace gpuhist::gpu::cuda::kernels

@@ -1,0 +1,65 @@
+// The law of every counting strategy of the catalogue, on the device: what it adds to the counters is what the obvious
+// loop counts in the span, whatever the bytes, the size, the alignment and the number of blocks, and it writes nowhere
+// else.
+#pragma once
+
+#include "gpu/cuda/kernels/catalogue.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::gpu::contract {
+
+/// Memory of the current device. Throws std::runtime_error with CUDA's name of the error.
+class device_bytes {
+ public:
+  explicit device_bytes(std::size_t size);
+  device_bytes(const device_bytes&) = delete;
+  device_bytes& operator=(const device_bytes&) = delete;
+  ~device_bytes();
+
+  void fill(std::span<const std::uint8_t> with, std::size_t at = 0);
+  void clear();
+
+  [[nodiscard]] std::uint8_t* get() const { return memory_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::uint8_t* memory_ = nullptr;
+  std::size_t size_;
+};
+
+/// Throws std::runtime_error unless the code is cudaSuccess.
+void check_cuda(cudaError_t code);
+
+/// Bytes with a name, to count spans of: random, text, every value, sawtooth, one letter.
+struct sample_data {
+  std::string name;
+  std::vector<std::uint8_t> bytes;
+};
+std::vector<sample_data> sample_bytes(std::size_t size);
+
+/// What the obvious loop counts: the oracle, which shares no code with any kernel.
+std::vector<std::uint64_t> count_obviously(std::span<const std::uint8_t> bytes, cuda::kernels::bins what);
+
+/// The sample data on the device, surrounded by bytes that must not be counted, for several strategies in turn.
+class kernel_bench {
+ public:
+  kernel_bench();
+  ~kernel_bench();
+  kernel_bench(const kernel_bench&) = delete;
+  kernel_bench& operator=(const kernel_bench&) = delete;
+
+  /// Checks a strategy for the bins it applies to, with doctest: all sizes, alignments, data and grids.
+  void keeps_the_contract(const cuda::kernels::strategy& kernel);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace gpuhist::gpu::contract
