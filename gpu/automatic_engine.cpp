@@ -19,6 +19,15 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+std::exception_ptr miscount_of(const counting_job& job) {
+  try {
+    check_rows(job, 256, "cuda");
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 }  // namespace
 
 // What the thread that wakes the device shares with the engine, which may be gone before the device is up.
@@ -36,7 +45,8 @@ struct automatic_engine::device_job {
 
 automatic_engine::automatic_engine(const engine_request& request, settings how)
     : request_(request), how_(std::move(how)), host_(request) {
-  for (std::size_t byte = 256; byte-- > 0;) column_of_[request_.counted.class_of[byte]] = static_cast<std::uint8_t>(byte);
+  for (std::size_t byte = 256; byte-- > 0;)
+    column_of_[request_.counted.class_of[byte]] = static_cast<std::uint8_t>(byte);
 }
 
 automatic_engine::~automatic_engine() {
@@ -49,8 +59,7 @@ automatic_engine::~automatic_engine() {
 }
 
 void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
-  memory_ = memory;
-  memory_owner_ = std::move(owner);
+  registrations_.push_back({memory, std::move(owner)});
 }
 
 void automatic_engine::submit(counting_job& job) {
@@ -147,13 +156,14 @@ void automatic_engine::wake_if_cores_fall_short() {
     begun = awakening_ = std::make_shared<awakening>();
     begun->waiting = this;
   }
-  // Detached, because creating a CUDA context cannot be interrupted and nobody is to wait for it. It holds what it uses.
-  std::thread([begun, wake = how_.wake, memory = memory_, owner = memory_owner_] {
+  // Detached, because creating a CUDA context cannot be interrupted and nobody is to wait for it. It holds what it
+  // uses.
+  std::thread([begun, wake = how_.wake, registrations = registrations_] {
     std::unique_ptr<engine> device;
     std::exception_ptr failure;
     try {
       device = wake();
-      device->register_memory(memory, owner);
+      for (const registration& each : registrations) device->register_memory(each.memory, each.owner);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -212,6 +222,7 @@ std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job
 
 void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   counting_job& job = *of.original;
+  if (!failure) failure = miscount_of(job);
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
@@ -233,7 +244,8 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
 engine_stats automatic_engine::stats() const {
   engine_stats all = host_.stats();
   const std::scoped_lock lock(mutex_);
-  all.warning = trouble_;
+  all.still_waking = state_ == device_state::waking;
+  if (!trouble_.empty()) all.warning = trouble_ + "; the host counts";
   if (!device_) return all;
   const engine_stats device = device_->stats();
   all.kernel += " and " + device.kernel;
@@ -244,6 +256,7 @@ engine_stats automatic_engine::stats() const {
   all.bytes += device.bytes;
   all.busy_seconds += device.busy_seconds;
   all.timeline = device.timeline;
+  all.device_bytes = device.bytes;
   return all;
 }
 

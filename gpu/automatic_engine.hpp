@@ -1,6 +1,6 @@
-// `--engine auto` where there is a device: counting begins on the host at once; a device is woken in the background, and
-// only when the cores fall short; from then on chunks go to whoever is free. A device that fails costs nothing: what was
-// on it is still in its slots and is counted again on the host.
+// `--engine auto` where there is a device: counting begins on the host at once; a device is woken in the background,
+// and only when the cores fall short; from then on chunks go to whoever is free. A device that fails costs nothing:
+// what was on it is still in its slots and is counted again on the host.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -45,6 +45,10 @@ class automatic_engine final : public engine {
  private:
   enum class device_state { asleep, waking, awake, failed };
   struct awakening;
+  struct registration {
+    std::span<std::byte> memory;
+    std::shared_ptr<const void> owner;
+  };
   struct device_job;
 
   void wake_if_cores_fall_short();
@@ -63,8 +67,7 @@ class automatic_engine final : public engine {
   const partition identity_ = partition::identity();
   std::array<std::uint8_t, 256> column_of_{};  // of each counted class: one of its byte values
   host::host_engine host_;
-  std::span<std::byte> memory_;
-  std::shared_ptr<const void> memory_owner_;
+  std::vector<registration> registrations_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;

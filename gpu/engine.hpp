@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ struct engine_stats {
   std::uint64_t bytes = 0;
   double busy_seconds = 0;                  ///< counting, summed over workers (CUDA: kernel time)
   std::optional<device_timeline> timeline;  ///< CUDA only
+  std::string warning{};                    ///< what people must know: a device that failed, and what was done about it
+  std::uint64_t device_bytes = 0;           ///< of `bytes`, counted on devices
+  bool still_waking = false;                ///< a device is being made ready that is not needed any more
 };
 
 /// Something that counts chunks. All members but the destructor may be called from any thread.
@@ -75,9 +79,10 @@ class engine {
   /// What the columns of a row mean: the requested partition on the host, the identity (256) on CUDA.
   [[nodiscard]] virtual const partition& row_partition() const = 0;
 
-  /// Makes memory that jobs will lie in known to the device (page-locks it). Called once, before the first submit, by
-  /// the owner of the memory, which outlives the engine. Does nothing on the host. Throws engine_error.
-  virtual void register_memory(std::span<std::byte> memory) = 0;
+  /// Makes memory that jobs will lie in known to the device (page-locks it). Called before the first submit. `owner` is
+  /// kept for as long as a device may know the memory; null where the memory outlives the engine anyway. Does nothing
+  /// on the host. Throws engine_error.
+  virtual void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) = 0;
 
   /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`.
   virtual void submit(counting_job& job) = 0;

@@ -45,6 +45,7 @@ struct engine_request {
   bool all_devices = false;
   std::uint32_t max_chunk = 0;                ///< bytes of the largest chunk
   std::uint32_t max_extents = 0;              ///< extents of a chunk at the most
+  std::uint32_t max_copy = 0;                 ///< bytes that cross at once: chunks are grouped up to here; 0: singly
   std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
 };
 

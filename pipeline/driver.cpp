@@ -111,7 +111,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                             .max_extents = what.buffers.max_extents,
                                             .row_classes = engine.row_partition().classes},
                                  pool_.get_executor());
-  engine.register_memory(ring_->memory());
+  engine.register_memory(ring_->memory(), nullptr);
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});

@@ -18,6 +18,14 @@ std::vector<cuda_device> devices_for(runtime& api, const engine_request& request
   return std::move(choice.taken);
 }
 
+// Grouped chunks seldom have all the extents they may have; one that has them all crosses alone.
+std::uint32_t extents_of_a_copy(const engine_request& request) {
+  constexpr std::uint32_t enough = 1024;
+  const std::uint64_t chunks = std::max<std::uint64_t>(1, request.max_copy / request.max_chunk);
+  const std::uint64_t of_all = chunks * request.max_extents;
+  return std::max(request.max_extents, static_cast<std::uint32_t>(std::min<std::uint64_t>(of_all, enough)));
+}
+
 void add(device_timeline& sum, const device_timeline& more) {
   sum.span_seconds += more.span_seconds;
   sum.copy_busy_seconds += more.copy_busy_seconds;
@@ -59,7 +67,9 @@ void cuda_engine::start_devices(const engine_request& request) {
         .label = devices_.size() > 1 ? "device " + std::to_string(each.number) + " (" + each.name + ")" : std::string(),
         .multiprocessors = each.multiprocessors,
         .max_chunk = request.max_chunk,
-        .max_extents = request.max_extents};
+        .max_extents = request.max_extents,
+        .max_copy = std::max(request.max_chunk, request.max_copy),
+        .copy_extents = extents_of_a_copy(request)};
     starting.push_back(std::async(std::launch::async, [shared, lanes] { return start_device(shared, lanes); }));
   }
   for (auto& each : starting) started_.push_back(each.get());
@@ -69,17 +79,17 @@ cuda_engine::~cuda_engine() {
   started_.clear();  // joins their lanes: nothing uses the registered memory after
   if (registered_.empty()) return;
   static_cast<void>(api_->use_device(devices_.front().number));
-  for (void* memory : registered_) static_cast<void>(api_->host_unregister(memory));
+  for (const registration& each : registered_) static_cast<void>(api_->host_unregister(each.memory));
 }
 
 // Once for all devices: what is registered is portable.
-void cuda_engine::register_memory(std::span<std::byte> memory) {
+void cuda_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
   check(*api_, api_->use_device(devices_.front().number), "choosing the device (cudaSetDevice)");
   const std::lock_guard lock(registered_mutex_);
   registered_.reserve(registered_.size() + 1);
   check(*api_, api_->host_register(memory.data(), memory.size()),
         "page-locking " + std::to_string(memory.size()) + " bytes for the device (cudaHostRegister)");
-  registered_.push_back(memory.data());
+  registered_.push_back({memory.data(), std::move(owner)});
 }
 
 void cuda_engine::submit(counting_job& job) {
@@ -107,6 +117,7 @@ engine_stats cuda_engine::stats() const {
     all.busy_seconds += done.times.kernel_seconds();
     add(*all.timeline, done.times.read());
   }
+  all.device_bytes = all.bytes;
   return all;
 }
 

@@ -27,11 +27,16 @@ class cuda_engine final : public engine {
 
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
   [[nodiscard]] const partition& row_partition() const override { return identity_; }
-  void register_memory(std::span<std::byte> memory) override;
+  void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
 
  private:
+  struct registration {
+    void* memory = nullptr;
+    std::shared_ptr<const void> owner;
+  };
+
   void start_devices(const engine_request& request);
 
   std::unique_ptr<runtime> api_;
@@ -41,7 +46,7 @@ class cuda_engine final : public engine {
   std::vector<std::unique_ptr<device_lanes>> started_;  // one a device, in their order
   double startup_seconds_ = 0;
   std::mutex registered_mutex_;
-  std::vector<void*> registered_;
+  std::vector<registration> registered_;
 };
 
 }  // namespace gpuhist::gpu::cuda

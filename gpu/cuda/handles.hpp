@@ -7,6 +7,8 @@
 #include "gpu/cuda/runtime.hpp"
 
 #include <cstddef>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -83,6 +85,40 @@ class device_memory {
  private:
   runtime& api_;
   void* memory_ = nullptr;
+};
+
+/// Page-locked memory of the host, on pages of its own.
+class pinned_memory {
+ public:
+  pinned_memory(runtime& api, std::size_t bytes)
+      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(std::aligned_alloc(page, bytes_)) {
+    if (memory_ == nullptr) throw std::bad_alloc();
+    try {
+      check(api_, api_.host_register(memory_, bytes_),
+            "page-locking " + std::to_string(bytes_) + " bytes for a lane (cudaHostRegister)");
+    } catch (...) {
+      std::free(memory_);
+      throw;
+    }
+  }
+  pinned_memory(const pinned_memory&) = delete;
+  pinned_memory& operator=(const pinned_memory&) = delete;
+  ~pinned_memory() {
+    static_cast<void>(api_.host_unregister(memory_));
+    std::free(memory_);
+  }
+
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return static_cast<T*>(memory_);
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+
+  runtime& api_;
+  std::size_t bytes_;
+  void* memory_;
 };
 
 }  // namespace gpuhist::gpu::cuda

@@ -21,6 +21,11 @@ counting_job* job_queue::try_pop() {
   return take();
 }
 
+counting_job* job_queue::try_pop_if(const std::function<bool(const counting_job&)>& wanted) {
+  const std::lock_guard lock(mutex_);
+  return !jobs_.empty() && wanted(*jobs_.front()) ? take() : nullptr;
+}
+
 counting_job* job_queue::take() {
   if (jobs_.empty()) return nullptr;
   counting_job* job = jobs_.front();

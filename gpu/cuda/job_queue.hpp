@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 
@@ -21,6 +22,9 @@ class job_queue {
 
   /// A job if there is one, else null.
   counting_job* try_pop();
+
+  /// The next job, if there is one and it is wanted; else null.
+  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& wanted);
 
   /// A CUDA error usually ends all work on the device: the first one is kept, and every later job fails with it.
   void fail(const std::exception_ptr& why);

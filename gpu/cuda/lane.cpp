@@ -27,22 +27,18 @@ std::exception_ptr failure_of(const lane_environment& shared) {
   }
 }
 
-lane::buffers::buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_extents)
-    : bytes(api, max_chunk),
-      extents(api, max_extents * sizeof(extent)),
-      rows(api, max_extents * values * sizeof(std::uint32_t)),
-      copy_begin(api),
-      copy_end(api),
-      kernel_end(api),
-      counted(api) {}
+lane::buffers::buffers(const lane_environment& shared)
+    : jobs(shared.api, shared.max_copy, shared.copy_extents),
+      bytes(shared.api, batch::device_bytes(shared.max_copy)),
+      extents(shared.api, shared.copy_extents * sizeof(extent)),
+      rows(shared.api, shared.copy_extents * values * sizeof(std::uint32_t)),
+      copy_begin(shared.api),
+      copy_end(shared.api),
+      kernel_end(shared.api),
+      counted(shared.api) {}
 
 lane::lane(lane_environment& shared, lane_tallies& done, const event& base)
-    : shared_(shared),
-      done_(done),
-      sets_{buffers(shared.api, shared.max_chunk, shared.max_extents),
-            buffers(shared.api, shared.max_chunk, shared.max_extents)},
-      stream_(shared.api),
-      anchor_(shared.api) {
+    : shared_(shared), done_(done), sets_{buffers(shared), buffers(shared)}, stream_(shared.api), anchor_(shared.api) {
   anchor_.record(stream_);
   anchor_.wait();
   anchor_seconds_ = anchor_.seconds_since(base);
@@ -52,8 +48,8 @@ void lane::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-// The stream never runs dry: the next job is enqueued before the one in flight is waited for. The condition variable is
-// waited on only while nothing is in flight.
+// The stream never runs dry: the next jobs are enqueued before those in flight are waited for. The condition variable
+// is waited on only while nothing is in flight.
 void lane::run(const std::stop_token& stop) {
   try {
     check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
@@ -63,25 +59,44 @@ void lane::run(const std::stop_token& stop) {
   buffers* ahead = sets_.data();
   buffers* behind = sets_.data() + 1;
   for (;;) {
-    counting_job* job = behind->job != nullptr ? shared_.queue.try_pop() : shared_.queue.pop(stop);
-    if (job == nullptr && behind->job == nullptr) return;
-    if (job != nullptr) begin(*ahead, *job);
-    if (behind->job != nullptr) finish(*behind);
+    counting_job* job = behind->jobs.empty() ? shared_.queue.pop(stop) : shared_.queue.try_pop();
+    if (job == nullptr && behind->jobs.empty()) return;
+    if (job != nullptr) fill(*ahead, job);
+    begin(*ahead);
+    if (!behind->jobs.empty()) finish(*behind);
     std::swap(ahead, behind);
   }
 }
 
-// Leaves set.job null where the job was answered at once. Whoever is answered owns the exception: no reference to it is
-// left here that could be the last.
-void lane::begin(buffers& set, counting_job& job) {
-  std::exception_ptr failure = fault_of(job);  // that job's own: the device is well
-  if (!failure) failure = shared_.queue.failure();
-  if (!failure) failure = try_enqueue(set, job);
-  if (failure) {
-    job.done(job, std::move(failure));
-  } else {
-    set.job = &job;
+// The first job and as many of those that wait as fit with it.
+void lane::fill(buffers& set, counting_job* first) {
+  for (counting_job* job = first; job != nullptr;) {
+    add(set, *job);
+    job = shared_.queue.try_pop_if([&](const counting_job& next) { return set.jobs.has_room_for(next); });
   }
+}
+
+// A job that is wrong is answered at once and alone: the device is well.
+void lane::add(buffers& set, counting_job& job) {
+  if (std::exception_ptr fault = fault_of(job)) {
+    job.done(job, std::move(fault));
+  } else {
+    set.jobs.add(job);
+  }
+}
+
+// Leaves the set empty where its jobs were answered at once.
+void lane::begin(buffers& set) {
+  if (set.jobs.empty()) return;
+  std::exception_ptr failure = shared_.queue.failure();
+  if (!failure) failure = try_enqueue(set);
+  if (failure) answer(set, failure);
+}
+
+// Whoever is answered last owns the exception: no reference to it is left here that could be the last.
+void lane::answer(buffers& set, const std::exception_ptr& failure) {
+  for (counting_job* job : set.jobs.jobs()) job->done(*job, failure);
+  set.jobs.clear();
 }
 
 std::exception_ptr lane::fault_of(const counting_job& job) const {
@@ -94,10 +109,10 @@ std::exception_ptr lane::fault_of(const counting_job& job) const {
   }
 }
 
-std::exception_ptr lane::try_enqueue(buffers& set, const counting_job& job) {
+std::exception_ptr lane::try_enqueue(buffers& set) {
   std::exception_ptr failure;
   try {
-    enqueue(set, job);
+    enqueue(set);
     return nullptr;
   } catch (...) {
     failure = failure_of(shared_);
@@ -115,53 +130,58 @@ void lane::check_fits(const counting_job& job) const {
                      " extents)");
 }
 
-void lane::enqueue(buffers& set, const counting_job& job) {
+void lane::enqueue(buffers& set) {
   runtime& api = shared_.api;
+  set.jobs.lay_out();
+  const auto extents = set.jobs.extents();
+  const auto rows = set.jobs.rows();
   set.copy_begin.record(stream_);
-  if (!job.bytes.empty()) {
-    check(api, api.copy_to_device(set.bytes.as<void>(), job.bytes.data(), job.bytes.size(), stream_.get()),
+  for (const batch::piece& each : set.jobs.pieces()) {
+    if (each.size == 0) continue;
+    check(api, api.copy_to_device(set.bytes.as<std::byte>() + each.at, each.from, each.size, stream_.get()),
           "copying a chunk to the device (cudaMemcpyAsync)");
   }
-  if (!job.extents.empty()) {
-    check(api, api.copy_to_device(set.extents.as<void>(), job.extents.data(), job.extents.size_bytes(), stream_.get()),
+  if (!extents.empty()) {
+    check(api, api.copy_to_device(set.extents.as<void>(), extents.data(), extents.size_bytes(), stream_.get()),
           "copying the extents of a chunk to the device (cudaMemcpyAsync)");
   }
   set.copy_end.record(stream_);
-  if (!job.extents.empty()) {
-    check(api, api.clear(set.rows.as<void>(), job.rows.size_bytes(), stream_.get()),
+  if (!extents.empty()) {
+    check(api, api.clear(set.rows.as<void>(), rows.size_bytes(), stream_.get()),
           "clearing the rows of a chunk (cudaMemsetAsync)");
     const kernel_launch launch{.bytes = set.bytes.as<std::byte>(),
                                .extents = set.extents.as<extent>(),
-                               .extent_count = static_cast<std::uint32_t>(job.extents.size()),
+                               .extent_count = static_cast<std::uint32_t>(extents.size()),
                                .rows = set.rows.as<std::uint32_t>(),
-                               .chunk_bytes = static_cast<std::uint32_t>(job.bytes.size()),
+                               .chunk_bytes = set.jobs.span_bytes(),
                                .multiprocessors = shared_.multiprocessors};
     check(api, api.count_lane_private(launch, stream_.get()), "starting the kernel lane_private (cudaLaunchKernelExC)");
   }
   set.kernel_end.record(stream_);
-  if (!job.extents.empty()) {
-    check(api, api.copy_to_host(job.rows.data(), set.rows.as<void>(), job.rows.size_bytes(), stream_.get()),
+  if (!extents.empty()) {
+    check(api, api.copy_to_host(rows.data(), set.rows.as<void>(), rows.size_bytes(), stream_.get()),
           "copying the rows of a chunk to the host (cudaMemcpyAsync)");
   }
   set.counted.record(stream_);
 }
 
 void lane::finish(buffers& set) {
-  counting_job& job = *std::exchange(set.job, nullptr);
   std::exception_ptr failure;
   try {
     set.counted.wait();
     record_times(set);
-    ++done_.jobs;
-    done_.bytes += job.bytes.size();
   } catch (...) {
     failure = failure_of(shared_);
   }
   if (failure) {
     shared_.queue.fail(failure);
     drain(set);
+  } else {
+    set.jobs.hand_out_rows();
+    done_.jobs += set.jobs.jobs().size();
+    done_.bytes += set.jobs.text_bytes();
   }
-  job.done(job, std::move(failure));
+  answer(set, failure);
 }
 
 void lane::record_times(buffers& set) {

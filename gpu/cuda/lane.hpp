@@ -1,7 +1,8 @@
-// A lane: one host thread and one CUDA stream with two sets of device buffers, so that the next chunk is queued on the
-// device while the one before it is still worked on. Copies overlap the kernels of other lanes.
+// A lane: one host thread and one CUDA stream with two sets of device buffers, so that the next chunks are queued on
+// the device while the ones before them are still worked on. Copies overlap the kernels of other lanes.
 #pragma once
 
+#include "gpu/cuda/batch.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -24,8 +25,10 @@ struct lane_environment {
   int device = 0;
   std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"; empty where it is the only one
   int multiprocessors = 1;
-  std::uint32_t max_chunk = 0;
-  std::uint32_t max_extents = 0;
+  std::uint32_t max_chunk = 0;     ///< bytes of a job at the most
+  std::uint32_t max_extents = 0;   ///< extents of a job at the most
+  std::uint32_t max_copy = 0;      ///< bytes that cross at once, of one or several jobs; max_chunk or more
+  std::uint32_t copy_extents = 0;  ///< extents that cross at once; max_extents or more
 };
 
 /// What the lanes of a device did, together. Thread-safe.
@@ -48,10 +51,11 @@ class lane {
   void start();
 
  private:
-  // Where a job is while the device has it. What is recorded when, on the lane's stream:
+  // Where jobs are while the device has them. What is recorded when, on the lane's stream:
   //
   //     copy_begin | bytes, extents -> device | copy_end | rows = 0, kernel | kernel_end | rows -> host | counted
   struct buffers {
+    batch jobs;
     device_memory bytes;
     device_memory extents;
     device_memory rows;
@@ -59,18 +63,20 @@ class lane {
     event copy_end;
     event kernel_end;
     event counted;
-    counting_job* job = nullptr;
 
-    buffers(runtime& api, std::uint32_t max_chunk, std::uint32_t max_extents);
+    explicit buffers(const lane_environment& shared);
   };
 
   void run(const std::stop_token& stop);
-  void begin(buffers& set, counting_job& job);
-  void enqueue(buffers& set, const counting_job& job);
+  void fill(buffers& set, counting_job* first);
+  void add(buffers& set, counting_job& job);
+  void begin(buffers& set);
+  void enqueue(buffers& set);
   void finish(buffers& set);
+  static void answer(buffers& set, const std::exception_ptr& failure);
   void record_times(buffers& set);
   [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const;
-  std::exception_ptr try_enqueue(buffers& set, const counting_job& job);
+  std::exception_ptr try_enqueue(buffers& set);
   void check_fits(const counting_job& job) const;
   void drain(buffers& set) noexcept;
 

@@ -19,25 +19,29 @@ host_engine::host_engine(const engine_request& request, const kernel& forced)
 
 void host_engine::submit(counting_job& job) {
   try {
-    run_([this, &job] { count(job); });  // two pointers: std::function keeps them without an allocation
+    run_([this, &job] { answer(job); });  // two pointers: std::function keeps them without an allocation
   } catch (...) {
     job.done(job, std::current_exception());
   }
 }
 
-void host_engine::count(counting_job& job) noexcept {
+void host_engine::answer(counting_job& job) noexcept {
   std::exception_ptr failure;
   try {
-    const auto start = std::chrono::steady_clock::now();
-    count_rows(job);
-    const std::chrono::nanoseconds busy = std::chrono::steady_clock::now() - start;
-    busy_nanoseconds_ += static_cast<std::uint64_t>(busy.count());
-    bytes_ += job.bytes.size();
-    ++jobs_;
+    count(job);
   } catch (...) {
     failure = std::current_exception();
   }
   job.done(job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
+}
+
+void host_engine::count(const counting_job& job) {
+  const auto start = std::chrono::steady_clock::now();
+  count_rows(job);
+  const std::chrono::nanoseconds busy = std::chrono::steady_clock::now() - start;
+  busy_nanoseconds_ += static_cast<std::uint64_t>(busy.count());
+  bytes_ += job.bytes.size();
+  ++jobs_;
 }
 
 void host_engine::count_rows(const counting_job& job) const {

@@ -20,12 +20,15 @@ class host_engine final : public engine {
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
   [[nodiscard]] const partition& row_partition() const override { return what_.counted; }
-  void register_memory(std::span<std::byte>) override {}
+  void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
 
+  /// Counts on the calling thread; job.done is not called. Throws engine_error for a job that is wrong.
+  void count(const counting_job& job);
+
  private:
-  void count(counting_job& job) noexcept;
+  void answer(counting_job& job) noexcept;
   void count_rows(const counting_job& job) const;
 
   prepared_partition what_;

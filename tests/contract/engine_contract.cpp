@@ -37,7 +37,7 @@ bench make_bench(const engine_maker& make, const partition& counted, std::size_t
   bench result;
   result.memory = std::make_unique<job_memory>(largest, max_extents, 256);
   result.under_test = make(request_for(counted, max_extents));
-  if (result.under_test) result.under_test->register_memory(result.memory->all());
+  if (result.under_test) result.under_test->register_memory(result.memory->all(), nullptr);
   return result;
 }
 
@@ -256,7 +256,7 @@ void jobs_in_flight_together_are_each_answered_once(const engine_maker& make) {
   std::vector<std::unique_ptr<job_memory>> memory(16);  // outlives the engine
   for (auto& each : memory) each = std::make_unique<job_memory>(size, 5, 256);
   const auto under_test = make(request_for(letters_partition(), 5));
-  for (const auto& each : memory) under_test->register_memory(each->all());
+  for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
   const std::size_t classes = under_test->row_partition().classes;
   for (std::uint32_t round = 0; round < 5; ++round) {
     for (std::uint32_t i = 0; i < memory.size(); ++i) {

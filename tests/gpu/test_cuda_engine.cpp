@@ -170,7 +170,7 @@ TEST_CASE("chunks go to whichever device is free: one that waits does not hold u
   engine_request request = small_request(1);
   request.all_devices = true;
   cuda_engine engine(make_fake_runtime(seen, {fake_device(), fake_device()}), request);
-  for (const auto& each : memory) engine.register_memory(each->all());
+  for (const auto& each : memory) engine.register_memory(each->all(), nullptr);
   const extent all{0, 4096};
   for (const auto& each : memory) engine.submit(each->prepare(contract::text_bytes(4096, 1), {&all, 1}));
   for (const auto& each : memory) {
@@ -205,7 +205,7 @@ TEST_CASE("without a device the CUDA engine cannot be made and says why") {
 TEST_CASE("a chunk larger than the engine was made for fails alone") {
   contract::job_memory memory(5000, 5, 256);
   cuda_engine engine(make_fake_runtime(std::make_shared<ledger>()), small_request());
-  engine.register_memory(memory.all());
+  engine.register_memory(memory.all(), nullptr);
   const extent all{0, 5000};
   engine.submit(memory.prepare(contract::text_bytes(5000, 1), {&all, 1}));
   CHECK_THROWS_AS(memory.wait(), engine_error);
@@ -220,7 +220,7 @@ TEST_CASE("a chunk larger than the engine was made for fails alone") {
 TEST_CASE("the timeline of a run lies inside its span") {
   contract::job_memory memory(4096, 1, 256);
   cuda_engine engine(make_fake_runtime(std::make_shared<ledger>()), small_request(1));
-  engine.register_memory(memory.all());
+  engine.register_memory(memory.all(), nullptr);
   const extent all{0, 4096};
   for (int i = 0; i < 20; ++i) {
     engine.submit(memory.prepare(contract::text_bytes(4096, 1), {&all, 1}));

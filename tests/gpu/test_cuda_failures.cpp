@@ -60,7 +60,7 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
          .devices = devices == 1 ? std::vector<unsigned>{} : std::vector<unsigned>{0, 1},
          .max_chunk = job_bytes,
          .max_extents = 3});
-    for (const auto& each : memory) engine.register_memory(each->all());
+    for (const auto& each : memory) engine.register_memory(each->all(), nullptr);
     for (std::uint32_t i = 0; i < job_count; ++i) {
       engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
     }
@@ -132,7 +132,7 @@ std::vector<std::string> errors_in_a_row(const std::shared_ptr<planned_failure>&
   cuda_engine engine(
       make_failing_runtime(make_fake_runtime(std::make_shared<ledger>()), plan),
       {.counted = partition::identity(), .run = {}, .streams = 1, .max_chunk = job_bytes, .max_extents = 3});
-  engine.register_memory(memory.all());
+  engine.register_memory(memory.all(), nullptr);
   std::vector<std::string> errors;
   for (std::uint32_t i = 0; i < 3; ++i) {
     engine.submit(memory.prepare(contract::random_bytes(job_bytes, i), job_extents()));
@@ -186,7 +186,7 @@ TEST_CASE("an error for want of memory says what to do") {
     REQUIRE(result.errors.size() == 1);
     CAPTURE(result.errors.front());
     CHECK(result.errors.front().starts_with(
-        "taking 3000 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
+        "taking 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
     CHECK(result.errors.front().ends_with("; try a smaller --chunk-size or fewer --streams"));
     break;
   }

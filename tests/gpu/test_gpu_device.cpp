@@ -49,7 +49,7 @@ TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 
   for (auto& each : memory) each = std::make_unique<contract::job_memory>(chunk, 1, 256);
   cuda_engine engine(make_runtime(),
                      {.counted = partition::identity(), .run = {}, .max_chunk = chunk, .max_extents = 1});
-  for (const auto& each : memory) engine.register_memory(each->all());
+  for (const auto& each : memory) engine.register_memory(each->all(), nullptr);
 
   tally total(256);
   for (std::size_t round = 0; round < 20; ++round) {
@@ -77,7 +77,7 @@ TEST_CASE("the device counts unaligned extents of a small chunk") {
                                       .streams = 2,
                                       .max_chunk = chunk,
                                       .max_extents = static_cast<std::uint32_t>(extents.size())});
-  engine.register_memory(memory.all());
+  engine.register_memory(memory.all(), nullptr);
   engine.submit(memory.prepare(bytes, extents));
   const auto rows = memory.wait();
   const auto expected = contract::count_obviously(bytes, extents, partition::identity());
@@ -92,7 +92,7 @@ TEST_CASE("the device gives each of 1 to 2000 extents of a large chunk its own r
   contract::job_memory memory(chunk, most, 256);
   cuda_engine engine(make_runtime(),
                      {.counted = partition::identity(), .run = {}, .max_chunk = chunk, .max_extents = most});
-  engine.register_memory(memory.all());
+  engine.register_memory(memory.all(), nullptr);
   for (const std::size_t count : {1U, 2U, 7U, 264U, 1000U, 2000U}) {
     CAPTURE(count);
     std::vector<extent> extents(count);

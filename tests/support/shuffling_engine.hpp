@@ -29,7 +29,7 @@ class shuffling_engine : public gpu::engine {
 
   std::string_view name() const override { return "shuffling"; }
   const gpu::partition& row_partition() const override { return rows_; }
-  void register_memory(std::span<std::byte>) override {}
+  void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
 
   void submit(gpu::counting_job& job) override {
     {

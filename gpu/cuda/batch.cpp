@@ -1,0 +1,80 @@
+#include "gpu/cuda/batch.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr std::size_t values = 256;
+constexpr std::uint32_t alignment = 256;
+
+std::uint32_t aligned(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>((bytes + alignment - 1) / alignment * alignment);
+}
+
+}  // namespace
+
+batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents)
+    : max_bytes_(device_bytes(max_bytes)),
+      max_extents_(max_extents),
+      extents_(api, max_extents * sizeof(extent)),
+      rows_(api, max_extents * values * sizeof(std::uint32_t)) {}
+
+std::uint32_t batch::device_bytes(std::uint32_t max_bytes) { return aligned(max_bytes); }
+
+bool batch::has_room_for(const counting_job& job) const {
+  return std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
+         extent_count_ + job.extents.size() <= max_extents_;
+}
+
+void batch::add(counting_job& job) {
+  jobs_.push_back(&job);
+  room_taken_ += aligned(job.bytes.size());
+  extent_count_ += static_cast<std::uint32_t>(job.extents.size());
+}
+
+void batch::lay_out() {
+  std::sort(jobs_.begin(), jobs_.end(), [](const counting_job* a, const counting_job* b) {
+    return std::less<>{}(a->bytes.data(), b->bytes.data());
+  });
+  extent* next = extents_.as<extent>();
+  for (const counting_job* job : jobs_) {
+    const std::byte* const from = job->bytes.data();
+    const auto size = static_cast<std::uint32_t>(job->bytes.size());
+    if (pieces_.empty() || pieces_.back().from + pieces_.back().size != from) {
+      pieces_.push_back({.from = from, .at = aligned(span_bytes()), .size = 0});
+    }
+    piece& its = pieces_.back();
+    const std::uint32_t begin = its.at + its.size;
+    its.size += size;
+    for (const extent& each : job->extents) *next++ = {.begin = begin + each.begin, .end = begin + each.end};
+  }
+}
+
+std::span<std::uint32_t> batch::rows() const { return {rows_.as<std::uint32_t>(), extent_count_ * values}; }
+
+std::uint32_t batch::span_bytes() const { return pieces_.empty() ? 0 : pieces_.back().at + pieces_.back().size; }
+
+std::uint64_t batch::text_bytes() const {
+  std::uint64_t sum = 0;
+  for (const counting_job* job : jobs_) sum += job->bytes.size();
+  return sum;
+}
+
+void batch::hand_out_rows() const {
+  const std::uint32_t* row = rows_.as<std::uint32_t>();
+  for (const counting_job* job : jobs_) {
+    std::copy_n(row, job->rows.size(), job->rows.begin());
+    row += job->rows.size();
+  }
+}
+
+void batch::clear() {
+  jobs_.clear();
+  pieces_.clear();
+  room_taken_ = 0;
+  extent_count_ = 0;
+}
+
+}  // namespace gpuhist::gpu::cuda

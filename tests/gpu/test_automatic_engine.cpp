@@ -1,0 +1,237 @@
+// `--engine auto` where there is a device: whoever counts, whenever the device comes up, and whatever becomes of it,
+// the rows are exact and every job is answered once.
+#include "contract/engine_contract.hpp"
+#include "gpu/automatic_engine.hpp"
+#include "gpu/cuda/cuda_engine.hpp"
+#include "support/failing_runtime.hpp"
+#include "support/fake_runtime.hpp"
+#include "support/shuffling_engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::gpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t unlimited = std::uint64_t{1} << 40U;
+constexpr std::size_t job_bytes = 3000;
+
+using waker = std::function<std::unique_ptr<engine>()>;
+
+// A device that is wanted as soon as one chunk waits, and a pool that may be held up.
+struct machine {
+  boost::asio::thread_pool pool{2};
+  engine_request request{.counted = contract::letters_partition(),
+                         .run = [this](std::function<void()> task) { boost::asio::post(pool, std::move(task)); },
+                         .threads = 0,
+                         .max_chunk = job_bytes,
+                         .max_extents = 3,
+                         .max_copy = 4 * job_bytes};
+
+  std::unique_ptr<automatic_engine> make(waker wake, std::chrono::milliseconds patience = 0ms) {
+    return std::make_unique<automatic_engine>(
+        request,
+        automatic_engine::settings{.wake = std::move(wake), .patience = patience, .most_device_bytes = unlimited});
+  }
+
+  ~machine() { pool.join(); }
+};
+
+std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
+
+using job_memories = std::vector<std::unique_ptr<contract::job_memory>>;
+
+job_memories memory_for(std::size_t jobs) {
+  job_memories memory(jobs);
+  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
+  return memory;
+}
+
+void submit_all(engine& under_test, const job_memories& memory) {
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
+    under_test.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
+  }
+}
+
+// Rows have 256 columns, but on the host only the partition is counted: they are compared class by class.
+void check_all(const job_memories& memory, const partition& counted) {
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
+    CAPTURE(i);
+    const auto rows = memory[i]->wait();
+    const auto expected = contract::count_obviously(contract::random_bytes(job_bytes, i), job_extents(), counted);
+    std::vector<std::uint32_t> folded(expected.size());
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      folded[at / 256 * counted.classes + counted.class_of[at % 256]] += rows[at];
+    }
+    CHECK(folded == expected);
+    CHECK(memory[i]->answers() == 1);
+  }
+}
+
+waker shuffling(std::optional<std::uint64_t> failing_job = {}) {
+  return [failing_job] { return std::make_unique<test::shuffling_engine>(partition::identity(), 1, failing_job); };
+}
+
+TEST_CASE("with all 256 values to count, the automatic engine keeps the contract of engines") {
+  for (const bool device : {false, true}) {
+    CAPTURE(device);
+    machine here;
+    contract::keeps_the_contract([&](engine_request request) -> std::unique_ptr<engine> {
+      request.counted = partition::identity();  // as CUDA does
+      request.run = here.request.run;
+      request.threads = 0;
+      const auto cuda = [request] {
+        return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(std::make_shared<cuda::ledger>()), request);
+      };
+      return std::make_unique<automatic_engine>(
+          request, automatic_engine::settings{
+                       .wake = device ? waker(cuda) : waker(), .patience = 0ms, .most_device_bytes = unlimited});
+    });
+  }
+}
+
+TEST_CASE("what the host counts by the partition stands in the columns of byte values of its classes") {
+  machine here;
+  const auto under_test = here.make({});
+  const auto memory = memory_for(20);
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+}
+
+TEST_CASE("chunks shared by host and device are counted exactly") {
+  for (int round = 0; round < 20; ++round) {
+    machine here;
+    const auto under_test = here.make(shuffling());
+    const auto memory = memory_for(50);
+    submit_all(*under_test, memory);
+    check_all(memory, here.request.counted);
+  }
+}
+
+// Holds both threads of a pool: only a device can count until it goes.
+class held_pool {
+ public:
+  explicit held_pool(boost::asio::thread_pool& pool) {
+    for (int i = 0; i < 2; ++i) boost::asio::post(pool, [held = held_] { held.wait(); });
+  }
+  held_pool(const held_pool&) = delete;
+  held_pool& operator=(const held_pool&) = delete;
+  ~held_pool() { release_.set_value(); }
+
+ private:
+  std::promise<void> release_;
+  std::shared_future<void> held_ = release_.get_future().share();
+};
+
+TEST_CASE("a device counts what the cores do not come to") {
+  machine here;
+  const auto under_test = here.make(shuffling());
+  const auto memory = memory_for(30);
+  const held_pool held(here.pool);
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+}
+
+TEST_CASE("what was on a device that fails is counted again on the host, and the failure is told") {
+  for (const std::uint64_t failing_job : {0U, 1U, 20U}) {
+    CAPTURE(failing_job);
+    machine here;
+    const auto under_test = here.make(shuffling(failing_job));
+    const auto memory = memory_for(30);
+    {
+      const held_pool held(here.pool);
+      submit_all(*under_test, memory);
+      while (under_test->stats().warning.empty()) std::this_thread::yield();
+    }
+    check_all(memory, here.request.counted);
+    CHECK(under_test->stats().warning == "the device fell off the bus; the host counts");
+  }
+}
+
+TEST_CASE("whichever call of the device's runtime fails, all is counted exactly") {
+  for (unsigned n = 1;; ++n) {
+    CAPTURE(n);
+    const auto plan = std::make_shared<cuda::planned_failure>(n, cuda::planned_failure::kind::once, cuda::result{719});
+    const auto seen = std::make_shared<cuda::ledger>();
+    {
+      machine here;
+      const auto memory = memory_for(8);
+      const auto under_test = here.make([&] {
+        auto api = cuda::make_failing_runtime(cuda::make_fake_runtime(seen), plan);
+        return std::make_unique<cuda::cuda_engine>(std::move(api), here.request);
+      });
+      for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+      submit_all(*under_test, memory);
+      check_all(memory, here.request.counted);
+      while (under_test->stats().still_waking) std::this_thread::yield();
+    }
+    if (plan->failed_call().empty()) break;
+  }
+}
+
+TEST_CASE("a device that cannot be woken is told of and not missed") {
+  machine here;
+  const auto under_test =
+      here.make([]() -> std::unique_ptr<engine> { throw engine_error("the device has no memory left"); });
+  const auto memory = memory_for(30);
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+  while (under_test->stats().still_waking) std::this_thread::yield();
+  CHECK(under_test->stats().warning == "the device has no memory left; the host counts");
+}
+
+TEST_CASE("a run that ends before the device is up does not wait for it, and the device is given back later") {
+  struct noisy_engine : test::shuffling_engine {
+    explicit noisy_engine(std::promise<void>& gone) : shuffling_engine(partition::identity()), gone_(gone) {}
+    ~noisy_engine() override { gone_.set_value(); }
+    std::promise<void>& gone_;
+  };
+  std::promise<void> comes_up;
+  std::promise<void> gone;
+  machine here;
+  {
+    const auto memory = memory_for(5);
+    const auto under_test = here.make([&, up = comes_up.get_future().share()] {
+      up.wait();
+      return std::make_unique<noisy_engine>(gone);
+    });
+    submit_all(*under_test, memory);
+    check_all(memory, here.request.counted);
+    CHECK(under_test->stats().still_waking);
+  }
+  comes_up.set_value();
+  gone.get_future().wait();
+}
+
+TEST_CASE("a short run wakes no device") {
+  machine here;
+  std::atomic<bool> woken = false;
+  const auto under_test = here.make(
+      [&] {
+        woken = true;
+        return std::make_unique<test::shuffling_engine>(partition::identity());
+      },
+      1h);
+  const auto memory = memory_for(30);
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+  CHECK(!woken);
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu

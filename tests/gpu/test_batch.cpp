@@ -1,0 +1,132 @@
+// How jobs are laid out to cross to a device together.
+#include "gpu/cuda/batch.hpp"
+#include "support/fake_runtime.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace gpuhist::gpu::cuda {
+namespace {
+
+constexpr std::size_t chunk = 4096;
+
+struct chunks {
+  std::vector<std::byte> memory;
+  std::vector<std::vector<extent>> extents;
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::vector<counting_job> jobs;
+
+  explicit chunks(std::size_t count) : memory(count * chunk), extents(count), rows(count), jobs(count) {
+    for (std::size_t i = 0; i < count; ++i) take(i, chunk, {{0, chunk}});
+  }
+
+  void take(std::size_t i, std::size_t bytes, std::vector<extent> parts) {
+    extents[i] = std::move(parts);
+    rows[i].assign(extents[i].size() * 256, 0);
+    jobs[i].bytes = std::span<const std::byte>(memory).subspan(i * chunk, bytes);
+    jobs[i].extents = extents[i];
+    jobs[i].rows = rows[i];
+  }
+};
+
+struct fixture {
+  std::unique_ptr<runtime> api = make_fake_runtime(std::make_shared<ledger>());
+  batch under_test{*api, 16 * chunk, 64};
+};
+
+TEST_CASE_FIXTURE(fixture, "chunks side by side cross in one piece, in whatever order they came") {
+  chunks data(4);
+  for (const std::size_t i : {2U, 0U, 3U, 1U}) under_test.add(data.jobs[i]);
+  under_test.lay_out();
+  REQUIRE(under_test.pieces().size() == 1);
+  CHECK(under_test.pieces()[0].from == data.memory.data());
+  CHECK(under_test.pieces()[0].size == 4 * chunk);
+  CHECK(under_test.span_bytes() == 4 * chunk);
+}
+
+TEST_CASE_FIXTURE(fixture, "what lies apart crosses apart, each piece at a multiple of 256 bytes") {
+  chunks data(5);
+  data.take(0, 1000, {{0, 1000}});
+  for (const std::size_t i : {0U, 1U, 4U}) under_test.add(data.jobs[i]);
+  under_test.lay_out();
+  REQUIRE(under_test.pieces().size() == 3);
+  for (const batch::piece& each : under_test.pieces()) CHECK(each.at % 256 == 0);
+  CHECK(under_test.pieces()[1].at == 1024);
+}
+
+TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same bytes on the device as in their chunk") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    chunks data(8);
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < data.jobs.size(); ++i) {
+      const auto size = static_cast<std::uint32_t>(random() % 3 == 0 ? random() % (chunk + 1) : chunk);
+      const std::uint32_t middle = size / 2;
+      data.take(i, size, {{0, middle / 2}, {middle, middle}, {middle, size}});
+      if (random() % 4 != 0) order.push_back(i);
+    }
+    std::shuffle(order.begin(), order.end(), random);
+    for (auto& each : data.memory) each = static_cast<std::byte>(random());
+
+    under_test.clear();
+    for (const std::size_t i : order) {
+      REQUIRE(under_test.has_room_for(data.jobs[i]));
+      under_test.add(data.jobs[i]);
+    }
+    under_test.lay_out();
+    std::vector<std::byte> device(batch::device_bytes(16 * chunk));
+    for (const batch::piece& each : under_test.pieces()) {
+      std::copy_n(each.from, each.size, device.begin() + each.at);
+    }
+    std::size_t next = 0;
+    std::uint32_t covered = 0;
+    for (const counting_job* job : under_test.jobs()) {
+      for (const extent& part : job->extents) {
+        const extent& on_device = under_test.extents()[next++];
+        CHECK(on_device.begin >= covered);
+        REQUIRE(on_device.size() == part.size());
+        CHECK(std::equal(device.begin() + on_device.begin, device.begin() + on_device.end,
+                         job->bytes.begin() + part.begin));
+        covered = on_device.end;
+      }
+    }
+    CHECK(next == under_test.extents().size());
+    CHECK(under_test.span_bytes() >= covered);
+  }
+}
+
+TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back") {
+  chunks data(3);
+  data.take(1, 100, {{0, 50}, {50, 100}});
+  for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
+  under_test.lay_out();
+  const auto rows = under_test.rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i / 256);
+  under_test.hand_out_rows();
+  CHECK(data.rows[0] == std::vector<std::uint32_t>(256, 0));
+  CHECK(std::count(data.rows[1].begin(), data.rows[1].end(), 1U) == 256);
+  CHECK(std::count(data.rows[1].begin(), data.rows[1].end(), 2U) == 256);
+  CHECK(data.rows[2] == std::vector<std::uint32_t>(256, 3));
+}
+
+TEST_CASE_FIXTURE(fixture, "there is room for as many bytes and extents as it was made for, and no more") {
+  chunks data(17);
+  for (std::size_t i = 0; i < 16; ++i) {
+    REQUIRE(under_test.has_room_for(data.jobs[i]));
+    under_test.add(data.jobs[i]);
+  }
+  CHECK(!under_test.has_room_for(data.jobs[16]));
+
+  under_test.clear();
+  data.take(0, chunk, std::vector<extent>(64));
+  REQUIRE(under_test.has_room_for(data.jobs[0]));
+  under_test.add(data.jobs[0]);
+  CHECK(!under_test.has_room_for(data.jobs[1]));
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu::cuda
