@@ -28,7 +28,7 @@ void collector::submit(slot& sealed) {
   sealed.job.bytes = sealed.bytes.first(sealed.used);
   sealed.job.extents = sealed.extents.first(sealed.segments.size());
   sealed.job.rows = sealed.rows.first(rows);
-  sealed.now = phase::counting;
+  ring_.begin_counting(sealed);
   {
     const std::scoped_lock lock(mutex_);
     ++submitted_;

@@ -40,7 +40,10 @@ std::span<std::byte> map_populated(std::size_t bytes) {
 std::uint64_t ring_shape::mapped_bytes() const { return std::uint64_t{slots} * slot_layout(*this).stride; }
 
 ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor)
-    : memory_(map_populated(shape.mapped_bytes())), slots_(shape.slots), permits_(executor, shape.slots) {
+    : memory_(map_populated(shape.mapped_bytes())),
+      slots_(shape.slots),
+      permits_(executor, shape.slots),
+      occupancy_(shape.slots, std::chrono::steady_clock::now()) {
   const slot_layout layout(shape);
   free_.reserve(shape.slots);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -80,17 +83,28 @@ slot* ring::take() {
   const std::scoped_lock lock(mutex_);
   slot* taken = free_.back();
   free_.pop_back();
-  taken->now = phase::filling;
+  enter(*taken, phase::filling);
   taken->segments.clear();
   taken->used = taken->outstanding = 0;
   taken->sealed = false;
   return taken;
 }
 
+// Under the lock. One look at the clock for each of three transitions of a chunk.
+void ring::enter(slot& it, phase next) {
+  occupancy_.move(it.now, next, std::chrono::steady_clock::now());
+  it.now = next;
+}
+
+void ring::begin_counting(slot& sealed) {
+  const std::scoped_lock lock(mutex_);
+  enter(sealed, phase::counting);
+}
+
 void ring::release(slot& done) {
   {
     const std::scoped_lock lock(mutex_);
-    done.now = phase::free;
+    enter(done, phase::free);
     free_.push_back(&done);
   }
   permits_.try_send(boost::system::error_code{});  // there is room for a permit a slot
@@ -99,6 +113,16 @@ void ring::release(slot& done) {
 double ring::waiting_seconds() const {
   const std::scoped_lock lock(mutex_);
   return waiting_seconds_;
+}
+
+void ring::begin_history() {
+  const std::scoped_lock lock(mutex_);
+  occupancy_ = occupancy(slots_.size(), std::chrono::steady_clock::now());
+}
+
+slot_history ring::history(occupancy::time_point end) const {
+  const std::scoped_lock lock(mutex_);
+  return occupancy_.read(end);
 }
 
 }  // namespace gpuhist::pipeline

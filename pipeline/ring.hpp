@@ -8,6 +8,7 @@
 #pragma once
 
 #include "gpu/engine.hpp"
+#include "pipeline/occupancy.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -34,8 +35,6 @@ struct segment {
   frame_id frame = 0;
   gpu::extent where;
 };
-
-enum class phase { free, filling, counting };
 
 /// One buffer of the ring. Who may touch it follows from its phase: filling, the cutter and the readers it handed
 /// places to; counting, the engine and then the collector.
@@ -84,17 +83,27 @@ class ring {
   /// The same without waiting: null where no slot is free. Thread-safe.
   slot* try_acquire();
 
+  /// From filling to counting. Thread-safe.
+  void begin_counting(slot& sealed);
+
   /// Back to free. Thread-safe.
   void release(slot& done);
 
   /// Seconds that acquire() spent waiting so far. Thread-safe.
   [[nodiscard]] double waiting_seconds() const;
 
+  /// The history of the slots begins anew, now. Precondition: all are free.
+  void begin_history();
+
+  /// What became of the slots from begin_history() until `end`. Thread-safe.
+  [[nodiscard]] slot_history history(occupancy::time_point end) const;
+
  private:
   // Carries no data: a message in it is the right to take one slot from free_.
   using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
 
   slot* take();  // with a permit
+  void enter(slot& it, phase next);
 
   std::span<std::byte> memory_;
   std::vector<slot> slots_;
@@ -102,6 +111,7 @@ class ring {
   mutable std::mutex mutex_;
   std::vector<slot*> free_;  // guarded by mutex_; a stack
   double waiting_seconds_ = 0;
+  occupancy occupancy_;  // guarded by mutex_, which makes its times ascend
 };
 
 }  // namespace gpuhist::pipeline
