@@ -1,9 +1,49 @@
-// `gpuhist devices`: lists what could count.
+// `gpuhist devices`: lists what could count here. A device that cannot be used is no error.
+#include "config/quote.hpp"
+#include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/commands.hpp"
+#include "pipeline/destination.hpp"
+#include "pipeline/devices_report.hpp"
+#include "pipeline/partitioning.hpp"
+#include "pipeline/terminal.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
 
 namespace gpuhist::pipeline {
+namespace {
 
-ending list_devices(const config::options& /*typed*/) { throw config::usage_error("devices: being written"); }
+std::vector<scheme_kernel> kernels_of_schemes() {
+  std::vector<scheme_kernel> all;
+  for (const std::string_view name : config::scheme_names()) {
+    const std::array scheme{config::find_scheme(name)};
+    all.push_back({.scheme = std::string(name), .kernel = gpu::host_kernel_for(coarsest_partition(scheme))});
+  }
+  return all;
+}
+
+void check(const config::options& typed) {
+  if (!typed.inputs.empty()) {
+    throw config::usage_error("devices: takes no FILE, but was given " + config::quote(typed.inputs.front()));
+  }
+  if (typed.format != "table" && typed.format != "json") {
+    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " +
+                              config::quote(typed.format) + "; give table or json");
+  }
+}
+
+}  // namespace
+
+ending list_devices(const config::options& typed) {
+  check(typed);
+  destination where(typed.output, false);
+  const render_target target = target_for(where);
+  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes()};
+  where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));
+  where.commit();
+  return {};
+}
 
 }  // namespace gpuhist::pipeline

@@ -82,6 +82,10 @@ std::string describe(std::span<const cuda_device> taken) {
 
 found_devices find_devices(runtime& api) {
   found_devices result;
+  if (!api.built_in()) {
+    result.none = "no CUDA device: this gpuhist was built without CUDA";
+    return result;
+  }
   int count = 0;
   if (const cuda::result code = api.device_count(count); code != success) {
     result.none = "no CUDA device: " + api.error_text(code) + " (cudaGetDeviceCount)";

@@ -1,0 +1,29 @@
+// What `gpuhist devices` prints: the inventory of engines and devices, for people and for programs.
+#pragma once
+
+#include "gpu/inventory.hpp"
+#include "pipeline/report.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The host kernel that would count a built-in scheme here.
+struct scheme_kernel {
+  std::string scheme;
+  std::string kernel;  ///< "ranges/AVX2"
+};
+
+struct devices_report {
+  gpu::inventory found;
+  std::vector<scheme_kernel> schemes;
+};
+
+/// Lines of a key and its value, wrapped at the width of the target.
+std::string render_devices_table(const devices_report& what, const render_target& target);
+
+/// One line, schema gpuhist.devices/1. What the system does not report is null.
+std::string render_devices_json(const devices_report& what);
+
+}  // namespace gpuhist::pipeline

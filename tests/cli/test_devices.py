@@ -1,0 +1,100 @@
+"""`gpuhist devices`: what could count here."""
+
+import json
+import os
+import unittest
+
+import support
+from support import CommandTest, run
+
+
+class Devices(CommandTest):
+    def listed(self, *arguments):
+        ended = run("devices", "--format", "json", *arguments, engine=None)
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        return ended.result
+
+    def test_json_is_one_line_of_its_own_schema(self):
+        ended = run("devices", "--format=json", engine=None)
+        self.assertEqual(len(ended.documents), 1)
+        self.assertEqual((ended.result["kind"], ended.result["schema"]), ("devices", "gpuhist.devices/1"))
+
+    def test_every_engine_is_listed_with_a_reason(self):
+        engines = self.listed()["engines"]
+        self.assertEqual([each["name"] for each in engines], ["auto", "cuda", "host"])
+        for each in engines:
+            self.assertTrue(each["reason"], each)
+        self.assertTrue(engines[0]["usable"] and engines[2]["usable"])
+
+    def test_an_engine_counts_exactly_where_it_is_listed_as_usable(self):
+        for each in self.listed()["engines"]:
+            with self.subTest(engine=each["name"]):
+                ended = run("--format", "json", stdin_bytes=b"text", engine=each["name"])
+                if each["usable"]:
+                    self.assert_counted(ended, b"text")
+                else:
+                    self.assertEqual(ended.status, 2, ended)
+                    self.assertIn(each["reason"], ended.stderr)
+
+    def test_the_kernel_of_a_scheme_is_the_one_that_counts_it(self):
+        for scheme, kernel in self.listed()["host"]["schemes"].items():
+            with self.subTest(scheme=scheme):
+                ended = run("-b", scheme, "--format", "json", "--stats", stdin_bytes=b"text", engine="host")
+                self.assertEqual(ended.result["stats"]["engine"]["kernel"], kernel)
+
+    def test_threads_are_those_this_process_may_use(self):
+        self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))
+
+    def test_people_get_a_table_in_which_every_engine_and_scheme_is(self):
+        ended = run("devices", engine=None)
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        table = ended.stdout.decode()
+        found = self.listed()
+        for each in found["engines"]:
+            self.assertIn(f"\n{each['name']} ", table)
+        for scheme, kernel in found["host"]["schemes"].items():
+            self.assertRegex(table, rf"(?m)^{scheme} +{kernel}$")
+
+    def test_the_list_goes_to_a_file_that_appears_whole(self):
+        path = self.folder / "devices.json"
+        ended = run("devices", "--format", "json", "--output", path, engine=None)
+        self.assertEqual((ended.status, ended.stdout, ended.stderr), (0, b"", ""), ended)
+        self.assertEqual(json.loads(path.read_text()), self.listed())
+        self.assertEqual([each.name for each in self.folder.iterdir()], ["devices.json"])
+
+    def test_another_format_or_a_file_is_a_usage_error(self):
+        for arguments, said in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
+            with self.subTest(arguments=arguments):
+                ended = run("devices", *arguments, engine=None)
+                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+                self.assertIn(said, ended.stderr)
+
+
+class ChosenDevices(CommandTest):
+    def test_devices_and_the_host_engine_contradict_each_other(self):
+        for devices in ("0", "all"):
+            ended = run("--devices", devices, stdin_bytes=b"text", engine="host")
+            self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+            self.assertIn("--engine host", ended.stderr)
+
+    def test_a_device_that_does_not_exist_is_named_and_nothing_is_counted(self):
+        for engine in ("auto", "cuda"):
+            ended = run("--devices", "1000", stdin_bytes=b"text", engine=engine)
+            self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+            self.assertIn("--devices 1000: ", ended.stderr)
+
+    @unittest.skipUnless(support.ENGINE == "cuda", "needs a device")
+    def test_all_devices_and_each_alone_count_the_same(self):
+        data = support.text(20_000_000)
+        listed = run("devices", "--format", "json", engine=None).result["cuda"]["devices"]
+        usable = [str(each["number"]) for each in listed if each["usable"]]
+        for devices in ("all", ",".join(usable), *usable):
+            with self.subTest(devices=devices):
+                ended = run("--devices", devices, "--format", "json", "--stats", stdin_bytes=data, engine="cuda")
+                self.assert_counted(ended, data)
+                count = 1 if devices.isdigit() else len(usable)
+                self.assertEqual(ended.result["stats"]["engine"]["workers"], 3 * count)
+
+
+if __name__ == "__main__":
+    support.main()
