@@ -25,8 +25,15 @@ namespace {
 
 constexpr unsigned letter_buckets = 7;
 
-// No copies: the counters are registers, and enough of them for six blocks a multiprocessor.
+// No copies: the counters are registers.
 constexpr kernel_tuning tuning{.threads = 256, .copies = 0, .loads = 2, .blocks_per_multiprocessor = 6};
+
+// As many blocks a multiprocessor as fit without spilling registers; where there is room for fewer threads, four.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
+constexpr unsigned least_blocks = tuning.blocks_per_multiprocessor;
+#else
+constexpr unsigned least_blocks = 4;
+#endif
 
 __device__ __forceinline__ void add(unsigned (&counts)[letter_buckets], const uint4 (&vectors)[tuning.loads]) {
   const uint4& a = vectors[0];
@@ -73,7 +80,7 @@ __device__ __forceinline__ void commit(const unsigned (&counts)[letter_buckets],
   }
 }
 
-__global__ void __launch_bounds__(tuning.threads, tuning.blocks_per_multiprocessor) bit_sliced(const span_task task) {
+__global__ void __launch_bounds__(tuning.threads, least_blocks) bit_sliced(const span_task task) {
   const span_reader<tuning> reader(task);
   unsigned counts[letter_buckets] = {};
   uint4 now[tuning.loads] = {};
@@ -107,7 +114,10 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks_per_multiprocess
 cudaError_t launch_bit_sliced(const span_launch& what, cudaStream_t stream) {
   if (what.what != bins::letters) return cudaErrorInvalidValue;
   if (what.size == 0) return cudaSuccess;
-  const span_launch_plan plan = plan_span<tuning>(what);
+  int resident = 0;
+  const cudaError_t code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, bit_sliced, tuning.threads, 0);
+  if (code != cudaSuccess) return code;
+  const span_launch_plan plan = plan_span<tuning>(what, static_cast<unsigned>(resident));
   return queue(bit_sliced, {.blocks = plan.blocks, .threads = tuning.threads}, stream, plan.task);
 }
 

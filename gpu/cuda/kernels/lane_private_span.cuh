@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(Threads, least_resident(Threads, Blocks)) lane
 template <bins What, kernel_tuning Tuning>
 cudaError_t launch_span(const span_launch& what, cudaStream_t stream) {
   if (what.size == 0) return cudaSuccess;
-  const span_launch_plan plan = plan_span<Tuning>(what);
+  const span_launch_plan plan = plan_span<Tuning>(what, Tuning.blocks_per_multiprocessor);
   const auto kernel = lane_private_span<What, Tuning.threads, Tuning.copies, Tuning.loads,
                                         Tuning.blocks_per_multiprocessor, Tuning.walk>;
   if constexpr (Tuning.shared_bytes() > 48 * 1024) {  // more must be asked for, on every device

@@ -15,9 +15,10 @@ template <kernel_tuning Tuning>
 constexpr strategy variant(std::string_view name) {
   strategy made;
   made.name = name;
+  made.counts_letters = false;  // letters are the same loop with another end: not worth compiling it again
   made.overview = "threads x blocks a multiprocessor, copies, loads in flight, walk";
   if constexpr (Tuning.walk == ticket) made.scratch_bytes = ticket_bytes;
-  made.launch = launch_tuned<Tuning>;
+  made.launch = launch_span<bins::bytes, Tuning>;
   return made;
 }
 

@@ -81,10 +81,11 @@ struct span_launch_plan {
   std::uint64_t blocks = 1;
 };
 
+/// Spreads a span over the blocks that are resident at once, so many a multiprocessor.
 template <kernel_tuning Tuning>
-span_launch_plan plan_span(const span_launch& what) {
+span_launch_plan plan_span(const span_launch& what, unsigned blocks_per_multiprocessor) {
   using reader = span_reader<Tuning>;
-  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * Tuning.blocks_per_multiprocessor;
+  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
   const std::uint64_t blocks = blocks_for(what.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
   const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(what.bytes), what.size);
   const std::uint64_t tiles = parts.vectors / reader::tile_vectors;
