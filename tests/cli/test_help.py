@@ -1,0 +1,172 @@
+"""What the program tells about itself: help, manual page and completions, which are all made from one table and so
+have every option that there is."""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import GPUHIST, CommandTest, main, run
+
+
+def said(*arguments):
+    ended = run(*arguments, engine=None)
+    assert (ended.status, ended.stderr) == (0, ""), ended
+    return ended.stdout.decode()
+
+
+def all_options():
+    """Every option of the long help: {"--output": "-o" or None}, with the --no- forms of flags."""
+    text = said("--help", "all")
+    found = {}
+    for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
+        found[name] = short or None
+    for name in re.findall(r"^    (--no-[a-z-]+) turns off", text, re.MULTILINE):
+        found[name] = None
+    return found
+
+
+class Help(CommandTest):
+    def test_there_are_options_in_the_long_help(self):
+        options = all_options()
+        self.assertEqual(options["--buckets"], "-b")
+        self.assertIn("--no-progress", options)
+        self.assertGreater(len(options), 30)
+
+    def test_the_short_help_fits_a_screen(self):
+        lines = said("-h").splitlines()
+        self.assertLessEqual(len(lines), 40)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+    def test_every_option_is_a_topic(self):
+        for name, short in all_options().items():
+            for topic in filter(None, (name, name[2:], short)):
+                with self.subTest(topic=topic):
+                    self.assertIn(name, said("--help", topic))
+
+    def test_a_command_has_help_of_its_own(self):
+        for command in ("report", "devices"):
+            self.assertEqual(said(command, "--help"), said("-h", command) if command == "report" else said(command, "-h"))
+            self.assertTrue(said(command, "--help").startswith(f"usage: gpuhist {command}"))
+
+    def test_help_wins_over_other_mistakes(self):
+        self.assertEqual(said("--thrads", "0", "--help"), said("--help"))
+
+    def test_every_option_is_accepted(self):
+        """None of them is unknown to the parser."""
+        for name in all_options():
+            ended = run(name, engine=None)
+            self.assertNotIn("unknown option", ended.stderr)
+
+    def test_an_unknown_topic_is_refused(self):
+        ended = run("--help", "bucket", engine=None)
+        self.assertEqual((ended.status, ended.stdout), (2, b""))
+        self.assertIn("did you mean buckets?", ended.stderr)
+
+
+class ManualPage(CommandTest):
+    def test_every_option_is_in_it(self):
+        page = said("--generate", "man").replace("\\-", "-")
+        for name, short in all_options().items():
+            self.assertIn(rf"\fB{name}\fR", page)
+            if short:
+                self.assertIn(rf"\fB{short}\fR", page)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
+    def test_mandoc_finds_nothing_wrong(self):
+        path = self.file("gpuhist.1", said("--generate", "man").encode())
+        checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual((checked.returncode, checked.stdout), (0, ""))
+
+
+class BashCompletion(CommandTest):
+    def completions(self, *words, script=None):
+        """What bash offers for the last of the words, by the function itself; '=' is a word of its own, as in bash."""
+        script = script or self.file("completions.bash", said("--generate", "bash").encode())
+        driver = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuhist; printf "%s\\n" "${COMPREPLY[@]}"'
+        words = ("gpuhist", *words)
+        ended = subprocess.run(["bash", "-c", driver, "bash", script, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        return sorted(ended.stdout.split("\n")[:-1]) if ended.stdout != "\n" else []
+
+    def test_every_option_is_offered(self):
+        offered = self.completions("-")
+        for name, short in all_options().items():
+            self.assertIn(name, offered)
+            if short:
+                self.assertIn(short, offered)
+        self.assertEqual(self.completions("--no-st"), ["--no-stats"])
+
+    def test_a_command_is_offered_what_it_takes(self):
+        offered = self.completions("report", "-")
+        self.assertIn("--append", offered)
+        self.assertNotIn("--threads", offered)
+        self.assertIn("report", self.completions("re"))
+        self.assertNotIn("report", self.completions("x", "re"))
+
+    def test_values_that_have_names_are_offered(self):
+        self.assertEqual(self.completions("--engine", "c"), ["cpu", "cuda"])
+        self.assertEqual(self.completions("--engine", "=", "c"), ["cpu", "cuda"])
+        self.assertEqual(self.completions("--input-format", "="), ["auto", "raw", "zstd"])
+        self.assertEqual(self.completions("--buckets", "letters,b"), ["letters,bytes"])
+        self.assertEqual(self.completions("--buckets", "letters,bytes,cl"), ["letters,bytes,classes"])
+        self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "zsh"])
+        self.assertEqual(self.completions("--help", "chunk"), ["chunk-size"])
+        self.assertEqual(self.completions("--threads", ""), [])
+
+    def test_files_are_offered_where_files_stand(self):
+        script = self.file("completions.bash", said("--generate", "bash").encode())
+        self.file("one file.log", b"")
+        for words in (("one",), ("--output", "one"), ("--config", "one"), ("-o", "one"), ("report", "one"), ("--stats", "one"), ("--", "one")):
+            with self.subTest(words=words):
+                self.assertEqual(self.completions(*words, script=script), ["one file.log"])
+
+
+class OtherShells(CommandTest):
+    def check(self, shell):
+        path = self.file("script", said("--generate", shell).encode())
+        ended = subprocess.run([shell, "-n", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+
+    def test_bash_accepts_its_completions(self):
+        self.check("bash")
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_accepts_its_completions(self):
+        self.check("zsh")
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_accepts_its_completions(self):
+        self.check("fish")
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_offers_what_each_command_takes(self):
+        path = self.file("gpuhist.fish", said("--generate", "fish").encode())
+
+        def offered(line):
+            ended = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{line}'"], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
+            return [each.split("\t")[0] for each in ended.stdout.splitlines()]
+
+        options = offered("gpuhist --")
+        for name in all_options():
+            self.assertIn(name, options)
+        self.assertEqual(offered("gpuhist --engine cu"), ["cuda"])
+        self.assertIn("letters,bytes", offered("gpuhist -b letters,by"))
+        self.assertEqual(offered("gpuhist repo"), ["report"])
+        self.assertEqual(offered("gpuhist report --thr"), [])
+        self.assertEqual(offered("gpuhist report --app"), ["--append"])
+
+    def test_every_option_is_in_the_completions_of_zsh(self):
+        script = said("--generate", "zsh")
+        for name, short in all_options().items():
+            for each in filter(None, (name, short)):
+                self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")
+
+    def test_an_unknown_shell_is_refused(self):
+        ended = run("--generate", "tcsh", engine=None)
+        self.assertEqual((ended.status, ended.stdout), (2, b""))
+        self.assertIn("did you mean", ended.stderr)
+
+
+if __name__ == "__main__":
+    main()
