@@ -5,9 +5,15 @@
 #include "pipeline/input_failure.hpp"
 #include "pipeline/messages.hpp"
 #include "pipeline/plan.hpp"
+#include "pipeline/progress.hpp"
+#include "pipeline/progress_line.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/status_signal.hpp"
 #include "pipeline/terminal.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -25,15 +31,47 @@ void complain_of_inputs(const outcome& done) {
   if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
 }
 
+bool reads_what_is_typed(const plan& planned) {
+  return std::ranges::find(planned.inputs, "-") != planned.inputs.end() && ::isatty(STDIN_FILENO) == 1;
+}
+
+progress make_progress(const plan& planned, console& screen) {
+  const progress_style style = choose_progress_style({.asked = planned.progress,
+                                                      .quiet = planned.quiet,
+                                                      .terminal = screen.is_terminal() && !terminal_is_dumb(),
+                                                      .foreground = screen.is_in_foreground(),
+                                                      .typed_on = reads_what_is_typed(planned)});
+  return {screen, style, style == progress_style::none ? std::nullopt : source_bytes_of(planned.inputs)};
+}
+
+// Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
+outcome run_before_people(const plan& planned, destination& where, const render_target& target) {
+  console screen;
+  progress shown = make_progress(planned, screen);
+  run_hooks hooks;
+  hooks.snapshot = [&](const report& now) {
+    screen.clear();  // a report in a pipe may come out on the same terminal
+    where.write(planned.format->render(now, target));
+    if (target.terminal) screen.restore();
+  };
+  hooks.watch_signals = true;
+  if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
+  hooks.progress_interval = shown.interval();
+  hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
+  return run(planned, hooks);
+}
+
 }  // namespace
 
 ending count(const config::options& typed) {
+  hold_status_signal();  // before anything here starts a thread
   const plan planned = make_plan(typed);
   destination where(planned.output, planned.snapshot_every.has_value());
   const render_target target = target_for(where);
-  const outcome done =
-      run(planned, {.snapshot = [&](const report& now) { where.write(planned.format->render(now, target)); },
-                    .watch_signals = true});
+  if (!planned.quiet && reads_what_is_typed(planned)) {
+    complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
+  }
+  const outcome done = run_before_people(planned, where, target);
   complain_of_inputs(done);
   where.write(planned.format->render(done.result, target));
   where.commit();

@@ -7,6 +7,7 @@
 #include "pipeline/input_failure.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
+#include "pipeline/status_signal.hpp"
 #include "pipeline/stop_signals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -19,6 +20,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -61,6 +63,10 @@ class driver {
   asio::awaitable<void> snapshots_by_size();
   void snapshot_if_due();
   void start_snapshots();
+  asio::awaitable<void> progress_by_time();
+  asio::awaitable<void> status_by_signal();
+  void start_telling();
+  [[nodiscard]] run_progress progress() const;
   void note_fatal(const std::exception_ptr& error);
   void finish();
   [[nodiscard]] report make_report(report::kind what) const;
@@ -80,8 +86,11 @@ class driver {
   std::unique_ptr<cutter> cutter_;
   std::unique_ptr<feeder> feeder_;
   signal merged_;
+  signal merged_for_status_;  // of its own: a message has one receiver
   asio::steady_timer snapshot_timer_;
+  asio::steady_timer progress_timer_;
   stop_signals signals_;
+  status_signal status_signal_;
   std::exception_ptr fatal_;
   clock::time_point began_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
@@ -93,8 +102,11 @@ driver::driver(const plan& what, const run_hooks& hooks)
       hooks_(hooks),
       pool_(what.threads),
       merged_(context_, 1),
+      merged_for_status_(context_, 1),
       snapshot_timer_(context_),
-      signals_(context_, hooks.watch_signals, stop_) {
+      progress_timer_(context_),
+      signals_(context_, hooks.watch_signals, stop_),
+      status_signal_(context_, static_cast<bool>(hooks.status)) {
   engine_ =
       hooks.make_engine(what.engine, {.counted = what.partition,
                                       .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
@@ -115,6 +127,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
+    if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
   });
   cutter_ = std::make_unique<cutter>(*ring_, *collector_);
   feeder_ = std::make_unique<feeder>(
@@ -132,6 +145,7 @@ outcome driver::run() {
   began_ = clock::now();
   const auto keep_running = asio::make_work_guard(context_);
   start_snapshots();
+  start_telling();
   asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
     asio::post(context_, [this, error] {
       note_fatal(error);
@@ -193,6 +207,30 @@ asio::awaitable<void> driver::snapshots_by_size() {
   }
 }
 
+void driver::start_telling() {
+  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
+  if (hooks_.progress) asio::co_spawn(context_, progress_by_time(), stop_on_error);
+  if (status_signal_.is_watched()) asio::co_spawn(context_, status_by_signal(), stop_on_error);
+}
+
+asio::awaitable<void> driver::progress_by_time() {
+  for (auto due = began_ + hooks_.progress_interval;; due = std::max(due + hooks_.progress_interval, clock::now())) {
+    progress_timer_.expires_at(due);
+    co_await progress_timer_.async_wait(asio::use_awaitable);
+    hooks_.progress(progress());
+  }
+}
+
+// As snapshots by time do: what came so far is counted first.
+asio::awaitable<void> driver::status_by_signal() {
+  for (;;) {
+    co_await status_signal_.received();
+    const std::uint64_t cut = cutter_->flush();
+    while (collector_->merged_chunks() < cut) co_await merged_for_status_.async_receive(asio::use_awaitable);
+    hooks_.status(progress());
+  }
+}
+
 void driver::snapshot_if_due() {
   const std::uint64_t merged = counts_->merged_bytes();
   if (merged < snapshot_due_at_) return;
@@ -201,7 +239,7 @@ void driver::snapshot_if_due() {
   hooks_.snapshot(make_report(report::kind::snapshot));
 }
 
-// Cancelled waits are how the snapshots end; everything else ends the run.
+// Cancelled waits are how snapshots, progress and status end; everything else ends the run.
 void driver::note_fatal(const std::exception_ptr& error) {
   if (!error || fatal_) return;
   try {
@@ -224,9 +262,16 @@ void driver::finish() {
     note_fatal(std::current_exception());
   }
   signals_.ignore();
+  status_signal_.cancel();
   snapshot_timer_.cancel();
+  progress_timer_.cancel();
   merged_.close();
+  merged_for_status_.close();
   context_.stop();
+}
+
+run_progress driver::progress() const {
+  return {.source_bytes = clocks_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
 }
 
 double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }

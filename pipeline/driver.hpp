@@ -23,9 +23,11 @@ struct run_progress {
 struct run_hooks {
   std::function<void(const report&)> snapshot{};        ///< for --snapshot-every; what it throws stops the run
   bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
-  std::function<void(const run_progress&)> progress{};  ///< every progress_interval
-  std::chrono::milliseconds progress_interval{0};
-  std::function<void(const run_progress&)> status{};  ///< on SIGUSR1, which is watched where this is given
+  std::function<void(const run_progress&)> progress{};  ///< every progress_interval; what it throws stops the run
+  std::chrono::milliseconds progress_interval{0};       ///< above zero where progress is given
+  /// On SIGUSR1, which is watched where this is given and the parent did not have it ignored: exact, for what came
+  /// until then was counted before. The caller has called hold_status_signal(). What it throws stops the run.
+  std::function<void(const run_progress&)> status{};
   /// Where the engine comes from: tests bring one of their own.
   std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
 };

@@ -31,6 +31,11 @@ bool locale_is_utf8() {
   return answer;
 }
 
+bool terminal_is_dumb() {
+  const std::string_view term = variable("TERM");
+  return term.empty() || term == "dumb";
+}
+
 render_target target_for(const destination& where) {
   const bool terminal = where.is_terminal();
   return {.unicode = locale_is_utf8(),

@@ -10,6 +10,9 @@ namespace gpuhist::pipeline {
 /// call, which must come before there are threads.
 bool locale_is_utf8();
 
+/// Whether TERM says, or leaves open, that lines cannot be erased.
+bool terminal_is_dumb();
+
 /// Colours only on a terminal that is not dumb, and not where NO_COLOR is set (https://no-color.org).
 render_target target_for(const destination& where);
 
