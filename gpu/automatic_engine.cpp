@@ -190,7 +190,7 @@ void automatic_engine::woken(std::unique_ptr<engine> device) {
 void automatic_engine::could_not_wake(const std::exception_ptr& why) {
   const std::scoped_lock lock(mutex_);
   state_ = device_state::failed;
-  trouble_ = text_of(why);
+  why_not_ = text_of(why);
 }
 
 void automatic_engine::feed_device() {
@@ -228,7 +228,7 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
     on_device_ -= job.bytes.size();
     spare_.emplace_back(&of);
     if (failure) {
-      if (state_ == device_state::awake) trouble_ = text_of(failure);
+      if (state_ == device_state::awake) failure_ = text_of(failure);
       state_ = device_state::failed;
       waiting_.push_front(&job);
     }
@@ -241,11 +241,27 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   }
 }
 
+// With the lock.
+std::string automatic_engine::note() const {
+  switch (state_) {
+    case device_state::asleep:
+      return "the cores kept up: no device was woken";
+    case device_state::waking:
+      return "a device was being woken when the run ended";
+    case device_state::awake:
+      return "a device joined in when the cores fell short";
+    case device_state::failed:
+      break;
+  }
+  return failure_.empty() ? why_not_ : "a device joined in and failed";
+}
+
 engine_stats automatic_engine::stats() const {
   engine_stats all = host_.stats();
   const std::scoped_lock lock(mutex_);
   all.still_waking = state_ == device_state::waking;
-  if (!trouble_.empty()) all.warning = trouble_ + "; the host counts";
+  if (!failure_.empty()) all.warning = failure_ + "; what was on it was counted again on the host";
+  all.note = note();
   if (!device_) return all;
   const engine_stats device = device_->stats();
   all.kernel += " and " + device.kernel;

@@ -61,6 +61,7 @@ class automatic_engine final : public engine {
   void count_on_host(counting_job& job);
   void widen(const counting_job& job) const;
   std::unique_ptr<device_job> spare_device_job();
+  [[nodiscard]] std::string note() const;
 
   const engine_request request_;
   const settings how_;
@@ -79,7 +80,8 @@ class automatic_engine final : public engine {
   std::unique_ptr<engine> device_;
   std::uint64_t on_device_ = 0;  // bytes
   std::vector<std::unique_ptr<device_job>> spare_;
-  std::string trouble_;  // why the device is not, or no longer, used
+  std::string failure_;  // of a device that counted until then
+  std::string why_not_;  // a device could not be woken
 };
 
 }  // namespace gpuhist::gpu

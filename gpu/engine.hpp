@@ -58,6 +58,7 @@ struct engine_stats {
   std::uint64_t bytes = 0;
   double busy_seconds = 0;                  ///< counting, summed over workers (CUDA: kernel time)
   std::optional<device_timeline> timeline;  ///< CUDA only
+  std::string note{};                       ///< of `auto`: who counted and why, in one clause
   std::string warning{};                    ///< what people must know: a device that failed, and what was done about it
   std::uint64_t device_bytes = 0;           ///< of `bytes`, counted on devices
   bool still_waking = false;                ///< a device is being made ready that is not needed any more

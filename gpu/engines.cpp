@@ -1,5 +1,6 @@
 #include "gpu/engines.hpp"
 
+#include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "gpu/cuda/devices.hpp"
 #include "gpu/host/host_engine.hpp"
@@ -36,20 +37,44 @@ engine_choice make_cuda(const engine_request& request) {
   return {.taken = std::make_unique<cuda::cuda_engine>(cuda::make_runtime(), full), .reason = {}};
 }
 
-// A device that is there but cannot be had (another process took its memory) is a reason to count on the host, too.
-engine_choice make_auto(const engine_request& request) {
-  const engine_request full = with_forecast(request);
-  std::string why = full.forecast->why;
-  engine_choice choice;
-  try {
-    if (full.forecast->cuda) choice = make_cuda(full);
-  } catch (const engine_error& unusable) {
-    if (!request.devices.empty()) throw;  // that device or none
-    why += " cannot be used: " + std::string(unusable.what());
+// Two chunks a lane are on their way, and as many wait, so that lanes never do.
+std::uint64_t most_device_bytes(const engine_request& request, unsigned lanes) {
+  return std::uint64_t{4} * std::max(lanes, 1U) * std::max(request.max_copy, request.max_chunk);
+}
+
+// Devices asked for by number are looked for at once, so that a wrong number is an error; all others are only looked
+// for when the cores fall short: that alone takes tenths of a second.
+engine_forecast forecast_auto(const engine_request& request) {
+  engine_forecast ahead;
+  if (!request.devices.empty() || request.all_devices) {
+    ahead = forecast_cuda(request);
+    ahead.shared = std::exchange(ahead.cuda, false);
+  } else if (cuda::may_have_devices()) {
+    ahead.shared = true;
+    ahead.lanes = request.streams != 0 ? request.streams : cuda::default_lanes;
+  } else {
+    ahead.why = cuda::why_no_devices();
   }
-  if (!choice.taken) choice = make_host(request);
-  choice.reason = std::move(why);
-  return choice;
+  return ahead;
+}
+
+// Where devices were not looked for yet, that is done by whoever wakes them.
+std::unique_ptr<engine> wake_cuda(const engine_request& request, const std::vector<cuda_device>& devices) {
+  auto api = cuda::make_runtime();
+  engine_request full = request;
+  full.forecast = devices.empty() ? forecast_cuda(request) : engine_forecast{.cuda = true, .devices = devices};
+  if (!full.forecast->cuda) throw engine_error(full.forecast->why);
+  return std::make_unique<cuda::cuda_engine>(std::move(api), full);
+}
+
+engine_choice make_auto(const engine_request& request) {
+  const engine_forecast ahead = request.forecast ? *request.forecast : forecast_auto(request);
+  if (!ahead.shared) return {.taken = make_host(request).taken, .reason = ahead.why};
+  auto shared = std::make_unique<automatic_engine>(
+      request,
+      automatic_engine::settings{.wake = [request, devices = ahead.devices] { return wake_cuda(request, devices); },
+                                 .most_device_bytes = most_device_bytes(request, ahead.lanes)});
+  return {.taken = std::move(shared), .reason = {}};
 }
 
 struct engine_row {
@@ -85,8 +110,9 @@ std::vector<std::string_view> engine_names() {
 std::string_view canonical_engine(std::string_view name) { return find(name).name; }
 
 engine_forecast forecast_engine(std::string_view name, const engine_request& request) {
-  if (canonical_engine(name) == "host") return {.why = "the host was asked for"};
-  return forecast_cuda(request);
+  const std::string_view canonical = canonical_engine(name);
+  if (canonical == "host") return {.why = "the host was asked for"};
+  return canonical == "auto" ? forecast_auto(request) : forecast_cuda(request);
 }
 
 engine_choice make_engine(std::string_view name, const engine_request& request) { return find(name).make(request); }

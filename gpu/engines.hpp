@@ -30,8 +30,9 @@ struct cuda_device {
 
 /// What will count, before it is made.
 struct engine_forecast {
-  bool cuda = false;                   ///< else the host
-  std::vector<cuda_device> devices{};  ///< that CUDA takes
+  bool cuda = false;                   ///< CUDA alone
+  bool shared = false;                 ///< the host at once, and devices when the cores fall short; else the host alone
+  std::vector<cuda_device> devices{};  ///< that CUDA takes; of `shared`, empty where they are looked for when needed
   unsigned lanes = 0;                  ///< on all of them together; two chunks each can be on their way
   std::string why{};                   ///< one clause for people: the device's name, or what is missing
 };
@@ -66,8 +67,9 @@ std::string_view canonical_engine(std::string_view name);
 /// the host, with the reason. Throws engine_error for devices asked for by number that cannot be had.
 engine_forecast forecast_engine(std::string_view name, const engine_request& request);
 
-/// Makes an engine by canonical name. "cuda" throws engine_error where no usable device is; "auto" takes the host then,
-/// unless devices were asked for by number.
+/// Makes an engine by canonical name. "cuda" throws engine_error where no usable device is. "auto" counts on the host,
+/// and wakes devices where there may be any (automatic_engine); their names are looked for at once, and missing ones an
+/// engine_error, only where they were asked for by number.
 engine_choice make_engine(std::string_view name, const engine_request& request);
 
 }  // namespace gpuhist::gpu

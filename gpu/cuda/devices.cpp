@@ -2,11 +2,17 @@
 
 #include "gpu/cuda/error.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
 namespace {
+
+// One of these is there where a driver is: on Linux, under WSL, on a Tegra.
+constexpr std::array driver_files = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
 
 // The first architecture that nvcc 13 makes machine code for.
 constexpr int oldest_capability = 75;
@@ -126,6 +132,17 @@ std::string names_of(std::span<const cuda_device> devices) {
     text += name;
   }
   return text;
+}
+
+bool may_have_devices() {
+  if (!make_runtime()->built_in()) return false;
+  return std::any_of(driver_files.begin(), driver_files.end(),
+                     [](const char* name) { return ::access(name, F_OK) == 0; });
+}
+
+std::string why_no_devices() {
+  if (!make_runtime()->built_in()) return "this gpuhist was built without CUDA";
+  return std::string("no CUDA device: no driver is loaded (there is no ") + driver_files.front() + ")";
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -35,6 +35,13 @@ struct device_choice {
 /// number that does not exist or is unusable, saying what there is.
 device_choice choose_devices(const found_devices& found, const engine_request& request);
 
+/// Whether it is worth looking for devices: gpuhist was built with CUDA and a driver is loaded. Costs a system call,
+/// where asking CUDA costs tenths of a second.
+bool may_have_devices();
+
+/// Why not, in one clause.
+std::string why_no_devices();
+
 /// "NVIDIA H200", "2 x NVIDIA H200", "NVIDIA H200, 2 x NVIDIA A100".
 std::string names_of(std::span<const cuda_device> devices);
 

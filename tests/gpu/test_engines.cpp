@@ -31,18 +31,24 @@ TEST_CASE("the host engine is always to be had, and counts the partition asked f
   CHECK(choice.taken->row_partition() == request().counted);
 }
 
-TEST_CASE(
-    "auto takes CUDA exactly where a device is usable, and says why - cuda fails with that reason where none is") {
-  const engine_forecast expected = forecast_engine("auto", request());
+TEST_CASE("cuda is made where a device is usable, and fails with the reason where none is") {
+  const engine_forecast expected = forecast_engine("cuda", request());
   CHECK(!expected.why.empty());
-  const engine_choice choice = make_engine("auto", request());
-  CHECK(choice.reason == expected.why);
-  CHECK((choice.taken->name() == "cuda") == expected.cuda);
   if (expected.cuda) {
     CHECK(make_engine("cuda", request()).taken->name() == "cuda");
   } else {
     CHECK_THROWS_WITH_AS(make_engine("cuda", request()), expected.why.c_str(), engine_error);
   }
+}
+
+TEST_CASE("auto shares chunks where there may be a device, and says why it does not where there is none") {
+  const engine_forecast expected = forecast_engine("auto", request());
+  CHECK(!expected.cuda);
+  const engine_choice choice = make_engine("auto", request());
+  CHECK(choice.reason == expected.why);
+  CHECK((choice.taken->name() == "auto") == expected.shared);
+  CHECK((choice.taken->name() == "host") == !expected.shared);
+  CHECK(expected.shared == expected.why.empty());
 }
 
 TEST_CASE("a forecast is kept to: devices are not looked for again") {
