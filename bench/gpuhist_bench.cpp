@@ -1,56 +1,89 @@
-// gpuhist-bench: what the hardware and the kernels can do, measured the way the pipeline uses them.
-#include "bench/bench.hpp"
+// gpuhist-bench: what the hardware and the kernels can do, measured the way the pipeline uses them. Exit status 1 where
+// a count was wrong or a call failed, 2 where the command line cannot be meant.
+#include "bench/cuda.hpp"
+#include "bench/kernels.hpp"
+#include "bench/link.hpp"
+#include "bench/options.hpp"
+#include "bench/summary.hpp"
+#include "bench/table.hpp"
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
 
-#include <array>
 #include <cstdio>
 #include <exception>
-#include <string_view>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace {
 
-struct subcommand {
-  const char* name;
-  const char* description;
-  void (*run)();
-};
+using namespace gpuhist::bench;
 
-constexpr std::array<subcommand, 2> subcommands{{
-    {.name = "link",
-     .description = "pinned host-to-device copies, by chunk size and streams",
-     .run = gpuhist::bench::measure_link},
-    {.name = "kernels",
-     .description = "the counting kernel on device memory, against reading alone",
-     .run = gpuhist::bench::measure_kernels},
-}};
+constexpr const char* how = R"(
+Medians of up to %u runs that take turns in one stream, timed by events; each run reads the next of several buffers,
+together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. Clearing
+the counters is in the time of cub_*, whose call does it; clearing scratch memory is in everybody's. Counts are compared
+after every run. sequential_loop: one core of the host, the obvious loop in C++ over up to 64 MiB, its rate taken for
+every size; x loop and x global: times as fast as that, and as global_atomic.
+)";
 
-void print_usage(std::FILE* to) {
-  std::fputs("usage: gpuhist-bench SUBCOMMAND\n\n", to);
-  for (const auto& each : subcommands) std::fprintf(to, "  %-10s %s\n", each.name, each.description);
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
 }
 
-int run(std::string_view name) {
-  for (const auto& each : subcommands) {
-    if (name != each.name) continue;
-    cudaDeviceProp device;
-    gpuhist::bench::check(cudaGetDeviceProperties(&device, 0));
-    std::printf("%s, %d multiprocessors\n", device.name, device.multiProcessorCount);
-    each.run();
-    return 0;
+void print_heading(const kernels_options& options, const machine& on) {
+  if (options.format == output_format::csv) print(csv_heading());
+  if (options.format != output_format::table) return;
+  std::printf("%s, %d multiprocessors, L2 cache of %s\n", on.device.c_str(), on.multiprocessors,
+              gpuhist::config::format_size(on.l2_bytes).c_str());
+  std::printf(how, options.repetitions);
+  if (!options.input.empty()) std::printf("text: %s\n", options.input.c_str());
+}
+
+void print_group(const measured_group& group, output_format format, const machine& on) {
+  switch (format) {
+    case output_format::table:
+      return print("\n" + ladder(group));
+    case output_format::json:
+      return print(json_rows(group, on));
+    case output_format::csv:
+      return print(csv_rows(group, on));
   }
-  print_usage(stderr);
-  return 2;
+}
+
+int run(const help_text& help) {
+  print(help.text);
+  return 0;
+}
+
+int run(const kernels_options& options) {
+  check_options(options);
+  const machine on = current_machine();
+  print_heading(options, on);
+  std::vector<measured_group> groups;
+  measure_kernels(options, on, [&](measured_group group) {
+    print_group(group, options.format, on);
+    groups.push_back(std::move(group));
+  });
+  if (options.format == output_format::table) print("\nsummary, " + on.device + "\n\n" + summary_of(groups));
+  return any_wrong(groups) ? 1 : 0;
+}
+
+int run(const link_options& options) {
+  measure_link(options, current_machine());
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    const std::string_view name = argc == 2 ? argv[1] : "";
-    if (name == "--help" || name == "-h") {
-      print_usage(stdout);
-      return 0;
-    }
-    return run(name);
+    const auto names = kernel_names();
+    return std::visit([](const auto& asked) { return run(asked); }, parse_options({argv + 1, argv + argc}, names));
+  } catch (const gpuhist::config::usage_error& error) {
+    std::fprintf(stderr, "gpuhist-bench: %s\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpuhist-bench: %s\n", error.what());
     return 1;

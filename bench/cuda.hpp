@@ -1,25 +1,18 @@
-// What the benchmarks share: checked CUDA calls, owners of what they measure with, medians, tables.
+// What the benchmarks measure with: checked CUDA calls, and owners of streams, events and device memory.
 #pragma once
 
+#include "bench/measurement.hpp"
 #include "gpu/cuda/call_site.hpp"
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace gpuhist::bench {
 
-inline constexpr std::size_t mib = std::size_t{1} << 20U;
-inline constexpr std::size_t gib = std::size_t{1} << 30U;
-
-/// One subcommand: measures, prints a table to standard output. Throws std::runtime_error.
-void measure_link();
-void measure_kernels();
-
+/// Throws std::runtime_error that says what failed, and where.
 inline void check(cudaError_t code, gpu::cuda::call_site where = gpu::cuda::call_site::here()) {
   if (code == cudaSuccess) return;
   throw std::runtime_error(std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code) + " (" + where.file +
@@ -33,6 +26,7 @@ class stream {
   stream& operator=(const stream&) = delete;
   ~stream() { cudaStreamDestroy(handle_); }
   [[nodiscard]] cudaStream_t get() const { return handle_; }
+  void wait() const { check(cudaStreamSynchronize(handle_)); }
 
  private:
   cudaStream_t handle_ = nullptr;
@@ -74,13 +68,15 @@ class device_bytes {
   void* memory_ = nullptr;
 };
 
-inline double median(std::vector<double> of) {
-  std::nth_element(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2), of.end());
-  return of[of.size() / 2];
-}
-
-inline double gigabytes_per_second(std::size_t bytes, double seconds) {
-  return static_cast<double>(bytes) / seconds * 1e-9;
+/// Of the current device.
+inline machine current_machine() {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device));
+  return {.device = properties.name,
+          .multiprocessors = properties.multiProcessorCount,
+          .l2_bytes = static_cast<std::uint64_t>(properties.l2CacheSize)};
 }
 
 }  // namespace gpuhist::bench

@@ -1,0 +1,166 @@
+#include "bench/kernels.hpp"
+
+#include "bench/contest.hpp"
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/cuda/kernels/coarsening.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace gpuhist::bench {
+namespace {
+
+using gpu::cuda::kernels::catalogue;
+using gpu::cuda::kernels::find_strategy;
+using gpu::cuda::kernels::lane_private_variants;
+using gpu::cuda::kernels::strategy;
+
+static_assert(largest_coarsening == gpu::cuda::kernels::most_coarsening);
+
+// Of a data set, in host memory; buffers on the device repeat it. More than the caches of the host: the sequential loop
+// goes over it.
+constexpr std::uint64_t made_bytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t most_read_bytes = std::uint64_t{1} << 30U;
+
+std::string for_people(std::uint64_t bytes) { return config::format_size(bytes); }
+
+/// Everything that stays the same through a run.
+struct bench {
+  const kernels_options& options;
+  const machine& on;
+  stream queue;
+  buffers data;
+
+  bench(const kernels_options& asked, const machine& device) : options(asked), on(device), data(asked.sizes, device) {}
+
+  [[nodiscard]] bool wants(std::string_view kernel) const {
+    return options.kernels.empty() || std::ranges::find(options.kernels, kernel) != options.kernels.end();
+  }
+};
+
+void check_applicable(const kernels_options& options) {
+  for (const std::string& name : options.kernels) {
+    const strategy* const of = find_strategy(name);
+    const auto applies = [&](bins what) { return of != nullptr ? of->applies_to(what) : name == cub_name(what); };
+    if (std::ranges::any_of(options.what, applies)) continue;
+    const bins other = options.what.front() == bins::letters ? bins::bytes : bins::letters;
+    throw config::usage_error("--kernel: " + name + " does not count " + std::string(name_of(options.what.front())) +
+                              ", only " + std::string(name_of(other)));
+  }
+}
+
+void check_coarsening(const kernels_options& options) {
+  const auto has_it = [](const std::string& name) {
+    const strategy* const of = find_strategy(name);
+    return of != nullptr && of->has_coarsening;
+  };
+  if (options.coarsening == 0 || options.kernels.empty() || std::ranges::any_of(options.kernels, has_it)) return;
+  throw config::usage_error("--coarsening: no kernel that --kernel names has such a factor");
+}
+
+std::vector<entrant> entrants_for(const bench& in, bins what, std::uint64_t size) {
+  std::vector<entrant> entrants = read_only_entrants(in.on);
+  for (const strategy& each : catalogue()) {
+    if (!each.applies_to(what) || !in.wants(each.name)) continue;
+    entrants.push_back(strategy_entrant(each, role::catalogue, what, in.on, in.options.coarsening));
+  }
+  if (in.wants(cub_name(what))) entrants.push_back(cub_entrant(what, size));
+  if (!in.options.variants) return entrants;
+  for (const strategy& each : lane_private_variants()) {
+    if (each.applies_to(what)) entrants.push_back(strategy_entrant(each, role::variant, what, in.on, 0));
+  }
+  return entrants;
+}
+
+measurement loop_measurement(double rate, std::uint64_t size) {
+  const double seconds = static_cast<double>(size) / rate;
+  return {.kernel = std::string(sequential_loop),
+          .kind = role::host,
+          .runs = 1,
+          .median = seconds,
+          .least = seconds,
+          .most = seconds,
+          .counts = verdict::right};
+}
+
+std::vector<std::uint8_t> pattern_of(data_set which, const kernels_options& options) {
+  const std::uint64_t largest = std::ranges::max(options.sizes);
+  if (which == data_set::text && !options.input.empty()) {
+    return read_data(options.input, static_cast<std::size_t>(std::min(largest, most_read_bytes)));
+  }
+  return make_data(which, static_cast<std::size_t>(std::min(largest, made_bytes)));
+}
+
+struct pattern {
+  std::string name;
+  std::vector<std::uint8_t> bytes;
+};
+
+bool counts_anything(const std::vector<entrant>& entrants) {
+  return std::ranges::any_of(entrants, [](const entrant& each) { return each.kind != role::ceiling; });
+}
+
+/// One kind of bins on buffers that are filled. Without rows where no kernel that is asked for counts them.
+measured_group measure_group(bench& in, const pattern& of, std::uint64_t size, bins what, double loop_rate) {
+  measured_group group{.data = of.name, .bytes = size, .what = what, .rows = {}};
+  std::vector<entrant> entrants = entrants_for(in, what, size);
+  if (!counts_anything(entrants)) return group;
+  group.rows =
+      measure(std::move(entrants), in.data, expected_counts(of.bytes, size, what), in.options.repetitions, in.queue);
+  group.rows.push_back(loop_measurement(loop_rate, size));
+  return group;
+}
+
+void measure_data(bench& in, const pattern& of, const std::function<void(measured_group)>& done) {
+  std::vector<double> loop_rates;
+  for (const bins what : in.options.what) loop_rates.push_back(sequential_rate(of.bytes, what));
+  for (const std::uint64_t size : in.options.sizes) {
+    if (!in.data.holds(size)) continue;
+    in.data.fill(of.bytes, size, in.queue);
+    for (std::size_t i = 0; i < loop_rates.size(); ++i) {
+      auto group = measure_group(in, of, size, in.options.what[i], loop_rates[i]);
+      if (!group.rows.empty()) done(std::move(group));
+    }
+  }
+}
+
+void check_memory(const bench& in) {
+  std::size_t held = 0;
+  for (const std::uint64_t size : in.options.sizes) {
+    if (in.data.holds(size)) {
+      ++held;
+    } else {
+      std::fprintf(stderr, "gpuhist-bench: left out: %s do not fit into the free memory of the device\n",
+                   for_people(size).c_str());
+    }
+  }
+  if (held == 0) throw config::usage_error("--sizes: none of them fits into the free memory of the device");
+}
+
+}  // namespace
+
+std::vector<std::string_view> kernel_names() {
+  std::vector<std::string_view> names;
+  for (const strategy& each : catalogue()) names.push_back(each.name);
+  names.insert(names.end(), cub_names.begin(), cub_names.end());
+  return names;
+}
+
+void check_options(const kernels_options& options) {
+  check_applicable(options);
+  check_coarsening(options);
+}
+
+void measure_kernels(const kernels_options& options, const machine& on,
+                     const std::function<void(measured_group)>& done) {
+  bench in(options, on);
+  check_memory(in);
+  for (const data_set each : options.data) {
+    measure_data(in, {.name = std::string(name_of(each)), .bytes = pattern_of(each, options)}, done);
+  }
+}
+
+}  // namespace gpuhist::bench

@@ -1,0 +1,199 @@
+#include "bench/options.hpp"
+
+#include "config/quote.hpp"
+#include "config/size.hpp"
+#include "config/suggest.hpp"
+#include "config/usage_error.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace gpuhist::bench {
+namespace {
+
+using words = std::vector<std::string>;
+using names = std::span<const std::string_view>;
+
+constexpr std::uint64_t least_size = 1024;
+constexpr unsigned most_repetitions = 10'000;
+constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
+constexpr std::array<std::string_view, 2> subcommand_names{"kernels", "link"};
+
+constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
+
+  kernels   counting strategies on device memory, against reading alone, CUB and the sequential loop
+  link      pinned host-to-device copies, by chunk size and streams
+
+gpuhist-bench SUBCOMMAND --help lists the options.
+)";
+
+std::string joined(names all) {
+  std::string text;
+  for (const std::string_view each : all) text.append(text.empty() ? "" : ", ").append(each);
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view option, std::string_view typed, std::string_view what, names known) {
+  std::string message =
+      std::string(option) + (option.empty() ? "" : ": ") + config::quote(typed) + " is no " + std::string(what);
+  if (const auto meant = config::nearest_name(typed, known))
+    message.append("; did you mean ").append(*meant).append("?");
+  throw config::usage_error(message + " (there are " + joined(known) + ")");
+}
+
+/// Where in `known` the typed name stands.
+std::size_t resolve(std::string_view option, std::string_view typed, std::string_view what, names known) {
+  const auto found = std::ranges::find(known, typed);
+  if (found == known.end()) refuse(option, typed, what, known);
+  return static_cast<std::size_t>(found - known.begin());
+}
+
+template <class T>
+void add_once(std::vector<T>& to, T what) {
+  if (std::ranges::find(to, what) == to.end()) to.push_back(std::move(what));
+}
+
+std::vector<std::uint64_t> sizes_of(const words& typed) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& each : typed) {
+    const std::uint64_t size = config::parse_size(each);
+    if (size < least_size) {
+      throw config::usage_error("--sizes: " + config::quote(each) + " is too small to be timed; the least is 1KiB");
+    }
+    add_once(sizes, size);
+  }
+  return sizes;
+}
+
+std::vector<data_set> data_of(const words& typed) {
+  std::vector<std::string_view> known;
+  for (const data_set each : every_data_set) known.push_back(name_of(each));
+  std::vector<data_set> sets;
+  for (const std::string& each : typed) add_once(sets, every_data_set[resolve("--data", each, "data set", known)]);
+  return sets;
+}
+
+std::vector<bins> bins_of(const words& typed) {
+  std::vector<std::string_view> known;
+  for (const bins each : every_bins) known.push_back(name_of(each));
+  std::vector<bins> what;
+  for (const std::string& each : typed) add_once(what, every_bins[resolve("--bins", each, "set of bins", known)]);
+  return what;
+}
+
+words kernels_of(const words& typed, names known) {
+  words kernels;
+  for (const std::string& each : typed) {
+    resolve("--kernel", each, "kernel", known);
+    add_once(kernels, each);
+  }
+  return kernels;
+}
+
+output_format format_of(const std::string& typed) {
+  return static_cast<output_format>(resolve("--format", typed, "format", format_names));
+}
+
+/// One subcommand's options: CLI11 splits, the values are resolved afterwards.
+class splitter {
+ public:
+  splitter(std::string description, std::string name) : app_(std::move(description), std::move(name)) {
+    app_.allow_extras();
+    app_.add_option("--format", format_, "table, json (one object a line) or csv")->type_name("FORMAT");
+  }
+
+  CLI::Option* list(const std::string& name, words& into, const std::string& description, const std::string& type) {
+    return app_.add_option(name, into, description)->delimiter(',')->allow_extra_args(false)->type_name(type);
+  }
+
+  CLI::App& app() { return app_; }
+  [[nodiscard]] output_format format() const { return format_of(format_); }
+
+  /// The help, if it was asked for.
+  std::optional<help_text> split(words arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 wants it so
+    try {
+      app_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+      return help_text{app_.help()};
+    } catch (const CLI::ParseError& error) {
+      throw config::usage_error(error.what());
+    }
+    if (const words extra = app_.remaining(); !extra.empty()) refuse_unknown(extra.front());
+    return std::nullopt;
+  }
+
+ private:
+  [[noreturn]] void refuse_unknown(const std::string& argument) const {
+    words with_dashes;
+    for (const CLI::Option* each : app_.get_options()) with_dashes.push_back(each->get_name());
+    const std::vector<std::string_view> known(with_dashes.begin(), with_dashes.end());
+    refuse("", argument.substr(0, argument.find('=')), "option of " + app_.get_name(), known);
+  }
+
+  CLI::App app_;
+  std::string format_ = "table";
+};
+
+/// As typed, for the options whose values are not CLI11's business.
+struct typed_kernels {
+  words sizes, data, bins, kernels;
+  std::string input;
+};
+
+void add_kernels_options(splitter& with, typed_kernels& typed, kernels_options& options) {
+  with.list("--sizes", typed.sizes, "bytes that are counted (default 1MiB,16MiB,1GiB,4GiB)", "SIZE,...");
+  with.list("--data", typed.data, "text, random, zipf, sawtooth, one-letter (default all)", "NAME,...");
+  with.app().add_option("--input", typed.input, "a file in the place of the made-up text")->type_name("FILE");
+  with.list("--bins", typed.bins, "letters (8 counters), bytes (256) (default both)", "NAME,...");
+  with.list("--kernel", typed.kernels, "only this one (repeatable; default all)", "NAME");
+  with.app()
+      .add_option("--coarsening", options.coarsening, "bytes a thread, for the kernels that have such a factor")
+      ->check(CLI::Range(1U, largest_coarsening))
+      ->type_name("N");
+  with.app()
+      .add_option("--repetitions", options.repetitions, "runs of each, at most (default 31)")
+      ->check(CLI::Range(1U, most_repetitions))
+      ->type_name("N");
+  with.app().add_flag("--variants", options.variants, "lane_private with other tunings, too");
+}
+
+request parse_kernels(const words& arguments, names kernel_names) {
+  splitter with("Counting strategies on device memory, against reading alone, CUB and the sequential loop.",
+                "gpuhist-bench kernels");
+  typed_kernels typed;
+  kernels_options options;
+  add_kernels_options(with, typed, options);
+  if (auto help = with.split(arguments)) return *std::move(help);
+  options.format = with.format();
+  if (!typed.sizes.empty()) options.sizes = sizes_of(typed.sizes);
+  if (!typed.data.empty()) options.data = data_of(typed.data);
+  if (!typed.bins.empty()) options.what = bins_of(typed.bins);
+  options.kernels = kernels_of(typed.kernels, kernel_names);
+  options.input = typed.input;
+  if (!options.input.empty() && std::ranges::find(options.data, data_set::text) == options.data.end()) {
+    throw config::usage_error("--input: the file takes the place of the data set text, which --data leaves out");
+  }
+  return options;
+}
+
+request parse_link(const words& arguments) {
+  splitter with("Pinned host-to-device copies, by chunk size and streams.", "gpuhist-bench link");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  return link_options{.format = with.format()};
+}
+
+}  // namespace
+
+request parse_options(const words& arguments, names kernel_names) {
+  if (arguments.empty())
+    throw config::usage_error("the subcommand is missing (there are " + joined(subcommand_names) + ")");
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") return help_text{std::string(usage)};
+  const words rest(arguments.begin() + 1, arguments.end());
+  return resolve("", first, "subcommand", subcommand_names) == 0 ? parse_kernels(rest, kernel_names) : parse_link(rest);
+}
+
+}  // namespace gpuhist::bench

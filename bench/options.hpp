@@ -1,0 +1,49 @@
+// What was typed after gpuhist-bench, as values.
+#pragma once
+
+#include "bench/data.hpp"
+#include "bench/host_count.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gpuhist::bench {
+
+enum class output_format { table, json, csv };
+
+/// Bytes a thread at most, where a strategy has such a factor.
+inline constexpr unsigned largest_coarsening = 1U << 21U;
+
+struct kernels_options {
+  std::vector<std::uint64_t> sizes{std::uint64_t{1} << 20U, std::uint64_t{1} << 24U, std::uint64_t{1} << 30U,
+                                   std::uint64_t{1} << 32U};
+  std::vector<data_set> data{every_data_set.begin(), every_data_set.end()};
+  std::filesystem::path input;  ///< takes the place of the made-up text; empty: none
+  std::vector<bins> what{every_bins.begin(), every_bins.end()};
+  std::vector<std::string> kernels;  ///< empty: all
+  unsigned coarsening = 0;           ///< 0: each strategy's own
+  unsigned repetitions = 31;         ///< at most, of each
+  output_format format = output_format::table;
+  bool variants = false;
+};
+
+struct link_options {
+  output_format format = output_format::table;
+};
+
+/// To be printed; nothing is measured.
+struct help_text {
+  std::string text;
+};
+
+using request = std::variant<help_text, kernels_options, link_options>;
+
+/// `arguments` without the program's name; `kernel_names` is what --kernel knows. Throws config::usage_error.
+request parse_options(const std::vector<std::string>& arguments, std::span<const std::string_view> kernel_names);
+
+}  // namespace gpuhist::bench

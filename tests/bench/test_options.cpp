@@ -1,0 +1,95 @@
+// What is typed after gpuhist-bench is what is meant, or an error that shows what would be right.
+#include "bench/options.hpp"
+#include "config/usage_error.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::bench;
+using gpuhist::config::usage_error;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> known{"global_atomic", "lane_private", "cub_even"};
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+request parse(const std::vector<std::string>& arguments) { return parse_options(arguments, known); }
+
+kernels_options kernels(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "kernels");
+  return std::get<kernels_options>(parse(arguments));
+}
+
+}  // namespace
+
+TEST_CASE("without options everything is measured") {
+  const kernels_options options = kernels({});
+  CHECK(options.sizes == std::vector<std::uint64_t>{mib, 16 * mib, 1024 * mib, 4096 * mib});
+  CHECK(options.data.size() == 5);
+  CHECK(options.what == std::vector{bins::letters, bins::bytes});
+  CHECK(options.kernels.empty());
+  CHECK(options.input.empty());
+  CHECK(options.coarsening == 0);
+  CHECK(options.format == output_format::table);
+  CHECK_FALSE(options.variants);
+}
+
+TEST_CASE("lists are divided by commas, may be repeated, and name nothing twice") {
+  const kernels_options options =
+      kernels({"--sizes", "64K,1MiB", "--sizes=65536", "--data", "zipf,one-letter", "--bins", "bytes", "--kernel",
+               "lane_private", "--kernel", "cub_even,lane_private"});
+  CHECK(options.sizes == std::vector<std::uint64_t>{65536, mib});
+  CHECK(options.data == std::vector{data_set::zipf, data_set::one_letter});
+  CHECK(options.what == std::vector{bins::bytes});
+  CHECK(options.kernels == std::vector<std::string>{"lane_private", "cub_even"});
+}
+
+TEST_CASE("the other options of kernels, and of link") {
+  const kernels_options options =
+      kernels({"--input", "a,b.log", "--coarsening", "16", "--repetitions", "7", "--format", "csv", "--variants"});
+  CHECK(options.input == "a,b.log");
+  CHECK(options.coarsening == 16);
+  CHECK(options.repetitions == 7);
+  CHECK(options.format == output_format::csv);
+  CHECK(options.variants);
+  CHECK(std::get<link_options>(parse({"link", "--format", "json"})).format == output_format::json);
+  CHECK(std::get<link_options>(parse({"link"})).format == output_format::table);
+}
+
+TEST_CASE("a slip in a name is answered with the name that was probably meant") {
+  const auto refused = [](const std::vector<std::string>& arguments, const char* meant) {
+    CAPTURE(meant);
+    CHECK_THROWS_WITH_AS(parse(arguments), doctest::Contains(meant), usage_error);
+  };
+  refused({"kernel"}, "did you mean kernels?");
+  refused({"kernels", "--data", "texts"}, "--data: \"texts\" is no data set; did you mean text?");
+  refused({"kernels", "--bins", "byte"}, "did you mean bytes?");
+  refused({"kernels", "--kernel", "lane_privat"}, "did you mean lane_private?");
+  refused({"kernels", "--format", "jsn"}, "did you mean json?");
+  refused({"kernels", "--variant"}, "did you mean --variants?");
+  refused({"link", "--fromat", "json"}, "did you mean --format?");
+  refused({"link", "--sizes", "1MiB"}, "is no option of gpuhist-bench link");
+}
+
+TEST_CASE("what cannot be meant is a usage error") {
+  const auto refused = [](std::vector<std::string> arguments) {
+    CAPTURE(arguments.back());
+    arguments.insert(arguments.begin(), "kernels");
+    CHECK_THROWS_AS(parse(arguments), usage_error);
+  };
+  CHECK_THROWS_AS(parse({}), usage_error);
+  refused({"--sizes", "12 parsecs"});
+  refused({"--sizes", "1023"});
+  refused({"--coarsening", "0"});
+  refused({"--coarsening", "2097153"});
+  refused({"--repetitions", "many"});
+  refused({"--repetitions"});
+  refused({"stray"});
+  refused({"--data", "zipf", "--input", "log"});
+}
+
+TEST_CASE("help is asked for anywhere") {
+  CHECK(std::get<help_text>(parse({"--help"})).text.find("link") != std::string::npos);
+  CHECK(std::get<help_text>(parse({"kernels", "--help"})).text.find("--coarsening") != std::string::npos);
+  CHECK(std::get<help_text>(parse({"kernels", "--variants", "-h"})).text.find("--sizes") != std::string::npos);
+  CHECK(std::get<help_text>(parse({"link", "--help"})).text.find("--format") != std::string::npos);
+}
