@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -15,52 +16,69 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-// Where the three parts of a slot lie: each begins on a page of its own.
+// Where the three parts of the slots lie. All text comes first, slot beside slot, so that a device can fetch neighbours
+// in one copy:
+//
+//     | bytes 0 | bytes 1 | ... | extents 0 | extents 1 | ... | rows 0 | rows 1 | ... |     each on pages of its own
 struct slot_layout {
+  std::size_t bytes_stride;
+  std::size_t extents_stride;
+  std::size_t rows_stride;
   std::size_t extents_at;
   std::size_t rows_at;
-  std::size_t stride;
+  std::size_t end;
 
   explicit slot_layout(const ring_shape& shape)
-      : extents_at(whole_pages(shape.chunk_bytes)),
-        rows_at(extents_at + whole_pages(shape.max_extents * sizeof(gpu::extent))),
-        stride(rows_at + whole_pages(std::size_t{shape.max_extents} * shape.row_classes * sizeof(std::uint32_t))) {}
+      : bytes_stride(whole_pages(shape.chunk_bytes)),
+        extents_stride(whole_pages(shape.max_extents * sizeof(gpu::extent))),
+        rows_stride(whole_pages(std::size_t{shape.max_extents} * shape.row_classes * sizeof(std::uint32_t))),
+        extents_at(shape.slots * bytes_stride),
+        rows_at(extents_at + shape.slots * extents_stride),
+        end(rows_at + shape.slots * rows_stride) {}
 };
-
-std::span<std::byte> map_populated(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
-  ::madvise(memory, bytes, MADV_HUGEPAGE);        // a wish: fewer page faults and table entries
-  ::madvise(memory, bytes, MADV_POPULATE_WRITE);  // a wish, too: before Linux 5.14 the first touch populates
-  return {static_cast<std::byte*>(memory), bytes};
-}
 
 }  // namespace
 
-std::uint64_t ring_shape::mapped_bytes() const { return std::uint64_t{slots} * slot_layout(*this).stride; }
+ring::mapping::mapping(std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
+  ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: fewer page faults and table entries
+  memory_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+ring::mapping::~mapping() { ::munmap(memory_.data(), memory_.size()); }
+
+void ring::mapping::populate(std::span<std::byte> part) {
+  // a wish, too: before Linux 5.14 the first touch populates
+  if (!part.empty()) ::madvise(part.data(), part.size(), MADV_POPULATE_WRITE);
+}
+
+std::uint64_t ring_shape::mapped_bytes() const { return slot_layout(*this).end; }
 
 ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor)
-    : memory_(map_populated(shape.mapped_bytes())),
+    : mapping_(std::make_shared<mapping>(shape.mapped_bytes())),
       slots_(shape.slots),
       permits_(executor, shape.slots),
       occupancy_(shape.slots, std::chrono::steady_clock::now()) {
   const slot_layout layout(shape);
+  std::byte* const base = memory().data();
   free_.reserve(shape.slots);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    std::byte* base = memory_.data() + i * layout.stride;
     slot& each = slots_[i];
-    each.bytes = {base, shape.chunk_bytes};
+    each.bytes = {base + i * layout.bytes_stride, shape.chunk_bytes};
     // the mapping is zeroed memory of no other type: these are its first objects
-    each.extents = {reinterpret_cast<gpu::extent*>(base + layout.extents_at), shape.max_extents};
-    each.rows = {reinterpret_cast<std::uint32_t*>(base + layout.rows_at),
+    each.extents = {reinterpret_cast<gpu::extent*>(base + layout.extents_at + i * layout.extents_stride),
+                    shape.max_extents};
+    each.rows = {reinterpret_cast<std::uint32_t*>(base + layout.rows_at + i * layout.rows_stride),
                  std::size_t{shape.max_extents} * shape.row_classes};
     each.segments.reserve(shape.max_extents);
-    free_.push_back(&each);
-    permits_.try_send(boost::system::error_code{});
   }
+  // the first slots are taken first: they are on top of the stack
+  for (std::size_t i = slots_.size(); i-- > 0;) free_.push_back(&slots_[i]);
+  for (std::size_t i = 0; i < slots_.size(); ++i) permits_.try_send(boost::system::error_code{});
+  const std::size_t populated = std::min<std::size_t>(shape.populated, shape.slots);
+  mapping::populate(memory().first(populated * layout.bytes_stride));
 }
-
-ring::~ring() { ::munmap(memory_.data(), memory_.size()); }
 
 boost::asio::awaitable<slot*> ring::acquire() {
   if (slot* ready = try_acquire()) co_return ready;

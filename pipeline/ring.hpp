@@ -58,6 +58,8 @@ struct ring_shape {
   std::uint32_t chunk_bytes = 0;
   std::uint32_t max_extents = 0;
   std::uint32_t row_classes = 0;
+  std::uint32_t populated =
+      ~std::uint32_t{0};  ///< slots whose text has its pages from the start; others at first touch
 
   /// Bytes of memory a ring of this shape maps.
   [[nodiscard]] std::uint64_t mapped_bytes() const;
@@ -65,14 +67,16 @@ struct ring_shape {
 
 class ring {
  public:
-  /// Maps and populates the memory. Throws std::system_error.
+  /// Maps the memory. Throws std::system_error.
   ring(const ring_shape& shape, const boost::asio::any_io_executor& executor);
   ring(const ring&) = delete;
   ring& operator=(const ring&) = delete;
-  ~ring();
 
   /// All slots' memory, page-aligned, for engine::register_memory.
-  [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+  [[nodiscard]] std::span<std::byte> memory() const { return mapping_->memory(); }
+
+  /// Keeps that memory mapped for as long as somebody holds it, also past the ring.
+  [[nodiscard]] std::shared_ptr<const void> memory_owner() const { return mapping_; }
 
   [[nodiscard]] std::span<slot> slots() { return slots_; }
 
@@ -102,10 +106,23 @@ class ring {
   // Carries no data: a message in it is the right to take one slot from free_.
   using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
 
+  class mapping {
+   public:
+    explicit mapping(std::size_t bytes);
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+    ~mapping();
+    static void populate(std::span<std::byte> part);
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+
+   private:
+    std::span<std::byte> memory_;
+  };
+
   slot* take();  // with a permit
   void enter(slot& it, phase next);
 
-  std::span<std::byte> memory_;
+  std::shared_ptr<mapping> mapping_;
   std::vector<slot> slots_;
   permits permits_;
   mutable std::mutex mutex_;
