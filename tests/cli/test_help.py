@@ -2,6 +2,7 @@
 have every option that there is."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -57,6 +58,18 @@ class Help(CommandTest):
         for name in all_options():
             ended = run(name, engine=None)
             self.assertNotIn("unknown option", ended.stderr)
+
+    def test_every_example_is_understood(self):
+        """As typed in an empty folder: inputs are missing there, but nothing is wrong with the usage."""
+        texts = (said("--help", "all"), said("--help"), said("report", "--help"), said("devices", "--help"))
+        examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
+        examples = {each for each in examples if "OPTIONS" not in each}
+        self.assertGreater(len(examples), 20)
+        for example in examples:
+            with self.subTest(example=example):
+                words = shlex.split(example.partition("|")[0].partition(">")[0])[1:]
+                ended = run(*words, engine=None, cwd=self.folder)
+                self.assertNotIn("see gpuhist --help", re.sub("--config.*cannot be read.*\n.*", "", ended.stderr))
 
     def test_an_unknown_topic_is_refused(self):
         ended = run("--help", "bucket", engine=None)

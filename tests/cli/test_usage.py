@@ -34,7 +34,38 @@ class Usage(CommandTest):
     def test_an_unknown_option_suggests_the_nearest(self):
         self.assert_refused(["--bucket", "letters"], "--bucket", "--buckets")
         self.assert_refused(["--chunksize", "1MiB"], "--chunk-size")
+        self.assert_refused(["--snapshot", "1s"], "--snapshot-every")
+        self.assert_refused(["--no-stat"], "--no-stats")
         self.assert_refused(["--surely-not-an-option"], "--surely-not-an-option")
+
+    def test_a_long_option_with_one_dash_writes_no_file(self):
+        """-output x would be -o utput x."""
+        path = self.file("access.log", b"hello\n")
+        for arguments in (["-output", "x", path], ["-out", "x", path], ["-o=x", path], ["--output", "--stats", path]):
+            with self.subTest(arguments=arguments):
+                ended = run(*arguments, engine=None, cwd=self.folder)
+                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+                self.assertEqual([each.name for each in self.folder.iterdir()], ["access.log"])
+
+    def test_a_flag_takes_no_file_from_the_inputs(self):
+        path = self.file("yes", b"hello\n")
+        for flag in ("--byte-counts", "--no-progress", "-q"):
+            self.assert_counted(run(*JSON, flag, path), b"hello\n")
+
+    def test_an_option_of_another_command_is_refused(self):
+        self.assert_refused(["report", "--threads", "2", "x.json"], "--threads: no option of gpuhist report")
+        self.assert_refused(["devices", "--buckets", "letters"], "gpuhist and gpuhist report")
+
+    def test_a_file_named_like_a_command_is_counted_where_it_is_written_as_a_path(self):
+        for name in ("report", "devices"):
+            self.file(name, b"hello\n")
+            self.assert_counted(run(*JSON, f"./{name}", cwd=self.folder), b"hello\n")
+            self.assert_counted(run(*JSON, "--", name, cwd=self.folder), b"hello\n")
+
+    def test_devices_are_numbers_each_once_or_all(self):
+        for value in ("0,0", "x", "0,", "-1", "all,1", ""):
+            with self.subTest(value=value):
+                self.assert_refused([f"--devices={value}"], "--devices: ")
 
     def test_a_bad_size_or_duration_shows_the_good_forms(self):
         for size in ("4Q", "-1", "MiB", "1.5.2", "99999999999999999999"):

@@ -8,6 +8,7 @@
 #include <string>
 
 using gpuhist::config::edit_distance;
+using gpuhist::config::likely_name;
 using gpuhist::config::nearest_name;
 using gpuhist::config::quote;
 
@@ -30,6 +31,15 @@ TEST_CASE("a name is suggested up to two edits away, the nearest one first") {
   CHECK_FALSE(nearest_name(std::string(1 << 20, 'x'), names));
   constexpr std::array<std::string_view, 2> two = {"abxx", "abcx"};
   CHECK(nearest_name("abcd", two) == "abcx");
+}
+
+TEST_CASE("the beginning of only one name is suggested, three letters or more of it") {
+  constexpr std::array<std::string_view, 3> names = {"snapshot-every", "memory-limit", "memory-size"};
+  CHECK(likely_name("snapshot", names) == "snapshot-every");
+  CHECK(likely_name("memory-limt", names) == "memory-limit");
+  CHECK_FALSE(likely_name("memory", names));
+  CHECK(likely_name("sna", names) == "snapshot-every");
+  CHECK_FALSE(likely_name("sn", names));
 }
 
 TEST_CASE("two short names that share nothing are not near") {

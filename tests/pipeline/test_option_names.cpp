@@ -1,0 +1,50 @@
+// The options know engines, formats and schemes as text only; here their names are held against the tables below.
+#include "config/option_table.hpp"
+#include "config/scheme.hpp"
+#include "gpu/engines.hpp"
+#include "io/format.hpp"
+#include "pipeline/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using gpuhist::config::find_option;
+
+namespace {
+
+using names = std::vector<std::string_view>;
+
+/// In one text, so that a difference can be read.
+std::string sorted(names of) {
+  std::sort(of.begin(), of.end());
+  std::string text;
+  for (const std::string_view each : of) text += std::string(each) + " ";
+  return text;
+}
+
+/// The values that help, manual page and completions offer.
+std::string offered(std::string_view option) { return sorted(find_option(option)->choice_names()); }
+
+}  // namespace
+
+TEST_CASE("--format offers the report formats that there are, and no other") {
+  names known;
+  for (const auto& each : gpuhist::pipeline::report_formats()) known.push_back(each.name);
+  CHECK(offered("--format") == sorted(known));
+}
+
+TEST_CASE("--input-format offers the readable formats that there are, and no other") {
+  CHECK(offered("--input-format") == sorted(gpuhist::io::input_format_names()));
+}
+
+TEST_CASE("--engine offers the engines that there are, and no other") {
+  CHECK(offered("--engine") == sorted(gpuhist::gpu::engine_names()));
+}
+
+TEST_CASE("--buckets offers the schemes that there are, and no other") {
+  CHECK(offered("--buckets") == sorted(gpuhist::config::scheme_names()));
+}
