@@ -42,10 +42,9 @@ struct kernel_tuning {
 };
 
 /// The tunings that are compiled in, best first. The last one fits every device of compute capability 7.5 or more.
-inline constexpr std::array<kernel_tuning, 3> shipped_tunings{{
-    {.threads = 1024, .copies = 64, .loads = 2, .blocks_per_multiprocessor = 2},  // 8.0, 9.0, 10.0
-    {.threads = 1024, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 2},
-    {.threads = 1024, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 1},  // 7.5, 8.6, 8.9, 12.0
+inline constexpr std::array<kernel_tuning, 2> shipped_tunings{{
+    {.threads = 1024, .copies = 64, .loads = 4, .blocks_per_multiprocessor = 1},  // 8.0 and later
+    {.threads = 1024, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 1},  // 7.5
 }};
 
 /// The first of shipped_tunings whose blocks are resident together on a multiprocessor of the device.
