@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace gpuhist::io {
@@ -63,6 +64,12 @@ class stream_source {
 
   /// Ends a readable() in progress, and every later one. On the executor's thread.
   void cancel() noexcept;
+
+  /// "pipe", "socket", "terminal" or "device".
+  [[nodiscard]] std::string_view kind() const;
+
+  /// Bytes that a pipe holds; 0 for everything else.
+  [[nodiscard]] std::size_t pipe_capacity() const;
 
   /// Bytes read so far.
   [[nodiscard]] std::uint64_t position() const { return position_; }

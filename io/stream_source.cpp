@@ -115,6 +115,17 @@ stream_source::manner stream_source::choose_manner() {
   return own_ ? manner::own_nonblocking : manner::polled;
 }
 
+std::string_view stream_source::kind() const {
+  if (manner_ == manner::socket) return "socket";
+  if (pipe_capacity() > 0) return "pipe";
+  return ::isatty(fd_.get()) == 1 ? "terminal" : "device";
+}
+
+std::size_t stream_source::pipe_capacity() const {
+  const int capacity = ::fcntl(own_ ? own_.get() : fd_.get(), F_GETPIPE_SZ);
+  return capacity > 0 ? static_cast<std::size_t>(capacity) : 0;
+}
+
 boost::asio::awaitable<bool> stream_source::readable() {
   if (cancelled_) co_return false;
   if (!waiter_) {

@@ -5,6 +5,7 @@
 #include "pipeline/cutter.hpp"
 #include "pipeline/feeder.hpp"
 #include "pipeline/input_failure.hpp"
+#include "pipeline/process_usage.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/status_signal.hpp"
@@ -26,6 +27,7 @@
 #include <limits>
 #include <memory>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -75,7 +77,7 @@ class driver {
 
   const plan& plan_;
   const run_hooks& hooks_;
-  feed_clocks clocks_;
+  feed_notes notes_;
   std::stop_source stop_;
   asio::io_context context_{1};
   asio::thread_pool pool_;
@@ -132,7 +134,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   cutter_ = std::make_unique<cutter>(*ring_, *collector_);
   feeder_ = std::make_unique<feeder>(
       what, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *cutter_, *counts_,
-      clocks_, stop_.get_token());
+      notes_, stop_.get_token());
 }
 
 // The threads end before what they use: the pool's, then the engine's own.
@@ -143,6 +145,7 @@ driver::~driver() {
 
 outcome driver::run() {
   began_ = clock::now();
+  ring_->begin_history();
   const auto keep_running = asio::make_work_guard(context_);
   start_snapshots();
   start_telling();
@@ -271,7 +274,7 @@ void driver::finish() {
 }
 
 run_progress driver::progress() const {
-  return {.source_bytes = clocks_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
+  return {.source_bytes = notes_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
 }
 
 double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }
@@ -296,18 +299,28 @@ report driver::make_report(report::kind what) const {
 }
 
 run_stats driver::make_stats() const {
+  const auto ended = began_ + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds_));
   run_stats stats{.engine = std::string(engine_.taken->name()),
                   .engine_reason = engine_.reason,
                   .counting = engine_.taken->stats(),
-                  .stages = {},
-                  .limited_by = {},
+                  .classes = plan_.partition.classes,
+                  .counted_classes = engine_.taken->row_partition().classes,
+                  .inputs = plan_.inputs.size(),
+                  .disk_bytes = disk_bytes_read(),
                   .seconds = seconds_,
+                  .stopped = stop_.stop_requested(),
                   .threads = plan_.threads,
+                  .cores = std::max(1U, std::thread::hardware_concurrency()),
                   .slots = plan_.buffers.slots,
                   .slot_bytes = plan_.buffers.chunk_bytes,
+                  .slot_waiting_seconds = ring_->waiting_seconds(),
+                  .slots_over_time = ring_->history(ended),
                   .chunks = collector_->merged_chunks(),
-                  .bytes = counts_->merged_bytes()};
-  add_stages(stats, clocks_.read, clocks_.decompress, ring_->waiting_seconds());
+                  .bytes = counts_->merged_bytes(),
+                  .peak_memory = peak_resident_bytes(),
+                  .memory_limit = plan_.buffers.memory_limit};
+  for (const scheme_view& each : plan_.schemes) stats.schemes.push_back(each.scheme.name);
+  add_stages(stats, notes_);
   return stats;
 }
 

@@ -1,5 +1,6 @@
 #include "pipeline/feeder.hpp"
 
+#include "config/size.hpp"
 #include "io/zstd_decoder.hpp"
 #include "pipeline/input_failure.hpp"
 
@@ -33,16 +34,16 @@ struct end_of_reading {
 
 }  // namespace
 
-feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_clocks& clocks,
+feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_notes& notes,
                std::stop_token stop)
     : plan_(what),
       where_(where),
       cutter_(cut),
       counts_(counts),
-      clocks_(clocks),
+      notes_(notes),
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cut, counts,
-             clocks.read, where.pool, std::move(stop)) {}
+             notes.read, where.pool, std::move(stop)) {}
 
 asio::awaitable<void> feeder::feed_all() {
   std::exception_ptr error;
@@ -79,6 +80,7 @@ asio::awaitable<void> feeder::feed(input_id input) {
     const io::format& format = io::settle_format(name, head, plan_.forced_format);
     counts_.set_format(input, format.name);
     const bool is_raw = format.name == "raw";
+    note_manner(*source, is_raw);
     if (is_raw && is_file) {
       co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
       co_return;
@@ -94,6 +96,29 @@ asio::awaitable<void> feeder::feed(input_id input) {
   } catch (const std::bad_alloc&) {
     counts_.fail(input, 0, "not enough memory to decode it");
   }
+}
+
+// For the statistics: how the input is read.
+void feeder::note_manner(const io::source& source, bool is_raw) {
+  const auto* stream = std::get_if<io::stream_source>(&source);
+  std::string how = "pread";
+  if (stream != nullptr) {
+    how = stream->kind();
+    if (const std::size_t capacity = stream->pipe_capacity()) how += " of " + config::format_size(capacity);
+  }
+  if (!is_raw) {
+    how += stream == nullptr ? " in blocks of " : ", blocks of ";
+    how += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
+           " of them";
+    ++notes_.compressed_inputs;
+  } else if (stream == nullptr) {
+    how += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " + std::to_string(plan_.threads) +
+           (plan_.threads == 1 ? " thread" : " threads");
+    notes_.files_in_parallel = true;
+  } else {
+    how += ", straight into the slots";
+  }
+  notes_.add_manner(how);
 }
 
 // The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
@@ -115,7 +140,7 @@ asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
       break;
     }
   }
-  clocks_.read.bytes += have;
+  notes_.read.bytes += have;
   head.resize(have);
   co_return head;
 }
@@ -141,14 +166,14 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
       const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
       std::optional<std::size_t> read;
       try {
-        const stopwatch busy(clocks_.read.busy_nanoseconds);
+        const stopwatch busy(notes_.read.busy_nanoseconds);
         read = stream.read_some(where.bytes);
       } catch (...) {
         cutter_.commit(where, 0, input, 0);
         throw;
       }
       cutter_.commit(where, read.value_or(0), input, 0);
-      clocks_.read.bytes += read.value_or(0);
+      notes_.read.bytes += read.value_or(0);
       if (read == 0U) co_return counts_.finish(input, stream.position());
       if (stop_.stop_requested()) break;
       if (read) {
@@ -156,7 +181,7 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
         co_await asio::post(where_.streams, asio::use_awaitable);
         continue;
       }
-      const stopwatch waiting(clocks_.read.waiting_nanoseconds);
+      const stopwatch waiting(notes_.read.waiting_nanoseconds);
       if (!co_await stream.readable()) break;
     }
     counts_.fail(input, stream.position(), left_at(stream.position()));
@@ -170,7 +195,7 @@ asio::awaitable<void> feeder::feed_decoded(input_id input, shared_source source,
   const auto& executor = is_stream ? where_.streams : where_.pool;
   const auto blocks = std::make_shared<block_reader>(
       block_reader::settings{.block_bytes = plan_.buffers.block_bytes, .blocks = plan_.buffers.blocks}, *source,
-      clocks_.read, executor, stop_);
+      notes_.read, executor, stop_);
   if (!is_stream) head.clear();  // files are read again from their start
   const auto fill = [](std::shared_ptr<block_reader> reader, shared_source, bytes first) -> asio::awaitable<void> {
     co_await reader->fill(std::move(first));
@@ -196,7 +221,7 @@ asio::awaitable<std::string> feeder::decode(decoding& task, block_reader& blocks
   for (;;) {
     block next;
     {
-      const stopwatch waiting(clocks_.decompress.waiting_nanoseconds);
+      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
       next = co_await blocks.next();
     }
     if (stop_.stop_requested()) co_return left_at(task.decoder.consumed_total());  // an open frame stays unverified
@@ -219,7 +244,7 @@ asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<cons
     in = in.subspan(got.consumed);
     task.frame_bytes += got.produced;
     task.fed += got.produced;
-    clocks_.decompress.bytes += got.produced;
+    notes_.decompress.bytes += got.produced;
     cutter_.commit(where, got.produced, task.input, task.frame);
     if (got.status == io::fill_status::needs_input) break;
     if (got.status == io::fill_status::output_full) continue;
@@ -232,7 +257,7 @@ asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<cons
 // A place that is not filled because of an exception is given back: its slot could never be sealed.
 io::fill_result feeder::fill(decoding& task, std::span<const std::byte> in, const place& where) {
   try {
-    const stopwatch busy(clocks_.decompress.busy_nanoseconds);
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
     return task.decoder.fill(in, where.bytes);
   } catch (...) {
     cutter_.commit(where, 0, task.input, task.frame);
@@ -241,6 +266,7 @@ io::fill_result feeder::fill(decoding& task, std::span<const std::byte> in, cons
 }
 
 void feeder::conclude(decoding& task, bool verified) {
+  if (verified) ++notes_.frames;
   const bool in_place = verified && cutter_.verified_in_place(task.frame, task.frame_bytes);
   if (!in_place && task.frame_bytes > 0) counts_.conclude(task.frame, task.input, task.frame_bytes, verified);
   task.frame = ++last_frame_;

@@ -6,11 +6,11 @@
 #include "io/source.hpp"
 #include "pipeline/block_reader.hpp"
 #include "pipeline/cutter.hpp"
+#include "pipeline/feed_notes.hpp"
 #include "pipeline/plain_files.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
-#include "pipeline/stage_clock.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -25,12 +25,6 @@
 
 namespace gpuhist::pipeline {
 
-/// Where the stages before counting note what they did.
-struct feed_clocks {
-  stage_clock read;
-  stage_clock decompress;
-};
-
 class feeder {
  public:
   /// `streams`: the executor of one thread, on which pipes and the like are read; `pool`: where files are read and
@@ -40,7 +34,7 @@ class feeder {
     boost::asio::any_io_executor streams;
   };
 
-  feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_clocks& clocks,
+  feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_notes& notes,
          std::stop_token stop);
 
   /// Feeds all inputs and flushes the last slot. On the pool. Throws only for what no input is to blame for.
@@ -61,6 +55,7 @@ class feeder {
 
   boost::asio::awaitable<void> feed(input_id input);
   boost::asio::awaitable<bytes> head_of(io::source& source);
+  void note_manner(const io::source& source, bool is_raw);
   boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
   boost::asio::awaitable<void> put(input_id input, std::span<const std::byte> text);
   boost::asio::awaitable<void> read_stream(input_id input, io::stream_source& stream);
@@ -74,7 +69,7 @@ class feeder {
   executors where_;
   cutter& cutter_;
   rolling_counts& counts_;
-  feed_clocks& clocks_;
+  feed_notes& notes_;
   std::stop_token stop_;
   plain_files files_;
   frame_id last_frame_ = 0;

@@ -50,6 +50,7 @@ void plain_files::start(range next) {
   {
     const std::scoped_lock lock(mutex_);
     started = &ranges_.emplace_back(std::move(next));
+    clock_.most_in_flight = std::max<std::uint64_t>(clock_.most_in_flight, ranges_.size());
   }
   asio::post(pool_, [this, started] {
     read(*started);

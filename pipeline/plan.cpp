@@ -139,6 +139,7 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
   buffers.pipe_bytes = mib;
+  buffers.memory_limit = typed.memory_limit;
   fit_into(typed.memory_limit, typed, cuda, planned.partition, buffers);
 }
 

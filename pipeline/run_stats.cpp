@@ -1,62 +1,92 @@
 #include "pipeline/run_stats.hpp"
 
+#include "pipeline/limits.hpp"
+#include "pipeline/text.hpp"
+
 #include <algorithm>
-#include <cmath>
 
 namespace gpuhist::pipeline {
 namespace {
 
-// How much of the run a stage was at work, with all of its workers.
-double share(const stage_stats& stage, double seconds) {
-  return seconds > 0 ? stage.busy_seconds / (seconds * std::max(1U, stage.workers)) : 0;
+void add_reading(run_stats& stats, const feed_notes& fed) {
+  stats.stages.push_back({.name = "read",
+                          .bytes = fed.read.bytes,
+                          .busy_seconds = fed.read.busy_seconds(),
+                          .waiting_seconds = fed.read.waiting_seconds(),
+                          .workers = fed.files_in_parallel ? stats.threads : 1,
+                          .on_pool = fed.files_in_parallel});
 }
 
-std::string percent(double share) { return std::to_string(std::lround(std::min(share, 1.0) * 100)) + " %"; }
+void add_decompressing(run_stats& stats, const feed_notes& fed) {
+  if (fed.compressed_inputs == 0) return;
+  stats.stages.push_back({.name = "decompress",
+                          .bytes = fed.decompress.bytes,
+                          .busy_seconds = fed.decompress.busy_seconds(),
+                          .waiting_seconds = fed.decompress.waiting_seconds(),
+                          .workers = 1,
+                          .on_pool = true});
+}
 
-std::string limiting_stage(const run_stats& stats, double source_waiting_share, double slot_waiting_share) {
-  if (stats.bytes == 0) return "nothing: there was no text";
-  if (source_waiting_share > 0.5)
-    return "the source: reading waited for it " + percent(source_waiting_share) + " of the time";
-  const auto busiest = std::max_element(
-      stats.stages.begin(), stats.stages.end(),
-      [&](const stage_stats& a, const stage_stats& b) { return share(a, stats.seconds) < share(b, stats.seconds); });
-  std::string words = busiest->name + ": busy " + percent(share(*busiest, stats.seconds)) + " of the time";
-  if (busiest->workers > 1) words += " on " + std::to_string(busiest->workers) + " workers";
-  if (slot_waiting_share > 0.1) words += "; reading waited for free slots " + percent(slot_waiting_share);
-  return words;
+// The time that chunks waited for a thread, or for chunks before them: what they were in the phase and not counted.
+double waiting_to_be_counted(const run_stats& stats, double busy) {
+  return std::max(0.0, stats.slots_over_time.counting_share * stats.slots * stats.seconds - busy);
+}
+
+void add_host_counting(run_stats& stats, const std::string& name, double busy) {
+  const gpu::engine_stats& counting = stats.counting;
+  stats.stages.push_back({.name = name,
+                          .bytes = counting.bytes - counting.device_bytes,
+                          .busy_seconds = busy,
+                          .waiting_seconds = waiting_to_be_counted(stats, busy),
+                          .workers = counting.timeline ? stats.threads : counting.workers,
+                          .on_pool = true});
+}
+
+void add_device(run_stats& stats, const gpu::device_timeline& timeline, const std::string& name) {
+  const auto stage = [&](const std::string& called, double busy) {
+    return stage_stats{.name = called,
+                       .bytes = stats.counting.device_bytes,
+                       .busy_seconds = busy,
+                       .waiting_seconds = std::max(0.0, timeline.span_seconds - busy),
+                       .workers = std::max(1U, timeline.devices)};
+  };
+  stats.stages.push_back(stage("copy to device", timeline.copy_busy_seconds));
+  stats.stages.push_back(stage(name, timeline.kernel_busy_seconds));
+}
+
+void add_counting(run_stats& stats) {
+  const gpu::engine_stats& counting = stats.counting;
+  if (!counting.timeline) return add_host_counting(stats, "count", counting.busy_seconds);
+  const bool shared = counting.device_bytes < counting.bytes;
+  if (shared) {
+    const double on_device = counting.timeline->kernel_busy_seconds;
+    add_host_counting(stats, "count on host", std::max(0.0, counting.busy_seconds - on_device));
+  }
+  add_device(stats, *counting.timeline, shared ? "count on device" : "count");
+}
+
+std::string rung_of(const feed_notes& fed) {
+  if (fed.compressed_inputs == 0) return "not compressed";
+  return "serial: one frame after the other (" + grouped(fed.frames) + "), reading ahead";
 }
 
 }  // namespace
 
-void add_stages(run_stats& stats, const stage_clock& read, const stage_clock& decompress, double slot_waiting_seconds) {
-  const bool from_stream = read.waiting_nanoseconds > 0;
-  stats.stages.push_back({.name = "read",
-                          .bytes = read.bytes,
-                          .busy_seconds = read.busy_seconds(),
-                          .waiting_seconds = read.waiting_seconds(),
-                          .workers = from_stream || decompress.bytes > 0 ? 1 : stats.threads});
-  if (decompress.bytes > 0) {
-    stats.stages.push_back({.name = "decompress",
-                            .bytes = decompress.bytes,
-                            .busy_seconds = decompress.busy_seconds(),
-                            .waiting_seconds = decompress.waiting_seconds(),
-                            .workers = 1});
-  }
-  if (const auto& timeline = stats.counting.timeline) {
-    stats.stages.push_back({.name = "copy to device",
-                            .bytes = stats.counting.bytes,
-                            .busy_seconds = timeline->copy_busy_seconds,
-                            .waiting_seconds = timeline->span_seconds - timeline->copy_busy_seconds,
-                            .workers = timeline->devices});
-  }
-  stats.stages.push_back(
-      {.name = "count",
-       .bytes = stats.counting.bytes,
-       .busy_seconds = stats.counting.busy_seconds,
-       .waiting_seconds = 0,
-       .workers = stats.counting.timeline ? stats.counting.timeline->devices : stats.counting.workers});
-  const double seconds = std::max(stats.seconds, 1e-9);
-  stats.limited_by = limiting_stage(stats, read.waiting_seconds() / seconds, slot_waiting_seconds / seconds);
+double busy_share(const stage_stats& stage, double seconds) {
+  return seconds > 0 ? stage.busy_seconds / (seconds * std::max(1U, stage.workers)) : 0;
+}
+
+void add_stages(run_stats& stats, const feed_notes& fed) {
+  stats.reading = fed.manners;
+  stats.most_in_flight = fed.read.most_in_flight;
+  stats.compressed_inputs = fed.compressed_inputs;
+  stats.decompression = rung_of(fed);
+  add_reading(stats, fed);
+  add_decompressing(stats, fed);
+  add_counting(stats);
+  const verdict judged = judge(stats);
+  stats.limited_by = judged.limited_by;
+  stats.would_help = judged.would_help;
 }
 
 }  // namespace gpuhist::pipeline

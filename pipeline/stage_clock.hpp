@@ -12,6 +12,7 @@ struct stage_clock {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::int64_t> busy_nanoseconds{0};
   std::atomic<std::int64_t> waiting_nanoseconds{0};
+  std::atomic<std::uint64_t> most_in_flight{0};  ///< pieces of work at once; where a stage has several
 
   [[nodiscard]] double busy_seconds() const { return static_cast<double>(busy_nanoseconds) * 1e-9; }
   [[nodiscard]] double waiting_seconds() const { return static_cast<double>(waiting_nanoseconds) * 1e-9; }

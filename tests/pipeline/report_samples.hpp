@@ -59,8 +59,23 @@ inline pipeline::run_stats some_stats() {
   stats.engine_reason = "no CUDA device";
   stats.counting.kernel = "ranges/AVX3";
   stats.counting.workers = 2;
+  stats.classes = stats.counted_classes = 8;
+  stats.schemes = {"letters", "classes"};
+  stats.inputs = 3;
+  stats.reading = {{"pread in ranges of 256 KiB by 2 threads", 2}, {"pipe of 1 MiB, straight into the slots", 1}};
+  stats.most_in_flight = 6;
+  stats.decompression = "not compressed";
   stats.stages = {{"read", 1000, 0.5, 0.25, 1}, {"count", 1000, 0.75, 0.125, 2}};
   stats.limited_by = "read: busy 50 % of the time";
+  stats.would_help = "giving files by name";
+  stats.slots_over_time = {.free_share = 0.625,
+                           .filling_share = 0.125,
+                           .counting_share = 0.25,
+                           .none_free_share = 0.125,
+                           .step_seconds = 0.25,
+                           .in_use = {0, 0.5, 1, 0.25}};
+  stats.peak_memory = 14 * 1024 * 1024;
+  stats.memory_limit = 1024 * 1024 * 1024;
   stats.seconds = 1.0;
   stats.threads = 2;
   stats.slots = 16;

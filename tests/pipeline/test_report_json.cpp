@@ -170,9 +170,18 @@ TEST_CASE("the JSON statistics hold every stage and what limited the run") {
   CHECK_FALSE(stats["engine"].contains("device"));
   CHECK_FALSE(stats["engine"].contains("timeline"));
   CHECK(stats["stages"].dump() ==
-        R"([{"name":"read","bytes":1000,"busy_seconds":0.5,"waiting_seconds":0.25,"workers":1},)"
-        R"({"name":"count","bytes":1000,"busy_seconds":0.75,"waiting_seconds":0.125,"workers":2}])");
+        R"([{"name":"read","bytes":1000,"busy_seconds":0.5,"waiting_seconds":0.25,"workers":1,"busy_share":0.5},)"
+        R"({"name":"count","bytes":1000,"busy_seconds":0.75,"waiting_seconds":0.125,"workers":2,"busy_share":0.375}])");
+  CHECK(stats["partition"].dump() == R"({"classes":8,"counted_classes":8,"schemes":["letters","classes"]})");
+  CHECK(stats["reading"]["inputs"] == 3);
+  CHECK(stats["reading"]["manners"][1].dump() == R"({"how":"pipe of 1 MiB, straight into the slots","inputs":1})");
+  CHECK(stats["slots_over_time"].dump() ==
+        R"({"waiting_seconds":0.0,"free_share":0.625,"filling_share":0.125,"counting_share":0.25,)"
+        R"("none_free_share":0.125,"step_seconds":0.25,"in_use":[0.0,0.5,1.0,0.25]})");
+  CHECK(stats["memory"].dump() == R"({"peak_bytes":14680064,"limit_bytes":1073741824})");
+  CHECK(stats["decompression"] == "not compressed");
   CHECK(stats["limited_by"] == "read: busy 50 % of the time");
+  CHECK(stats["would_help"] == "giving files by name");
   what.stats->counting.timeline = {4, 3, 2, 1};
   stats = parsed(what)["stats"];
   CHECK(stats["engine"]["timeline"].dump() ==

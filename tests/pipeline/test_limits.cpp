@@ -1,0 +1,173 @@
+// What limited a run and what would help, case by case: runs made up so that there is no doubt.
+#include "pipeline/limits.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+
+namespace {
+
+constexpr std::uint64_t gigabyte = 1'000'000'000;
+
+stage_stats reading(double busy, double waiting = 0) {
+  return {.name = "read", .bytes = gigabyte, .busy_seconds = busy, .waiting_seconds = waiting};
+}
+
+stage_stats reading_files(double busy) {
+  return {.name = "read", .bytes = gigabyte, .busy_seconds = busy, .workers = 2, .on_pool = true};
+}
+
+stage_stats decompressing(double busy) {
+  return {.name = "decompress", .bytes = gigabyte, .busy_seconds = busy, .on_pool = true};
+}
+
+stage_stats counting(double busy) {
+  return {.name = "count", .bytes = gigabyte, .busy_seconds = busy, .workers = 2, .on_pool = true};
+}
+
+stage_stats copying(double busy) { return {.name = "copy to device", .bytes = gigabyte, .busy_seconds = busy}; }
+
+stage_stats kernels(double busy) { return {.name = "count", .bytes = gigabyte, .busy_seconds = busy}; }
+
+/// A second's work on 2 threads of a machine with 2 cores.
+run_stats run_of(std::vector<stage_stats> stages) {
+  run_stats stats;
+  stats.engine = "host";
+  stats.counting.kernel = "ranges/AVX3";
+  stats.counting.workers = 2;
+  stats.classes = stats.counted_classes = 8;
+  stats.inputs = 1;
+  stats.stages = std::move(stages);
+  stats.seconds = 1;
+  stats.threads = stats.cores = 2;
+  stats.slots = 8;
+  stats.slot_bytes = 262144;
+  stats.chunks = 4000;
+  stats.bytes = gigabyte;
+  return stats;
+}
+
+}  // namespace
+
+TEST_CASE("nothing limits a run without text") {
+  run_stats stats = run_of({reading(0, 0.9), counting(0)});
+  stats.bytes = 0;
+  CHECK(judge(stats).limited_by == "nothing: there was no text");
+  CHECK(judge(stats).would_help == "nothing");
+  CHECK(judge(run_stats{}).limited_by == "nothing: there was no text");
+}
+
+TEST_CASE("a source that was waited for most of the time limited the run, whatever else was busy") {
+  const verdict said = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
+  CHECK(said.limited_by == "the source: reading waited for it 76 % of the time");
+  CHECK(said.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
+}
+
+TEST_CASE("reading a pipe is the work of one thread: files would be read by all") {
+  const verdict said = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
+  CHECK(said.limited_by == "read: busy 80 % of the time");
+  CHECK(said.would_help == "giving files by name instead of through a pipe: files are read by all threads");
+}
+
+TEST_CASE("reading files is limited by the disk where the bytes came from it, else by the threads or the cores") {
+  run_stats stats = run_of({reading_files(1.6), counting(0.3)});
+  CHECK(judge(stats).limited_by == "read: busy 80 % of the time on 2 threads; the pool of 2 threads 95 %");
+  CHECK(judge(stats).would_help == "more cores: the bytes came from the page cache at the speed of its memory");
+  stats.cores = 16;
+  CHECK(judge(stats).would_help == "more --threads (16 cores)");
+  stats.disk_bytes = gigabyte * 9 / 10;
+  CHECK(judge(stats).would_help == "a faster disk: 90 % of the bytes came from it, not from the page cache");
+}
+
+TEST_CASE("decompression is one thread's work: more archives want more processes, one wants a faster core") {
+  run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
+  stats.compressed_inputs = 1;
+  CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
+  CHECK(judge(stats).would_help ==
+        "a faster core, or the text uncompressed: one frame is decoded after the other, whatever the number of frames "
+        "and --threads");
+  stats.compressed_inputs = 2;
+  CHECK(judge(stats).would_help.starts_with("several gpuhist at once, each with some of the archives"));
+}
+
+TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {
+  run_stats stats = run_of({reading_files(0.2), counting(1.7)});
+  CHECK(judge(stats).limited_by == "count: busy 85 % of the time on 2 threads; the pool of 2 threads 95 %");
+  CHECK(judge(stats).would_help == "a GPU (--engine cuda), or more cores");
+  stats.counting.kernel = "tables";
+  stats.counted_classes = 256;
+  CHECK(judge(stats).would_help ==
+        "a GPU (--engine cuda), or schemes of fewer buckets: 256 classes are more than SIMD compares count");
+  stats.cores = 4;
+  CHECK(judge(stats).would_help == "more --threads (4 cores)");
+}
+
+TEST_CASE("stages that share the pool's threads limit a run together, and the one with most of the time is named") {
+  const verdict said = judge(run_of({reading_files(0.9), counting(1.0)}));
+  CHECK(said.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
+}
+
+TEST_CASE("a device is limited by its link or by its kernels") {
+  run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
+  stats.counting.device = "NVIDIA H200";
+  CHECK(judge(stats).limited_by == "the link: copies were in flight 97 % of the time");
+  CHECK(judge(stats).would_help == "a faster link, or more devices with a link each (--devices)");
+  stats.stages = {reading_files(0.4), copying(0.5), kernels(0.9)};
+  CHECK(judge(stats).limited_by == "count: busy 90 % of the time");
+  CHECK(judge(stats).would_help == "more devices (--devices)");
+}
+
+TEST_CASE("a device that took longer to start than the text to count is start-up") {
+  run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
+  stats.counting.device = "NVIDIA H200";
+  stats.counting.startup_seconds = 1.25;
+  CHECK(judge(stats).limited_by == "start-up: the device took 1.250 s to be ready, the text 1.000 s");
+  CHECK(judge(stats).would_help == "more text in one run, or --engine host for so little");
+}
+
+TEST_CASE("text that fits into a slot, or into all of them while nothing was busy, is start-up") {
+  run_stats stats = run_of({reading(0.9), counting(0.1)});
+  stats.chunks = 1;
+  CHECK(judge(stats).limited_by == "start-up: all of the text fits into one slot of 256 KiB");
+  stats.chunks = 8;
+  CHECK(judge(stats).limited_by == "read: busy 90 % of the time");
+  stats.stages = {reading(0.3), counting(0.1)};
+  CHECK(judge(stats).limited_by == "start-up: all of the text fits into the 8 slots");
+  CHECK(judge(stats).would_help == "more text in one run: all inputs of one run share its start-up");
+}
+
+TEST_CASE("many small inputs are limited by being opened, unless the threads were busy") {
+  run_stats stats = run_of({reading_files(0.3), counting(0.1)});
+  stats.inputs = 100'000;
+  CHECK(judge(stats).limited_by ==
+        "opening inputs: 100,000 of them, of 9.8 KiB on average, are opened one after the other");
+  CHECK(judge(stats).would_help == "fewer and larger inputs, as of `cat`");
+  stats.stages = {reading_files(0.3), counting(1.6)};
+  CHECK(judge(stats).limited_by.starts_with("count: "));
+}
+
+TEST_CASE("slots that were waited for while nothing was busy were too few") {
+  run_stats stats = run_of({reading(0.3), counting(0.4)});
+  stats.slot_waiting_seconds = 0.45;
+  CHECK(judge(stats).limited_by ==
+        "slots: reading waited for a free one 45 % of the time, and no stage was busy more than half of it");
+  CHECK(judge(stats).would_help == "more --slots (there were 8)");
+  stats.stages = {reading(0.3), counting(1.8)};
+  CHECK(judge(stats).limited_by == "count: busy 90 % of the time on 2 threads");
+}
+
+TEST_CASE("where nothing was busy the busiest stage is named, and nothing is promised") {
+  const verdict said = judge(run_of({reading(0.3), counting(0.4)}));
+  CHECK(said.limited_by == "no stage alone: the busiest is read: busy 30 % of the time");
+}
+
+TEST_CASE("a run that was stopped says so, and what limited it until then") {
+  run_stats stats = run_of({reading(0, 0.9), counting(0.1)});
+  stats.stopped = true;
+  CHECK(judge(stats).limited_by ==
+        "being stopped after 1.000 s; until then the source: reading waited for it 90 % of the time");
+}
