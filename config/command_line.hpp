@@ -17,6 +17,6 @@ struct command_line {
 /// Takes the words behind the program's name apart. Where one of them asks for help, that is all there is in the
 /// result: it wins over whatever else is wrong. Throws usage_error for an option that is unknown, that the command does
 /// not take, or whose value is missing.
-command_line split_command_line(const std::vector<std::string>& words);
+command_line split_command_line(const std::vector<std::string>& typed);
 
 }  // namespace gpuhist::config

@@ -117,9 +117,9 @@ constexpr std::array rows = {
 
     option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,
                "auto, cuda (or gpu), host (or cpu)",
-               "What counts. 'auto' takes a usable GPU, else the host; --stats tells which and why. 'cuda' (or 'gpu') "
-               "and 'host' (or 'cpu') are forced: they never fall back to another. All give the same counts. Default: "
-               "auto.",
+               "What counts. 'auto' counts on the host at once, and wakes a usable GPU where the cores fall short; "
+               "--stats tells what it took and why. 'cuda' (or 'gpu') and 'host' (or 'cpu') are forced: they never fall "
+               "back to another. All give the same counts. Default: auto.",
                "gpuhist --engine host --stats access.log",
                [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
     option_row{
