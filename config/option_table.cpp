@@ -115,13 +115,14 @@ constexpr std::array rows = {
                "no progress, no hints: errors only", "Neither progress nor hints on standard error, only errors.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},
 
-    option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,
-               "auto, cuda (or gpu), host (or cpu)",
-               "What counts. 'auto' counts on the host at once, and wakes a usable GPU where the cores fall short; "
-               "--stats tells what it took and why. 'cuda' (or 'gpu') and 'host' (or 'cpu') are forced: they never fall "
-               "back to another. All give the same counts. Default: auto.",
-               "gpuhist --engine host --stats access.log",
-               [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
+    option_row{
+        engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,
+        "auto, cuda (or gpu), host (or cpu)",
+        "What counts. 'auto' counts on the host at once, and wakes a usable GPU where the cores fall short; "
+        "--stats tells what it took and why. 'cuda' (or 'gpu') and 'host' (or 'cpu') are forced: they never fall "
+        "back to another. All give the same counts. Default: auto.",
+        "gpuhist --engine host --stats access.log",
+        [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
     option_row{
         engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs, common,
         "all, or numbers such as 0,1 ('gpuhist devices')",
