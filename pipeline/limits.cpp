@@ -162,8 +162,8 @@ verdict nothing_in_particular(const run_stats& stats) {
 }
 
 // In the order in which they are asked: the first that holds is the answer.
-constexpr std::array rules = {no_text,         device_start, slow_source,      many_small_inputs,
-                              too_little_text, a_stage,      hardly_more_text, too_few_slots};
+constexpr std::array rules = {no_text,         slow_source, device_start,     many_small_inputs,
+                              too_little_text, a_stage,     hardly_more_text, too_few_slots};
 
 }  // namespace
 

@@ -1,0 +1,132 @@
+"""--stats: what a run says about itself, in JSON and for people, of runs that cannot have been otherwise."""
+
+import re
+import signal
+import subprocess
+import time
+
+from support import CommandTest, Running, feed, main, run, run_fed, text, zstd
+
+JSON = ("--format", "json", "--stats")
+MIB = 1 << 20
+
+
+def stages(stats):
+    return {stage["name"]: stage for stage in stats["stages"]}
+
+
+def counted(stats):
+    """Bytes that the engine's stages say they counted, whichever engine it was."""
+    return sum(stage["bytes"] for name, stage in stages(stats).items() if name.startswith("count"))
+
+
+class Facts(CommandTest):
+    def stats(self, *arguments, **options):
+        ended = run(*JSON, *arguments, **options)
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        return ended.result["stats"]
+
+    def test_files_are_read_in_ranges_by_the_threads(self):
+        paths = [self.file(name, text(3 * MIB)) for name in ("one", "two")]
+        stats = self.stats("-T", "3", "--chunk-size", "128K", "--slots", "16", *paths)
+        self.assertEqual(stats["reading"]["manners"], [{"how": "pread in ranges of 128 KiB by 3 threads", "inputs": 2}])
+        self.assertEqual(stats["reading"]["inputs"], 2)
+        self.assertGreaterEqual(stats["reading"]["most_in_flight"], 1)
+        self.assertLessEqual(stats["reading"]["most_in_flight"], 16)
+        self.assertEqual(stages(stats)["read"]["bytes"], 6 * MIB)
+        self.assertEqual(counted(stats), 6 * MIB)
+        self.assertEqual(stats["decompression"], "not compressed")
+
+    def test_a_pipe_says_what_it_holds(self):
+        ended = run_fed([text(100_000)], *JSON)
+        (manner,) = ended.result["stats"]["reading"]["manners"]
+        self.assertRegex(manner["how"], r"^pipe of \d+ [KM]iB, straight into the slots$")
+        self.assertEqual(manner["inputs"], 1)
+
+    def test_archives_are_read_ahead_and_their_frames_counted(self):
+        data = text(400_000)
+        path = self.file("a.zst", zstd(data) + zstd(data))
+        stats = self.stats(path, self.file("plain", data))
+        archive, plain = stats["reading"]["manners"]
+        self.assertEqual(archive, {"how": "pread in blocks of 256 KiB read ahead, 4 of them", "inputs": 1})
+        self.assertTrue(plain["how"].startswith("pread in ranges of "))
+        self.assertEqual(stats["decompression"], "serial: one frame after the other (2), reading ahead")
+        self.assertEqual(stages(stats)["decompress"]["bytes"], 800_000)
+        self.assertEqual(counted(stats), 1_200_000)
+
+    def test_the_partition_is_as_coarse_as_the_schemes_allow(self):
+        path = self.file("data", text(1000))
+        for schemes, classes in (("letters", 9), ("classes", 8), ("letters,classes", 14), ("bytes", 256)):
+            partition = self.stats("-b", schemes, path)["partition"]
+            self.assertEqual(partition["classes"], classes)
+            self.assertEqual(partition["schemes"], schemes.split(","))
+            self.assertIn(partition["counted_classes"], (classes, 256))
+
+    def test_every_slot_is_in_some_phase_all_the_time(self):
+        slots = self.stats(self.file("data", text(5 * MIB)))["slots_over_time"]
+        self.assertAlmostEqual(slots["free_share"] + slots["filling_share"] + slots["counting_share"], 1)
+        self.assertTrue(1 <= len(slots["in_use"]) <= 64)
+        self.assertTrue(all(0 <= share <= 1 + 1e-9 for share in slots["in_use"]))
+        self.assertGreater(max(slots["in_use"]), 0)
+
+    def test_memory_is_said_beside_its_limit(self):
+        memory = self.stats("--memory-limit", "600MiB", self.file("data", text(1000)))["memory"]
+        self.assertEqual(memory["limit_bytes"], 600 * MIB)
+        self.assertGreater(memory["peak_bytes"], MIB)
+
+
+class Limits(CommandTest):
+    def test_a_writer_that_sleeps_makes_the_source_the_limit(self):
+        def slowly():
+            for _ in range(4):
+                time.sleep(0.3)
+                yield text(300_000)
+
+        said = run_fed(slowly(), *JSON).result["stats"]
+        self.assertRegex(said["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
+        self.assertTrue(said["would_help"].startswith("a faster writer"))
+        self.assertFalse(said["stopped"])
+
+    def test_no_text_is_limited_by_nothing(self):
+        said = run(*JSON, self.file("empty", b"")).result["stats"]
+        self.assertEqual((said["limited_by"], said["would_help"]), ("nothing: there was no text", "nothing"))
+
+    def test_a_text_of_one_slot_is_limited_by_its_start(self):
+        said = run(*JSON, self.file("small", text(1000))).result["stats"]
+        self.assertTrue(said["limited_by"].startswith("start-up: "), said["limited_by"])
+
+    def test_a_run_that_was_stopped_says_so(self):
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            feed(running, [text(300_000)])
+            time.sleep(0.5)  # nothing depends on how long: it waits for more all the time
+            running.process.send_signal(signal.SIGTERM)
+            said = running.finish().result["stats"]
+        self.assertTrue(said["stopped"])
+        self.assertTrue(said["limited_by"].startswith("being stopped after "), said["limited_by"])
+
+
+class ForPeople(CommandTest):
+    def test_a_table_has_its_statistics_on_standard_error_with_the_same_facts(self):
+        ended = run("--stats", "--memory-limit", "600MiB", self.file("data", text(3 * MIB)))
+        self.assertEqual(ended.status, 0)
+        labels = ["engine", "kernel", "partition", "text", "chunks", "inputs", "decompress", "slots", "memory", "stage", "read"]
+        found = [re.search(rf"(?m)^{label} ", ended.stderr) for label in labels]
+        self.assertTrue(all(found), ended.stderr)
+        self.assertEqual([each.start() for each in found], sorted(each.start() for each in found))
+        self.assertRegex(ended.stderr, r"(?m)^partition   8 classes of the 256 byte values for classes")
+        self.assertRegex(ended.stderr, r"(?m)^slots .* free \d+ %, filling \d+ %, counting \d+ %$")
+        self.assertRegex(ended.stderr, r"(?m)^memory .* of a limit of 600 MiB$")
+        self.assertRegex(ended.stderr, r"limited by: .+\nwould help: .+\n$")
+        self.assertNotIn("limited by", ended.stdout.decode())
+
+    def test_the_slots_over_time_are_digits_where_the_locale_is_ascii(self):
+        ended = run("--stats", self.file("data", text(3 * MIB)), env={"LC_ALL": "C"})
+        self.assertTrue(ended.stderr.isascii(), ended.stderr)
+        self.assertRegex(ended.stderr, r"(?m)^slots +\d+  free ")
+
+    def test_json_has_its_statistics_inside(self):
+        self.assertEqual(run(*JSON, self.file("data", b"x")).stderr, "")
+
+
+if __name__ == "__main__":
+    main()
