@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -29,26 +28,21 @@ constexpr std::array<std::size_t, 2> stream_counts{2, 3};
 // Registered as the pipeline registers its slots: touched first, then page-locked.
 class pinned_ring {
  public:
-  pinned_ring() : memory_(std::aligned_alloc(page, ring_bytes)) {
-    if (memory_ == nullptr) throw std::bad_alloc();
-    std::memset(memory_, 'e', ring_bytes);
-    if (const cudaError_t code = cudaHostRegister(memory_, ring_bytes, cudaHostRegisterPortable); code != cudaSuccess) {
-      std::free(memory_);
-      check(code);
-    }
+  pinned_ring() {
+    std::memset(memory_.get(), 'e', ring_bytes);
+    check(cudaHostRegister(memory_.get(), ring_bytes, cudaHostRegisterPortable));
   }
   pinned_ring(const pinned_ring&) = delete;
   pinned_ring& operator=(const pinned_ring&) = delete;
-  ~pinned_ring() {
-    cudaHostUnregister(memory_);
-    std::free(memory_);
-  }
-  [[nodiscard]] const std::byte* at(std::size_t offset) const {
-    return static_cast<const std::byte*>(memory_) + offset;
-  }
+  ~pinned_ring() { cudaHostUnregister(memory_.get()); }
+  [[nodiscard]] const std::byte* at(std::size_t offset) const { return memory_.get() + offset; }
 
  private:
-  void* memory_;
+  struct release {
+    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{page}); }
+  };
+  std::unique_ptr<std::byte, release> memory_{
+      static_cast<std::byte*>(::operator new(ring_bytes, std::align_val_t{page}))};
 };
 
 // Seconds for total_bytes in chunks, dealt to the streams in turn, by events on the first stream.

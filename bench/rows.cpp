@@ -34,7 +34,7 @@ row row_of(const measured_group& group, const measurement& one, const machine& o
 std::string csv_cell(const row& value) {
   if (value.is_null()) return "";
   if (!value.is_string()) return value.dump();
-  const std::string& text = value.get_ref<const std::string&>();
+  const auto& text = value.get_ref<const std::string&>();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char each : text) quoted.append(each == '"' ? 2 : 1, each);

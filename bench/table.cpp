@@ -58,7 +58,7 @@ std::string left(std::string text, std::size_t width) {
 
 std::string ladder(const measured_group& group) {
   std::vector<measurement> rows = group.rows;
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &measurement::median);
+  std::ranges::sort(rows, std::ranges::greater{}, &measurement::median);
   std::string text = heading(group) + "\n" + columns();
   for (const measurement& each : rows) text += line(group, each);
   return text;
