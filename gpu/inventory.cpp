@@ -80,7 +80,9 @@ std::vector<listed_engine> list_engines(const cuda::device_choice& chosen, const
   const bool cuda = !chosen.taken.empty();
   const std::string on_host = std::to_string(host.threads) + (host.threads == 1 ? " thread, " : " threads, ") +
                               (host.simd_targets.empty() ? "no SIMD" : host.simd_targets.front());
-  return {{.name = "auto", .synonym = {}, .usable = true, .why = (cuda ? "takes cuda: " : "takes host: ") + chosen.why},
+  // what automatic_engine does
+  const std::string automatic = cuda ? "takes host, and wakes cuda when the cores fall short: " : "takes host: ";
+  return {{.name = "auto", .synonym = {}, .usable = true, .why = automatic + chosen.why},
           {.name = "cuda", .synonym = "gpu", .usable = cuda, .why = chosen.why},
           {.name = "host", .synonym = "cpu", .usable = true, .why = on_host}};
 }
@@ -96,7 +98,7 @@ inventory take_inventory(cuda::runtime& api, const fs::path& sysfs) {
   const cuda::found_devices found = cuda::find_devices(api);
   const cuda::device_choice chosen = cuda::choose_devices(found, {.counted = {}, .run = {}});
   inventory all{.engines = {},
-                .auto_takes_cuda = !chosen.taken.empty(),
+                .auto_wakes_cuda = !chosen.taken.empty(),
                 .cuda = {.built_in = api.built_in(),
                          .driver_version = version_of(api, &cuda::runtime::driver_version),
                          .runtime_version = version_of(api, &cuda::runtime::runtime_version),

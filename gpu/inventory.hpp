@@ -58,7 +58,7 @@ struct listed_cuda {
 
 struct inventory {
   std::vector<listed_engine> engines;  ///< auto, cuda, host
-  bool auto_takes_cuda = false;
+  bool auto_wakes_cuda = false;        ///< `auto` always takes the host, and devices when the cores fall short
   listed_cuda cuda;
   listed_host host;
 };

@@ -77,7 +77,7 @@ json host_of(const devices_report& what) {
 std::string render_devices_json(const devices_report& what) {
   const json out = {{"kind", "devices"},
                     {"schema", "gpuhist.devices/1"},
-                    {"auto_takes", what.found.auto_takes_cuda ? "cuda" : "host"},
+                    {"auto_takes", what.found.auto_wakes_cuda ? json::array({"host", "cuda"}) : json::array({"host"})},
                     {"engines", engines_of(what.found)},
                     {"cuda", cuda_of(what.found.cuda)},
                     {"host", host_of(what)}};

@@ -23,7 +23,8 @@ struct devices_report {
 /// Lines of a key and its value, wrapped at the width of the target.
 std::string render_devices_table(const devices_report& what, const render_target& target);
 
-/// One line, schema gpuhist.devices/1. What the system does not report is null.
+/// One line, schema gpuhist.devices/1. What the system does not report is null. `auto_takes` names engines in the order
+/// in which `auto` would turn to them.
 std::string render_devices_json(const devices_report& what);
 
 }  // namespace gpuhist::pipeline

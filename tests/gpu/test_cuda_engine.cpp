@@ -139,6 +139,17 @@ TEST_CASE("a device that was not chosen is not woken") {
   CHECK(seen->contexts() == std::set<int>{1, 2});
 }
 
+TEST_CASE("an engine that never counted gives back what it took on its own device, whichever thread lets it go") {
+  const auto seen = std::make_shared<ledger>();
+  engine_request request = small_request();
+  request.devices = {1};
+  {
+    const cuda_engine engine(make_fake_runtime(seen, {fake_device(), fake_device()}), request);
+  }
+  CHECK(seen->contexts() == std::set<int>{1});
+  CHECK(seen->misuses() == std::vector<std::string>{});
+}
+
 // No device counts its first chunk before the other has one to count.
 class rendezvous {
  public:

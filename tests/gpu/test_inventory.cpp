@@ -100,9 +100,9 @@ TEST_CASE("every device is listed with its place, usable or with the reason, and
   CHECK(all.cuda.devices[1].name == "fake device");
   CHECK(all.cuda.devices[1].memory_bytes == 1 << 30);
   CHECK(all.cuda.devices[1].place.best == pci_link{.generation = 5, .width = 16});
-  CHECK(all.auto_takes_cuda);
+  CHECK(all.auto_wakes_cuda);
   REQUIRE(all.engines.size() == 3);
-  CHECK(all.engines[0].why == "takes cuda: fake device, 4 multiprocessors");
+  CHECK(all.engines[0].why == "takes host, and wakes cuda when the cores fall short: fake device, 4 multiprocessors");
   CHECK(all.engines[1].usable);
 }
 
@@ -114,14 +114,14 @@ TEST_CASE("a device whose properties cannot be read is listed with what CUDA say
   REQUIRE(all.cuda.devices.size() == 2);
   CHECK(all.cuda.devices[0].unusable == "fake error 999 (cudaGetDeviceProperties)");
   CHECK(all.cuda.devices[1].unusable.empty());
-  CHECK(all.auto_takes_cuda);
+  CHECK(all.auto_wakes_cuda);
 }
 
 TEST_CASE("without a device CUDA is unusable, auto takes the host, and both say why") {
   const auto api = cuda::make_fake_runtime(std::make_shared<cuda::ledger>(), {});
   const inventory all = take_inventory(*api, "/nowhere");
   CHECK(all.cuda.devices.empty());
-  CHECK(!all.auto_takes_cuda);
+  CHECK(!all.auto_wakes_cuda);
   CHECK(all.engines[0].usable);
   CHECK(all.engines[0].why == "takes host: no CUDA device: fake error 100 (cudaGetDeviceCount)");
   CHECK(!all.engines[1].usable);
@@ -135,8 +135,8 @@ TEST_CASE("the engines listed are those of the table, and usable exactly where t
   for (const listed_engine& each : all.engines) {
     if (!each.synonym.empty()) CHECK(canonical_engine(each.synonym) == each.name);
   }
-  const engine_forecast expected = forecast_engine("auto", {.counted = {}, .run = {}});
-  CHECK(all.auto_takes_cuda == expected.cuda);
+  const engine_forecast expected = forecast_engine("cuda", {.counted = {}, .run = {}});
+  CHECK(all.auto_wakes_cuda == expected.cuda);
   CHECK(all.engines[1].why == expected.why);
 }
 

@@ -34,7 +34,7 @@ devices_report two_devices() {
   return {.found = {.engines = {{"auto", "", true, "takes cuda: NVIDIA H200, 132 multiprocessors"},
                                 {"cuda", "gpu", true, "NVIDIA H200, 132 multiprocessors"},
                                 {"host", "cpu", true, "16 threads, AVX3"}},
-                    .auto_takes_cuda = true,
+                    .auto_wakes_cuda = true,
                     .cuda = {.built_in = true,
                              .driver_version = "13.1",
                              .runtime_version = "13.0",
@@ -122,7 +122,7 @@ TEST_CASE("programs get one line with everything; what is not reported is null")
   const json out = json::parse(text);
   CHECK(out["kind"] == "devices");
   CHECK(out["schema"] == "gpuhist.devices/1");
-  CHECK(out["auto_takes"] == "cuda");
+  CHECK(out["auto_takes"] == json::array({"host", "cuda"}));
   CHECK(out["engines"][1] ==
         json{{"name", "cuda"}, {"synonym", "gpu"}, {"usable", true}, {"reason", "NVIDIA H200, 132 multiprocessors"}});
   CHECK(out["cuda"]["driver_version"] == "13.1");
@@ -142,10 +142,12 @@ TEST_CASE("programs get one line with everything; what is not reported is null")
   CHECK(out["host"]["kernels"][1]["instruction_set"].is_null());
 
   devices_report bare = two_devices();
+  bare.found.auto_wakes_cuda = false;
   bare.found.cuda.devices[0].place = {};
   bare.found.host.cores.reset();
   const json unknown = json::parse(render_devices_json(bare));
   CHECK(unknown["cuda"]["devices"][0]["link"]["max_generation"].is_null());
   CHECK(unknown["cuda"]["devices"][0]["numa_node"].is_null());
   CHECK(unknown["host"]["cores"].is_null());
+  CHECK(unknown["auto_takes"] == json::array({"host"}));
 }

@@ -41,7 +41,7 @@ TEST_CASE("a device that is not there is an error of the plan, before anything i
 TEST_CASE("the plan keeps what it found out of the engine") {
   config::options typed;
   typed.buckets = {"letters"};
-  typed.engine = "auto";
+  typed.engine = "cuda";
   const plan planned = make_plan(typed);
   CHECK(!planned.forecast.why.empty());
   CHECK(planned.forecast.cuda == (planned.forecast.lanes > 0));
