@@ -1,12 +1,14 @@
 // Schemes: named maps from the 256 byte values to named buckets, and the table of the built-in ones.
 #include "config/scheme.hpp"
 
+#include "config/custom_scheme.hpp"
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace gpuhist::config {
 namespace {
@@ -17,6 +19,17 @@ scheme letters() {
   for (std::size_t letter = 0; letter < 26; ++letter) {
     made.bucket_of['a' + letter] = static_cast<std::uint16_t>(letter / 4);
   }
+  return made;
+}
+
+scheme alphabet() {
+  scheme made{"alphabet", {}, {}};
+  made.bucket_of.fill(26);
+  for (std::uint16_t letter = 0; letter < 26; ++letter) {
+    made.buckets.emplace_back(1, static_cast<char>('a' + letter));
+    made.bucket_of[std::size_t{'a'} + letter] = letter;
+  }
+  made.buckets.emplace_back("other");
   return made;
 }
 
@@ -49,30 +62,100 @@ scheme classes() {
   return made;
 }
 
+enum utf8_part : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, invalid };
+
+// RFC 3629, section 4. Where a byte stands is not looked at: counts know no order.
+utf8_part part_of(std::size_t value) {
+  if (value < 0x80) return ascii;
+  if (value < 0xc0) return continuation;
+  if (value < 0xc2 || value > 0xf4) return invalid;
+  return value >= 0xf0 ? lead_4 : value >= 0xe0 ? lead_3 : lead_2;
+}
+
+scheme utf8() {
+  scheme made{"utf8", {"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid"}, {}};
+  for (std::size_t value = 0; value < 256; ++value) made.bucket_of[value] = part_of(value);
+  return made;
+}
+
 struct built_in {
   std::string_view name;
   scheme (*make)();
 };
 
-constexpr std::array schemes = {built_in{"letters", letters}, built_in{"bytes", bytes}, built_in{"classes", classes}};
+constexpr std::array built_ins = {built_in{"letters", letters}, built_in{"alphabet", alphabet},
+                                  built_in{"bytes", bytes}, built_in{"classes", classes}, built_in{"utf8", utf8}};
+
+const built_in* find_built_in(std::string_view name) {
+  const auto* const found =
+      std::find_if(built_ins.begin(), built_ins.end(), [&](const built_in& each) { return each.name == name; });
+  return found == built_ins.end() ? nullptr : found;
+}
+
+bool contains(const std::vector<scheme>& schemes, std::string_view name) {
+  return std::any_of(schemes.begin(), schemes.end(), [&](const scheme& each) { return each.name == name; });
+}
+
+void add_custom(std::vector<scheme>& to, const std::string& definition) {
+  scheme made = parse_custom_scheme(definition);
+  const auto refuse = [&](std::string_view why) {
+    throw usage_error(quote(definition) + ": " + quote(made.name) + " " + std::string(why) + "; take another name");
+  };
+  if (find_built_in(made.name) != nullptr) refuse("is a built-in scheme");
+  if (!made.name.empty() && contains(to, made.name)) refuse("is the name of two schemes");
+  to.push_back(std::move(made));
+}
+
+// Results are looked up by these names, so they depend on nothing but the order of what was typed.
+void name_the_nameless(std::vector<scheme>& schemes) {
+  std::size_t number = 0;
+  for (scheme& each : schemes) {
+    if (!each.name.empty()) continue;
+    std::string name;
+    do {
+      ++number;
+      name = number == 1 ? "custom" : "custom-" + std::to_string(number);
+    } while (contains(schemes, name));
+    each.name = std::move(name);
+  }
+}
+
+void fold_case(scheme& one) {
+  for (std::size_t letter = 0; letter < 26; ++letter) one.bucket_of['A' + letter] = one.bucket_of['a' + letter];
+}
 
 }  // namespace
 
 scheme find_scheme(std::string_view name) {
-  const auto* const found =
-      std::find_if(schemes.begin(), schemes.end(), [&](const built_in& each) { return each.name == name; });
-  if (found != schemes.end()) return found->make();
-
+  if (const built_in* const found = find_built_in(name)) return found->make();
   const std::vector<std::string_view> names = scheme_names();
-  std::string message = "--buckets: there is no scheme " + quote(name) + "; known are";
+  std::string message = "there is no scheme " + quote(name) + "; known are";
   for (const std::string_view each : names) message.append(each == names.front() ? " " : ", ").append(each);
-  if (const auto meant = nearest_name(name, names)) message.append("; did you mean ").append(*meant).append("?");
+  if (const auto meant = likely_name(name, names)) {
+    message.append("; did you mean ").append(*meant).append("?");
+  } else {
+    message.append("; bucket=characters;... defines one");
+  }
   throw usage_error(message);
+}
+
+std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case) {
+  std::vector<scheme> schemes;
+  for (const std::string& each : typed) {
+    if (is_custom_scheme(each)) {
+      add_custom(schemes, each);
+    } else if (!contains(schemes, each)) {
+      schemes.push_back(find_scheme(each));
+    }
+  }
+  name_the_nameless(schemes);
+  if (ignore_case) std::for_each(schemes.begin(), schemes.end(), fold_case);
+  return schemes;
 }
 
 std::vector<std::string_view> scheme_names() {
   std::vector<std::string_view> names;
-  for (const built_in& each : schemes) names.push_back(each.name);
+  for (const built_in& each : built_ins) names.push_back(each.name);
   return names;
 }
 

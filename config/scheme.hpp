@@ -19,12 +19,19 @@ struct scheme {
   bool operator==(const scheme&) const = default;
 };
 
-/// The built-in scheme of that name: letters, bytes, classes. Throws usage_error that lists the names (and the
-/// nearest one where it was a slip of a letter or two).
-///   letters  a-d e-h i-l m-p q-t u-x y-z, lower case only; other
-///   bytes    0x00 ... 0xff (buckets named "0x0a")
-///   classes  upper lower digit space punctuation control non-ascii (C locale: space is \t \n \v \f \r and ' ')
+/// The built-in scheme of that name. Throws usage_error that lists the names (and the nearest one where it was a slip
+/// of a letter or two).
+///   letters   a-d e-h i-l m-p q-t u-x y-z, lower case only; other
+///   alphabet  a ... z, lower case only; other
+///   bytes     0x00 ... 0xff (buckets named "0x0a")
+///   classes   upper lower digit space punctuation control non-ascii (C locale: space is \t \n \v \f \r and ' ')
+///   utf8      ascii continuation lead-2 lead-3 lead-4 invalid (c0 c1 f5-ff, which no UTF-8 contains)
 scheme find_scheme(std::string_view name);
+
+/// All that was typed, in order: names of built-in schemes (a repeated one counts once), and definitions, which contain
+/// '=' (custom_scheme.hpp). Definitions without a name are called custom, custom-2, ... . With `ignore_case` the bytes
+/// A-Z are in the buckets of a-z. Throws usage_error, which names no option.
+std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case);
 
 /// The names find_scheme knows, in the order they are listed to people.
 std::vector<std::string_view> scheme_names();

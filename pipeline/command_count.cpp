@@ -51,7 +51,7 @@ outcome run_before_people(const plan& planned, destination& where, const render_
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
     screen.clear();  // a report in a pipe may come out on the same terminal
-    where.write(planned.format->render(now, target));
+    where.write(planned.format->render(now, target_for(where)));
     if (target.terminal) screen.restore();
   };
   hooks.watch_signals = true;
@@ -66,14 +66,14 @@ outcome run_before_people(const plan& planned, destination& where, const render_
 ending count(const config::options& typed) {
   hold_status_signal();  // before anything here starts a thread
   const plan planned = make_plan(typed);
-  destination where(planned.output, planned.snapshot_every.has_value());
+  destination where(planned.output, planned.how);
   const render_target target = target_for(where);
   if (!planned.quiet && reads_what_is_typed(planned)) {
     complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
   }
   const outcome done = run_before_people(planned, where, target);
   complain_of_inputs(done);
-  where.write(planned.format->render(done.result, target));
+  where.write(planned.format->render(done.result, target_for(where)));
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target));

@@ -38,7 +38,7 @@ void check(const config::options& typed) {
 
 ending list_devices(const config::options& typed) {
   check(typed);
-  destination where(typed.output, false);
+  destination where(typed.output, writing::whole);
   const render_target target = target_for(where);
   const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes()};
   where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));

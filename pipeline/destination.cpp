@@ -1,6 +1,7 @@
 // Where reports go: descriptors written in place, and regular files that appear whole.
 #include "pipeline/destination.hpp"
 
+#include "config/usage_error.hpp"
 #include "pipeline/report.hpp"
 
 #include <fcntl.h>
@@ -108,16 +109,13 @@ void synchronize_folder(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
-destination::destination(const std::optional<std::string>& where, bool live)
-    : name_(where.value_or("standard output")) {
-  if (!where) {
-    fd_ = io::descriptor::borrowed(STDOUT_FILENO);
-    return;
-  }
-  const fs::path path = follow_links(*where, name_);
+destination::destination(const std::optional<std::string>& where, writing how)
+    : name_(where.value_or("standard output")), how_(how) {
+  const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
   if (const std::optional<int> number = descriptor_named(path)) {
-    if (::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
+    if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
     fd_ = io::descriptor::borrowed(*number);
+    open_in_place({}, false);
     return;
   }
   if (path.empty()) fail(name_, ENOENT);
@@ -125,17 +123,35 @@ destination::destination(const std::optional<std::string>& where, bool live)
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
   const bool regular = !exists || S_ISREG(old.st_mode);
-  if (regular && !live) {
-    // a rename would not ask: a file that is not to be written is not to be replaced
-    if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
-    fd_ = create_beside(path, temporary_path_, name_);
-    final_path_ = path;
-    if (exists) take_after(fd_.get(), old);
+  if (!regular || how == writing::live || how == writing::append) {
+    open_in_place(path, regular);
     return;
   }
-  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT | O_TRUNC : 0);
+  // a rename would not ask: a file that is not to be written is not to be replaced
+  if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
+  final_path_ = path;
+  open_temporary();
+}
+
+void destination::open_in_place(const fs::path& path, bool regular) {
+  if (how_ == writing::replacing) {
+    throw config::usage_error(printable(name_) +
+                              " is no file that every snapshot could replace; give --output a regular file, or take "
+                              "another --format");
+  }
+  const bool appends = how_ == writing::append && regular;
+  how_ = appends ? writing::append : writing::live;
+  if (fd_) return;
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT | (appends ? O_APPEND : O_TRUNC) : 0);
   fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
   if (!fd_) fail(name_, errno);
+  fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+}
+
+void destination::open_temporary() {
+  fd_ = create_beside(final_path_, temporary_path_, name_);
+  struct stat old{};
+  if (::stat(final_path_.c_str(), &old) == 0) take_after(fd_.get(), old);
 }
 
 destination::~destination() {
@@ -143,20 +159,46 @@ destination::~destination() {
 }
 
 void destination::write(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd_.get(), text.data(), text.size());
+  if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
+  write_all(text);
+  if (how_ == writing::replacing) return appear();
+  fresh_ = fresh_ && text.empty();
+}
+
+void destination::write_all(std::string_view text) {
+  std::size_t done = 0;
+  const auto give_up = [&](int error) {
+    if (how_ == writing::append) cut_off(done);
+    fail(name_, error);
+  };
+  while (done < text.size()) {
+    const ssize_t written = ::write(fd_.get(), text.data() + done, text.size() - done);
     if (written > 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
+      done += static_cast<std::size_t>(written);
     } else if (written == 0) {
-      fail(name_, EIO);  // not for ever
+      give_up(EIO);  // not for ever
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       // somebody made the shared descriptor non-blocking; its flags are not ours to change
       pollfd room{fd_.get(), POLLOUT, 0};
-      if (::poll(&room, 1, -1) < 0 && errno != EINTR) fail(name_, errno);
+      if (::poll(&room, 1, -1) < 0 && errno != EINTR) give_up(errno);
     } else if (errno != EINTR) {
-      fail(name_, errno);
+      give_up(errno);
     }
   }
+}
+
+// The half of a line would spoil the next one as well. Where others have appended since, their text must stay.
+void destination::cut_off(std::size_t written) {
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
+  struct stat now{};
+  if (written == 0 || ::fstat(fd_.get(), &now) != 0 || now.st_size != end) return;
+  // fails only where the file was sealed against it meanwhile; the write's own error is told in any case
+  if (::ftruncate(fd_.get(), end - static_cast<off_t>(written)) != 0) return;
+}
+
+void destination::appear() {
+  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) fail(name_, errno);
+  temporary_path_.clear();
 }
 
 void destination::commit() {
@@ -165,9 +207,8 @@ void destination::commit() {
   const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) fail(name_, errno);
   if (::close(copy) != 0 && errno != EINTR) fail(name_, errno);
-  if (temporary_path_.empty()) return;
-  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) fail(name_, errno);
-  temporary_path_.clear();
+  if (final_path_.empty()) return;
+  if (how_ == writing::whole) appear();
   synchronize_folder(final_path_, name_);
 }
 

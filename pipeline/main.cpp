@@ -49,7 +49,7 @@ std::vector<std::string> environment_of_process() {
 ending run(int argc, const char* const* argv) {
   const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
   if (const auto* asked = std::get_if<config::information>(&parsed)) {
-    pipeline::destination({}, false).write(asked->text);
+    pipeline::destination({}, pipeline::writing::whole).write(asked->text);
     return {};
   }
   const auto& typed = std::get<config::options>(parsed);

@@ -1,10 +1,9 @@
 #include "pipeline/plan.hpp"
 
-#include "config/quote.hpp"
 #include "config/size.hpp"
-#include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "pipeline/resolve.hpp"
 #include "pipeline/ring.hpp"
 
 #include <algorithm>
@@ -21,27 +20,6 @@ constexpr std::uint64_t mib = 1024 * kib;
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
 
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
-
-/// `option` is what messages call it: its name, or where its value came from.
-[[noreturn]] void unknown_name(const std::string& option, std::string_view name,
-                               const std::vector<std::string_view>& known) {
-  std::string message = option + ": there is no " + config::quote(name) + "; known are " + joined(known);
-  if (const auto meant = config::likely_name(name, known)) message += "; did you mean " + std::string(*meant) + "?";
-  throw config::usage_error(message);
-}
-
-const report_format* resolve_report_format(const config::options& typed) {
-  if (const report_format* found = find_report_format(typed.format)) return found;
-  std::vector<std::string_view> known;
-  for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name(typed.where("--format"), typed.format, known);
-}
-
 const io::format* resolve_input_format(const config::options& typed) {
   if (typed.input_format == "auto") return nullptr;
   if (const io::format* found = io::format_named(typed.input_format)) return found;
@@ -54,20 +32,6 @@ std::string resolve_engine(const config::options& typed) {
   } catch (const std::invalid_argument&) {
     unknown_name(typed.where("--engine"), typed.engine, gpu::engine_names());
   }
-}
-
-std::vector<config::scheme> resolve_schemes(const config::options& typed) try {
-  std::vector<config::scheme> schemes;
-  for (const std::string& name : typed.buckets) {
-    const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const auto& s) { return s.name == name; });
-    if (!known) schemes.push_back(config::find_scheme(name));
-  }
-  return schemes;
-} catch (const config::usage_error& error) {
-  constexpr std::string_view option = "--buckets";
-  const std::string message = error.what();
-  if (!message.starts_with(option)) throw;
-  throw config::usage_error(typed.where(option) + message.substr(option.size()));
 }
 
 // Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
@@ -162,7 +126,7 @@ plan make_plan(const config::options& typed) {
   planned.forecast = forecast(typed, planned);
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;
-  planned.append = typed.append;
+  planned.how = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
   planned.byte_counts = typed.byte_counts;
   planned.count_unverified = typed.count_unverified;

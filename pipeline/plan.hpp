@@ -6,6 +6,7 @@
 #include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
+#include "pipeline/destination.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/report.hpp"
 
@@ -44,7 +45,7 @@ struct plan {
   buffer_plan buffers;
   const report_format* format = nullptr;
   std::optional<std::string> output;
-  bool append = false;  ///< to the end of the output
+  writing how = writing::whole;  ///< reports come to the output
   std::optional<config::snapshot_interval> snapshot_every;
   bool ignore_case = false;
   bool byte_counts = false;

@@ -65,6 +65,9 @@ struct report_format {
 
 std::string render_table(const report& what, const render_target& target);
 std::string render_json(const report& what, const render_target& target);
+std::string render_jsonl(const report& what, const render_target& target);
+std::string render_csv(const report& what, const render_target& target);
+std::string render_prometheus(const report& what, const render_target& target);
 
 /// Text of --stats for people: a line a stage, the engine and why, the limiting stage.
 std::string render_stats(const run_stats& stats, const render_target& target);

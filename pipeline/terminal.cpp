@@ -41,7 +41,8 @@ render_target target_for(const destination& where) {
   return {.unicode = locale_is_utf8(),
           .width = where.terminal_width().value_or(80),
           .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
-          .terminal = terminal};
+          .terminal = terminal,
+          .first = where.is_fresh()};
 }
 
 }  // namespace gpuhist::pipeline

@@ -9,9 +9,9 @@
 namespace gpuhist::pipeline {
 namespace {
 
-std::uint32_t byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+constexpr std::string_view base64_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+std::uint32_t byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
 // Takes the first code point off a text that is UTF-8.
 std::uint32_t first_of(std::string_view& text) {
@@ -28,31 +28,6 @@ std::size_t width_of(std::uint32_t point) {
 }
 
 }  // namespace
-
-std::size_t utf8_sequence(std::string_view text) {
-  if (text.empty()) return 0;
-  const std::uint32_t lead = byte_at(text, 0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(text[i])) return 0;
-  }
-  const std::uint32_t second = byte_at(text, 1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool surrogate = lead == 0xed && second >= 0xa0;
-  const bool past_the_end = lead == 0xf4 && second >= 0x90;
-  return overlong || surrogate || past_the_end ? 0 : length;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 std::size_t columns(std::string_view text) {
   std::size_t total = 0;
@@ -75,14 +50,27 @@ std::string cut_to(std::string_view text, std::size_t width) {
 }
 
 std::string base64(std::string_view raw) {
-  constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   for (std::size_t i = 0; i < raw.size(); i += 3) {
     const std::size_t have = std::min<std::size_t>(3, raw.size() - i);
     std::uint32_t bits = 0;
     for (std::size_t j = 0; j < 3; ++j) bits = bits << 8U | (j < have ? byte_at(raw, i + j) : 0);
-    for (std::size_t j = 0; j < 4; ++j) out += j <= have ? alphabet[bits >> (18 - 6 * j) & 63U] : '=';
+    for (std::size_t j = 0; j < 4; ++j) out += j <= have ? base64_alphabet[bits >> (18 - 6 * j) & 63U] : '=';
   }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string out;
+  std::uint32_t bits = 0;
+  const std::string_view digits = text.substr(0, text.find('='));
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::size_t digit = base64_alphabet.find(digits[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6U | static_cast<std::uint32_t>(digit);
+    if (i % 4 != 0) out += static_cast<char>(bits >> (6 - 2 * (i % 4)) & 0xffU);
+  }
+  if (base64(out) != text) return std::nullopt;  // padding, or bits that stand for nothing
   return out;
 }
 

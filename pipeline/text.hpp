@@ -1,17 +1,18 @@
 // Text as reports need it: what is UTF-8, how wide it is, what is safe to print, and numbers for people.
 #pragma once
 
+#include "config/utf8.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace gpuhist::pipeline {
 
-/// Length of the UTF-8 sequence (RFC 3629) at the front of `text`, 1 to 4; 0 where there is none.
-std::size_t utf8_sequence(std::string_view text);
-
-bool is_utf8(std::string_view text);
+using config::is_utf8;
+using config::utf8_sequence;
 
 /// Columns on a terminal: two for a wide character of East Asia, none for a combining one, by the table of the C
 /// library (wcwidth) where the locale of the process is UTF-8; else, and for code points it does not know, one. No
@@ -24,6 +25,9 @@ std::string cut_to(std::string_view text, std::size_t width);
 
 /// RFC 4648, with padding.
 std::string base64(std::string_view raw);
+
+/// What was encoded so; nothing where it is not the encoding of anything.
+std::optional<std::string> from_base64(std::string_view text);
 
 /// "1,234,567".
 std::string grouped(std::uint64_t number);

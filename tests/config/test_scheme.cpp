@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <set>
 #include <string>
+#include <vector>
 
 using gpuhist::config::find_scheme;
 using gpuhist::config::scheme;
@@ -69,7 +71,7 @@ TEST_CASE("classes are those of the C locale, cover every byte and have no other
 }
 
 TEST_CASE("every scheme is listed under its name, has buckets of distinct names, and none that no byte can reach") {
-  CHECK(scheme_names() == std::vector<std::string_view>{"letters", "bytes", "classes"});
+  CHECK(scheme_names() == std::vector<std::string_view>{"letters", "alphabet", "bytes", "classes", "utf8"});
   for (const std::string_view name : scheme_names()) {
     const scheme one = find_scheme(name);
     CHECK(one.name == name);
@@ -81,11 +83,43 @@ TEST_CASE("every scheme is listed under its name, has buckets of distinct names,
 }
 
 TEST_CASE("an unknown scheme is a usage error that lists the names and suggests the near one") {
-  CHECK_THROWS_WITH_AS(
-      find_scheme("leters"),
-      "--buckets: there is no scheme \"leters\"; known are letters, bytes, classes; did you mean letters?",
-      gpuhist::config::usage_error);
-  CHECK_THROWS_WITH_AS(find_scheme("vowels"),
-                       "--buckets: there is no scheme \"vowels\"; known are letters, bytes, classes",
+  CHECK_THROWS_WITH_AS(find_scheme("leters"),
+                       "there is no scheme \"leters\"; known are letters, alphabet, bytes, classes, utf8; did you mean "
+                       "letters?",
                        gpuhist::config::usage_error);
+  CHECK_THROWS_WITH_AS(find_scheme("vowels"),
+                       "there is no scheme \"vowels\"; known are letters, alphabet, bytes, classes, utf8; "
+                       "bucket=characters;... defines one",
+                       gpuhist::config::usage_error);
+}
+
+TEST_CASE("alphabet has a bucket a lower case letter, and the rest is other") {
+  const scheme alphabet = find_scheme("alphabet");
+  CHECK(alphabet.buckets.size() == 27);
+  for (int byte = 0; byte < 256; ++byte) {
+    CAPTURE(byte);
+    const bool letter = byte < 128 && std::islower(byte) != 0;
+    CHECK(bucket_of(alphabet, byte) == (letter ? std::string(1, static_cast<char>(byte)) : "other"));
+  }
+}
+
+TEST_CASE("utf8 says of every byte what part it plays where the text is UTF-8") {
+  std::array<std::string, 256> part;
+  part.fill("invalid");
+  for (unsigned point = 0; point < 0x110000; ++point) {  // encoded by hand: bytes that never come up stay invalid
+    if (point < 0x80) {
+      part.at(point) = "ascii";
+      continue;
+    }
+    const unsigned tails = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    const unsigned mark = tails == 1 ? 0xc0U : tails == 2 ? 0xe0U : 0xf0U;
+    part.at(mark | point >> (6 * tails)) = "lead-" + std::to_string(tails + 1);
+    for (unsigned i = 0; i < tails; ++i) part.at(0x80U | (point >> (6 * i) & 0x3fU)) = "continuation";
+  }
+  const scheme utf8 = find_scheme("utf8");
+  CHECK(utf8.buckets == std::vector<std::string>{"ascii", "continuation", "lead-2", "lead-3", "lead-4", "invalid"});
+  for (int byte = 0; byte < 256; ++byte) {
+    CAPTURE(byte);
+    CHECK(bucket_of(utf8, byte) == part.at(static_cast<std::size_t>(byte)));
+  }
 }

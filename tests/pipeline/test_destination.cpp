@@ -21,6 +21,7 @@
 using gpuhist::io::descriptor;
 using gpuhist::pipeline::destination;
 using gpuhist::pipeline::destination_error;
+using gpuhist::pipeline::writing;
 using folder = gpuhist::test::temporary_folder;
 namespace fs = std::filesystem;
 
@@ -87,7 +88,7 @@ TEST_CASE("a regular file appears whole, at commit and not before, with the umas
   const std::string path = here / "result";
   const mode_t mask = ::umask(027);
   {
-    destination out(path, false);
+    destination out(path, writing::whole);
     out.write("one ");
     out.write("two");
     CHECK_FALSE(fs::exists(path));
@@ -111,7 +112,7 @@ TEST_CASE("without a commit the old file stays as it was and nothing else stays"
   put(path, "old");
   const ino_t before = inode_of(path);
   {
-    destination out(path, false);
+    destination out(path, writing::whole);
     out.write("new");
   }
   CHECK(content(path) == "old");
@@ -126,7 +127,7 @@ TEST_CASE("a file that is replaced keeps its mode, whatever the umask") {
     put(path, "old");
     REQUIRE(::chmod(path.c_str(), mode) == 0);
     const ino_t before = inode_of(path);
-    destination out(path, false);
+    destination out(path, writing::whole);
     out.write("new");
     out.commit();
     CHECK(mode_of(path) == mode);
@@ -138,7 +139,7 @@ TEST_CASE("a file that is replaced keeps its mode, whatever the umask") {
 TEST_CASE("a name as long as names may be can be written") {
   const folder here;
   const std::string path = here / std::string(255, 'n');
-  destination out(path, false);
+  destination out(path, writing::whole);
   out.write("text");
   out.commit();
   CHECK(content(path) == "text");
@@ -149,7 +150,7 @@ TEST_CASE("a path without a folder is one in the current folder") {
   const fs::path before = fs::current_path();
   fs::current_path(here / "");
   {
-    destination out("bare", false);
+    destination out("bare", writing::whole);
     out.write("text");
     out.commit();
   }
@@ -165,7 +166,7 @@ TEST_CASE("a symbolic link stays and its target is replaced, through any number 
   fs::create_symlink("target", here / "sub/second");
   fs::create_symlink(here / "sub/made", here / "dangling");
   for (const std::string name : {"link", "dangling"}) {
-    destination out(here / name, false);
+    destination out(here / name, writing::whole);
     out.write("new");
     out.commit();
     CHECK(fs::is_symlink(here / name));
@@ -174,7 +175,7 @@ TEST_CASE("a symbolic link stays and its target is replaced, through any number 
   CHECK(content(here / "sub/target") == "new");
   CHECK(content(here / "sub/made") == "new");
   fs::create_symlink("loop", here / "loop");
-  CHECK(error_of([&] { destination(here / "loop", false); }).code == ELOOP);
+  CHECK(error_of([&] { destination(here / "loop", writing::whole); }).code == ELOOP);
 }
 
 TEST_CASE("a live file is truncated at once, written in place and can be tailed") {
@@ -182,7 +183,7 @@ TEST_CASE("a live file is truncated at once, written in place and can be tailed"
   const std::string path = here / "live";
   put(path, "old and longer");
   const ino_t before = inode_of(path);
-  destination out(path, true);
+  destination out(path, writing::live);
   CHECK(content(path).empty());
   out.write("line 1\n");
   CHECK(content(path) == "line 1\n");
@@ -194,8 +195,8 @@ TEST_CASE("a live file is truncated at once, written in place and can be tailed"
 }
 
 TEST_CASE("a full device is told with its name and the system's reason") {
-  for (const bool live : {false, true}) {
-    destination out("/dev/full", live);
+  for (const writing how : {writing::whole, writing::live, writing::append}) {
+    destination out("/dev/full", how);
     const outcome failed = error_of([&] { out.write("x"); });
     CHECK(failed.code == ENOSPC);
     CHECK(failed.message == "cannot write /dev/full: No space left on device");
@@ -206,14 +207,14 @@ TEST_CASE("a full device is told with its name and the system's reason") {
 TEST_CASE("what cannot be opened is told at once") {
   const folder here;
   fs::create_directory(here / "sub");
-  CHECK(error_of([&] { destination(here / "none/result", false); }).message ==
+  CHECK(error_of([&] { destination(here / "none/result", writing::whole); }).message ==
         "cannot write " + (here / "none/result") + ": No such file or directory");
-  CHECK(error_of([&] { destination(here / "sub", false); }).code == EISDIR);
-  CHECK(error_of([&] { destination(here / "sub", true); }).code == EISDIR);
+  CHECK(error_of([&] { destination(here / "sub", writing::whole); }).code == EISDIR);
+  CHECK(error_of([&] { destination(here / "sub", writing::live); }).code == EISDIR);
   put(here / "file", "");
-  CHECK(error_of([&] { destination(here / "file/below", false); }).code == ENOTDIR);
-  CHECK(error_of([] { destination("", false); }).code == ENOENT);
-  CHECK(error_of([&] { destination(here / "none/a\x1b[m\n", false); }).message.find("a\\x1b[m\\x0a: ") !=
+  CHECK(error_of([&] { destination(here / "file/below", writing::whole); }).code == ENOTDIR);
+  CHECK(error_of([] { destination("", writing::whole); }).code == ENOENT);
+  CHECK(error_of([&] { destination(here / "none/a\x1b[m\n", writing::whole); }).message.find("a\\x1b[m\\x0a: ") !=
         std::string::npos);
   CHECK(here.entries() == 2);
 }
@@ -223,14 +224,14 @@ TEST_CASE("a file that may not be written is not replaced either") {
   const folder here;
   put(here / "file", "old");
   REQUIRE(::chmod((here / "file").c_str(), 0444) == 0);
-  CHECK(error_of([&] { destination(here / "file", false); }).code == EACCES);
+  CHECK(error_of([&] { destination(here / "file", writing::whole); }).code == EACCES);
   CHECK(content(here / "file") == "old");
 }
 
 TEST_CASE("a descriptor is written in place and left open") {
   const pipe_ends ends = make_pipe();
   {
-    destination out(name_of(ends.write), false);
+    destination out(name_of(ends.write), writing::whole);
     out.write("text");
     out.commit();
     CHECK_FALSE(out.is_terminal());
@@ -239,8 +240,9 @@ TEST_CASE("a descriptor is written in place and left open") {
   CHECK(::fcntl(ends.write.get(), F_GETFD) >= 0);
   char got[8];
   CHECK(::read(ends.read.get(), got, sizeof got) == 4);
-  CHECK(error_of([] { destination("fd:9999", false); }).message == "cannot write fd:9999: Bad file descriptor");
-  CHECK(error_of([] { destination("fd:x", false); }).code == EBADF);
+  CHECK(error_of([] { destination("fd:9999", writing::whole); }).message ==
+        "cannot write fd:9999: Bad file descriptor");
+  CHECK(error_of([] { destination("fd:x", writing::whole); }).code == EBADF);
 }
 
 TEST_CASE("a name of a descriptor keeps the offset and the file that the shell has opened, through a link as well") {
@@ -252,7 +254,7 @@ TEST_CASE("a name of a descriptor keeps the offset and the file that the shell h
   const std::string number = std::to_string(log.get());
   fs::create_symlink("/dev/fd/" + number, here / "link");
   for (const std::string& name : {"fd:" + number, "/dev/fd/" + number, "/proc/self/fd/" + number, here / "link"}) {
-    destination out(name, false);
+    destination out(name, writing::whole);
     out.write("+");
     out.commit();
   }
@@ -267,7 +269,7 @@ TEST_CASE("no name and /dev/stdout are standard output, which is only borrowed")
   std::fflush(stdout);
   REQUIRE(::dup2(file.get(), STDOUT_FILENO) == STDOUT_FILENO);
   const auto text_to = [](const std::optional<std::string>& where, std::string_view text) {
-    destination out(where, false);
+    destination out(where, writing::whole);
     out.write(text);
     out.commit();
   };
@@ -288,7 +290,7 @@ TEST_CASE("a FIFO is written in place and stays one") {
     got = read_all(in.get());
   });
   {
-    destination out(path, false);
+    destination out(path, writing::whole);
     out.write("text");
     out.commit();
   }
@@ -300,7 +302,7 @@ TEST_CASE("a FIFO is written in place and stays one") {
 TEST_CASE("a reader that left is told as EPIPE") {
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
   pipe_ends ends = make_pipe();
-  destination out(name_of(ends.write), true);
+  destination out(name_of(ends.write), writing::live);
   ends.read = descriptor();
   const outcome failed = error_of([&] { out.write("x"); });
   CHECK(failed.code == EPIPE);
@@ -317,7 +319,7 @@ TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and kee
   std::string got;
   std::thread reader([&] { got = read_all(ends.read.get()); });
   {
-    destination out(name_of(ends.write), false);
+    destination out(name_of(ends.write), writing::whole);
     out.write(text);
     out.commit();
   }
@@ -330,6 +332,6 @@ TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and kee
 TEST_CASE("standard output of a closed process is an error and not a silence") {
   const folder here;
   const descriptor read_only(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  destination out(name_of(read_only), false);
+  destination out(name_of(read_only), writing::whole);
   CHECK(error_of([&] { out.write("x"); }).code == EBADF);
 }

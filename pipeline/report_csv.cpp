@@ -1,0 +1,112 @@
+// The report as comma-separated values (RFC 4180, but lines end in LF, as other tools of the system expect):
+// kind,input,scheme,bucket,count,share.
+//
+// Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
+// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete. A share is that of
+// the bytes in the row's own total, input or unverified part, from 0 to 1; it is empty where there is no scheme or no
+// byte.
+#include "pipeline/report.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+namespace gpuhist::pipeline {
+namespace {
+
+/// Whose counts a row has.
+struct part {
+  std::string_view kind;
+  std::string_view input;
+};
+
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+// The shortest form that is read back as the same number.
+std::string share_of_all(std::uint64_t count, std::uint64_t all) {
+  if (all == 0) return "";
+  std::array<char, 32> text{};
+  const double share = static_cast<double>(count) / static_cast<double>(all);
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), share).ptr};
+}
+
+void add_row(std::string& out, const part& of, std::string_view scheme, std::string_view bucket, std::uint64_t count,
+             std::string_view share = "") {
+  for (const std::string_view each : {of.kind, of.input, scheme, bucket}) out += field(each) + ",";
+  out += std::to_string(count) + ",";
+  out.append(share) += '\n';
+}
+
+void add_buckets(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  const std::uint64_t all = counts.bytes();
+  for (const scheme_view& view : what.schemes) {
+    const std::vector<std::uint64_t> folded = view.fold(counts);
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      add_row(out, of, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
+    }
+  }
+}
+
+void add_sizes(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  add_row(out, of, "", "bytes", counts.bytes());
+  add_row(out, of, "", "lines", lines_in(counts, what.partition));
+}
+
+void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  if (counts.bytes() == 0) return;
+  add_sizes(out, what, of, counts);
+  add_buckets(out, what, of, counts);
+}
+
+void add_result(std::string& out, const report& what, bool terminal) {
+  const part total{.kind = "total", .input = ""};
+  add_sizes(out, what, total, what.verified);
+  add_row(out, total, "", "complete", what.complete ? 1 : 0);
+  add_buckets(out, what, total, what.verified);
+  add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
+  for (const input_report& each : what.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    const part input{.kind = "input", .input = name};
+    add_sizes(out, what, input, each.verified);
+    add_row(out, input, "", "complete", each.complete ? 1 : 0);
+    add_buckets(out, what, input, each.verified);
+    add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
+  }
+}
+
+// Of the inputs only how far they were read: their counts come with the result.
+void add_snapshot(std::string& out, const report& what, bool terminal) {
+  const part total{.kind = "snapshot", .input = ""};
+  const part provisional{.kind = "provisional", .input = ""};
+  add_row(out, total, "", "elapsed_milliseconds",
+          static_cast<std::uint64_t>(std::llround(1000 * what.elapsed_seconds)));
+  add_sizes(out, what, total, what.verified);
+  add_buckets(out, what, total, what.verified);
+  add_sizes(out, what, provisional, what.unverified);
+  add_buckets(out, what, provisional, what.unverified);
+  for (const input_report& each : what.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
+    add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
+  }
+}
+
+}  // namespace
+
+std::string render_csv(const report& what, const render_target& target) {
+  std::string out = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
+  if (what.what == report::kind::result) {
+    add_result(out, what, target.terminal);
+  } else {
+    add_snapshot(out, what, target.terminal);
+  }
+  return out;
+}
+
+}  // namespace gpuhist::pipeline

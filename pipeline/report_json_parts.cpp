@@ -1,0 +1,105 @@
+#include "pipeline/report_json_parts.hpp"
+
+#include "pipeline/text.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json buckets_of(const report& what, const gpu::tally& counts) {
+  json all = json::object();
+  for (const scheme_view& view : what.schemes) {
+    json one = json::object();
+    const std::vector<std::uint64_t> folded = view.fold(counts);
+    for (std::size_t i = 0; i < folded.size(); ++i) one[view.scheme.buckets[i]] = folded[i];
+    all[view.scheme.name] = std::move(one);
+  }
+  return all;
+}
+
+json byte_counts_of(const report& what, const gpu::tally& counts) {
+  json all = json::array();
+  for (const std::uint8_t byte_class : what.partition.class_of) {
+    all.push_back(counts.counts.empty() ? 0 : counts.counts[byte_class]);
+  }
+  return all;
+}
+
+/// Adds "lines" and "buckets", and of a result the 256 counts where they are kept.
+void add_counts(json& to, const report& what, const gpu::tally& counts) {
+  to["lines"] = lines_in(counts, what.partition);
+  to["buckets"] = buckets_of(what, counts);
+  if (what.byte_counts && what.what == report::kind::result) to["byte_counts"] = byte_counts_of(what, counts);
+}
+
+json counts_of(const report& what, const gpu::tally& counts) {
+  json out = {{"bytes", counts.bytes()}};
+  add_counts(out, what, counts);
+  return out;
+}
+
+json named(const std::string& name) {
+  json out = {{"name", name}};
+  if (!is_utf8(name)) out["name_base64"] = base64(name);
+  return out;
+}
+
+json prefix_of(const input_report& input) {
+  json out = named(input.name);
+  out["format"] = input.format;
+  out["prefix_bytes"] = input.verified.bytes() + input.unverified.bytes();
+  out["bytes"] = input.verified.bytes();
+  out["provisional_bytes"] = input.unverified.bytes();
+  return out;
+}
+
+json start_of(const report& what, std::string_view kind) {
+  json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
+  if (what.what == report::kind::result) {
+    out["complete"] = what.complete;
+  } else {
+    out["elapsed_seconds"] = what.elapsed_seconds;
+  }
+  if (what.ignore_case) out["ignore_case"] = true;
+  out["bytes"] = what.verified.bytes();
+  add_counts(out, what, what.verified);
+  return out;
+}
+
+}  // namespace
+
+json totals_as_json(const report& what) {
+  json out = start_of(what, "result");
+  if (what.unverified.bytes() > 0) out["unverified"] = counts_of(what, what.unverified);
+  return out;
+}
+
+json input_as_json(const report& what, const input_report& input) {
+  json out = named(input.name);
+  out["format"] = input.format;
+  out["bytes"] = input.verified.bytes();
+  if (input.compressed_bytes) out["compressed_bytes"] = *input.compressed_bytes;
+  out["complete"] = input.complete;
+  if (!input.error.empty()) out["error"] = input.error;
+  add_counts(out, what, input.verified);
+  if (input.unverified.bytes() > 0) out["unverified"] = counts_of(what, input.unverified);
+  return out;
+}
+
+json snapshot_as_json(const report& what) {
+  json out = start_of(what, "snapshot");
+  out["provisional"] = counts_of(what, what.unverified);
+  json inputs = json::array();
+  for (const input_report& each : what.inputs) inputs.push_back(prefix_of(each));
+  out["inputs"] = std::move(inputs);
+  return out;
+}
+
+std::string as_line(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+}  // namespace gpuhist::pipeline

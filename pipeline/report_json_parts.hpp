@@ -1,0 +1,24 @@
+// What the JSON formats are made of: the objects of schema gpuhist.result/1.
+#pragma once
+
+#include "pipeline/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// A result with its totals, but neither inputs nor statistics.
+nlohmann::ordered_json totals_as_json(const report& what);
+
+/// An input of a result.
+nlohmann::ordered_json input_as_json(const report& what, const input_report& input);
+
+/// A snapshot, with the prefixes of its inputs.
+nlohmann::ordered_json snapshot_as_json(const report& what);
+
+/// One line with its end. What is no UTF-8 becomes U+FFFD; of names `name_base64` has the truth.
+std::string as_line(const nlohmann::ordered_json& object);
+
+}  // namespace gpuhist::pipeline

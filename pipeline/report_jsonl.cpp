@@ -1,0 +1,35 @@
+// The report as lines of JSON: one an input, then the result without them, which says how many there were. A snapshot
+// is one line, the same as in JSON.
+#include "pipeline/report_json_parts.hpp"
+#include "pipeline/report_json_stats.hpp"
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// A line may be read alone, so it says all that its counts depend on.
+json line_of(const report& what, const input_report& input) {
+  json out = {{"kind", "input"}, {"schema", "gpuhist.result/1"}};
+  if (what.ignore_case) out["ignore_case"] = true;
+  out.update(input_as_json(what, input));
+  return out;
+}
+
+json last_line_of(const report& what) {
+  json out = totals_as_json(what);
+  out["input_count"] = what.inputs.size();
+  if (what.stats) out["stats"] = stats_as_json(*what.stats);
+  return out;
+}
+
+}  // namespace
+
+std::string render_jsonl(const report& what, const render_target& /*target*/) {
+  if (what.what == report::kind::snapshot) return as_line(snapshot_as_json(what));
+  std::string text;
+  for (const input_report& each : what.inputs) text += as_line(line_of(what, each));
+  return text + as_line(last_line_of(what));
+}
+
+}  // namespace gpuhist::pipeline

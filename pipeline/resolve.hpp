@@ -1,0 +1,31 @@
+// Names of the output options as typed, resolved against the tables they are found in: for the plan, and for commands
+// that need no plan.
+#pragma once
+
+#include "config/options.hpp"
+#include "config/scheme.hpp"
+#include "pipeline/destination.hpp"
+#include "pipeline/report.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Throws the usage error of a name that is in none of the rows of a table. `option` is what messages call the option:
+/// its name, or where its value came from.
+[[noreturn]] void unknown_name(const std::string& option, std::string_view name,
+                               const std::vector<std::string_view>& known);
+
+// All throw config::usage_error.
+
+const report_format* resolve_report_format(const config::options& typed);
+
+std::vector<config::scheme> resolve_schemes(const config::options& typed);
+
+/// How reports of that format come to their destination. Refuses --append where nothing can be appended to, and
+/// snapshots that replace one another where there is no file to replace.
+writing resolve_writing(const config::options& typed, const report_format& format);
+
+}  // namespace gpuhist::pipeline
