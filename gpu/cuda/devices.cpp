@@ -26,6 +26,13 @@ std::string fault_of(const device_properties& of) {
   return {};
 }
 
+// Of no driver at all CUDA says that it is too old.
+std::string why_not_counted(runtime& api, result code) {
+  int driver = 0;
+  if (api.driver_version(driver) == success && driver == 0) return "there is no NVIDIA driver";
+  return api.error_text(code) + " (cudaGetDeviceCount)";
+}
+
 found_device look_at(runtime& api, int number) {
   found_device found{.number = number, .properties = {}, .unusable = {}};
   const result code = api.properties(number, found.properties);
@@ -94,7 +101,7 @@ found_devices find_devices(runtime& api) {
   }
   int count = 0;
   if (const cuda::result code = api.device_count(count); code != success) {
-    result.none = "no CUDA device: " + api.error_text(code) + " (cudaGetDeviceCount)";
+    result.none = "no CUDA device: " + why_not_counted(api, code);
     return result;
   }
   if (count == 0) result.none = "no CUDA device";

@@ -129,6 +129,14 @@ TEST_CASE("without a device CUDA is unusable, auto takes the host, and both say 
   CHECK(all.engines[2].usable);
 }
 
+TEST_CASE("where there is no driver, that is the reason, and not that it is too old") {
+  const auto seen = std::make_shared<cuda::ledger>();
+  seen->driver_version = 0;
+  const inventory all = take_inventory(*cuda::make_fake_runtime(seen, {}), "/nowhere");
+  CHECK(all.cuda.driver_version.empty());
+  CHECK(all.engines[1].why == "no CUDA device: there is no NVIDIA driver");
+}
+
 TEST_CASE("the engines listed are those of the table, and usable exactly where they can be forecast") {
   const inventory all = take_inventory();
   for (const listed_engine& each : all.engines) CHECK(canonical_engine(each.name) == each.name);

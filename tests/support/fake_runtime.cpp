@@ -124,7 +124,7 @@ class fake_runtime final : public runtime {
   }
 
   result driver_version(int& version) override {
-    version = 13010;
+    version = seen_->driver_version;
     return ok;
   }
   result runtime_version(int& version) override {

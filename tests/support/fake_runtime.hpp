@@ -27,6 +27,8 @@ class ledger {
   /// before the runtime is used.
   std::function<void(int)> before_kernel;
 
+  int driver_version = 13010;  ///< 0: there is no driver
+
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> misuses_;
