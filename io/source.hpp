@@ -59,7 +59,8 @@ class stream_source {
   boost::asio::awaitable<bool> readable();
 
   /// Reads what is there, at most out.size(), without waiting where that can be had: nothing where nothing is there
-  /// (call readable() again), 0 at the end. Throws input_error with the offset of the fault.
+  /// (call readable() again), 0 at the end, and for good: a terminal says it only once. Throws input_error with the
+  /// offset of the fault.
   std::optional<std::size_t> read_some(std::span<std::byte> out);
 
   /// Ends a readable() in progress, and every later one. On the executor's thread.
@@ -84,6 +85,7 @@ class stream_source {
   manner manner_ = manner::polled;
   bool wait_first_ = false;  // a named FIFO: before its first writer came, a read would look like the end
   bool cancelled_ = false;
+  bool ended_ = false;
   std::uint64_t position_ = 0;
   std::optional<boost::asio::posix::stream_descriptor> waiter_;  // an epoll set that holds fd_
 };

@@ -142,6 +142,7 @@ boost::asio::awaitable<bool> stream_source::readable() {
 }
 
 std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
+  if (ended_) return 0;
   const int reading = own_ ? own_.get() : fd_.get();
   if (wait_first_ || manner_ == manner::polled) {
     if (!has_something(reading, position_)) return std::nullopt;
@@ -152,6 +153,7 @@ std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
                                                   : ::read(reading, out.data(), out.size());
     if (got >= 0) {
       position_ += static_cast<std::size_t>(got);
+      ended_ = got == 0 && !out.empty();
       return static_cast<std::size_t>(got);
     }
     if (errno == EAGAIN) return std::nullopt;

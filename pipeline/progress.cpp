@@ -66,7 +66,8 @@ void progress::update(const run_progress& now) {
   if (style_ == progress_style::line) {
     screen_.show(progress_line(view, screen_.room()));
   } else if (screen_.is_ready()) {  // a log that nobody reads must not stop the run
-    screen_.say("gpuhist: " + progress_line(view, std::numeric_limits<std::size_t>::max()) + "\n");
+    const std::string text = progress_line(view, std::numeric_limits<std::size_t>::max());
+    screen_.say("gpuhist: " + text.substr(text.find_first_not_of(' ')) + "\n");
   }
 }
 

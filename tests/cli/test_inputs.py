@@ -86,7 +86,7 @@ class StandardInput(CommandTest):
 
     def test_a_terminal_until_control_d(self):
         ours, theirs = pty.openpty()
-        with Running(*JSON, stdin=theirs) as running:
+        with Running(*JSON, "-q", stdin=theirs) as running:
             os.close(theirs)
             os.write(ours, b"typed by hand\n\x04")
             self.assert_counted(running.finish(), b"typed by hand\n")

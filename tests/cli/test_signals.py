@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import threading
@@ -182,6 +183,67 @@ class Signals(CommandTest):
         self.assertEqual(fcntl.fcntl(reading, fcntl.F_GETFL), before)
         os.close(reading)
         os.close(writing)
+
+    def test_sigusr1_gets_a_line_with_what_came_so_far_and_counting_goes_on(self):
+        for arguments in ((), ("-q",), ("--snapshot-every", "50ms", "-o", "/dev/null")):
+            with self.subTest(arguments=arguments), Running(*JSON, *arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+                sent = 0
+                for size in (1, 300_000, 4_000_000):
+                    feed(running, [text(size)])
+                    sent += size
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                    running.process.send_signal(signal.SIGUSR1)
+                    plural = "" if sent == 1 else "s"
+                    self.assertRegex(
+                        running.process.stderr.readline().decode(),
+                        rf"^gpuhist: {sent} byte{plural} counted \(.*\), {sent} byte{plural} read, [0-9.]+ s, [0-9.]+ [kMG]?B/s\n$")
+                running.process.stdin.close()
+                self.assertEqual(running.process.stderr.read(), b"")
+                ended = running.finish()
+                self.assertEqual(ended.status, 0)
+                if ended.stdout:
+                    self.assert_counts(ended.result, text(1) + text(300_000) + text(4_000_000))
+
+    def test_sigusr1_ends_nothing_however_early_and_often_it_comes(self):
+        data = self.file("data", text(3_000_000))
+        for _ in range(5):
+            with Running(*JSON, "--chunk-size", "64", data) as running:
+                # once it is watched or held back, never before: until then it is a program like any other
+                wait_until(lambda: running.process.poll() is not None or self.holds_back(running.process.pid, signal.SIGUSR1))
+                while running.process.poll() is None:
+                    running.process.send_signal(signal.SIGUSR1)
+                ended = running.finish()
+            self.assertEqual(ended.status, 0, ended)
+            self.assert_counts(ended.result, text(3_000_000))
+            for line in ended.stderr.splitlines():
+                self.assertRegex(line, r"^gpuhist: \d+ bytes? counted ")
+
+    def holds_back(self, process, number):
+        try:
+            status = pathlib.Path(f"/proc/{process}/status").read_text()
+        except FileNotFoundError:
+            return False
+        return int(status.split("SigBlk:")[1].split()[0], 16) >> (number - 1) & 1 == 1
+
+    def test_sigusr1_stays_ignored_where_the_parent_ignores_it(self):
+        command = f"trap '' USR1; exec {GPUHIST} --engine {ENGINE} --format json"
+        with subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            os.write(process.stdin.fileno(), b"hello ")
+            wait_until(lambda: unread(process.stdin.fileno()) == 0)
+            process.send_signal(signal.SIGUSR1)
+            said, complained = process.communicate(b"world", PATIENCE)
+        self.assertEqual((process.returncode, complained, json.loads(said)["bytes"]), (0, b"", 11))
+
+    def test_sigusr1_after_a_signal_that_ends_it_changes_nothing(self):
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            feed(running, [b"hello"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGTERM)
+            while running.process.poll() is None:
+                running.process.send_signal(signal.SIGUSR1)
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+        self.assert_counts(ended.result, b"hello")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
+#include <array>
 #include <csignal>
 
 using namespace gpuhist;
@@ -82,6 +83,18 @@ TEST_CASE_FIXTURE(source_fixture, "where nothing is, read_some says so at once a
     CHECK(ready == true);
     CHECK(read_text(source, 10) == "late");
   }
+}
+
+TEST_CASE_FIXTURE(source_fixture, "the end of a terminal, which says it only once, is the end for good") {
+  int master = -1;
+  int slave = -1;
+  REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
+  const channel way{.read = io::descriptor(slave), .write = io::descriptor(master)};
+  io::stream_source source = stream(way.read.get());
+  put(way.write, "\x04");
+  REQUIRE(readable(source));
+  std::array<std::byte, 16> out{};
+  for (int i = 0; i < 3; ++i) CHECK(source.read_some(out) == 0U);
 }
 
 TEST_CASE_FIXTURE(source_fixture, "a cancel ends a waiting readable, and every later one, with false") {

@@ -1,0 +1,166 @@
+"""gpuhist on a terminal: one line of progress that never scrolls, wraps or stays behind, and is in nobody's way."""
+
+import re
+import signal
+import subprocess
+import time
+
+from screen import OnTerminal
+from support import CommandTest, feed, main, text, unread, wait_until
+
+WAS_REDRAWN = re.compile(rb"\r[ -~]+\x1b\[K\r")
+A_WHILE = 0.8  # seconds in which a line of progress would have shown twice
+
+
+class Progress(CommandTest):
+    def show(self, running, times=3):
+        """Watches until the line was redrawn so often."""
+        before = running.screen.redraws
+        running.watch_until(lambda: running.screen.redraws >= before + times and running.screen.progress)
+
+    def assert_nothing_shows(self, *arguments, **options):
+        with OnTerminal(*arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **options) as running:
+            feed(running, [text(1000)])
+            deadline = time.monotonic() + A_WHILE
+            while time.monotonic() < deadline:
+                running.look()
+            running.process.stdin.close()
+            self.assertEqual(running.finish(), 0)
+        self.assertEqual(running.raw, b"")
+
+    def test_the_final_screen_holds_the_report_and_nothing_else(self):
+        data = text(100_000)
+        for columns in (40, 80, 200):
+            with self.subTest(columns=columns):
+                with OnTerminal(self.file("data", data), columns=columns) as without:
+                    self.assertEqual(without.finish(), 0)
+                self.assertEqual(without.screen.redraws, 0, "a short run shows no progress")
+                with OnTerminal("--label", self.folder / "data", columns=columns, stdin=subprocess.PIPE) as running:
+                    feed(running, [data])
+                    self.show(running)
+                    running.process.stdin.close()
+                    self.assertEqual(running.finish(), 0)
+                self.assertEqual(running.screen.lines, without.screen.lines)
+
+    def test_the_line_is_rewritten_in_place_and_erased_once(self):
+        with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
+            for _ in range(5):
+                feed(running, [text(1000)])
+                self.show(running, 1)
+            running.process.stdin.close()
+            self.assertEqual(running.finish(), 0)
+        self.assertEqual(WAS_REDRAWN.sub(b"", running.raw), b"\r\x1b[K")
+        self.assertEqual(running.screen.lines, [])
+
+    def test_of_files_it_shows_a_share_that_grows_and_the_time_left(self):
+        data = self.file("data", text(1_000_000) * 100)
+        for columns, form in ((40, r" *\d+ %  \d.*, .* left"), (200, r" *\d+ %  \d+\.\d of 95\.4 MiB read \(.*B/s\), .* left")):
+            shares = []
+            with self.subTest(columns=columns), OnTerminal("--chunk-size", "16", data, columns=columns) as running:
+                for _ in range(3):
+                    self.show(running, 1)
+                    self.assertRegex(running.screen.progress, f"^{form}$")
+                    shares.append(int(running.screen.progress.split("%")[0]))
+                running.process.send_signal(signal.SIGINT)
+                self.assertEqual(running.finish(), -signal.SIGINT)
+                self.assertEqual(shares, sorted(shares))
+                self.assertEqual(running.screen.progress, "")
+                self.assertIn("endedbySIGINT", "".join(running.screen.lines).replace(" ", ""))  # it may be wrapped
+
+    def test_it_follows_a_terminal_that_changes_its_width(self):
+        with OnTerminal("--chunk-size", "16", self.file("data", text(1_000_000) * 100), columns=100) as running:
+            self.show(running)
+            self.assertIn(" read (", running.screen.progress)
+            running.resize(30)
+            running.watch_until(lambda: 0 < len(running.screen.progress) < 30)
+            self.assertIn(b"\x1b[J", running.raw)  # what the terminal had wrapped is gone, too
+            running.resize(100)
+            running.watch_until(lambda: " read (" in running.screen.progress)
+            running.process.send_signal(signal.SIGINT)
+            self.assertEqual(running.finish(), -signal.SIGINT)
+
+    def test_snapshots_push_it_down_and_lose_no_line(self):
+        with OnTerminal("--format", "json", "--snapshot-every", "30ms", columns=4000, stdin=subprocess.PIPE) as running:
+            for _ in range(10):
+                feed(running, [text(1000)])
+                self.show(running, 3)
+            running.process.stdin.close()
+            self.assertEqual(running.finish(), 0)
+        for line in running.screen.lines:
+            self.assertRegex(line, r'^\{"kind":"(snapshot|result)".*\}$')
+        self.assertGreater(len(running.screen.lines), 10)
+
+    def test_a_status_that_was_asked_for_stays_above_it(self):
+        with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
+            feed(running, [text(12345)])
+            self.show(running)
+            running.process.send_signal(signal.SIGUSR1)
+            running.watch_until(lambda: len(running.screen.lines) == 2)
+            self.show(running)
+            running.process.stdin.close()
+            self.assertEqual(running.finish(), 0)
+        self.assertEqual(len(running.screen.lines), 1)
+        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12345 bytes counted \(12 KiB\), 12345 bytes read, ")
+
+    def test_it_is_gone_before_the_message_of_a_run_that_fails(self):
+        with OnTerminal("--snapshot-every", "900ms", "-o", "/dev/full", stdin=subprocess.PIPE) as running:
+            feed(running, [text(1000)])
+            self.show(running, 1)
+            self.assertEqual(running.finish(), 1)
+        self.assertEqual(running.screen.lines, ["gpuhist: cannot write /dev/full: No space left on device"])
+
+    def test_a_terminal_that_was_stopped_does_not_stop_the_run(self):
+        with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
+            feed(running, [text(1000)])
+            self.show(running)
+            running.type(b"\x13")  # Ctrl-S
+            time.sleep(A_WHILE)
+            for _ in range(10):
+                feed(running, [text(1_000_000)])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.type(b"\x11")
+            self.show(running)
+            running.process.stdin.close()
+            self.assertEqual(running.finish(), 0)
+
+    def test_it_shows_neither_in_the_background_nor_where_lines_cannot_be_erased_nor_where_refused(self):
+        in_background = ("bash", "-c", 'set -m; exec 3<&0 4>&2 2>/dev/null; "$0" "$@" <&3 2>&4 & wait $!')
+        self.assert_nothing_shows(wrapper=in_background)
+        self.assert_nothing_shows(environment={"TERM": "dumb"})
+        self.assert_nothing_shows("--no-progress")
+        self.assert_nothing_shows("-q")
+        self.assert_nothing_shows("-q", "--progress")
+
+
+class Typing(CommandTest):
+    def test_input_that_is_typed_is_waited_for_in_one_line_that_says_how_to_end_it(self):
+        for arguments in ((), ("-",), ("--progress",)):
+            with self.subTest(arguments=arguments), OnTerminal("--format", "json", *arguments, stdin=None, columns=400) as running:
+                running.watch_until(lambda: running.screen.lines)
+                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it, gpuhist --help tells more"])
+                running.type(b"some text\n\x04")
+                self.assertEqual(running.finish(), 0)
+                self.assertEqual(running.screen.lines[1], "some text")
+                self.assertIn('"bytes":10', running.screen.lines[2])
+
+    def test_nothing_is_in_the_way_of_those_who_type_slowly(self):
+        with OnTerminal(stdin=None, stdout=subprocess.DEVNULL) as running:
+            running.watch_until(lambda: running.screen.lines)
+            time.sleep(A_WHILE)
+            running.type(b"\x04")
+            self.assertEqual(running.finish(), 0)
+        self.assertEqual(len(running.screen.lines), 1)
+
+    def test_quiet_says_nothing_and_nothing_is_said_where_no_typed_input_is_read(self):
+        data = self.file("data", b"hello")
+        with OnTerminal("-q", stdin=None, stdout=subprocess.DEVNULL) as running:
+            running.type(b"\x04")
+            self.assertEqual(running.finish(), 0)
+        self.assertNotIn("gpuhist", "".join(running.screen.lines))
+        with OnTerminal(data, stdin=None, stdout=subprocess.DEVNULL) as running:
+            self.assertEqual(running.finish(), 0)
+        self.assertEqual(running.screen.lines, [])
+
+
+if __name__ == "__main__":
+    main()
