@@ -1,10 +1,12 @@
 // Destinations: which are replaced whole, which are written in place, and what their errors say.
 #include "pipeline/destination.hpp"
 
+#include "config/usage_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,6 +194,110 @@ TEST_CASE("a live file is truncated at once, written in place and can be tailed"
   out.commit();
   CHECK(inode_of(path) == before);
   CHECK(here.entries() == 1);
+}
+
+TEST_CASE("what is appended comes behind what was there, which stays") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\n");
+  const ino_t before = inode_of(path);
+  for (const std::string text : {"one\n", "two\n"}) {
+    destination out(path, writing::append);
+    CHECK_FALSE(out.is_fresh());
+    out.write(text);
+    out.commit();
+  }
+  CHECK(content(path) == "old\none\ntwo\n");
+  CHECK(inode_of(path) == before);
+  CHECK(here.entries() == 1);
+}
+
+TEST_CASE("a destination is fresh until something stands in it") {
+  const folder here;
+  for (const writing how : {writing::whole, writing::live, writing::append}) {
+    destination out(here / ("new" + std::to_string(static_cast<int>(how))), how);
+    CHECK(out.is_fresh());
+    out.write("x");
+    CHECK_FALSE(out.is_fresh());
+  }
+  put(here / "old", "old");
+  CHECK(destination(here / "old", writing::whole).is_fresh());
+  CHECK(destination(here / "old", writing::live).is_fresh());
+}
+
+TEST_CASE("two that append to one file lose nothing of each other") {
+  const folder here;
+  const std::string path = here / "log";
+  destination one(path, writing::append);
+  destination two(path, writing::append);
+  for (int i = 0; i < 3; ++i) {
+    one.write("1\n");
+    two.write("2\n");
+  }
+  CHECK(content(path) == "1\n2\n1\n2\n1\n2\n");
+}
+
+TEST_CASE("what does not fit behind a file is cut off again") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\n");
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const rlimit small{.rlim_cur = 10, .rlim_max = limit.rlim_max};
+  outcome failed;
+  {
+    destination out(path, writing::append);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    failed = error_of([&] { out.write("more than six bytes\n"); });
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  std::signal(SIGXFSZ, previous);
+  CHECK(failed.code == EFBIG);
+  CHECK(failed.message == "cannot write " + path + ": File too large");
+  CHECK(content(path) == "old\n");
+}
+
+TEST_CASE("a file that is replaced at every write holds the last text alone, and keeps its mode") {
+  const folder here;
+  const std::string path = here / "metrics";
+  put(path, "old");
+  REQUIRE(::chmod(path.c_str(), 0640) == 0);
+  destination out(path, writing::replacing);
+  CHECK(content(path) == "old");
+  for (const std::string text : {"a longer one", "two", "three"}) {
+    CHECK(out.is_fresh());
+    const ino_t before = inode_of(path);
+    out.write(text);
+    CHECK(content(path) == text);
+    CHECK(inode_of(path) != before);
+    CHECK(mode_of(path) == 0640);
+    CHECK(here.entries() == 1);
+  }
+  out.commit();
+  CHECK(content(path) == "three");
+}
+
+TEST_CASE("what is no file cannot be replaced, and is told before anything is counted") {
+  const pipe_ends ends = make_pipe();
+  for (const std::string& name : {std::string("/dev/null"), name_of(ends.write)}) {
+    CHECK_THROWS_WITH_AS(destination(name, writing::replacing),
+                         (name + " is no file that every snapshot could replace; give --output a regular file, or take "
+                                 "another --format")
+                             .c_str(),
+                         gpuhist::config::usage_error);
+  }
+}
+
+TEST_CASE("a FIFO, a device and a descriptor are written in place by those that append as well") {
+  const pipe_ends ends = make_pipe();
+  destination out(name_of(ends.write), writing::append);
+  CHECK(out.is_fresh());
+  out.write("text");
+  out.commit();
+  char got[8];
+  CHECK(::read(ends.read.get(), got, sizeof got) == 4);
+  destination("/dev/null", writing::append).write("text");
 }
 
 TEST_CASE("a full device is told with its name and the system's reason") {

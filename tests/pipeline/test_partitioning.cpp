@@ -127,3 +127,21 @@ TEST_CASE("a tally of nothing folds to zeros") {
   CHECK(view_through(find_scheme("letters"), coarsest).fold(tally{}) == std::vector<std::uint64_t>(8));
   CHECK(lines_in(tally{}, coarsest) == 0);
 }
+
+TEST_CASE("built-in, custom and folded schemes together fold from their partition as from the 256 counts") {
+  generator random(8);
+  const std::vector<std::string> all = {"letters", "alphabet",       "classes",       "utf8",
+                                        "a=\\n",   "x=a-zA-M;y=0-5", "h=\\x80-\\xff", "bytes"};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> typed;
+    for (const std::string& each : all) {
+      if (random() % 3 == 0) typed.push_back(each);
+    }
+    const auto schemes = gpuhist::config::make_schemes(typed, random() % 2 == 0);
+    const partition coarsest = coarsest_partition(schemes);
+    const tally counts = random_counts(random);
+    const tally seen = seen_through(counts, coarsest);
+    for (const scheme& each : schemes) CHECK(view_through(each, coarsest).fold(seen) == fold_of_all(counts, each));
+    CHECK(lines_in(seen, coarsest) == counts.counts['\n']);
+  }
+}

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+#include <vector>
+
 using namespace gpuhist::pipeline;
 
 TEST_CASE("what is printed is safe on a terminal, and what is harmless is left alone") {
@@ -17,10 +20,14 @@ TEST_CASE("what is printed is safe on a terminal, and what is harmless is left a
 }
 
 TEST_CASE("the table of formats is found by name") {
-  CHECK(report_formats().size() == 2);
-  for (const report_format& each : report_formats()) CHECK(find_report_format(each.name) == &each);
+  std::vector<std::string_view> names;
+  for (const report_format& each : report_formats()) {
+    names.push_back(each.name);
+    CHECK(find_report_format(each.name) == &each);
+  }
+  CHECK(names == std::vector<std::string_view>{"table", "json", "jsonl", "csv", "prometheus"});
   CHECK((find_report_format("table")->render == &render_table));
-  CHECK((find_report_format("json")->render == &render_json));
+  CHECK((find_report_format("csv")->render == &render_csv));
   CHECK(find_report_format("xml") == nullptr);
   CHECK(find_report_format("") == nullptr);
 }

@@ -77,6 +77,30 @@ TEST_CASE("byte counts are 256 numbers, kept only where asked for") {
   }
 }
 
+TEST_CASE("byte counts are kept of inputs and of what is unverified as well, but not of snapshots") {
+  report what = empty_report({"bytes"});
+  add_input(what, "one", "aab\n");
+  add_input(what, "two", "a", "zz", "damaged");
+  what.byte_counts = true;
+  const ordered_json out = parsed(what);
+  CHECK(out["inputs"][0]["byte_counts"]['a'] == 2);
+  CHECK(out["inputs"][1]["byte_counts"]['a'] == 1);
+  CHECK(out["inputs"][1]["unverified"]["byte_counts"]['z'] == 2);
+  CHECK(out["unverified"]["byte_counts"]['z'] == 2);
+  what.what = report::kind::snapshot;
+  CHECK_FALSE(parsed(what).contains("byte_counts"));
+  CHECK_FALSE(parsed(what)["provisional"].contains("byte_counts"));
+}
+
+TEST_CASE("JSON says where case was ignored, and only there") {
+  report what = report_of({"letters"}, "abc");
+  CHECK_FALSE(parsed(what).contains("ignore_case"));
+  what.ignore_case = true;
+  CHECK(parsed(what)["ignore_case"] == true);
+  what.what = report::kind::snapshot;
+  CHECK(parsed(what)["ignore_case"] == true);
+}
+
 TEST_CASE("what was not verified stands beside the totals, in the totals' form, and only where there is some") {
   report what = empty_report({"letters"});
   add_input(what, "good", "abc\n");

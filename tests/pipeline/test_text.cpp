@@ -10,6 +10,7 @@
 using gpuhist::pipeline::base64;
 using gpuhist::pipeline::columns;
 using gpuhist::pipeline::cut_to;
+using gpuhist::pipeline::from_base64;
 using gpuhist::pipeline::grouped;
 using gpuhist::pipeline::is_utf8;
 using gpuhist::pipeline::utf8_sequence;
@@ -100,4 +101,16 @@ TEST_CASE("in a UTF-8 locale wide characters take two columns and combining ones
   CHECK(columns(wide) == 2);
   CHECK(columns(combining) == 2);
   std::setlocale(LC_CTYPE, before.c_str());
+}
+
+TEST_CASE("base64 is read back, and what it never writes is refused") {
+  std::string raw;
+  for (int i = 0; i < 300; ++i) {
+    CHECK(from_base64(base64(raw)) == raw);
+    raw += static_cast<char>(i * 37);
+  }
+  for (const char* const wrong :
+       {"A", "AA", "AAA", "AA=", "AB==", "AAB=", "A===", "====", "AA==AA==", "A A=", "AAA\n"}) {
+    CHECK_FALSE(from_base64(wrong));
+  }
 }

@@ -1,0 +1,61 @@
+// The CSV report: fields that are quoted, shares, headers. That every parser reads it the same is shown in tests/cli.
+#include "tests/pipeline/report_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::pipeline;
+using namespace gpuhist::test;
+
+namespace {
+
+constexpr const char* header = "kind,input,scheme,bucket,count,share";
+
+}  // namespace
+
+TEST_CASE("a header comes first where nothing stands before it") {
+  const report what = report_of({"letters"}, "abc");
+  CHECK(lines_of(render_csv(what, {})).front() == header);
+  CHECK(render_csv(what, {}) == std::string(header) + "\n" + render_csv(what, {.first = false}));
+}
+
+TEST_CASE("shares are of the bytes of the row's own part, in their shortest form, and of nothing there is none") {
+  report what = empty_report({"letters"});
+  add_input(what, "a", "aaa", "zzzz", "damaged");
+  add_input(what, "b", "");
+  what.verified = count(what, "aab zz");  // as other inputs would make it
+  const std::string text = render_csv(what, {});
+  CHECK(line_with(text, "total,,letters,a-d") == "total,,letters,a-d,3,0.5");
+  CHECK(line_with(text, "total,,letters,y-z") == "total,,letters,y-z,2,0.3333333333333333");
+  CHECK(line_with(text, "total,,letters,e-h") == "total,,letters,e-h,0,0");
+  CHECK(line_with(text, "input,a,letters,a-d") == "input,a,letters,a-d,3,1");
+  CHECK(line_with(text, "input,b,letters,a-d") == "input,b,letters,a-d,0,");
+  CHECK(line_with(text, "unverified,,letters,y-z") == "unverified,,letters,y-z,4,1");
+  CHECK(line_with(text, "unverified,a,,bytes") == "unverified,a,,bytes,4,");
+  CHECK(line_with(text, "input,a,,complete") == "input,a,,complete,0,");
+  CHECK(line_with(text, "input,b,,complete") == "input,b,,complete,1,");
+  CHECK(line_with(text, "total,,,complete") == "total,,,complete,0,");
+  CHECK(line_with(text, "unverified,b").empty());
+}
+
+TEST_CASE("names keep their bytes in files, quoted where CSV needs it, and move no cursor on a terminal") {
+  report what = empty_report({"letters"});
+  add_input(what, "a,\"b\"\n\x1b[2J\xff", "abc");
+  CHECK(render_csv(what, {}).find("\ninput,\"a,\"\"b\"\"\n\x1b[2J\xff\",,bytes,3,\n") != std::string::npos);
+  CHECK(render_csv(what, {.terminal = true}).find("\ninput,\"a,\"\"b\"\"\\x0a\\x1b[2J\\xff\",,bytes,3,\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a snapshot has rows of its own kinds") {
+  report what = empty_report({"letters"});
+  add_input(what, "a", "ab\n", "cc");
+  what.what = report::kind::snapshot;
+  what.elapsed_seconds = 1.25;
+  const std::string text = render_csv(what, {});
+  CHECK(line_with(text, "snapshot,,,elapsed_milliseconds") == "snapshot,,,elapsed_milliseconds,1250,");
+  CHECK(line_with(text, "snapshot,,,bytes") == "snapshot,,,bytes,3,");
+  CHECK(line_with(text, "snapshot,,letters,a-d") == "snapshot,,letters,a-d,2,0.6666666666666666");
+  CHECK(line_with(text, "provisional,,letters,a-d") == "provisional,,letters,a-d,2,1");
+  CHECK(line_with(text, "snapshot,a") == "snapshot,a,,bytes,3,");
+  CHECK(line_with(text, "provisional,a") == "provisional,a,,bytes,2,");
+  CHECK(line_with(text, "total").empty());
+}

@@ -1,0 +1,63 @@
+// The Prometheus report: escapes, families, what a snapshot says. That a parser takes it is shown in tests/cli.
+#include "pipeline/text.hpp"
+
+#include "tests/pipeline/report_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace gpuhist::pipeline;
+using namespace gpuhist::test;
+
+TEST_CASE("labels are UTF-8 and escaped, whatever the name") {
+  report what = empty_report({"letters"});
+  add_input(what, "a\"b\\c\nd", "abc");
+  add_input(what, "caf\xc3\xa9", "abc");
+  add_input(what, "caf\xe9\n", "abc");
+  const std::string text = render_prometheus(what, {});
+  CHECK(is_utf8(text));
+  CHECK(line_with(text, "gpuhist_input_bytes{index=\"0\"") ==
+        R"(gpuhist_input_bytes{index="0",input="a\"b\\c\nd",format="raw"} 3)");
+  CHECK(line_with(text, "gpuhist_input_bytes{index=\"1\"") ==
+        "gpuhist_input_bytes{index=\"1\",input=\"caf\xc3\xa9\",format=\"raw\"} 3");
+  CHECK(line_with(text, "gpuhist_input_bytes{index=\"2\"") ==
+        R"(gpuhist_input_bytes{index="2",input="caf\\xe9\\x0a",format="raw"} 3)");
+}
+
+TEST_CASE("on a terminal no name moves the cursor") {
+  report what = empty_report({"letters"});
+  add_input(what, "\x1b[2J", "abc");
+  CHECK(render_prometheus(what, {.terminal = true}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("a family is announced once and its samples stand together") {
+  report what = empty_report({"letters", "classes"});
+  add_input(what, "same", "abc", "z", "damaged");
+  add_input(what, "same", "abc");
+  what.inputs[1].compressed_bytes = 2;
+  std::set<std::string> families;
+  std::string family;
+  for (const std::string& line : lines_of(render_prometheus(what, {}))) {
+    if (line.starts_with("# HELP ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+      CHECK(families.insert(family).second);
+    } else if (line.starts_with("# TYPE ")) {
+      CHECK(line == "# TYPE " + family + " gauge");
+    } else {
+      CHECK(line.substr(0, line.find_first_of(" {")) == family);
+    }
+  }
+  CHECK(families.size() == 12);
+}
+
+TEST_CASE("a run that is not over is not complete, and what waits for its verdict is unverified") {
+  report what = empty_report({"letters"});
+  add_input(what, "a", "abc", "zz");
+  CHECK(line_with(render_prometheus(what, {}), "gpuhist_complete") == "gpuhist_complete 1");
+  what.what = report::kind::snapshot;
+  const std::string text = render_prometheus(what, {});
+  CHECK(line_with(text, "gpuhist_complete") == "gpuhist_complete 0");
+  CHECK(line_with(text, "gpuhist_bytes") == "gpuhist_bytes 3");
+  CHECK(line_with(text, "gpuhist_unverified_bytes") == "gpuhist_unverified_bytes 2");
+}

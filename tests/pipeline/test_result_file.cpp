@@ -1,0 +1,207 @@
+// Results read back: they are what was written, sums of several are those of one run, and damage of any kind is told
+// with file and line and never counted.
+#include "pipeline/result_file.hpp"
+
+#include "tests/pipeline/report_samples.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <random>
+
+using namespace gpuhist::pipeline;
+using namespace gpuhist::test;
+using nlohmann::ordered_json;
+
+namespace {
+
+report sample(const std::string& name, std::string_view text) {
+  report what = empty_report({"bytes"});
+  what.byte_counts = true;
+  add_input(what, name, text);
+  add_input(what, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
+  what.inputs[1].compressed_bytes = 77;
+  return what;
+}
+
+struct reading {
+  std::size_t results = 0;
+  std::vector<std::string> faults;
+  report sum;
+};
+
+reading read(const std::string& path, letter_case wanted = letter_case::exact) {
+  result_sum sum(wanted);
+  sum.add_file(path);
+  return {sum.results(), sum.faults(), sum.take()};
+}
+
+/// Reads a file of that content; the faults without the file's name.
+reading read_text(const std::string& text, letter_case wanted = letter_case::exact) {
+  const temporary_folder here;
+  const std::string path = here.file("r", text);
+  reading got = read(path, wanted);
+  for (std::string& each : got.faults) {
+    CHECK(each.starts_with(path + ":"));
+    each.erase(0, path.size() + 1);
+  }
+  return got;
+}
+
+/// What a report says through schemes, and nothing of how it was counted.
+std::string said(report what) {
+  const auto schemes = gpuhist::config::make_schemes({"classes", "utf8"}, false);
+  what.schemes.clear();
+  for (const auto& each : schemes) what.schemes.push_back(view_through(each, what.partition));
+  what.byte_counts = false;
+  return render_json(what, {});
+}
+
+}  // namespace
+
+TEST_CASE("a result is read back as it was, from JSON and from lines, names and unverified counts included") {
+  const report what = sample("caf\xe9 \"x\"", "Hello,\nworld \xc3\xa9\n");
+  for (const renderer render : {render_json, render_jsonl}) {
+    const reading got = read_text(render(what, {}));
+    CHECK(got.faults.empty());
+    CHECK(got.results == 1);
+    CHECK(said(got.sum) == said(what));
+  }
+}
+
+TEST_CASE("several results are added, in one file or in many, and snapshots are passed over") {
+  const report one = sample("1", "abc\n");
+  const report two = sample("2", "xyz");
+  report snapshot = one;
+  snapshot.what = report::kind::snapshot;
+  report both = one;
+  both.verified += two.verified;
+  both.unverified += two.unverified;
+  both.inputs.insert(both.inputs.end(), two.inputs.begin(), two.inputs.end());
+  const reading got = read_text(render_json(snapshot, {}) + render_jsonl(one, {}) + "\n" + render_json(snapshot, {}) +
+                                render_json(two, {}));
+  CHECK(got.faults.empty());
+  CHECK(got.results == 2);
+  CHECK(said(got.sum) == said(both));
+}
+
+TEST_CASE("the sum is complete only if all results are") {
+  report good = report_of({"bytes"}, "abc");
+  CHECK(read_text(render_json(good, {}) + render_json(good, {})).sum.complete);
+  report bad = good;
+  bad.complete = false;
+  CHECK_FALSE(read_text(render_json(good, {}) + render_json(bad, {})).sum.complete);
+}
+
+TEST_CASE("without byte counts those by the scheme bytes serve, unless they fold case and case matters") {
+  report what = report_of({"bytes"}, "aAb\n");
+  const reading got = read_text(render_json(what, {}));
+  CHECK(got.sum.verified == what.verified);
+  what.ignore_case = true;
+  for (const renderer render : {render_json, render_jsonl}) {
+    CHECK(read_text(render(what, {})).faults ==
+          std::vector<std::string>(1, render == render_json
+                                          ? "1: counted with --ignore-case, and no byte counts were kept; give "
+                                            "--ignore-case, or count again with --byte-counts"
+                                          : "1: input \"input\": counted with --ignore-case, and no byte counts were "
+                                            "kept; give --ignore-case, or count again with --byte-counts"));
+    CHECK(read_text(render(what, {}), letter_case::ignored).faults.empty());
+  }
+  CHECK(read_text(render_json(report_of({"letters"}, "abc"), {})).faults ==
+        std::vector<std::string>{"1: no byte counts were kept; count again with --byte-counts"});
+}
+
+TEST_CASE("damage is told with its line, and the other results are read all the same") {
+  const std::string good = render_json(sample("1", "abc\n"), {});
+  const auto damaged = [&](const std::function<void(ordered_json&)>& damage) {
+    ordered_json document = ordered_json::parse(good);
+    damage(document);
+    return document.dump();
+  };
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"{\"kind\":",
+       "no JSON document (at byte 9 of the line); every line is to hold a whole one, as gpuhist writes "
+       "them"},
+      {"[]", "no JSON object; results are written by gpuhist --byte-counts --format json"},
+      {"{}", "\"schema\" is missing"},
+      {damaged([](auto& d) { d["schema"] = "gpuhist.result/2"; }),
+       "the schema is \"gpuhist.result/2\"; this program reads \"gpuhist.result/1\""},
+      {damaged([](auto& d) { d["kind"] = "other"; }), "the kind is \"other\"; results are of kind \"result\""},
+      {damaged([](auto& d) { d.erase("bytes"); }), "\"bytes\" is missing"},
+      {damaged([](auto& d) { d["bytes"] = 5; }), "the counts do not add up: their sum is 6, but \"bytes\" is 5"},
+      {damaged([](auto& d) { d["lines"] = 3; }), "\"lines\" is 3, but 1 line feeds were counted"},
+      {damaged([](auto& d) { d["byte_counts"].erase(255); }), "\"byte_counts\" is no list of 256 numbers"},
+      {damaged([](auto& d) { d["byte_counts"][7] = -1; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"][7] = 0.5; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"][7] = "0"; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"][7] = ~std::uint64_t{0}; }),
+       "the counts do not add up: their sum exceeds 2^64 - 1"},
+      {damaged([](auto& d) { d["complete"] = 1; }), "\"complete\" is neither true nor false"},
+      {damaged([](auto& d) { d["inputs"].erase(0); }), "the totals are not the sums of the inputs"},
+      {damaged([](auto& d) { d.erase("inputs"); }), "\"inputs\" is no list"},
+      {damaged([](auto& d) { d["input_count"] = 2; }),
+       "\"input_count\" is 2, but there are 0 lines of inputs before it"},
+      {damaged([](auto& d) { d["inputs"][0]["name"] = 7; }), "\"name\" is no string"},
+      {damaged([](auto& d) { d["inputs"][0]["name_base64"] = "?"; }), "\"name_base64\" is no base64"},
+      {damaged([](auto& d) {
+         d["inputs"][0].erase("byte_counts");
+         d["inputs"][0].erase("buckets");
+       }),
+       "input \"1\": no byte counts were kept; count again with --byte-counts"},
+      {damaged([](auto& d) { d["unverified"] = 1; }), "\"unverified\" is no object"},
+      {damaged([](auto& d) { d["unverified"]["bytes"] = 1; }),
+       "the counts do not add up: their sum is 3, but \"bytes\" is 1"},
+  };
+  for (const auto& [line, message] : cases) {
+    CAPTURE(line);
+    const reading got = read_text(good + line + "\n" + good);
+    CHECK(got.faults == std::vector<std::string>{"2: " + message});
+    CHECK(got.results == 2);
+    CHECK_FALSE(got.sum.complete);
+    CHECK(got.sum.verified.bytes() == 12);
+    CHECK(got.sum.inputs.size() == 4);
+  }
+}
+
+TEST_CASE("lines of inputs count with their result or not at all") {
+  const report what = sample("1", "abc\n");
+  const std::string text = render_jsonl(what, {});
+  const std::vector<std::string> lines = lines_of(text);
+  REQUIRE(lines.size() == 3);
+  CHECK(read_text(lines[0] + "\n" + lines[1]).faults ==
+        std::vector<std::string>{" ends with 2 lines of inputs, without their result"});
+  CHECK(read_text(lines[0] + "\n" + lines[2]).faults ==
+        std::vector<std::string>{"2: \"input_count\" is 2, but there are 1 lines of inputs before it"});
+  const reading got = read_text(lines[0] + "\n" + lines[1].substr(0, 50) + "\n" + lines[2] + "\n" + text);
+  CHECK(got.faults.size() == 1);
+  CHECK(got.faults.front().starts_with("2: no JSON document"));
+  CHECK(got.results == 1);
+  CHECK(got.sum.inputs.size() == 2);
+}
+
+TEST_CASE("no cut and no flipped character of a result passes for another result") {
+  const report what = sample("1", "abc\n");
+  const std::string good = render_json(what, {});
+  std::mt19937 random(3);
+  for (int round = 0; round < 500; ++round) {
+    std::string text = good;
+    if (round % 2 == 0) {
+      text.resize(random() % (good.size() - 2));
+    } else {
+      text[random() % (good.size() - 1)] = static_cast<char>('0' + random() % 10);
+    }
+    const reading got = read_text(text);
+    const bool same_counts = got.sum.verified == what.verified && got.sum.unverified == what.unverified;
+    CHECK((got.results == 0 ? !got.faults.empty() : same_counts));
+  }
+}
+
+TEST_CASE("a file without results, one that is absent and one that cannot be read are told apart") {
+  const temporary_folder here;
+  CHECK(read_text("").faults ==
+        std::vector<std::string>{
+            " there is no result in it; results are written by gpuhist --byte-counts --format json"});
+  CHECK(read(here / "none").faults == std::vector<std::string>{(here / "none") + ": No such file or directory"});
+  CHECK(read(here / "").faults == std::vector<std::string>{(here / "") + ": Is a directory"});
+}
