@@ -149,6 +149,7 @@ outcome driver::run() {
   const auto keep_running = asio::make_work_guard(context_);
   start_snapshots();
   start_telling();
+  context_.poll();  // a signal that came while the engine was made: nothing is read then
   asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
     asio::post(context_, [this, error] {
       note_fatal(error);

@@ -1,5 +1,6 @@
 // What a run tells while it goes on: progress by time, status by signal. Fed by a pipe, so that it goes on until told.
 #include "pipeline/driver.hpp"
+#include "pipeline/input_failure.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/status_signal.hpp"
 
@@ -116,6 +117,22 @@ TEST_CASE("a signal that came before the run is answered in it") {
   };
   CHECK(run(input.planned(), hooks).result.complete);
   CHECK(told == 1);
+}
+
+TEST_CASE("a signal to stop that came while the engine was made leaves every input unread") {
+  fed_pipe input;
+  input.write("text");
+  run_hooks hooks;
+  hooks.watch_signals = true;
+  hooks.make_engine = [](std::string_view name, const gpu::engine_request& request) {
+    ::kill(::getpid(), SIGTERM);
+    return gpu::make_engine(name, request);
+  };
+  const outcome done = run(input.planned(), hooks);
+  CHECK(done.signal == SIGTERM);
+  CHECK_FALSE(done.result.complete);
+  CHECK(done.result.verified.bytes() == 0);
+  CHECK(done.result.inputs[0].error == not_read());
 }
 
 TEST_CASE("snapshots by time and status by signal do not take each other's turn") {
