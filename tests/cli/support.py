@@ -24,7 +24,7 @@ SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 SKIPPED = 77  # what ctest takes for "skipped"
 PATIENCE = 60  # seconds after which a program that should have ended is taken to hang
 
-ALL_SCHEMES = ("--buckets", "letters,classes,bytes")
+ALL_SCHEMES = ("--buckets", "letters,classes,bytes,alphabet,utf8")
 
 # ---- the oracle ------------------------------------------------------------------------------------------------------
 
@@ -38,6 +38,15 @@ _CLASSES = {
     "control": bytes(b for b in (*range(0x20), 0x7F) if b not in b"\t\n\v\f\r "),
     "non-ascii": bytes(range(0x80, 0x100)),
 }
+_ALPHABET = {letter: letter.encode() for letter in "abcdefghijklmnopqrstuvwxyz"}
+_ENCODED = [chr(point).encode() for point in (*range(0xD800), *range(0xE000, 0x10000), *range(0x10000, 0x110000, 0x1000))]
+_UTF8 = {
+    "ascii": bytes(range(0x80)),
+    "continuation": bytes({byte for each in _ENCODED for byte in each[1:]}),
+    **{f"lead-{length}": bytes({each[0] for each in _ENCODED if len(each) == length}) for length in (2, 3, 4)},
+    "invalid": bytes(set(range(0x100)) - {byte for each in _ENCODED for byte in each}),
+}
+del _ENCODED
 
 
 def _fold(counts, scheme, rest=None):
@@ -47,9 +56,14 @@ def _fold(counts, scheme, rest=None):
     return folded
 
 
-def oracle(data):
-    """What must be said of these bytes: bytes, lines and the counts by every scheme."""
-    counts = collections.Counter(data)
+def _fold_custom(counts, scheme):
+    return _fold(counts, scheme, None if sum(map(len, scheme.values())) == 256 else "other")
+
+
+def oracle(data, ignore_case=False, **custom):
+    """What must be said of these bytes: bytes, lines and the counts by every scheme. `custom` are schemes by name, each
+    the members of its buckets by name."""
+    counts = collections.Counter(data.lower() if ignore_case else data)
     return {
         "bytes": len(data),
         "lines": counts[0x0A],
@@ -57,6 +71,9 @@ def oracle(data):
             "letters": _fold(counts, _LETTERS, "other"),
             "classes": _fold(counts, _CLASSES),
             "bytes": {f"0x{value:02x}": counts[value] for value in range(256)},
+            "alphabet": _fold(counts, _ALPHABET, "other"),
+            "utf8": _fold(counts, _UTF8),
+            **{name: _fold_custom(counts, scheme) for name, scheme in custom.items()},
         },
     }
 
@@ -110,6 +127,27 @@ def zstd(data, *options):
 
 def zstd_accepts(data):
     return subprocess.run(["zstd", "-q", "-t"], input=data, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def random_schemes(chosen):
+    """Schemes of the user's own: definitions as they are typed, and their oracles by name."""
+    definitions, oracles = [], {}
+    for number in range(chosen.randrange(1, 4)):
+        names = [f"b{i}" for i in range(chosen.choice((1, 2, 5, 40)))]
+        rest = chosen.choice((None, "other"))  # every byte has a bucket, or not
+        members = {name: [] for name in names}
+        for value in range(256):
+            members.setdefault(chosen.choice([*names, *([rest] if rest else [])]), []).append(value)
+        members.pop("other", None)
+        scheme = {name: bytes(values) for name, values in members.items() if values}
+        if scheme:
+            oracles[f"s{number}"] = scheme
+            definitions.append(f"s{number}:" + ";".join(f"{name}={_typed(values)}" for name, values in scheme.items()))
+    return definitions, oracles
+
+
+def _typed(values):
+    return "".join(chr(value) if chr(value).isalnum() and value < 128 else f"\\x{value:02x}" for value in values)
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -227,9 +265,9 @@ class CommandTest(unittest.TestCase):
         path.write_bytes(content)
         return path
 
-    def assert_counts(self, part, data):
+    def assert_counts(self, part, data, ignore_case=False, **custom):
         """The counts are those of the data, by every scheme in the result."""
-        expected = oracle(data)
+        expected = oracle(data, ignore_case, **custom)
         expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in part["buckets"]}
         self.assertEqual(counts_of(part), expected)
 

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import resource
+import signal
 import stat
 import subprocess
 
@@ -29,7 +31,7 @@ class Json(CommandTest):
 
     def test_buckets_come_in_the_order_of_their_scheme(self):
         buckets = run_fed([text(1000)], *JSON).result["buckets"]
-        self.assertEqual(list(buckets), ["letters", "classes", "bytes"])
+        self.assertEqual(list(buckets), ["letters", "classes", "bytes", "alphabet", "utf8"])
         for scheme, expected in oracle(b"")["buckets"].items():
             self.assertEqual(list(buckets[scheme]), list(expected))
 
@@ -51,6 +53,12 @@ class Json(CommandTest):
         result = run_fed([data], "--format", "json", "-b", "letters", "--byte-counts").result
         self.assertEqual(result["byte_counts"], [data.count(bytes([value])) for value in range(256)])
         self.assert_counts(result, data)
+
+    def test_byte_counts_are_kept_of_every_input(self):
+        paths = [self.file(name, text(1000, seed)) for seed, name in enumerate(("one", "two"))]
+        inputs = run("--format", "json", "--byte-counts", *paths).result["inputs"]
+        for said, path in zip(inputs, paths):
+            self.assertEqual(said["byte_counts"], [path.read_bytes().count(bytes([value])) for value in range(256)])
 
     def test_stats_come_only_when_asked_and_change_no_count(self):
         data = text(50_000)
@@ -130,6 +138,65 @@ class Destinations(CommandTest):
         self.assertEqual(ended.status, 1)
         self.assertIs(json.loads(to.read_text())["complete"], False)
         self.assert_counts(json.loads(to.read_text()), b"hello")
+
+    def test_appended_results_follow_one_another_and_the_old_text_stays(self):
+        to = self.file("history", b'{"kind":"note"}\n')
+        for data in (b"hello", b"world!"):
+            self.assertEqual(run_fed([data], "--format", "jsonl", "--append", "-o", to).status, 0)
+        documents = [json.loads(line) for line in to.read_text().splitlines()]
+        self.assertEqual([each["kind"] for each in documents], ["note", "input", "result", "input", "result"])
+        self.assertEqual([each["bytes"] for each in documents[1:]], [5, 5, 6, 6])
+
+    def test_an_appended_csv_has_one_header(self):
+        to = self.folder / "history.csv"
+        for _ in range(3):
+            self.assertEqual(run_fed([b"hello"], "--format", "csv", "--append", "-o", to).status, 0)
+        lines = to.read_text().splitlines()
+        self.assertEqual([at for at, line in enumerate(lines) if line.startswith("kind,")], [0])
+        self.assertEqual(lines.count("total,,,bytes,5,"), 3)
+
+    def test_a_disk_that_fills_up_leaves_an_appended_file_as_it_was(self):
+        to = self.file("history", b"old\n")
+
+        def with_a_small_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        command = [GPUHIST, "--engine", ENGINE, *JSON, "--append", "-o", to, self.file("data", b"hello")]
+        ended = subprocess.run(command, preexec_fn=with_a_small_disk, stderr=subprocess.PIPE, timeout=PATIENCE)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn(b"File too large", ended.stderr)
+        self.assertEqual(to.read_bytes(), b"old\n")
+
+    def test_metrics_are_replaced_whole_at_every_snapshot(self):
+        to = self.folder / "gpuhist.prom"
+        with Running("--format", "prometheus", "--snapshot-every", "4KiB", "--chunk-size", "1KiB", "-o", to, stdin=subprocess.PIPE) as running:
+            feed(running, [text(50_000)])
+            wait_until(to.exists)
+            first = to.read_text()
+            self.assertEqual(first.count("\n# TYPE gpuhist_bytes "), 1)
+            self.assertIn("\ngpuhist_complete 0\n", first)
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        self.assertIn("\ngpuhist_bytes 50000\n", to.read_text())
+        self.assertIn("\ngpuhist_complete 1\n", to.read_text())
+        self.assertEqual(os.listdir(self.folder), ["gpuhist.prom"])
+
+    def test_wishes_that_do_not_fit_together_are_usage_errors(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        to = self.folder / "result"
+        for wishes, word in (
+            (["--append"], "--output"),
+            (["--append", "--format", "prometheus", "-o", to], "stands alone"),
+            (["--snapshot-every", "1s", "--format", "prometheus"], "--output"),
+            (["--snapshot-every", "1s", "--format", "prometheus", "-o", fifo], "fifo"),
+        ):
+            with self.subTest(wishes=wishes):
+                ended = run_fed([b""], *wishes)
+                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+                self.assertIn(word, ended.stderr)
+        self.assertFalse(to.exists())
 
     def test_a_descriptor_by_number(self):
         reading, writing = os.pipe()

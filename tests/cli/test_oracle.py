@@ -18,6 +18,16 @@ class Oracle(unittest.TestCase):
             {"upper": 1, "lower": 5, "digit": 1, "space": 2, "punctuation": 1, "control": 1, "non-ascii": 2},
         )
         self.assertEqual(said["buckets"]["bytes"]["0x6c"], 2)
+        self.assertEqual({letter: n for letter, n in said["buckets"]["alphabet"].items() if n}, {"e": 1, "l": 2, "o": 1, "z": 1, "other": 8})
+        self.assertEqual(
+            said["buckets"]["utf8"], {"ascii": 11, "continuation": 1, "lead-2": 1, "lead-3": 0, "lead-4": 0, "invalid": 0}
+        )
+
+    def test_the_bytes_that_no_utf8_contains_are_thirteen(self):
+        self.assertEqual(oracle(bytes(range(256)))["buckets"]["utf8"], {"ascii": 128, "continuation": 64, "lead-2": 30, "lead-3": 16, "lead-4": 5, "invalid": 13})
+
+    def test_case_is_ignored_for_letters_only(self):
+        self.assertEqual(oracle(b"aA[\xc4", ignore_case=True, x={"a": b"a"})["buckets"]["x"], {"a": 2, "other": 2})
 
     def test_every_byte_value_is_in_one_bucket_of_each_scheme(self):
         for buckets in oracle(bytes(range(256)))["buckets"].values():

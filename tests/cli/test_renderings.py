@@ -1,0 +1,169 @@
+"""The formats for programs: read back by Python's own parsers and a strict one for metrics, and held against golden
+files. TEST_WRITE_GOLDEN=1 writes these anew; then look at what git says has changed."""
+
+import base64
+import csv
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from support import ALL_SCHEMES, CommandTest, main, noise, run, run_fed, text, zstd
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+HOSTILE = b"-x\n\x1b[2J\xff\"q\",\\"
+
+
+def metrics(exposition):
+    """All samples by family, labels and value, by the rules of the text format; raises where one is broken."""
+    name, value = r"[a-zA-Z_:][a-zA-Z0-9_:]*", r"[0-9]+"
+    label = rf'{name}="(?:[^"\\\n]|\\\\|\\"|\\n)*"'
+    sample = re.compile(rf"({name})(?:\{{({label}(?:,{label})*)\}})? ({value})")
+    families, described, typed = {}, [], []
+    assert exposition.endswith(b"\n")
+    for line in exposition.decode("utf-8").split("\n")[:-1]:
+        if found := re.fullmatch(rf"# HELP ({name}) [^\\]+", line):
+            assert found[1] not in described, line
+            described.append(found[1])
+        elif found := re.fullmatch(rf"# TYPE ({name}) gauge", line):
+            assert found[1] == described[-1] and found[1] not in typed, line
+            typed.append(found[1])
+        else:
+            found = sample.fullmatch(line)
+            assert found and found[1] == typed[-1], line
+            pairs = re.findall(rf'({name})="((?:[^"\\]|\\.)*)"', found[2] or "")
+            labels = {key: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], text) for key, text in pairs}
+            assert len(labels) == len(pairs), line
+            series = families.setdefault(found[1], {})
+            assert frozenset(labels.items()) not in series, line
+            series[frozenset(labels.items())] = int(found[3])
+    return families
+
+
+def value(families, name, **labels):
+    return families[name][frozenset(labels.items())]
+
+
+class Renderings(CommandTest):
+    def paths(self):
+        """Two inputs, one hostile by its name, given twice."""
+        hostile = os.fsencode(self.folder) + b"/" + HOSTILE
+        pathlib.Path(os.fsdecode(hostile)).write_bytes(text(5_000))
+        return [self.file("plain", noise(3_000)), hostile, hostile]
+
+    def damaged(self):
+        spoilt = bytearray(zstd(text(30_000), "--check"))
+        spoilt[-1] ^= 1
+        return self.file("damaged.zst", bytes(spoilt))
+
+    def test_lines_of_json_are_the_inputs_and_then_the_result(self):
+        paths = [*self.paths(), self.damaged()]
+        whole = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
+        *inputs, result = run("--format", "jsonl", *ALL_SCHEMES, "--byte-counts", *paths).documents
+        for said in inputs:
+            self.assertEqual((said.pop("kind"), said.pop("schema")), ("input", "gpuhist.result/1"))
+        self.assertEqual(result.pop("input_count"), 4)
+        self.assertEqual({**result, "inputs": inputs}, whole)
+        self.assertEqual(base64.b64decode(inputs[1]["name_base64"]), paths[1])
+
+    def test_stats_are_in_the_last_line(self):
+        documents = run_fed([b"x"], "--format", "jsonl", "--stats").documents
+        self.assertEqual([("stats" in each) for each in documents], [False, True])
+
+    def test_csv_says_what_json_says(self):
+        paths = [*self.paths(), self.damaged()]
+        whole = run("--format", "json", *ALL_SCHEMES, *paths).result
+        printed = run("--format", "csv", *ALL_SCHEMES, *paths).stdout
+        self.assertNotIn(b"\r", printed)
+        rows = list(csv.reader(io.StringIO(printed.decode("utf-8", "surrogateescape"), newline=""), strict=True))
+        self.assertEqual(rows[0], ["kind", "input", "scheme", "bucket", "count", "share"])
+        expected = [*self.rows("total", "", whole), *self.rows("unverified", "", whole["unverified"])]
+        for path, said in zip(paths, whole["inputs"]):
+            expected += self.rows("input", os.fsdecode(path), said)
+            if "unverified" in said:
+                expected += self.rows("unverified", os.fsdecode(path), said["unverified"])
+        self.assertEqual([row[:5] for row in rows[1:]], [row[:5] for row in expected])
+        for said, row in zip(rows[1:], expected):
+            self.assertEqual(float(said[5]) if said[5] else None, row[5])
+
+    @staticmethod
+    def rows(kind, name, part):
+        sizes = [(key, int(part[key])) for key in ("bytes", "lines", "complete") if key in part]
+        yield from ([kind, name, "", key, str(count), None] for key, count in sizes)
+        for scheme, buckets in part["buckets"].items():
+            for bucket, count in buckets.items():
+                yield [kind, name, scheme, bucket, str(count), count / part["bytes"] if part["bytes"] else None]
+
+    def test_metrics_say_what_json_says(self):
+        paths = [*self.paths(), self.damaged(), self.folder / "absent"]
+        whole = run("--format", "json", *ALL_SCHEMES, *paths).result
+        families = metrics(run("--format", "prometheus", *ALL_SCHEMES, *paths).stdout)
+        self.assertEqual(value(families, "gpuhist_bytes"), whole["bytes"])
+        self.assertEqual(value(families, "gpuhist_lines"), whole["lines"])
+        self.assertEqual(value(families, "gpuhist_complete"), 0)
+        self.assertEqual(value(families, "gpuhist_unverified_bytes"), whole["unverified"]["bytes"])
+        self.assert_buckets(families["gpuhist_bucket_bytes"], {}, whole)
+        self.assert_buckets(families["gpuhist_unverified_bucket_bytes"], {}, whole["unverified"])
+        for index, said in enumerate(whole["inputs"]):
+            name = os.fsencode(paths[index])
+            shown = name.decode() if b"\xff" not in name else f"{self.folder}/-x\\x0a\\x1b[2J\\xff\"q\",\\"
+            labels = {"index": str(index), "input": shown}
+            self.assertEqual(value(families, "gpuhist_input_bytes", **labels, format=said["format"]), said["bytes"])
+            self.assertEqual(value(families, "gpuhist_input_lines", **labels), said["lines"])
+            self.assertEqual(value(families, "gpuhist_input_complete", **labels), said["complete"])
+            self.assert_buckets(families["gpuhist_input_bucket_bytes"], labels, said)
+        self.assertEqual(len(families["gpuhist_input_compressed_bytes"]), 1)
+        self.assertEqual(sum(families["gpuhist_input_bytes"].values()), whole["bytes"])
+
+    def assert_buckets(self, series, labels, part):
+        for scheme, buckets in part["buckets"].items():
+            for bucket, count in buckets.items():
+                self.assertEqual(series[frozenset({**labels, "scheme": scheme, "bucket": bucket}.items())], count)
+
+    def test_promtool_takes_the_metrics(self):
+        promtool = shutil.which("promtool")
+        if not promtool:
+            self.skipTest("no promtool on this machine")
+        printed = run("--format", "prometheus", *ALL_SCHEMES, *self.paths(), self.damaged()).stdout
+        checked = subprocess.run([promtool, "check", "metrics"], input=printed, capture_output=True)
+        self.assertEqual((checked.returncode, checked.stderr), (0, b""))
+
+    def test_snapshots_are_of_every_format(self):
+        data = text(60_000)
+        live = ("--snapshot-every", "16KiB", "--chunk-size", "4KiB")
+        printed = run_fed([data], "--format", "csv", *live).stdout.decode()
+        rows = list(csv.reader(io.StringIO(printed, newline=""), strict=True))
+        self.assertEqual(printed.count("kind,"), 1)
+        reached = [int(row[4]) for row in rows if row[:4] == ["snapshot", "", "", "bytes"]]
+        self.assertEqual(reached, sorted(reached))
+        self.assertGreater(len(reached), 1)
+        self.assertIn(["total", "", "", "bytes", str(len(data)), ""], rows)
+        kinds = [each["kind"] for each in run_fed([data], "--format", "jsonl", *live).documents]
+        self.assertEqual(kinds[-2:], ["input", "result"])
+        self.assertEqual(set(kinds[:-2]), {"snapshot"})
+
+
+class Golden(CommandTest):
+    """Two inputs, one hostile by its name, in a folder of their own, so that names are the same everywhere."""
+
+    def test_every_format_is_the_golden_file(self):
+        self.file("plain.txt", "Hello, wörld!\nzzz 123\n".encode())
+        pathlib.Path(os.fsdecode(os.fsencode(self.folder) + b"/" + HOSTILE)).write_bytes(b"\x00ABC abc\xff\n")
+        schemes = ("-b", "letters,classes,utf8", "-b", r"vowels:low=aeiou;high=AEIOU;line end=\n")
+        for name in ("table", "json", "jsonl", "csv", "prometheus"):
+            with self.subTest(format=name):
+                ended = run("--format", name, *schemes, "--", "plain.txt", HOSTILE, cwd=self.folder, env={**os.environ, "LC_ALL": "C.UTF-8"})
+                self.assertEqual((ended.status, ended.stderr), (0, ""))
+                self.assert_golden(f"two-inputs.{name}", ended.stdout)
+
+    def assert_golden(self, name, printed):
+        if os.environ.get("TEST_WRITE_GOLDEN"):
+            GOLDEN.mkdir(exist_ok=True)
+            (GOLDEN / name).write_bytes(printed)
+        self.assertEqual(printed, (GOLDEN / name).read_bytes())
+
+
+if __name__ == "__main__":
+    main()

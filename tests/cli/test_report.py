@@ -1,0 +1,122 @@
+"""gpuhist report: kept counts seen through other schemes are what the text itself would have given."""
+
+import json
+import random
+
+from support import ENGINE, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
+
+KEEP = ("--byte-counts", "--format", "json")
+FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
+
+
+def report(*arguments, stdin_bytes=None, **options):
+    return run("report", *arguments, stdin_bytes=stdin_bytes, engine=None, **options)
+
+
+class Report(CommandTest):
+    def inputs(self):
+        """Plain and compressed, hostile by name, one damaged, one absent."""
+        damaged = bytearray(zstd(text(30_000), "--check"))
+        damaged[-1] ^= 1
+        return [
+            self.file("plain", noise(20_000)),
+            self.file("evil\x1b[2J\n,\"\\", text(3_000)),
+            self.file("\udcff", b"abc\n"),
+            self.file("packed.zst", zstd(text(40_000, 2))),
+            self.file("damaged.zst", zstd(b"whole\n") + bytes(damaged)),
+            self.file("empty", b""),
+            self.folder / "absent",
+        ]
+
+    def assert_round_trip(self, kept, paths, options):
+        for name in FORMATS:
+            with self.subTest(format=name, options=options):
+                direct = run(*options, "--format", name, *paths)
+                again = report(*options, "--format", name, stdin_bytes=kept.stdout)
+                self.assertEqual(again.stdout, direct.stdout)
+                self.assertEqual(again.status, direct.status)
+
+    def test_is_byte_for_byte_what_counting_again_would_print(self):
+        paths = self.inputs()
+        chosen = random.Random(21)
+        for keep in (KEEP, ("--byte-counts", "--format", "jsonl", "--stats"), (*KEEP, "--ignore-case", "-b", "alphabet")):
+            kept = run(*keep, *paths)
+            definitions, _ = random_schemes(chosen)
+            options = [option for each in ("utf8,classes", *definitions) for option in ("-b", each)]
+            self.assert_round_trip(kept, paths, options)
+            self.assert_round_trip(kept, paths[:-1] + [self.folder / "absent"], [*options, "--ignore-case"])
+
+    def test_of_what_was_counted_though_unverified_as_well(self):
+        paths = self.inputs()
+        kept = run(*KEEP, "--count-unverified", *paths)
+        for name in FORMATS:
+            direct = run("--count-unverified", "-b", "letters", "--format", name, *paths)
+            self.assertEqual(report("-b", "letters", "--format", name, stdin_bytes=kept.stdout).stdout, direct.stdout)
+
+    def test_several_results_are_one(self):
+        paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
+        kept = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
+        ended = report("-b", "letters,utf8", "--format", "json", *kept)
+        self.assertEqual((ended.status, ended.stderr), (0, ""))
+        self.assertEqual(ended.stdout, run("-b", "letters,utf8", "--format", "json", *paths).stdout)
+        together = self.file("all.json", b"".join(each.read_bytes() for each in kept))
+        self.assertEqual(report("-b", "letters,utf8", "--format", "json", together).stdout, ended.stdout)
+
+    def test_snapshots_before_a_result_are_passed_over(self):
+        data = text(60_000)
+        live = run_fed([data], "--byte-counts", "--format", "jsonl", "--snapshot-every", "8KiB", "--chunk-size", "4KiB")
+        self.assertGreater(len(live.documents), 2)
+        ended = report("-b", "letters,classes", "--format", "json", stdin_bytes=live.stdout)
+        self.assert_counted(ended, data)
+
+    def test_the_scheme_bytes_serves_where_no_byte_counts_were_kept(self):
+        data = text(10_000)
+        kept = run_fed([data], "-b", "bytes", "--format", "json")
+        self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=kept.stdout), data)
+
+    def test_without_kept_counts_it_says_what_to_do(self):
+        path = self.file("counts.json", run_fed([b"abc"], "--format", "json").stdout)
+        ended = report(path)
+        self.assertEqual((ended.status, ended.stdout), (1, b""))
+        self.assertIn(f"{path}:1: ", ended.stderr)
+        self.assertIn("--byte-counts", ended.stderr)
+
+    def test_a_damaged_result_is_named_and_the_good_ones_are_shown_as_incomplete(self):
+        good = run_fed([b"hello\n"], *KEEP).stdout
+        document = json.loads(good)
+        document["byte_counts"][3] += 1
+        bad = self.file("bad.json", good + json.dumps(document).encode() + b"\n" + good[:100])
+        ended = report("--format", "json", bad)
+        self.assertEqual(ended.status, 1)
+        self.assertIn(f"{bad}:2: the counts do not add up", ended.stderr)
+        self.assertIn(f"{bad}:3: no JSON document", ended.stderr)
+        self.assertEqual((ended.result["bytes"], ended.result["complete"]), (6, False))
+
+    def test_where_nothing_can_be_shown_the_old_output_stays(self):
+        to = self.file("out", b"old")
+        for content in (b"", b"hello\n", b"{}\n", b"\x00\xff"):
+            ended = report(self.file("bad", content), "-o", to)
+            self.assertEqual((ended.status, ended.stdout, to.read_bytes()), (1, b"", b"old"), ended)
+            self.assertIn("bad:", ended.stderr)
+        for path in (self.folder / "absent", self.folder):
+            ended = report(path)
+            self.assertEqual((ended.status, ended.stdout), (1, b""))
+            self.assertIn(f"{path}: ", ended.stderr)
+
+    def test_an_incomplete_result_stays_one(self):
+        kept = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
+        ended = report("--format", "json", stdin_bytes=kept.stdout)
+        self.assertEqual((ended.status, ended.result["complete"]), (1, False))
+        self.assertIn("incomplete", ended.stderr)
+
+    def test_reports_are_appended_and_go_where_output_says(self):
+        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        to = self.folder / "history.csv"
+        for _ in range(2):
+            self.assertEqual(report("--format", "csv", "--append", "-o", to, kept).stdout, b"")
+        self.assertEqual(to.read_text().count("kind,"), 1)
+        self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
+
+
+if __name__ == "__main__":
+    main()
