@@ -29,6 +29,7 @@ void complain_of_inputs(const outcome& done) {
   }
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
   if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
+  if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
 }
 
 bool reads_what_is_typed(const plan& planned) {
@@ -81,7 +82,9 @@ ending count(const config::options& typed) {
     complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
              ": the counts are of what was read until then");
   }
-  return {.exit_status = done.result.complete ? ending::counted_all : ending::input_failed, .signal = done.signal};
+  return {.exit_status = done.result.complete ? ending::counted_all : ending::input_failed,
+          .signal = done.signal,
+          .at_once = done.device_still_waking};
 }
 
 }  // namespace gpuhist::pipeline

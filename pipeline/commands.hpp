@@ -11,7 +11,8 @@ struct ending {
   enum status { counted_all = 0, input_failed = 1, wrong_usage = 2 };
 
   status exit_status = counted_all;
-  int signal = 0;  ///< the signal that ended the run; 0: none
+  int signal = 0;        ///< the signal that ended the run; 0: none
+  bool at_once = false;  ///< a thread is in the middle of waking a device: nothing of the process may be torn down
 };
 
 // All three throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.

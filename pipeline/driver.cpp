@@ -118,14 +118,16 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .all_devices = what.all_devices,
                                       .max_chunk = what.buffers.chunk_bytes,
                                       .max_extents = what.buffers.max_extents,
+                                      .max_copy = what.buffers.copy_bytes,
                                       .forecast = what.forecast});
   gpu::engine& engine = *engine_.taken;
   ring_ = std::make_unique<ring>(ring_shape{.slots = what.buffers.slots,
                                             .chunk_bytes = what.buffers.chunk_bytes,
                                             .max_extents = what.buffers.max_extents,
-                                            .row_classes = engine.row_partition().classes},
+                                            .row_classes = engine.row_partition().classes,
+                                            .populated = what.buffers.populated_slots},
                                  pool_.get_executor());
-  engine.register_memory(ring_->memory(), nullptr);
+  engine.register_memory(ring_->memory(), ring_->memory_owner());
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
@@ -160,7 +162,12 @@ outcome driver::run() {
   pool_.join();
   if (fatal_) std::rethrow_exception(fatal_);
 
-  outcome done{.result = make_report(report::kind::result), .signal = signals_.received(), .engine_failure = {}};
+  const gpu::engine_stats counting = engine_.taken->stats();
+  outcome done{.result = make_report(report::kind::result),
+               .signal = signals_.received(),
+               .engine_failure = {},
+               .engine_warning = counting.warning,
+               .device_still_waking = counting.still_waking};
   if (const auto lost = collector_->lost()) {
     done.result.complete = false;
     done.engine_failure = done.result.inputs[lost->input].name + ": not counted from offset " +
@@ -320,6 +327,7 @@ run_stats driver::make_stats() const {
                   .bytes = counts_->merged_bytes(),
                   .peak_memory = peak_resident_bytes(),
                   .memory_limit = plan_.buffers.memory_limit};
+  if (stats.engine_reason.empty()) stats.engine_reason = stats.counting.note;
   for (const scheme_view& each : plan_.schemes) stats.schemes.push_back(each.scheme.name);
   add_stages(stats, notes_);
   return stats;

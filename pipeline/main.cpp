@@ -73,6 +73,10 @@ int main(int argc, char** argv) {
   try {
     const ending end = run(argc, argv);
     if (end.signal != 0) end_by_signal(end.signal);
+    if (end.at_once) {
+      std::fflush(nullptr);
+      std::_Exit(end.exit_status);
+    }
     return end.exit_status;
   } catch (const config::usage_error& e) {
     complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");

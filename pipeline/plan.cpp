@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::uint64_t copy_bytes = 8 * mib;  // that the link wants at once: docs/tuning.md
 
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
@@ -37,7 +38,7 @@ std::string resolve_engine(const config::options& typed) {
 // Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
 // the link. docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
-  std::uint64_t bytes = cuda ? 8 * mib : 256 * kib;
+  std::uint64_t bytes = cuda ? copy_bytes : 256 * kib;
   if (typed.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks
@@ -46,17 +47,24 @@ std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
   return static_cast<std::uint32_t>(bytes);
 }
 
+// One being filled and one being counted a thread, and as many ahead.
+std::uint32_t host_slots(const plan& so_far) { return std::max(8U, 4 * so_far.threads); }
+
 std::uint32_t default_slots(const plan& so_far) {
-  // host: one being filled and one being counted a thread, and as many ahead;
-  // CUDA: every reading thread fills one while every lane has two on their way
-  return so_far.forecast.cuda ? so_far.threads + 2 * so_far.forecast.lanes + 4 : std::max(8U, 4 * so_far.threads);
+  const gpu::engine_forecast& ahead = so_far.forecast;
+  // every reading thread fills one while every lane has two on their way
+  if (ahead.cuda) return so_far.threads + 2 * ahead.lanes + 4;
+  if (!ahead.shared) return host_slots(so_far);
+  // those of the host, and for every lane two copies on their way and two that wait
+  const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
+  return host_slots(so_far) + 4 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
 }
 
-std::uint64_t ring_bytes(const buffer_plan& buffers, bool cuda, const gpu::partition& counted) {
+std::uint64_t ring_bytes(const buffer_plan& buffers, bool wide_rows, const gpu::partition& counted) {
   return ring_shape{.slots = buffers.slots,
                     .chunk_bytes = buffers.chunk_bytes,
                     .max_extents = buffers.max_extents,
-                    .row_classes = cuda ? 256U : counted.classes}
+                    .row_classes = wide_rows ? 256U : counted.classes}
       .mapped_bytes();
 }
 
@@ -66,11 +74,11 @@ std::uint64_t input_bytes(const gpu::partition& counted) {
 }
 
 // Default slots give way to a small memory limit; slots that were asked for do not.
-void fit_into(std::uint64_t limit, const config::options& typed, bool cuda, const gpu::partition& counted,
+void fit_into(std::uint64_t limit, const config::options& typed, bool wide_rows, const gpu::partition& counted,
               buffer_plan& buffers) {
   const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks +
                               typed.inputs.size() * input_bytes(counted);
-  const auto needed = [&] { return fixed + ring_bytes(buffers, cuda, counted); };
+  const auto needed = [&] { return fixed + ring_bytes(buffers, wide_rows, counted); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
@@ -98,13 +106,16 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
       typed.chunk_size ? static_cast<std::uint32_t>(*typed.chunk_size) : default_chunk_bytes(typed, cuda);
+  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
   buffers.slots = typed.slots.value_or(default_slots(planned));
   buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
-  fit_into(typed.memory_limit, typed, cuda, planned.partition, buffers);
+  fit_into(typed.memory_limit, typed, cuda || planned.forecast.shared, planned.partition, buffers);
+  // those for a device get their pages when there is one
+  buffers.populated_slots = planned.forecast.shared ? std::min(buffers.slots, host_slots(planned)) : buffers.slots;
 }
 
 }  // namespace

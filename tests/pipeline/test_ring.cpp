@@ -7,8 +7,12 @@
 #include <boost/asio/use_future.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <set>
+#include <span>
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
@@ -19,20 +23,44 @@ constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_
 
 }  // namespace
 
-TEST_CASE("the slots of a ring lie page-aligned and apart in the memory that is registered") {
+TEST_CASE(
+    "all parts of all slots lie apart, page-aligned, in the memory that is registered, and text lies beside text") {
   boost::asio::thread_pool pool(1);
   ring it(small, pool.get_executor());
   CHECK(it.memory().size() == small.mapped_bytes());
-  const std::byte* end_of_last = it.memory().data();
+  std::map<const std::byte*, std::size_t> parts;  // by their first byte
+  const std::byte* text = it.memory().data();
   for (const slot& each : it.slots()) {
-    CHECK(reinterpret_cast<std::uintptr_t>(each.bytes.data()) % 4096 == 0);
-    CHECK(each.bytes.data() >= end_of_last);
+    CHECK(each.bytes.data() == text);
+    text += 4096;
     CHECK(each.bytes.size() == 5);
     CHECK(each.extents.size() == 4);
     CHECK(each.rows.size() == 28);
-    end_of_last = std::as_bytes(each.rows).data() + std::as_bytes(each.rows).size();
+    for (const auto part :
+         {std::span<const std::byte>(each.bytes), std::as_bytes(each.extents), std::as_bytes(each.rows)}) {
+      CHECK(reinterpret_cast<std::uintptr_t>(part.data()) % 4096 == 0);
+      CHECK(parts.try_emplace(part.data(), part.size()).second);
+    }
+  }
+  const std::byte* end_of_last = it.memory().data();
+  for (const auto& [begin, size] : parts) {
+    CHECK(begin >= end_of_last);
+    end_of_last = begin + size;
   }
   CHECK(end_of_last <= it.memory().data() + it.memory().size());
+}
+
+TEST_CASE("the memory of a ring outlives it for whoever keeps it") {
+  boost::asio::thread_pool pool(1);
+  std::span<std::byte> memory;
+  std::shared_ptr<const void> owner;
+  {
+    ring it(small, pool.get_executor());
+    memory = it.memory();
+    owner = it.memory_owner();
+  }
+  memory.front() = std::byte{1};
+  CHECK(memory.front() == std::byte{1});
 }
 
 TEST_CASE("every slot is handed out once, and one that is waited for comes when one is released") {
