@@ -45,6 +45,15 @@ TEST_CASE("names keep their bytes in files, quoted where CSV needs it, and move 
         std::string::npos);
 }
 
+TEST_CASE("each of the characters that CSV gives a meaning is quoted by itself") {
+  for (const std::string special : {",", "\n", "\r", "\""}) {
+    report what = empty_report({"letters"});
+    add_input(what, "a" + special, "abc");
+    const std::string written = special == "\"" ? "\"\"" : special;
+    CHECK(render_csv(what, {}).find("\ninput,\"a" + written + "\",,bytes,3,\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("a snapshot has rows of its own kinds") {
   report what = empty_report({"letters"});
   add_input(what, "a", "ab\n", "cc");
