@@ -19,9 +19,9 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-std::exception_ptr miscount_of(const counting_job& job) {
+std::exception_ptr miscount_of(const counting_job& job, const partition& counted) {
   try {
-    check_rows(job, 256, "cuda");
+    check_rows(job, counted.classes, "cuda");
     return nullptr;
   } catch (...) {
     return std::current_exception();
@@ -44,10 +44,7 @@ struct automatic_engine::device_job {
 };
 
 automatic_engine::automatic_engine(const engine_request& request, settings how)
-    : request_(request), how_(std::move(how)), host_(request) {
-  for (std::size_t byte = 256; byte-- > 0;)
-    column_of_[request_.counted.class_of[byte]] = static_cast<std::uint8_t>(byte);
-}
+    : request_(request), how_(std::move(how)), host_(request) {}
 
 automatic_engine::~automatic_engine() {
   if (awakening_) {
@@ -108,7 +105,7 @@ void automatic_engine::count_one_on_host() noexcept {
   std::exception_ptr failure;
   if (job != nullptr) {
     try {
-      count_on_host(*job);
+      host_.count(*job);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -118,31 +115,6 @@ void automatic_engine::count_one_on_host() noexcept {
     if (--host_tasks_ == 0) changed_.notify_all();
   }
   if (job != nullptr) job->done(*job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
-}
-
-// The host counts the partition, in the front of the rows; then every row is spread over the 256 columns.
-void automatic_engine::count_on_host(counting_job& job) {
-  check_job(job, identity_.classes);
-  counting_job narrow{.bytes = job.bytes,
-                      .extents = job.extents,
-                      .rows = job.rows.first(job.extents.size() * request_.counted.classes),
-                      .done = {}};
-  host_.count(narrow);
-  if (request_.counted != identity_) widen(job);
-}
-
-//     narrow   |r0 |r1 |r2 |                     classes counters each
-//     wide     |      r0      |      r1      |      r2      |         from the last row to the first, so that none is
-//                                                                     overwritten before it was read
-void automatic_engine::widen(const counting_job& job) const {
-  const std::size_t classes = request_.counted.classes;
-  std::array<std::uint32_t, 256> row{};
-  for (std::size_t i = job.extents.size(); i-- > 0;) {
-    std::copy_n(job.rows.begin() + static_cast<std::ptrdiff_t>(i * classes), classes, row.begin());
-    const auto wide = job.rows.subspan(i * identity_.classes, identity_.classes);
-    std::fill(wide.begin(), wide.end(), 0U);
-    for (std::size_t each = 0; each < classes; ++each) wide[column_of_[each]] = row[each];
-  }
 }
 
 // The cores fall short when more chunks wait than there are threads, some time into the run.
@@ -222,7 +194,7 @@ std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job
 
 void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   counting_job& job = *of.original;
-  if (!failure) failure = miscount_of(job);
+  if (!failure) failure = miscount_of(job, request_.counted);
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();

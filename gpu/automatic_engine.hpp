@@ -7,7 +7,6 @@
 #include "gpu/engines.hpp"
 #include "gpu/host/host_engine.hpp"
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -37,7 +36,7 @@ class automatic_engine final : public engine {
   ~automatic_engine() override;
 
   [[nodiscard]] std::string_view name() const override { return "auto"; }
-  [[nodiscard]] const partition& row_partition() const override { return identity_; }
+  [[nodiscard]] const partition& row_partition() const override { return request_.counted; }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
@@ -58,15 +57,11 @@ class automatic_engine final : public engine {
   void answered(device_job& of, std::exception_ptr failure);
   void post_host_task();
   void count_one_on_host() noexcept;
-  void count_on_host(counting_job& job);
-  void widen(const counting_job& job) const;
   std::unique_ptr<device_job> spare_device_job();
   [[nodiscard]] std::string note() const;
 
   const engine_request request_;
   const settings how_;
-  const partition identity_ = partition::identity();
-  std::array<std::uint8_t, 256> column_of_{};  // of each counted class: one of its byte values
   host::host_engine host_;
   std::vector<registration> registrations_;
 

@@ -77,7 +77,7 @@ class engine {
   /// "host" or "cuda".
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// What the columns of a row mean: the requested partition on the host, the identity (256) on CUDA.
+  /// What the columns of a row mean: the requested partition. (A device counts all 256 values; its engine folds them.)
   [[nodiscard]] virtual const partition& row_partition() const = 0;
 
   /// Makes memory that jobs will lie in known to the device (page-locks it). Called before the first submit. `owner` is

@@ -37,9 +37,9 @@ engine_choice make_cuda(const engine_request& request) {
   return {.taken = std::make_unique<cuda::cuda_engine>(cuda::make_runtime(), full), .reason = {}};
 }
 
-// Two chunks a lane are on their way, and as many wait, so that lanes never do.
+// Two copies a lane are on their way. No more: chunks are merged in order, and those of the host wait for the device's.
 std::uint64_t most_device_bytes(const engine_request& request, unsigned lanes) {
-  return std::uint64_t{4} * std::max(lanes, 1U) * std::max(request.max_copy, request.max_chunk);
+  return std::uint64_t{2} * std::max(lanes, 1U) * std::max(request.max_copy, request.max_chunk);
 }
 
 // Devices asked for by number are looked for at once, so that a wrong number is an error; all others are only looked

@@ -38,7 +38,7 @@ struct engine_forecast {
 };
 
 struct engine_request {
-  partition counted;     ///< what the host counts; CUDA counts all 256 values
+  partition counted;     ///< what rows hold
   executor run;          ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
   unsigned threads = 1;  ///< threads behind `run`, for the statistics
   unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3

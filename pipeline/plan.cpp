@@ -55,16 +55,16 @@ std::uint32_t default_slots(const plan& so_far) {
   // every reading thread fills one while every lane has two on their way
   if (ahead.cuda) return so_far.threads + 2 * ahead.lanes + 4;
   if (!ahead.shared) return host_slots(so_far);
-  // those of the host, and for every lane two copies on their way and two that wait
+  // for every lane two copies on their way, and what the host counts in the meantime, which waits for them
   const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
-  return host_slots(so_far) + 4 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
+  return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
 }
 
-std::uint64_t ring_bytes(const buffer_plan& buffers, bool wide_rows, const gpu::partition& counted) {
+std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& counted) {
   return ring_shape{.slots = buffers.slots,
                     .chunk_bytes = buffers.chunk_bytes,
                     .max_extents = buffers.max_extents,
-                    .row_classes = wide_rows ? 256U : counted.classes}
+                    .row_classes = counted.classes}
       .mapped_bytes();
 }
 
@@ -74,11 +74,10 @@ std::uint64_t input_bytes(const gpu::partition& counted) {
 }
 
 // Default slots give way to a small memory limit; slots that were asked for do not.
-void fit_into(std::uint64_t limit, const config::options& typed, bool wide_rows, const gpu::partition& counted,
-              buffer_plan& buffers) {
+void fit_into(std::uint64_t limit, const config::options& typed, const gpu::partition& counted, buffer_plan& buffers) {
   const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks +
                               typed.inputs.size() * input_bytes(counted);
-  const auto needed = [&] { return fixed + ring_bytes(buffers, wide_rows, counted); };
+  const auto needed = [&] { return fixed + ring_bytes(buffers, counted); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
@@ -113,7 +112,7 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.blocks = 4;
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
-  fit_into(typed.memory_limit, typed, cuda || planned.forecast.shared, planned.partition, buffers);
+  fit_into(typed.memory_limit, typed, planned.partition, buffers);
   // those for a device get their pages when there is one
   buffers.populated_slots = planned.forecast.shared ? std::min(buffers.slots, host_slots(planned)) : buffers.slots;
 }

@@ -21,7 +21,7 @@ done
 build=build/$preset
 [[ -x $build/gpuhist ]] || { echo "bundle.sh: no $build/gpuhist: build the preset '$preset' first" >&2; exit 1; }
 
-rm -rf "$out/bin" "$out/lib" "$out/tests" "$out/run"
+rm -rf "$out/bin" "$out/lib" "$out/tests" "$out/bench" "$out/run"
 mkdir -p "$out/bin" "$out/lib" "$out/tests"
 
 # Programs of ours are the executables outside CMake's own folders.
@@ -39,6 +39,8 @@ done | sort -u | while read -r library; do
 done
 
 cp -r tests/cli "$out/tests/"
+mkdir -p "$out/bench"
+cp bench/*.py "$out/bench/"
 rm -rf "$out/tests/cli/__pycache__"
 cat >"$out/run" <<'RUN'
 #!/bin/sh

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates]`: what only a machine with a GPU can show, from a folder made by
-# scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda; memcheck and racecheck; the rate
-# of a cached file beside the link's, measured in the same run. All three when none is named. Exit 0: nothing failed.
+# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines]`: what only a machine with a GPU can show, from
+# a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda; the four tools
+# of compute-sanitizer; the rate of a cached file beside the link's, measured in the same run; the kernel catalogue; auto
+# beside host and cuda. The first three when none is named. Exit 0: nothing failed.
 set -uo pipefail
-bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates]}")
+bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines]}")
 shift
 parts=${*:-tests sanitize rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -26,6 +27,7 @@ check() {  # check NAME COMMAND...: the output's end if it fails
 
 tests() {
   check 'device tests' "$bundle/bin/test_gpu_device"
+  check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
   local suite
   for suite in "$bundle"/tests/cli/test_*.py; do  # every start of the program wakes the device: side by side
     check "cli cuda: $(basename "$suite" .py)" python3 -B "$suite" &
@@ -34,11 +36,17 @@ tests() {
   for suite in "${running[@]}"; do wait "$suite" || failed=1; done
 }
 
-# memcheck sees the whole contract but the 5 GiB; racecheck, far slower, a chunk that takes every path of the kernel.
+# All tools see every strategy of the catalogue; memcheck sees the lanes, too, racecheck, far slower, a chunk that takes
+# every path of the engine's kernel.
 sanitize() {
-  check 'compute-sanitizer memcheck' compute-sanitizer --tool memcheck --error-exitcode 9 \
+  local tool
+  for tool in memcheck racecheck initcheck synccheck; do
+    check "compute-sanitizer $tool, catalogue" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$bundle/bin/test_kernel_catalogue" --test-case='every strategy of the catalogue*'
+  done
+  check 'compute-sanitizer memcheck, lanes' compute-sanitizer --tool memcheck --error-exitcode 9 \
     "$bundle/bin/test_gpu_device" --test-case-exclude='*5 GiB*'
-  check 'compute-sanitizer racecheck' compute-sanitizer --tool racecheck --error-exitcode 9 \
+  check 'compute-sanitizer racecheck, lanes' compute-sanitizer --tool racecheck --error-exitcode 9 \
     "$bundle/bin/test_gpu_device" --test-case='*unaligned extents of a small chunk*'
 }
 
@@ -54,8 +62,11 @@ rates() {
     "$bundle/bin/gpuhist-bench" link
   done
   tail -3 "$work/table"
-  "$bundle/bin/gpuhist-bench" kernels
 }
+
+kernels() { "$bundle/bin/gpuhist-bench" kernels; }
+
+engines() { python3 -B "$bundle/bench/engines.py" "$GPUHIST" "$bundle/bin/make_log" "$work"; }
 
 nvidia-smi -L
 for part in $parts; do "$part"; done

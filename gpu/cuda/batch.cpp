@@ -62,11 +62,16 @@ std::uint64_t batch::text_bytes() const {
   return sum;
 }
 
-void batch::hand_out_rows() const {
+void batch::hand_out_rows(const partition& counted) const {
   const std::uint32_t* row = rows_.as<std::uint32_t>();
   for (const counting_job* job : jobs_) {
-    std::copy_n(row, job->rows.size(), job->rows.begin());
-    row += job->rows.size();
+    std::uint32_t* to = job->rows.data();
+    for (std::size_t i = 0; i < job->extents.size(); ++i) {
+      std::fill_n(to, counted.classes, 0U);
+      for (std::size_t value = 0; value < values; ++value) to[counted.class_of[value]] += row[value];
+      row += values;
+      to += counted.classes;
+    }
   }
 }
 

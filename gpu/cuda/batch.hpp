@@ -55,8 +55,8 @@ class batch {
   /// Text of all jobs.
   [[nodiscard]] std::uint64_t text_bytes() const;
 
-  /// Gives every job its rows.
-  void hand_out_rows() const;
+  /// Gives every job its rows, folded from the 256 values that the device counts to the classes asked for.
+  void hand_out_rows(const partition& counted) const;
 
   void clear();
 

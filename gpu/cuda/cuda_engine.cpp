@@ -44,7 +44,8 @@ std::unique_ptr<device_lanes> start_device(const lane_environment& shared, unsig
 
 }  // namespace
 
-cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request) : api_(std::move(api)) {
+cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request)
+    : api_(std::move(api)), counted_(request.counted) {
   const auto start = std::chrono::steady_clock::now();
   devices_ = devices_for(*api_, request);
   if (request.max_chunk == 0 || request.max_extents == 0) {
@@ -62,6 +63,7 @@ void cuda_engine::start_devices(const engine_request& request) {
   for (const cuda_device& each : devices_) {
     const lane_environment shared{
         .api = *api_,
+        .counted = counted_,
         .queue = queue_,
         .device = each.number,
         .label = devices_.size() > 1 ? "device " + std::to_string(each.number) + " (" + each.name + ")" : std::string(),

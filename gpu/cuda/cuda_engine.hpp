@@ -26,7 +26,7 @@ class cuda_engine final : public engine {
   ~cuda_engine() override;
 
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
-  [[nodiscard]] const partition& row_partition() const override { return identity_; }
+  [[nodiscard]] const partition& row_partition() const override { return counted_; }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
@@ -40,7 +40,7 @@ class cuda_engine final : public engine {
   void start_devices(const engine_request& request);
 
   std::unique_ptr<runtime> api_;
-  partition identity_ = partition::identity();
+  partition counted_;
   std::vector<cuda_device> devices_;
   job_queue queue_;
   std::vector<std::unique_ptr<device_lanes>> started_;  // one a device, in their order

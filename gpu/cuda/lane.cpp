@@ -102,7 +102,7 @@ void lane::answer(buffers& set, const std::exception_ptr& failure) {
 std::exception_ptr lane::fault_of(const counting_job& job) const {
   try {
     check_fits(job);
-    check_job(job, values);
+    check_job(job, shared_.counted.classes);
     return nullptr;
   } catch (...) {
     return std::current_exception();
@@ -177,7 +177,7 @@ void lane::finish(buffers& set) {
     shared_.queue.fail(failure);
     drain(set);
   } else {
-    set.jobs.hand_out_rows();
+    set.jobs.hand_out_rows(shared_.counted);
     done_.jobs += set.jobs.jobs().size();
     done_.bytes += set.jobs.text_bytes();
   }

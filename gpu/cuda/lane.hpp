@@ -21,7 +21,8 @@ namespace gpuhist::gpu::cuda {
 /// What the lanes of a device share. Outlives them.
 struct lane_environment {
   runtime& api;
-  job_queue& queue;  ///< the engine's, of all its devices
+  const partition& counted;  ///< what rows are folded to
+  job_queue& queue;          ///< the engine's, of all its devices
   int device = 0;
   std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"; empty where it is the only one
   int multiprocessors = 1;

@@ -99,18 +99,33 @@ TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same byte
   }
 }
 
-TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back") {
-  chunks data(3);
-  data.take(1, 100, {{0, 50}, {50, 100}});
-  for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
-  under_test.lay_out();
-  const auto rows = under_test.rows();
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i / 256);
-  under_test.hand_out_rows();
-  CHECK(data.rows[0] == std::vector<std::uint32_t>(256, 0));
-  CHECK(std::count(data.rows[1].begin(), data.rows[1].end(), 1U) == 256);
-  CHECK(std::count(data.rows[1].begin(), data.rows[1].end(), 2U) == 256);
-  CHECK(data.rows[2] == std::vector<std::uint32_t>(256, 3));
+TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, folded to the classes asked for") {
+  partition halves{.class_of = {}, .classes = 2};
+  std::fill(halves.class_of.begin() + 200, halves.class_of.end(), std::uint8_t{1});
+  for (const partition& counted : {partition::identity(), halves}) {
+    chunks data(3);
+    data.take(1, 100, {{0, 50}, {50, 100}});
+    for (std::size_t i = 0; i < 3; ++i) {
+      data.rows[i].assign(data.extents[i].size() * counted.classes, 7);
+      data.jobs[i].rows = data.rows[i];
+    }
+    under_test.clear();
+    for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
+    under_test.lay_out();
+    const auto rows = under_test.rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(1 + i / 256);
+    under_test.hand_out_rows(counted);
+
+    std::vector<std::uint32_t> sizes(counted.classes);
+    for (const std::uint8_t each : counted.class_of) ++sizes[each];
+    std::uint32_t number = 0;
+    for (const auto& each : data.rows) {
+      for (std::size_t at = 0; at < each.size(); ++at) {
+        if (at % counted.classes == 0) ++number;
+        CHECK(each[at] == number * sizes[at % counted.classes]);
+      }
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(fixture, "there is room for as many bytes and extents as it was made for, and no more") {

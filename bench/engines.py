@@ -1,0 +1,68 @@
+"""engines.py GPUHIST MAKE_LOG FOLDER: the wall time of --engine auto beside the better of host and cuda (where there is
+a device), over inputs of five sizes, plain and zstd, letters and bytes. Runs alternate; medians. What is asked of auto is
+at most 1.05 times the better one and 3 ms (1.02 and 3 ms where there is no device)."""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 1 << 26, "1 GiB": 1 << 30, "16 GiB": 1 << 34}
+LARGEST_FILE = 1 << 32  # a larger input is this file, named several times
+
+
+def inputs_in(folder, make_log):
+    """Yields (name, bytes, arguments)."""
+    for name, size in SIZES.items():
+        of_file = min(size, LARGEST_FILE)
+        plain = folder / f"{of_file}.log"
+        if not plain.exists():
+            with plain.open("wb") as out:
+                subprocess.run([make_log, str(of_file)], stdout=out, check=True)
+        yield f"{name} plain", size, [plain] * (size // of_file)
+        if size > 1 << 30:
+            continue
+        packed = folder / f"{of_file}.log.zst"
+        if not packed.exists():
+            subprocess.run(["zstd", "-q", "-T0", "-f", plain, "-o", packed], check=True)
+        yield f"{name} zstd", size, [packed]
+
+
+def seconds(command):
+    begin = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - begin
+
+
+def measure(gpuhist, engines, arguments, size):
+    times = {engine: [] for engine in engines}
+    for run in range(4 if size > 1 << 32 else 8):
+        for engine in engines:
+            spent = seconds([gpuhist, "--engine", engine, *arguments])
+            if run:  # the first warms the caches
+                times[engine].append(spent)
+    return {engine: statistics.median(each) for engine, each in times.items()}
+
+
+def main():
+    gpuhist, make_log, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    device = os.path.exists("/dev/nvidiactl")
+    engines = ("host", "cuda", "auto") if device else ("host", "auto")
+    factor = 1.05 if device else 1.02
+    print(f"{'input':16}{'scheme':10}" + "".join(f"{engine + ' ms':>12}" for engine in engines) + "   auto / best, limit")
+    for name, size, files in inputs_in(folder, make_log):
+        for scheme in ("letters", "bytes"):
+            times = measure(gpuhist, engines, ["--buckets", scheme, *map(str, files)], size)
+            best = min(each for engine, each in times.items() if engine != "auto")
+            verdict = "" if times["auto"] <= factor * best + 0.003 else "   OVER"
+            print(
+                f"{name:16}{scheme:10}" + "".join(f"{times[engine] * 1e3:12.1f}" for engine in engines)
+                + f"{times['auto'] / best:12.3f}{(factor * best + 0.003) / best:9.3f}{verdict}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
