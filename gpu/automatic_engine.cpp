@@ -64,10 +64,19 @@ void automatic_engine::submit(counting_job& job) {
     const std::scoped_lock lock(mutex_);
     if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
     waiting_.push_back(&job);
+    waiting_bytes_ += job.bytes.size();
   }
   feed_device();
   wake_if_cores_fall_short();
   post_host_task();
+}
+
+counting_job* automatic_engine::take_waiting() {
+  if (waiting_.empty()) return nullptr;
+  counting_job* const job = waiting_.front();
+  waiting_.pop_front();
+  waiting_bytes_ -= job->bytes.size();
+  return job;
 }
 
 // One task a job, although the device may have taken the job by the time it runs: whoever is free first counts it.
@@ -84,10 +93,7 @@ void automatic_engine::post_host_task() {
     {
       const std::scoped_lock lock(mutex_);
       --host_tasks_;
-      if (!waiting_.empty()) {
-        stranded = waiting_.back();
-        waiting_.pop_back();
-      }
+      stranded = take_waiting();
     }
     if (stranded != nullptr) stranded->done(*stranded, std::current_exception());
   }
@@ -97,10 +103,7 @@ void automatic_engine::count_one_on_host() noexcept {
   counting_job* job = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    if (!waiting_.empty()) {
-      job = waiting_.front();
-      waiting_.pop_front();
-    }
+    job = take_waiting();
   }
   std::exception_ptr failure;
   if (job != nullptr) {
@@ -165,24 +168,37 @@ void automatic_engine::could_not_wake(const std::exception_ptr& why) {
   why_not_ = text_of(why);
 }
 
+// The device gets what the cores do not come to, a whole copy at a time: chunk by chunk, the waking of its threads
+// would cost more than it counts.
 void automatic_engine::feed_device() {
-  for (;;) {
-    std::unique_ptr<device_job> next;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (state_ != device_state::awake || waiting_.empty() || on_device_ >= how_.most_device_bytes) return;
-      next = spare_device_job();
-      next->original = waiting_.front();
-      waiting_.pop_front();
-      on_device_ += next->original->bytes.size();
-    }
-    device_job& sent = *next.release();  // comes back in answered()
-    sent.job.bytes = sent.original->bytes;
-    sent.job.extents = sent.original->extents;
-    sent.job.rows = sent.original->rows;
-    sent.job.done = [this, &sent](counting_job&, std::exception_ptr failure) { answered(sent, std::move(failure)); };
-    device_->submit(sent.job);
+  for (std::vector<device_job*> sent = take_for_device(); !sent.empty(); sent = take_for_device()) {
+    for (device_job* each : sent) device_->submit(each->job);
   }
+}
+
+std::vector<automatic_engine::device_job*> automatic_engine::take_for_device() {
+  std::vector<device_job*> taken;
+  const std::uint64_t enough = std::max(request_.max_copy, 1U);
+  const std::scoped_lock lock(mutex_);
+  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return taken;
+  for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty();) {
+    counting_job* const job = take_waiting();
+    bytes += job->bytes.size();
+    on_device_ += job->bytes.size();
+    taken.push_back(prepare_for_device(*job));
+  }
+  return taken;
+}
+
+// Comes back in answered(). With the lock.
+automatic_engine::device_job* automatic_engine::prepare_for_device(counting_job& job) {
+  device_job* const sent = spare_device_job().release();
+  sent->original = &job;
+  sent->job.bytes = job.bytes;
+  sent->job.extents = job.extents;
+  sent->job.rows = job.rows;
+  sent->job.done = [this, sent](counting_job&, std::exception_ptr failure) { answered(*sent, std::move(failure)); };
+  return sent;
 }
 
 std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job() {
@@ -203,6 +219,7 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
       if (state_ == device_state::awake) failure_ = text_of(failure);
       state_ = device_state::failed;
       waiting_.push_front(&job);
+      waiting_bytes_ += job.bytes.size();
     }
   }
   if (failure) {

@@ -57,6 +57,9 @@ class automatic_engine final : public engine {
   void answered(device_job& of, std::exception_ptr failure);
   void post_host_task();
   void count_one_on_host() noexcept;
+  std::vector<device_job*> take_for_device();
+  device_job* prepare_for_device(counting_job& job);
+  counting_job* take_waiting();  // with the lock; null: none waits
   std::unique_ptr<device_job> spare_device_job();
   [[nodiscard]] std::string note() const;
 
@@ -68,6 +71,7 @@ class automatic_engine final : public engine {
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::deque<counting_job*> waiting_;
+  std::uint64_t waiting_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted and not yet ended
   device_state state_ = device_state::asleep;
   std::chrono::steady_clock::time_point first_submit_{};

@@ -20,7 +20,7 @@ check() {  # check NAME COMMAND...: the output's end if it fails
   if "${@:2}" >"$log" 2>&1; then
     echo "ok      $name: $(grep -aE 'test cases|^Ran |ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)"
   else
-    echo "FAILED  $name"; tail -40 "$log"; failed=1
+    echo "FAILED  $name"; tail -60 "$log"; failed=1
     return 1
   fi
 }

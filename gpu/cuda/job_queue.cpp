@@ -2,10 +2,20 @@
 
 namespace gpuhist::gpu::cuda {
 
+// Waking a thread costs as much as copying a small chunk: where jobs wait already, somebody was woken for them.
 void job_queue::push(counting_job& job) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(&job);
+    if (jobs_.size() > 1) return;
+  }
+  arrived_.notify_one();
+}
+
+void job_queue::pass_on() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.empty()) return;
   }
   arrived_.notify_one();
 }

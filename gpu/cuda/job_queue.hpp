@@ -17,6 +17,9 @@ class job_queue {
  public:
   void push(counting_job& job);
 
+  /// Whoever took jobs and leaves some wakes somebody else for them.
+  void pass_on();
+
   /// Waits for a job; null once a stop is requested and the queue is empty.
   counting_job* pop(const std::stop_token& stop);
 

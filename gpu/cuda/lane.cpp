@@ -62,6 +62,7 @@ void lane::run(const std::stop_token& stop) {
     counting_job* job = behind->jobs.empty() ? shared_.queue.pop(stop) : shared_.queue.try_pop();
     if (job == nullptr && behind->jobs.empty()) return;
     if (job != nullptr) fill(*ahead, job);
+    shared_.queue.pass_on();
     begin(*ahead);
     if (!behind->jobs.empty()) finish(*behind);
     std::swap(ahead, behind);

@@ -1,5 +1,6 @@
 """--stats: what a run says about itself, in JSON and for people, of runs that cannot have been otherwise."""
 
+import os
 import re
 import signal
 import subprocess
@@ -120,7 +121,7 @@ class ForPeople(CommandTest):
         self.assertNotIn("limited by", ended.stdout.decode())
 
     def test_the_slots_over_time_are_digits_where_the_locale_is_ascii(self):
-        ended = run("--stats", self.file("data", text(3 * MIB)), env={"LC_ALL": "C"})
+        ended = run("--stats", self.file("data", text(3 * MIB)), env={**os.environ, "LC_ALL": "C"})
         self.assertTrue(ended.stderr.isascii(), ended.stderr)
         self.assertRegex(ended.stderr, r"(?m)^slots +\d+  free ")
 

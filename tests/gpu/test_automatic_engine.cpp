@@ -135,13 +135,25 @@ class held_pool {
   std::shared_future<void> held_ = release_.get_future().share();
 };
 
-TEST_CASE("a device counts what the cores do not come to") {
+waker fake_cuda(const engine_request& request) {
+  return [request] {
+    return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(std::make_shared<cuda::ledger>()), request);
+  };
+}
+
+TEST_CASE("a device counts what the cores do not come to, whole copies at a time") {
   machine here;
-  const auto under_test = here.make(shuffling());
+  const auto under_test = here.make(fake_cuda(here.request));
   const auto memory = memory_for(30);
-  const held_pool held(here.pool);
-  submit_all(*under_test, memory);
+  for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+  {
+    const held_pool held(here.pool);
+    submit_all(*under_test, memory);
+    while (under_test->stats().device_bytes < 28 * job_bytes) std::this_thread::yield();
+  }
   check_all(memory, here.request.counted);
+  CHECK(under_test->stats().device_bytes == 28 * job_bytes);  // four a copy: two are left for the host
+  CHECK(under_test->stats().note == "a device joined in when the cores fell short");
 }
 
 TEST_CASE("what was on a device that fails is counted again on the host, and the failure is told") {
