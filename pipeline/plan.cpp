@@ -36,9 +36,11 @@ std::string resolve_engine(const config::options& typed) {
 }
 
 // Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
-// the link. docs/tuning.md has the measurements.
-std::uint32_t default_chunk_bytes(const config::options& typed, bool cuda) {
-  std::uint64_t bytes = cuda ? copy_bytes : 256 * kib;
+// the link. Chunks are handed on one after the other, so many threads need larger ones. docs/tuning.md has the
+// measurements.
+std::uint32_t default_chunk_bytes(const config::options& typed, const plan& so_far) {
+  constexpr unsigned many_threads = 8;
+  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? mib : 256 * kib;
   if (typed.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks
@@ -101,10 +103,9 @@ gpu::engine_forecast forecast(const config::options& typed, const plan& so_far) 
 }
 
 void size_buffers(const config::options& typed, plan& planned) {
-  const bool cuda = planned.forecast.cuda;
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
-      typed.chunk_size ? static_cast<std::uint32_t>(*typed.chunk_size) : default_chunk_bytes(typed, cuda);
+      typed.chunk_size ? static_cast<std::uint32_t>(*typed.chunk_size) : default_chunk_bytes(typed, planned);
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
   buffers.slots = typed.slots.value_or(default_slots(planned));
   buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
@@ -113,8 +114,8 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
   fit_into(typed.memory_limit, typed, planned.partition, buffers);
-  // those for a device get their pages when there is one
-  buffers.populated_slots = planned.forecast.shared ? std::min(buffers.slots, host_slots(planned)) : buffers.slots;
+  // most of those for a device are never touched where none is woken
+  buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
 }
 
 }  // namespace
