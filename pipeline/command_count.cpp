@@ -1,4 +1,6 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "config/command_table.hpp"
+#include "config/suggest.hpp"
 #include "pipeline/commands.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/driver.hpp"
@@ -17,6 +19,8 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -30,6 +34,19 @@ void complain_of_inputs(const outcome& done) {
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
   if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
   if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
+}
+
+// A slip in the name of a command, or one that does not come first, reads as a file that is not there.
+void suggest_command(const std::vector<std::string>& inputs) {
+  std::vector<std::string_view> names;
+  for (const config::command_row& each : config::command_table()) {
+    if (!each.name.empty()) names.push_back(each.name);
+  }
+  for (const std::string& each : inputs) {
+    const auto meant = config::likely_name(each, names);
+    if (!meant || ::access(each.c_str(), F_OK) == 0) continue;
+    complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
+  }
 }
 
 bool reads_what_is_typed(const plan& planned) {
@@ -74,6 +91,7 @@ ending count(const config::options& typed) {
   }
   const outcome done = run_before_people(planned, where, target);
   complain_of_inputs(done);
+  suggest_command(planned.inputs);
   where.write(planned.format->render(done.result, target_for(where)));
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)

@@ -96,6 +96,21 @@ class Usage(CommandTest):
         self.assertEqual(run(*JSON, engine=synonym).stdout, run(*JSON).stdout)
 
 
+class Commands(CommandTest):
+    def test_a_slip_in_the_name_of_a_command_suggests_it(self):
+        for arguments in (["devcies"], ["--format", "json", "devices"]):
+            ended = run(*arguments, engine=None, cwd=self.folder)
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(f"{arguments[-1]}: No such file or directory", ended.stderr)
+            self.assertIn("'gpuhist devices'", ended.stderr)
+
+    def test_a_file_that_is_called_like_a_command_is_counted_without_a_word(self):
+        self.file("reports", b"hello")
+        self.file("devices", b"hello")
+        for name in ("reports", "./devices"):
+            self.assertEqual(run("--format", "json", name, engine=None, cwd=self.folder).stderr, "")
+
+
 class InputsThatCannotBeRead(CommandTest):
     def assert_named_and_the_rest_counted(self, path, *words):
         """The bad one first, in the middle and last."""
