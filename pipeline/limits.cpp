@@ -16,7 +16,7 @@ namespace {
 constexpr double most_of_the_time = 0.5;
 
 // Inputs that are smaller than this on average cost more to open than to read.
-constexpr std::uint64_t small_input = 64 * 1024;
+constexpr std::uint64_t small_input = std::uint64_t{64} * 1024;
 constexpr std::uint64_t many_inputs = 16;
 
 std::string percent(double share) { return std::to_string(std::lround(std::clamp(share, 0.0, 1.0) * 100)) + " %"; }
@@ -170,7 +170,8 @@ constexpr std::array rules = {no_text,         slow_source, device_start,     ma
 verdict judge(const run_stats& stats) {
   std::optional<verdict> found;
   for (const auto& rule : rules) {
-    if ((found = rule(stats))) break;
+    found = rule(stats);
+    if (found) break;
   }
   if (!found) found = nothing_in_particular(stats);
   if (stats.stopped) {

@@ -1,7 +1,7 @@
 // Text as reports need it: what is UTF-8, how wide it is, what is safe to print, and numbers for people.
 #include "pipeline/text.hpp"
 
-#include <wchar.h>  // wcwidth is POSIX: <cwchar> need not have it
+#include <wchar.h>  // NOLINT(modernize-deprecated-headers): wcwidth is POSIX, <cwchar> need not have it
 
 #include <algorithm>
 #include <array>

@@ -38,7 +38,7 @@ void batch::lay_out() {
   std::sort(jobs_.begin(), jobs_.end(), [](const counting_job* a, const counting_job* b) {
     return std::less<>{}(a->bytes.data(), b->bytes.data());
   });
-  extent* next = extents_.as<extent>();
+  auto* next = extents_.as<extent>();
   for (const counting_job* job : jobs_) {
     const std::byte* const from = job->bytes.data();
     const auto size = static_cast<std::uint32_t>(job->bytes.size());

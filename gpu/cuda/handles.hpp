@@ -7,7 +7,7 @@
 #include "gpu/cuda/runtime.hpp"
 
 #include <cstddef>
-#include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -91,34 +91,30 @@ class device_memory {
 class pinned_memory {
  public:
   pinned_memory(runtime& api, std::size_t bytes)
-      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(std::aligned_alloc(page, bytes_)) {
-    if (memory_ == nullptr) throw std::bad_alloc();
-    try {
-      check(api_, api_.host_register(memory_, bytes_),
-            "page-locking " + std::to_string(bytes_) + " bytes for a lane (cudaHostRegister)");
-    } catch (...) {
-      std::free(memory_);
-      throw;
-    }
+      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(::operator new(bytes_, alignment)) {
+    check(api_, api_.host_register(memory_.get(), bytes_),
+          "page-locking " + std::to_string(bytes_) + " bytes for a lane (cudaHostRegister)");
   }
   pinned_memory(const pinned_memory&) = delete;
   pinned_memory& operator=(const pinned_memory&) = delete;
-  ~pinned_memory() {
-    static_cast<void>(api_.host_unregister(memory_));
-    std::free(memory_);
-  }
+  ~pinned_memory() { static_cast<void>(api_.host_unregister(memory_.get())); }
 
   template <class T>
   [[nodiscard]] T* as() const noexcept {
-    return static_cast<T*>(memory_);
+    return static_cast<T*>(memory_.get());
   }
 
  private:
   static constexpr std::size_t page = 4096;
+  static constexpr std::align_val_t alignment{page};
+
+  struct deleter {
+    void operator()(void* memory) const noexcept { ::operator delete(memory, alignment); }
+  };
 
   runtime& api_;
   std::size_t bytes_;
-  void* memory_;
+  std::unique_ptr<void, deleter> memory_;
 };
 
 }  // namespace gpuhist::gpu::cuda
