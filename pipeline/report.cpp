@@ -17,9 +17,14 @@ constexpr std::array formats = {
     report_format{.name = "prometheus", .render = render_prometheus, .whole = true},
 };
 
+// They change the direction of what follows: a name could look like another one (Unicode TR36).
+constexpr std::array<std::string_view, 12> bidi_marks = {"\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                                                         "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\u061c"};
+
 bool is_control(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return first < 0x20 || first == 0x7f;
+  if (std::find(bidi_marks.begin(), bidi_marks.end(), sequence) != bidi_marks.end()) return true;
   // U+0080 to U+009f: some terminals obey them
   return first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
 }

@@ -15,6 +15,7 @@ TEST_CASE("what is printed is safe on a terminal, and what is harmless is left a
                   "31m") == "\\xc2\\x9b31m");  // CSI in one code point
   CHECK(printable("\xc2\xa0") == "\xc2\xa0");
   CHECK(printable("a\xffz\xc3") == "a\\xffz\\xc3");
+  CHECK(printable("gpj.\u202etxt") == "gpj.\\xe2\\x80\\xaetxt");
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");
   CHECK(printable("") == "");
 }
