@@ -15,17 +15,23 @@ enum class fill_status {
   needs_input,     ///< all input was consumed; more is needed
   output_full,     ///< `out` is full; call again with more room (the frame may be at its end all the same)
   frame_verified,  ///< the frame ended here and is good: its checksum matched, or it ended cleanly where it has none
-  failed           ///< the frame is damaged; `error` says how; the decoder is of no further use
+  failed           ///< the frame is damaged; fault() says how; the decoder is of no further use until restart()
 };
 
 struct fill_result {
   fill_status status = fill_status::needs_input;
   std::size_t consumed = 0;  ///< bytes taken from the front of `in`
   std::size_t produced = 0;  ///< bytes written to the front of `out` (of a failed frame: those before the fault)
-  std::string error;         ///< with `failed`: one clause for people, naming frame number and both offsets
 };
 
-/// One compressed input, decoded in order. Used by one thread at a time; any thread.
+/// Where a decoder begins in its input: between two frames. How much text is before it need not be known while frames
+/// of one input are decoded side by side; it is asked for with the errors only.
+struct decode_start {
+  std::uint64_t frames = 0;            ///< before it, skippable ones not counted
+  std::uint64_t compressed_bytes = 0;  ///< before it
+};
+
+/// Frames of one compressed input, decoded in order. Used by one thread at a time; any thread.
 class decoder {
  public:
   decoder() = default;
@@ -38,14 +44,21 @@ class decoder {
   /// Skippable frames are consumed silently.
   virtual fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 
-  /// To be asked once the input is over: empty where the decoder stands at the end of a frame, else what is missing,
-  /// in a clause that names the frame and both offsets.
-  [[nodiscard]] virtual std::string missing_at_end() const = 0;
+  /// Begins anew, at `where` of this or another input; what was allocated is used again.
+  virtual void restart(const decode_start& where) = 0;
+
+  /// After `failed`: one clause for people, naming the frame's number and both offsets. `text_before`: bytes of the
+  /// input's text before the start of this decoder.
+  [[nodiscard]] virtual std::string fault(std::uint64_t text_before) const = 0;
+
+  /// To be asked once the input is over: empty where the decoder stands at the end of a frame, else what is missing
+  /// (or wrong), in a clause like that of fault().
+  [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
 
   /// Whether a frame is open: bytes were consumed for it and it has not ended.
   [[nodiscard]] virtual bool in_frame() const = 0;
 
-  /// Compressed bytes consumed and decompressed bytes produced so far, from the start of the input.
+  /// Compressed bytes before the decoder's place in the input, and decompressed bytes since its start.
   [[nodiscard]] virtual std::uint64_t consumed_total() const = 0;
   [[nodiscard]] virtual std::uint64_t produced_total() const = 0;
 };

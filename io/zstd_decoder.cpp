@@ -39,7 +39,9 @@ class zstd_decoder final : public decoder {
   explicit zstd_decoder(const decoder_limits& limits);
 
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
-  [[nodiscard]] std::string missing_at_end() const override;
+  void restart(const decode_start& where) override;
+  [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
+  [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
@@ -66,7 +68,7 @@ class zstd_decoder final : public decoder {
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_unit(cursor& at, std::size_t unit);
-  fill_status fail(std::string error);
+  fill_status fail(std::string what);
   fill_status refuse_window(std::uint64_t needed);
   fill_status refuse_frame(std::size_t code);
 
@@ -74,7 +76,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] ZSTD_outBuffer output(const cursor& at) const;
   void choose_output(const cursor& at, std::size_t header_start, const zstd_frame_header& header);
   [[nodiscard]] std::string frame_name() const { return "frame " + std::to_string(frames_ended_ + 1); }
-  [[nodiscard]] std::string where() const;
+  [[nodiscard]] std::string offsets(std::uint64_t compressed, std::uint64_t text_before) const;
 
   std::unique_ptr<ZSTD_DCtx, context_deleter> context_;
   std::uint64_t window_limit_;
@@ -91,9 +93,10 @@ class zstd_decoder final : public decoder {
   std::optional<std::size_t> room_in_place_;  // the frame goes to `out` directly: what is left of its content size
 
   std::uint64_t frames_ended_ = 0;  // skippable ones are not counted
-  std::uint64_t consumed_ = 0;
-  std::uint64_t produced_ = 0;
-  std::string error_;
+  std::uint64_t consumed_ = 0;      // from the start of the input
+  std::uint64_t produced_ = 0;      // from the start of the decoder
+  std::string wrong_;               // with phase::failed: the clause without its offsets
+  std::uint64_t wrong_at_ = 0;      // compressed offset
 };
 
 zstd_decoder::zstd_decoder(const decoder_limits& limits)
@@ -106,11 +109,23 @@ zstd_decoder::zstd_decoder(const decoder_limits& limits)
 }
 
 fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
-  if (phase_ == phase::failed) return {.status = fill_status::failed, .consumed = 0, .produced = 0, .error = error_};
+  if (phase_ == phase::failed) return {.status = fill_status::failed};
   cursor at{.in = in, .out = out};
   step_result ended;
   while (!ended) ended = step(at);
-  return {.status = *ended, .consumed = at.consumed, .produced = at.produced, .error = error_};
+  return {.status = *ended, .consumed = at.consumed, .produced = at.produced};
+}
+
+void zstd_decoder::restart(const decode_start& where) {
+  ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
+  phase_ = phase::header;
+  header_size_ = 0;
+  held_ = held::nothing;
+  room_in_place_.reset();
+  frames_ended_ = where.frames;
+  consumed_ = where.compressed_bytes;
+  produced_ = 0;
+  wrong_.clear();
 }
 
 zstd_decoder::step_result zstd_decoder::step(cursor& at) {
@@ -147,11 +162,14 @@ zstd_decoder::step_result zstd_decoder::collect_header(cursor& at) {
         if (collected_before == 0) choose_output(at, start, parsed.header);
         return begin_frame(at, parsed.header);
       case header_status::reserved_bit:
-        return fail(frame_name() + " is damaged (its header has the reserved bit set) " + where());
-      case header_status::not_zstd:
-        if (consumed_ == header_size_) return fail("is not zstd data: there is no zstd magic number at its start");
-        return fail("trailing data that is not zstd where " + frame_name() + " would begin, at compressed offset " +
-                    std::to_string(consumed_ - header_size_) + ", decompressed offset " + std::to_string(produced_));
+        return fail(frame_name() + " is damaged (its header has the reserved bit set)");
+      case header_status::not_zstd: {
+        const bool at_the_start = consumed_ == header_size_;
+        fail(at_the_start ? "is not zstd data: there is no zstd magic number at its start,"
+                          : "trailing data that is not zstd where " + frame_name() + " would begin,");
+        wrong_at_ -= header_size_;
+        return fill_status::failed;
+      }
     }
   }
   return fill_status::needs_input;
@@ -191,7 +209,7 @@ zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_frame
   if (ZSTD_isError(code) != 0) {
     if (header.dictionary_id == 0) return refuse_frame(code);
     return fail(frame_name() + " needs dictionary " + std::to_string(header.dictionary_id) + ", and there is none (" +
-                ZSTD_getErrorName(code) + ") " + where());
+                ZSTD_getErrorName(code) + ")");
   }
   phase_ = phase::blocks;
   return std::nullopt;
@@ -254,37 +272,41 @@ zstd_decoder::step_result zstd_decoder::decode_unit(cursor& at, std::size_t unit
   return fill_status::frame_verified;
 }
 
-fill_status zstd_decoder::fail(std::string error) {
+fill_status zstd_decoder::fail(std::string what) {
   phase_ = phase::failed;
-  error_ = std::move(error);
+  wrong_ = std::move(what);
+  wrong_at_ = consumed_;
   return fill_status::failed;
 }
 
 fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
   if (needed > largest_window_) {
     return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
-                size_text(largest_window_) + " that zstd can decode, " + where());
+                size_text(largest_window_) + " that zstd can decode,");
   }
   return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " + size_text(window_limit_) +
               " left of --memory-limit; give a --memory-limit at least " + size_text(needed - window_limit_) +
-              " larger, " + where());
+              " larger,");
 }
 
 fill_status zstd_decoder::refuse_frame(std::size_t code) {
   if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
-  return fail(frame_name() + " is damaged (" + ZSTD_getErrorName(code) + ") " + where());
+  return fail(frame_name() + " is damaged (" + ZSTD_getErrorName(code) + ")");
 }
 
-std::string zstd_decoder::where() const {
-  return "at compressed offset " + std::to_string(consumed_) + ", decompressed offset " + std::to_string(produced_);
+std::string zstd_decoder::offsets(std::uint64_t compressed, std::uint64_t text_before) const {
+  return " at compressed offset " + std::to_string(compressed) + ", decompressed offset " +
+         std::to_string(text_before + produced_);
 }
 
-std::string zstd_decoder::missing_at_end() const {
-  if (phase_ == phase::failed) return error_;
+std::string zstd_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+
+std::string zstd_decoder::missing_at_end(std::uint64_t text_before) const {
+  if (phase_ == phase::failed) return fault(text_before);
   if (consumed_ == 0) return "is empty: there is no zstd frame at compressed offset 0, decompressed offset 0";
   if (!in_frame()) return {};
   const std::string what = phase_ == phase::skipping ? "the skippable frame before " + frame_name() : frame_name();
-  return what + " ends early: the input stops " + where();
+  return what + " ends early: the input stops" + offsets(consumed_, text_before);
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ asio::awaitable<std::string> feeder::decode(decoding& task, block_reader& blocks
     }
     if (stop_.stop_requested()) co_return left_at(task.decoder.consumed_total());  // an open frame stays unverified
     if (next.error || next.end) {
-      std::string error = next.error ? failure_text(next.error) : task.decoder.missing_at_end();
+      std::string error = next.error ? failure_text(next.error) : task.decoder.missing_at_end(0);
       if (!error.empty()) conclude(task, false);
       co_return error;
     }
@@ -249,7 +249,7 @@ asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<cons
     if (got.status == io::fill_status::needs_input) break;
     if (got.status == io::fill_status::output_full) continue;
     conclude(task, got.status == io::fill_status::frame_verified);
-    if (got.status == io::fill_status::failed) co_return got.error;
+    if (got.status == io::fill_status::failed) co_return task.decoder.fault(0);
   }
   co_return std::string{};
 }

@@ -66,10 +66,17 @@ std::vector<decoder_sample> large_samples() {
   return samples;
 }
 
+struct verdict {
+  fill_status status;
+  std::string error;
+};
+
 /// What one call says of bytes that are all there.
-gpuhist::io::fill_result fill_once(std::span<const std::byte> packed, const decoder_limits& limits = {}) {
+verdict fill_once(std::span<const std::byte> packed, const decoder_limits& limits = {}) {
   byte_vector out(1U << 16U);
-  return make_zstd_decoder(limits)->fill(packed, out);
+  const auto decoder = make_zstd_decoder(limits);
+  const fill_status status = decoder->fill(packed, out).status;
+  return {.status = status, .error = status == fill_status::failed ? decoder->fault(0) : std::string()};
 }
 
 byte_vector joined(byte_vector left, const byte_vector& right) {
@@ -116,6 +123,26 @@ TEST_CASE("zstd: calls with empty spans are harmless, however many") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
 }
 
+TEST_CASE("zstd: a decoder that begins anew, at any frame, is like a new one") {
+  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
+}
+
+TEST_CASE("zstd: a decoder that began behind other frames tells number and offsets of the whole input") {
+  byte_vector frame = zstd_frame_of(sample_text(200));
+  frame.back() ^= std::byte{1};
+  const auto decoder = make();
+  byte_vector out(200);
+  decoder->restart({.frames = 41, .compressed_bytes = 5000});
+  CHECK(decoder->fill(frame, out).status == fill_status::failed);
+  CHECK(decoder->fault(7000) == "frame 42 is damaged (Restored data doesn't match checksum) at compressed offset " +
+                                    std::to_string(5000 + frame.size() - 4) + ", decompressed offset 7200");
+  decoder->restart({.frames = 2, .compressed_bytes = 100});
+  CHECK(decoder->fill(std::span(frame).first(20), out).status == fill_status::needs_input);
+  CHECK(decoder->missing_at_end(30) ==
+        "frame 3 ends early: the input stops at compressed offset 120, decompressed offset 30");
+}
+
 TEST_CASE("zstd: what was decoded before a fault in a later block is all reported, whatever the cuts") {
   const byte_vector plain = sample_text(300'000);
   for (const bool content_size : {true, false}) {
@@ -152,16 +179,19 @@ TEST_CASE("zstd: after a fault the decoder says the same again and takes nothing
   const auto decoder = make();
   const byte_vector text = bytes_of("no zstd at all");
   const auto first = decoder->fill(text, {});
+  const std::string error = decoder->fault(0);
   const auto second = decoder->fill(text, {});
   CHECK(first.status == fill_status::failed);
   CHECK(second.status == fill_status::failed);
   CHECK(second.consumed == 0);
-  CHECK(second.error == first.error);
-  CHECK(decoder->missing_at_end() == first.error);
+  CHECK(decoder->fault(0) == error);
+  CHECK(decoder->missing_at_end(0) == error);
 }
 
 TEST_CASE("zstd: what never was zstd, and what follows the last frame, are told apart") {
-  CHECK(fill_once(bytes_of("plain text")).error == "is not zstd data: there is no zstd magic number at its start");
+  CHECK(fill_once(bytes_of("plain text")).error ==
+        "is not zstd data: there is no zstd magic number at its start, at "
+        "compressed offset 0, decompressed offset 0");
   const byte_vector frame = zstd_frame_of(sample_text(10));
   const decoding got = decode(make, joined(frame, bytes_of("junk")), always(everything), always(everything), 10);
   CHECK(got.failed);
@@ -182,7 +212,7 @@ TEST_CASE("zstd: a piece of a magic number at the end is a frame that ends early
 }
 
 TEST_CASE("zstd: an input of no bytes at all is not a whole one, one of skippable frames alone is") {
-  CHECK(make()->missing_at_end().starts_with("is empty"));
+  CHECK(make()->missing_at_end(0).starts_with("is empty"));
   CHECK(decode(make, skippable_frame(5), always(1), always(1), 0).accepted());
 }
 
