@@ -2,6 +2,8 @@
 #include "io/format.hpp"
 
 #include "io/input_error.hpp"
+#include "io/zstd_decoder.hpp"
+#include "io/zstd_splitter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +57,11 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
 const std::array<format_row, 6>& table() {
   static const std::array<format_row, 6> rows{{
       {{.name = "raw", .readable = true, .hint = ""}, {}, {}},
-      {{.name = "zstd", .readable = true, .hint = ""},
+      {{.name = "zstd",
+        .readable = true,
+        .hint = "",
+        .make_decoder = make_zstd_decoder,
+        .make_splitter = make_zstd_splitter},
        {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()},
        {".zst", ".zstd", ".tzst"}},
       {{.name = "gzip", .readable = false, .hint = "decompress it first: gzip -dc FILE | gpuhist"},

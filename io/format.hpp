@@ -1,7 +1,11 @@
 // Which format bytes are in: found by content, held against what the name promises. One table, one row a format.
 #pragma once
 
+#include "io/decoder.hpp"
+#include "io/splitter.hpp"
+
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +19,10 @@ struct format {
   std::string_view name;  ///< "raw", "zstd", "gzip", ...
   bool readable = false;  ///< false: recognised, so that it is refused and not counted as if it were text
   std::string_view hint;  ///< for formats that are not readable: what to do instead
+
+  /// Of readable formats that are compressed; null for others.
+  std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
+  std::unique_ptr<splitter> (*make_splitter)() = nullptr;
 };
 
 /// How many leading bytes detect() wants to see; fewer only where the input is shorter.
