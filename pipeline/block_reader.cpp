@@ -3,6 +3,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -10,34 +11,94 @@ namespace gpuhist::pipeline {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-block_reader::block_reader(const settings& how, io::source& from, stage_clock& clock,
+bool block_pool::take_extra() {
+  const std::scoped_lock lock(mutex_);
+  if (extra_left_ == 0) return false;
+  --extra_left_;
+  return true;
+}
+
+void block_pool::give_back_extra() {
+  const std::scoped_lock lock(mutex_);
+  ++extra_left_;
+}
+
+std::unique_ptr<std::byte[]> block_pool::take_memory() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!free_.empty()) {
+      auto memory = std::move(free_.back());
+      free_.pop_back();
+      return memory;
+    }
+  }
+  return std::make_unique_for_overwrite<std::byte[]>(block_bytes_);
+}
+
+void block_pool::give_back_memory(std::unique_ptr<std::byte[]> memory) {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(std::move(memory));
+}
+
+class block_reader::credit {
+ public:
+  credit(std::shared_ptr<account> from, bool extra) : from_(std::move(from)), extra_(extra) {}
+  credit(credit&& other) noexcept : from_(std::move(other.from_)), extra_(other.extra_) {}
+  credit& operator=(credit&&) = delete;
+  ~credit() {
+    if (!from_) return;
+    if (extra_) {
+      from_->pool->give_back_extra();
+    } else {
+      from_->own.try_send(error_code{});  // there is room for all of them
+    }
+  }
+
+  [[nodiscard]] block_pool& pool() const { return *from_->pool; }
+
+ private:
+  std::shared_ptr<account> from_;
+  bool extra_;
+};
+
+block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
                            const asio::any_io_executor& executor, std::stop_token stop)
     : source_(from),
       clock_(clock),
       stop_(std::move(stop)),
-      block_bytes_(how.block_bytes),
-      memory_(std::make_unique_for_overwrite<std::byte[]>(how.block_bytes * how.blocks)),
-      filled_(executor, how.blocks + 1),
-      empty_(executor, how.blocks) {
-  for (std::size_t i = 0; i < how.blocks; ++i) {
-    empty_.try_send(error_code{}, block{.memory = memory_.get() + i * block_bytes_});
+      account_(std::make_shared<account>(std::move(pool), executor, own)),
+      filled_(executor, std::numeric_limits<std::size_t>::max()) {
+  for (std::size_t i = 0; i < own; ++i) account_->own.try_send(error_code{});
+}
+
+asio::awaitable<std::shared_ptr<std::byte>> block_reader::memory() {
+  bool extra = false;
+  if (!account_->own.try_receive([](error_code) {})) {
+    extra = farther_ && account_->pool->take_extra();
+    if (!extra) co_await account_->own.async_receive(asio::use_awaitable);
   }
+  auto right = std::make_shared<credit>(account_, extra);
+  std::byte* const memory = right->pool().take_memory().release();
+  co_return std::shared_ptr<std::byte>(memory, [right = std::move(right)](std::byte* done) {
+    right->pool().give_back_memory(std::unique_ptr<std::byte[]>(done));
+  });
 }
 
 asio::awaitable<void> block_reader::fill(std::vector<std::byte> head) {
   block last{.end = true};
   try {
     while (!stop_.stop_requested()) {
-      block next = co_await empty_.async_receive(asio::use_awaitable);
-      if (!head.empty()) {
-        next.size = std::min(head.size(), block_bytes_);
-        std::copy_n(head.begin(), next.size, next.memory);
-        head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(next.size));
+      const std::shared_ptr<std::byte> into = co_await memory();
+      const std::span<std::byte> room(into.get(), account_->pool->block_bytes());
+      std::size_t size = std::min(head.size(), room.size());
+      if (size != 0) {
+        std::copy_n(head.begin(), size, room.begin());
+        head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(size));
       } else {
-        next.size = co_await read_into({next.memory, block_bytes_});
+        size = co_await read_into(room);
       }
-      if (next.size == 0) break;
-      filled_.try_send(error_code{}, next);
+      if (size == 0) break;
+      filled_.try_send(error_code{}, block{.memory = into, .bytes = room.first(size)});
     }
   } catch (const boost::system::system_error& e) {
     // give_up() closes the channel: nobody waits for more
@@ -45,7 +106,7 @@ asio::awaitable<void> block_reader::fill(std::vector<std::byte> head) {
   } catch (...) {
     last.error = std::current_exception();
   }
-  filled_.try_send(error_code{}, last);  // there is room for every block and this one
+  filled_.try_send(error_code{}, last);
 }
 
 // Whole blocks of a file; of a stream what there is, so that a slow one is decoded as it comes.
@@ -73,8 +134,6 @@ asio::awaitable<std::size_t> block_reader::read_into(std::span<std::byte> out) {
 
 asio::awaitable<block> block_reader::next() { co_return co_await filled_.async_receive(asio::use_awaitable); }
 
-void block_reader::give_back(const block& used) { empty_.try_send(error_code{}, block{.memory = used.memory}); }
-
-void block_reader::give_up() { empty_.close(); }
+void block_reader::give_up() { account_->own.close(); }
 
 }  // namespace gpuhist::pipeline

@@ -4,6 +4,7 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -15,11 +16,16 @@ collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, s
       counts_(counts),
       stop_(std::move(stop)),
       merged_(std::move(merged)),
-      waiting_(slots.slots().size()),
       settled_(executor, 1) {
   for (slot& each : ring_.slots()) {
     each.job.done = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
   }
+}
+
+cutter_id collector::add_cutter() {
+  const std::scoped_lock lock(mutex_);
+  orders_.push_back({.waiting = std::vector<answer>(ring_.slots().size())});
+  return static_cast<cutter_id>(orders_.size() - 1);
 }
 
 void collector::submit(slot& sealed) {
@@ -54,8 +60,9 @@ void collector::answered(slot& chunk, std::exception_ptr error) {
   {
     const std::scoped_lock lock(mutex_);
     ++answering_;
-    waiting_[chunk.sequence % waiting_.size()] = {&chunk, std::move(error)};
-    merge_in_order();
+    cutter_order& order = orders_[chunk.cut_by];
+    order.waiting[chunk.sequence % order.waiting.size()] = {&chunk, std::move(error)};
+    merge_in_order(order);
   }
   merged_();
   const std::scoped_lock lock(mutex_);
@@ -63,25 +70,31 @@ void collector::answered(slot& chunk, std::exception_ptr error) {
   if (last_was_submitted_ && is_settled()) settled_.try_send(boost::system::error_code{});
 }
 
-bool collector::is_settled() const { return next_ == submitted_ && answering_ == 0; }
+bool collector::is_settled() const { return merged_chunks_ == submitted_ && answering_ == 0; }
 
 // Under the lock: the merge itself is short (a row a segment), and order is what the lock is for.
-void collector::merge_in_order() {
+void collector::merge_in_order(cutter_order& order) {
   for (;;) {
-    answer& head = waiting_[next_ % waiting_.size()];
-    if (head.chunk == nullptr || head.chunk->sequence != next_) return;
+    answer& head = order.waiting[order.next % order.waiting.size()];
+    if (head.chunk == nullptr || head.chunk->sequence != order.next) return;
     slot& chunk = *std::exchange(head.chunk, nullptr);
     std::exception_ptr error = std::exchange(head.error, nullptr);
-    if (error && !lost_) note_loss(chunk, std::move(error));
-    if (!lost_) counts_.merge(chunk.segments, chunk.job.rows);
-    ++next_;
+    if (error && !order.lost) {
+      order.lost = true;
+      note_loss(chunk, std::move(error));
+    }
+    if (!order.lost) counts_.merge(chunk.segments, chunk.job.rows);
+    ++order.next;
+    ++merged_chunks_;
     ring_.release(chunk);
   }
 }
 
 void collector::note_loss(const slot& chunk, std::exception_ptr reason) {
-  const input_id input = chunk.segments.empty() ? 0 : chunk.segments.front().input;
-  lost_ = {.input = input, .offset = counts_.merged_bytes(input), .reason = std::move(reason)};
+  if (!lost_) {
+    const input_id input = chunk.segments.empty() ? 0 : chunk.segments.front().owner.input;
+    lost_ = {.input = input, .reason = std::move(reason)};
+  }
   stop_.request_stop();
 }
 
@@ -96,12 +109,18 @@ boost::asio::awaitable<void> collector::settled() {
 
 std::uint64_t collector::merged_chunks() const {
   const std::scoped_lock lock(mutex_);
-  return next_;
+  return merged_chunks_;
+}
+
+bool collector::has_merged(std::span<const cut_mark> marks) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::all_of(marks, [this](const cut_mark& each) { return orders_[each.cut_by].next >= each.chunks; });
 }
 
 std::optional<lost_chunk> collector::lost() const {
   const std::scoped_lock lock(mutex_);
-  return lost_;
+  if (!lost_) return std::nullopt;
+  return lost_chunk{.input = lost_->input, .offset = counts_.merged_bytes(lost_->input), .reason = lost_->reason};
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,5 +1,6 @@
-// Takes counted chunks back from the engine in whatever order they finish, merges them in stream order and frees their
-// slots. What could not be counted ends the prefix: nothing after it is merged.
+// Takes counted chunks back from the engine in whatever order they finish, merges those of each cutter in the order in
+// which it cut them, and frees their slots. What could not be counted ends the prefix: nothing that its cutter cut
+// after it is merged.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -11,21 +12,29 @@
 #include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
 
-/// The first chunk, in stream order, that the engine could not count.
+/// A chunk that the engine could not count: the first one merged of those.
 struct lost_chunk {
   input_id input = 0;        ///< the first input with bytes in it
-  std::uint64_t offset = 0;  ///< the first byte of that input's text that was not counted
+  std::uint64_t offset = 0;  ///< as of now, the first byte of that input's text that was not counted
   std::exception_ptr reason;
+};
+
+/// How far a cutter had come.
+struct cut_mark {
+  cutter_id cut_by = 0;
+  std::uint64_t chunks = 0;  ///< that were sealed
 };
 
 class collector {
@@ -37,15 +46,22 @@ class collector {
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
-  /// Hands a sealed slot to the engine. Sequences begin at 0 and are submitted in any order. Thread-safe.
+  /// One more cutter will submit chunks. Thread-safe.
+  cutter_id add_cutter();
+
+  /// Hands a sealed slot to the engine. The sequences of a cutter begin at 0 and are submitted in any order.
+  /// Thread-safe.
   void submit(slot& sealed);
 
   /// Completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
   /// the last submit().
   boost::asio::awaitable<void> settled();
 
-  /// Chunks merged so far: the sequence number of the next one. Thread-safe.
+  /// Chunks merged so far, of all cutters. Thread-safe.
   [[nodiscard]] std::uint64_t merged_chunks() const;
+
+  /// Whether all that was cut up to these marks was merged. Thread-safe.
+  [[nodiscard]] bool has_merged(std::span<const cut_mark> marks) const;
 
   /// What was lost, if anything. Thread-safe.
   [[nodiscard]] std::optional<lost_chunk> lost() const;
@@ -58,9 +74,20 @@ class collector {
     std::exception_ptr error;
   };
 
+  struct cutter_order {
+    std::vector<answer> waiting;  // by sequence modulo slots: an answered chunk whose turn has not come
+    std::uint64_t next = 0;
+    bool lost = false;
+  };
+
+  struct loss {
+    input_id input = 0;
+    std::exception_ptr reason;
+  };
+
   void answered(slot& chunk, std::exception_ptr error);
   [[nodiscard]] std::exception_ptr fault_of(const slot& chunk) const;  ///< what an engine that failed did not notice
-  void merge_in_order();
+  void merge_in_order(cutter_order& order);
   [[nodiscard]] bool is_settled() const;
   void note_loss(const slot& chunk, std::exception_ptr reason);
 
@@ -71,12 +98,12 @@ class collector {
   std::function<void()> merged_;
 
   mutable std::mutex mutex_;
-  std::vector<answer> waiting_;  // by sequence modulo slots: an answered chunk whose turn has not come
-  std::uint64_t next_ = 0;
+  std::deque<cutter_order> orders_;  // by cutter_id
   std::uint64_t submitted_ = 0;
+  std::uint64_t merged_chunks_ = 0;
   unsigned answering_ = 0;  // threads in answered()
   bool last_was_submitted_ = false;
-  std::optional<lost_chunk> lost_;
+  std::optional<loss> lost_;
   signal settled_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace gpuhist::pipeline {
 
-cutter::cutter(ring& slots, collector& counted) : ring_(slots), collector_(counted) {}
+cutter::cutter(ring& slots, collector& counted) : ring_(slots), collector_(counted), id_(counted.add_cutter()) {}
 
 boost::asio::awaitable<place> cutter::reserve(std::uint64_t wanted) {
   std::optional<place> room;
@@ -30,6 +30,7 @@ std::optional<place> cutter::try_reserve(std::uint64_t wanted) {
 
 void cutter::begin(slot& fresh) {
   current_ = &fresh;
+  fresh.cut_by = id_;
   fresh.sequence = next_sequence_++;
 }
 
@@ -45,13 +46,13 @@ place cutter::hand_out(slot& in, std::uint64_t wanted) {
   return room;
 }
 
-void cutter::commit(const place& where, std::size_t filled, input_id input, frame_id frame) {
+void cutter::commit(const place& where, std::size_t filled, const text_owner& owner) {
   const std::scoped_lock lock(mutex_);
   slot& in = *where.in;
   const auto end = where.begin + static_cast<std::uint32_t>(filled);
   const bool was_last = where.begin + where.bytes.size() == in.used;
   if (was_last && !in.sealed) in.used = end;
-  if (filled > 0) append(in, {.input = input, .frame = frame, .where = {where.begin, end}});
+  if (filled > 0) append(in, {.owner = owner, .where = {where.begin, end}});
   --in.outstanding;
   if (in.sealed) {
     if (in.outstanding == 0) collector_.submit(in);
@@ -67,7 +68,7 @@ void cutter::append(slot& to, const segment& more) {
                       }).base();
   if (behind != to.segments.begin()) {
     segment& before = *std::prev(behind);
-    if (before.input == more.input && before.frame == more.frame && before.where.end == more.where.begin) {
+    if (before.owner == more.owner && before.where.end == more.where.begin) {
       before.where.end = more.where.end;
       return;
     }
@@ -75,21 +76,21 @@ void cutter::append(slot& to, const segment& more) {
   to.segments.insert(behind, more);
 }
 
-bool cutter::verified_in_place(frame_id frame, std::uint64_t bytes) {
+bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (current_ == nullptr || current_->segments.empty()) return false;
   segment last = current_->segments.back();
-  if (last.frame != frame || last.where.size() != bytes) return false;
+  if (last.owner != frame || last.where.size() != bytes) return false;
   current_->segments.pop_back();
-  last.frame = 0;
+  last.owner.frame = 0;
   append(*current_, last);
   return true;
 }
 
-std::uint64_t cutter::flush() {
+cut_mark cutter::flush() {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr && current_->used > 0 && current_->outstanding == 0) seal(*current_);
-  return current_ != nullptr ? current_->sequence : next_sequence_;
+  return {.cut_by = id_, .chunks = current_ != nullptr ? current_->sequence : next_sequence_};
 }
 
 // A slot that is still being filled is submitted by the commit of its last place.

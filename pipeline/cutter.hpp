@@ -1,5 +1,7 @@
-// Cuts the stream of text into chunks: hands out places in slots, in stream order, and seals a slot when it is full.
+// Cuts a stream of text into chunks: hands out places in slots, in stream order, and seals a slot when it is full.
 // Several inputs and frames share a slot; readers of a file hold several places at once and fill them in parallel.
+// Whatever is decoded side by side goes through cutters of its own. A cutter holds at most one slot that is not sealed,
+// and sealed ones come back by themselves: as long as there are no more cutters than slots, none waits for ever.
 //
 //     slot:  | input 0, frame 0 | input 1, frame 7 |  gap  | input 2 ... room |
 //              segment            segment            (a place that was not filled)
@@ -25,6 +27,7 @@ struct place {
   std::span<std::byte> bytes;
 };
 
+/// All members are thread-safe, but one caller at a time reserves places.
 class cutter {
  public:
   cutter(ring& slots, collector& counted);
@@ -35,18 +38,17 @@ class cutter {
   /// One caller at a time.
   boost::asio::awaitable<place> reserve(std::uint64_t wanted);
 
-  /// The first `filled` bytes of a place belong to this input and frame. Places are committed in any order, by any
-  /// thread. What was not filled goes back where the place was the last one, else it stays a gap.
-  void commit(const place& where, std::size_t filled, input_id input, frame_id frame);
+  /// The first `filled` bytes of a place belong to this owner. Places are committed in any order, by any thread. What
+  /// was not filled goes back where the place was the last one, else it stays a gap.
+  void commit(const place& where, std::size_t filled, const text_owner& owner);
 
   /// A frame of `bytes` was verified. If all of it lies in the slot that is still filling it needs no verdict any more
   /// and becomes one with what is before it: true. False: the frame is out, tell the rolling counts.
-  bool verified_in_place(frame_id frame, std::uint64_t bytes);
+  bool verified_in_place(const text_owner& frame, std::uint64_t bytes);
 
   /// Seals what was committed, full or not, so that it is counted now. Does nothing while places of that slot are
-  /// still being filled. Returns how many chunks were sealed so far.
-  /// Thread-safe.
-  std::uint64_t flush();
+  /// still being filled.
+  cut_mark flush();
 
  private:
   std::optional<place> try_reserve(std::uint64_t wanted);
@@ -59,6 +61,7 @@ class cutter {
 
   ring& ring_;
   collector& collector_;
+  const cutter_id id_;
   std::mutex mutex_;
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;

@@ -2,7 +2,6 @@
 
 #include "gpu/engines.hpp"
 #include "pipeline/collector.hpp"
-#include "pipeline/cutter.hpp"
 #include "pipeline/feeder.hpp"
 #include "pipeline/input_failure.hpp"
 #include "pipeline/process_usage.hpp"
@@ -85,7 +84,6 @@ class driver {
   gpu::engine_choice engine_;
   std::unique_ptr<rolling_counts> counts_;
   std::unique_ptr<collector> collector_;
-  std::unique_ptr<cutter> cutter_;
   std::unique_ptr<feeder> feeder_;
   signal merged_;
   signal merged_for_status_;  // of its own: a message has one receiver
@@ -133,10 +131,9 @@ driver::driver(const plan& what, const run_hooks& hooks)
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
   });
-  cutter_ = std::make_unique<cutter>(*ring_, *collector_);
   feeder_ = std::make_unique<feeder>(
-      what, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *cutter_, *counts_,
-      notes_, stop_.get_token());
+      what, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
+      *counts_, notes_, stop_.get_token());
 }
 
 // The threads end before what they use: the pool's, then the engine's own.
@@ -204,8 +201,8 @@ asio::awaitable<void> driver::snapshots_by_time(std::chrono::milliseconds interv
   for (auto due = began_ + interval;; due += interval) {
     snapshot_timer_.expires_at(due);
     co_await snapshot_timer_.async_wait(asio::use_awaitable);
-    const std::uint64_t cut = cutter_->flush();
-    while (collector_->merged_chunks() < cut) co_await merged_.async_receive(asio::use_awaitable);
+    const std::vector<cut_mark> cut = feeder_->flush();
+    while (!collector_->has_merged(cut)) co_await merged_.async_receive(asio::use_awaitable);
     hooks_.snapshot(make_report(report::kind::snapshot));
     if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
   }
@@ -236,8 +233,8 @@ asio::awaitable<void> driver::progress_by_time() {
 asio::awaitable<void> driver::status_by_signal() {
   for (;;) {
     co_await status_signal_.received();
-    const std::uint64_t cut = cutter_->flush();
-    while (collector_->merged_chunks() < cut) co_await merged_for_status_.async_receive(asio::use_awaitable);
+    const std::vector<cut_mark> cut = feeder_->flush();
+    while (!collector_->has_merged(cut)) co_await merged_for_status_.async_receive(asio::use_awaitable);
     hooks_.status(progress());
   }
 }

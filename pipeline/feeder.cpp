@@ -17,33 +17,24 @@
 
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
-namespace {
 
-// Ends the reading ahead of a decoder.
-struct end_of_reading {
-  block_reader& blocks;
-  const asio::any_io_executor& streams;
-  const std::shared_ptr<io::source>& source;
-
-  ~end_of_reading() {
-    blocks.give_up();
-    if (!std::holds_alternative<io::stream_source>(*source)) return;
-    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
-  }
-};
-
-}  // namespace
-
-feeder::feeder(const plan& what, const executors& where, cutter& cut, rolling_counts& counts, feed_notes& notes,
-               std::stop_token stop)
+feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
+               feed_notes& notes, std::stop_token stop)
     : plan_(what),
       where_(where),
-      cutter_(cut),
+      cutter_(slots, counted),
       counts_(counts),
       notes_(notes),
       stop_(stop),
-      files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cut, counts,
-             notes.read, where.pool, std::move(stop)) {}
+      files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
+             notes.read, where.pool, stop),
+      contexts_(what.buffers.decoders, slots, counted, {.window_bytes = what.buffers.window_limit}, where.pool),
+      compressed_({.block_bytes = what.buffers.block_bytes,
+                   .own_blocks = what.buffers.blocks,
+                   .extra_blocks = what.buffers.extra_blocks,
+                   .open_inputs = what.buffers.open_inputs,
+                   .group_bytes = what.buffers.group_bytes},
+                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
 
 asio::awaitable<void> feeder::feed_all() {
   std::exception_ptr error;
@@ -58,14 +49,29 @@ asio::awaitable<void> feeder::feed_all() {
   } catch (...) {
     error = std::current_exception();
   }
-  co_await files_.drain();  // in any case: what is in flight is still to be submitted
-  cutter_.flush();
+  // in any case: what is in flight is still to be submitted
+  co_await files_.drain();
+  try {
+    co_await compressed_.drain();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  flush();
   if (error) std::rethrow_exception(error);
+}
+
+std::vector<cut_mark> feeder::flush() {
+  std::vector<cut_mark> marks{cutter_.flush()};
+  contexts_.flush(marks);
+  return marks;
 }
 
 asio::awaitable<void> feeder::feed(input_id input) {
   const std::string& name = plan_.inputs[input];
-  if (name == "-") co_await files_.drain();  // only then is the offset of a redirected file where the next one begins
+  if (name == "-") {  // only then is the offset of a redirected file where the next one begins
+    co_await files_.drain();
+    co_await compressed_.drain();
+  }
   try {
     auto source = std::make_shared<io::source>(io::open_source(name, where_.streams, plan_.buffers.pipe_bytes));
     const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
@@ -85,12 +91,12 @@ asio::awaitable<void> feeder::feed(input_id input) {
       co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
       co_return;
     }
-    co_await files_.drain();  // what is in flight holds slots
-    if (is_raw) {
-      co_await asio::co_spawn(where_.streams, feed_stream(input, source, std::move(head)), asio::use_awaitable);
-    } else {
-      co_await feed_decoded(input, source, std::move(head));
+    if (!is_raw) {
+      co_await compressed_.add(input, std::move(source), std::move(head), format);
+      if (!is_file || name == "-") co_await compressed_.drain();
+      co_return;
     }
+    co_await asio::co_spawn(where_.streams, feed_stream(input, source, std::move(head)), asio::use_awaitable);
   } catch (const io::input_error&) {
     counts_.fail(input, 0, failure_text(std::current_exception()));
   } catch (const std::bad_alloc&) {
@@ -118,7 +124,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
   } else {
     how += ", straight into the slots";
   }
-  notes_.add_manner(how);
+  add_manner(notes_.reading, how);
 }
 
 // The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
@@ -154,7 +160,7 @@ asio::awaitable<void> feeder::put(input_id input, std::span<const std::byte> tex
   while (!text.empty()) {
     const place where = co_await cutter_.reserve(text.size());
     std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());
-    cutter_.commit(where, where.bytes.size(), input, 0);
+    cutter_.commit(where, where.bytes.size(), {.input = input});
     text = text.subspan(where.bytes.size());
   }
 }
@@ -169,10 +175,10 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
         const stopwatch busy(notes_.read.busy_nanoseconds);
         read = stream.read_some(where.bytes);
       } catch (...) {
-        cutter_.commit(where, 0, input, 0);
+        cutter_.commit(where, 0, {.input = input});
         throw;
       }
-      cutter_.commit(where, read.value_or(0), input, 0);
+      cutter_.commit(where, read.value_or(0), {.input = input});
       notes_.read.bytes += read.value_or(0);
       if (read == 0U) co_return counts_.finish(input, stream.position());
       if (stop_.stop_requested()) break;
@@ -188,89 +194,6 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
   } catch (const io::input_error&) {
     counts_.fail(input, stream.position(), failure_text(std::current_exception()));
   }
-}
-
-asio::awaitable<void> feeder::feed_decoded(input_id input, shared_source source, bytes head) {
-  const bool is_stream = std::holds_alternative<io::stream_source>(*source);
-  const auto& executor = is_stream ? where_.streams : where_.pool;
-  const auto blocks = std::make_shared<block_reader>(
-      block_reader::settings{.block_bytes = plan_.buffers.block_bytes, .blocks = plan_.buffers.blocks}, *source,
-      notes_.read, executor, stop_);
-  if (!is_stream) head.clear();  // files are read again from their start
-  const auto fill = [](std::shared_ptr<block_reader> reader, shared_source, bytes first) -> asio::awaitable<void> {
-    co_await reader->fill(std::move(first));
-  };
-  asio::co_spawn(executor, fill(blocks, source, std::move(head)), asio::detached);
-  // whatever happens from here on, nobody may be left waiting for a block or for the stream
-  const end_of_reading end{.blocks = *blocks, .streams = where_.streams, .source = source};
-
-  const auto decoder = io::make_zstd_decoder({.window_bytes = plan_.buffers.window_limit});
-  decoding task{.input = input, .decoder = *decoder, .frame = ++last_frame_};
-  const std::string error = co_await decode(task, *blocks);
-  counts_.set_compressed_bytes(input, decoder->consumed_total());
-  if (error.empty()) {
-    counts_.finish(input, task.fed);
-  } else {
-    counts_.fail(input, task.fed, error);
-  }
-  if (auto* file = std::get_if<io::file_source>(source.get())) file->leave_offset_at(decoder->consumed_total());
-}
-
-// Returns what went wrong, or nothing.
-asio::awaitable<std::string> feeder::decode(decoding& task, block_reader& blocks) {
-  for (;;) {
-    block next;
-    {
-      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
-      next = co_await blocks.next();
-    }
-    if (stop_.stop_requested()) co_return left_at(task.decoder.consumed_total());  // an open frame stays unverified
-    if (next.error || next.end) {
-      std::string error = next.error ? failure_text(next.error) : task.decoder.missing_at_end(0);
-      if (!error.empty()) conclude(task, false);
-      co_return error;
-    }
-    std::string error = co_await decode_block(task, next.bytes());
-    if (!error.empty()) co_return error;
-    blocks.give_back(next);
-    counts_.set_compressed_bytes(task.input, task.decoder.consumed_total());
-  }
-}
-
-asio::awaitable<std::string> feeder::decode_block(decoding& task, std::span<const std::byte> in) {
-  while (!stop_.stop_requested()) {
-    const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
-    const io::fill_result got = fill(task, in, where);
-    in = in.subspan(got.consumed);
-    task.frame_bytes += got.produced;
-    task.fed += got.produced;
-    notes_.decompress.bytes += got.produced;
-    cutter_.commit(where, got.produced, task.input, task.frame);
-    if (got.status == io::fill_status::needs_input) break;
-    if (got.status == io::fill_status::output_full) continue;
-    conclude(task, got.status == io::fill_status::frame_verified);
-    if (got.status == io::fill_status::failed) co_return task.decoder.fault(0);
-  }
-  co_return std::string{};
-}
-
-// A place that is not filled because of an exception is given back: its slot could never be sealed.
-io::fill_result feeder::fill(decoding& task, std::span<const std::byte> in, const place& where) {
-  try {
-    const stopwatch busy(notes_.decompress.busy_nanoseconds);
-    return task.decoder.fill(in, where.bytes);
-  } catch (...) {
-    cutter_.commit(where, 0, task.input, task.frame);
-    throw;
-  }
-}
-
-void feeder::conclude(decoding& task, bool verified) {
-  if (verified) ++notes_.frames;
-  const bool in_place = verified && cutter_.verified_in_place(task.frame, task.frame_bytes);
-  if (!in_place && task.frame_bytes > 0) counts_.conclude(task.frame, task.input, task.frame_bytes, verified);
-  task.frame = ++last_frame_;
-  task.frame_bytes = 0;
 }
 
 }  // namespace gpuhist::pipeline

@@ -84,10 +84,13 @@ std::optional<verdict> too_little_text(const run_stats& stats) {
                  "more text in one run: all inputs of one run share its start-up"};
 }
 
-std::string help_for_decompression(const run_stats& stats) {
-  const std::string one = "one frame is decoded after the other, whatever the number of frames and --threads";
-  if (stats.compressed_inputs > 1) return "several gpuhist at once, each with some of the archives: in one run " + one;
-  return "a faster core, or the text uncompressed: " + one;
+std::string help_for_decompression(const run_stats& stats, const stage_stats& decoding) {
+  if (decoding.workers < 2 && stats.threads > 1) {
+    return "an archive of independent frames (as pzstd writes them), or more archives in one run: one frame is decoded "
+           "by one thread";
+  }
+  if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
+  return "more or faster cores: that is what decompression takes";
 }
 
 std::string help_for_reading(const run_stats& stats, const stage_stats& reading) {
@@ -112,7 +115,7 @@ std::string help_for_counting(const run_stats& stats, const stage_stats& countin
 
 std::string help_for(const run_stats& stats, const stage_stats& stage) {
   if (stage.name == "read") return help_for_reading(stats, stage);
-  if (stage.name == "decompress") return help_for_decompression(stats);
+  if (stage.name == "decompress") return help_for_decompression(stats, stage);
   if (starts_with(stage, "copy")) return "a faster link, or more devices with a link each (--devices)";
   return help_for_counting(stats, stage);
 }

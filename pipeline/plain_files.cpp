@@ -84,7 +84,7 @@ void plain_files::settle(const range& oldest) {
   open_file& file = *oldest.file;
   const std::size_t kept = file.ended ? 0 : oldest.filled;
   file.committed += kept;
-  if (oldest.where.in != nullptr) cutter_.commit(oldest.where, kept, file.input, 0);
+  if (oldest.where.in != nullptr) cutter_.commit(oldest.where, kept, {.input = file.input});
   if (file.ended) return;
   if (oldest.error) {
     fail(file, oldest.error);
@@ -124,7 +124,7 @@ asio::awaitable<void> plain_files::read_on(open_file& file) {
     next.where = co_await cutter_.reserve(how_.range_bytes);
     read(next);
     file.committed += next.filled;
-    cutter_.commit(next.where, next.filled, file.input, 0);
+    cutter_.commit(next.where, next.filled, {.input = file.input});
     at_end = next.filled < next.where.bytes.size();
     error = next.error;
   }

@@ -75,10 +75,31 @@ std::uint64_t input_bytes(const gpu::partition& counted) {
   return 4 * sizeof(std::uint64_t) * counted.classes + std::uint64_t{512};
 }
 
+std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
+  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
+}
+
+// Every decoder holds a slot that it fills, and so does what is not decoded: with more of those than slots, all could
+// wait for one. One input more than there are decoders is open, so that its first blocks are there when one is free.
+void plan_decoders(const config::options& typed, plan& planned) {
+  constexpr std::uint32_t blocks_ahead = 16;  // a decoder: frames of up to 4 MiB are all there when their turn comes
+  constexpr std::uint32_t most_extra_blocks = 256;
+  constexpr std::uint64_t share_of_memory = 8;
+  buffer_plan& buffers = planned.buffers;
+  buffers.decoders = std::min(planned.threads, buffers.slots - 1);
+  buffers.open_inputs = buffers.decoders + 1;
+  buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
+  buffers.blocks = 4;
+  buffers.extra_blocks = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>({std::uint64_t{blocks_ahead} * buffers.decoders, most_extra_blocks,
+                               typed.memory_limit / share_of_memory / buffers.block_bytes}));
+  buffers.group_bytes = static_cast<std::uint32_t>(64 * kib);
+}
+
 // Default slots give way to a small memory limit; slots that were asked for do not.
 void fit_into(std::uint64_t limit, const config::options& typed, const gpu::partition& counted, buffer_plan& buffers) {
-  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.block_bytes} * buffers.blocks +
-                              typed.inputs.size() * input_bytes(counted);
+  const std::uint64_t fixed =
+      process_allowance + read_ahead_bytes(buffers) + typed.inputs.size() * input_bytes(counted);
   const auto needed = [&] { return fixed + ring_bytes(buffers, counted); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
@@ -109,11 +130,11 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
   buffers.slots = typed.slots.value_or(default_slots(planned));
   buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
-  buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
-  buffers.blocks = 4;
+  plan_decoders(typed, planned);
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
   fit_into(typed.memory_limit, typed, planned.partition, buffers);
+  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // there may be fewer slots now
   // most of those for a device are never touched where none is woken
   buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
 }

@@ -51,7 +51,7 @@ std::string partition_line(const run_stats& stats) {
 
 std::string reading_lines(const run_stats& stats) {
   std::string text;
-  for (const reading_manner& each : stats.reading) {
+  for (const input_manner& each : stats.reading) {
     text += line(text.empty() ? "inputs" : "", plural(each.inputs, "input") + ": " + each.how);
   }
   if (stats.most_in_flight > 1) text += line("", "up to " + grouped(stats.most_in_flight) + " reads at once");

@@ -26,15 +26,30 @@ namespace gpuhist::pipeline {
 /// The index of an input in the plan.
 using input_id = std::uint32_t;
 
-/// A frame that has yet to be verified; 0 for bytes that need no verdict, or have it.
+/// A group of neighbouring frames of an input, which one task decodes; from 1 on, in the order of the input. 0: text of
+/// an input that needs no verdict.
+using group_id = std::uint64_t;
+
+/// A frame that has yet to be verified, by its number in its group, from 1 on; 0 for text that was verified.
 using frame_id = std::uint64_t;
 
-/// A stretch of a chunk that belongs to one input and one frame. Segments of a chunk are in the order of their bytes.
-struct segment {
+/// What a stretch of text belongs to.
+struct text_owner {
   input_id input = 0;
+  group_id group = 0;
   frame_id frame = 0;
+
+  bool operator==(const text_owner&) const = default;
+};
+
+/// A stretch of a chunk that belongs to one owner. Segments of a chunk are in the order of their bytes.
+struct segment {
+  text_owner owner;
   gpu::extent where;
 };
+
+/// Which cutter a chunk came from: chunks of one cutter are merged in the order in which it cut them.
+using cutter_id = std::uint32_t;
 
 /// One buffer of the ring. Who may touch it follows from its phase: filling, the cutter and the readers it handed
 /// places to; counting, the engine and then the collector.
@@ -44,7 +59,8 @@ struct slot {
   std::span<std::uint32_t> rows;   ///< max_extents x row classes of room
   std::vector<segment> segments;   ///< what was filled
   gpu::counting_job job;
-  std::uint64_t sequence = 0;  ///< chunks are merged in this order
+  cutter_id cut_by = 0;
+  std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order
   phase now = phase::free;
 
   // Of the filling phase, kept by the cutter under its lock.

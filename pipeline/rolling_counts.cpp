@@ -1,11 +1,12 @@
 #include "pipeline/rolling_counts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
 
 bool rolling_counts::input_counts::complete() const {
-  return expected == merged && error.empty() && unverified.bytes() == 0;
+  return expected == merged && groups.empty() && error.empty() && unverified.bytes() == 0;
 }
 
 rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
@@ -19,6 +20,13 @@ rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partiti
   }
 }
 
+group_id rolling_counts::open_group(input_id input) {
+  const std::scoped_lock lock(mutex_);
+  input_counts& of = inputs_[input];
+  of.groups.push_back({.verified = gpu::tally(counted_.classes), .unverified = gpu::tally(counted_.classes)});
+  return of.front + of.groups.size() - 1;
+}
+
 void rolling_counts::add_row(gpu::tally& to, std::span<const std::uint32_t> row) const {
   for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
 }
@@ -28,41 +36,91 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const segment& each = segments[i];
     const auto row = rows.subspan(i * row_classes_, row_classes_);
-    inputs_[each.input].merged += each.where.size();
+    input_counts& input = inputs_[each.owner.input];
     merged_ += each.where.size();
-    if (each.frame == 0) {
+    if (each.owner.group == 0) {
       add_row(verified_, row);
-      add_row(inputs_[each.input].verified, row);
-      continue;
+      add_row(input.verified, row);
+      input.merged += each.where.size();
+    } else if (frame_group* const group = group_of(each.owner)) {
+      merge_into(*group, each, row);
+      commit_groups(input);
     }
-    const auto frame = frame_named(each.frame, each.input);
-    frame->second.merged += each.where.size();
-    add_row(frame->second.counts, row);
-    settle(frame);
   }
 }
 
-void rolling_counts::conclude(frame_id id, input_id input, std::uint64_t bytes, bool verified) {
+// Null where the group does not count any more.
+rolling_counts::frame_group* rolling_counts::group_of(const text_owner& owner) {
+  input_counts& input = inputs_[owner.input];
+  return input.dropping ? nullptr : &input.groups[owner.group - input.front];
+}
+
+void rolling_counts::merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row) {
+  group.merged += what.where.size();
+  if (what.owner.frame == 0) return add_row(group.verified, row);
+  open_frame& frame = frame_named(group, what.owner.frame);
+  frame.merged += what.where.size();
+  add_row(frame.counts, row);
+  settle(group, frame);
+}
+
+void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
   const std::scoped_lock lock(mutex_);
-  const auto frame = frame_named(id, input);
-  frame->second.expected = bytes;
-  frame->second.verified = verified;
-  settle(frame);
+  frame_group* const group = group_of(frame);
+  if (group == nullptr) return;
+  open_frame& known = frame_named(*group, frame.frame);
+  known.expected = bytes;
+  known.verified = verified;
+  settle(*group, known);
 }
 
 // Known by its first bytes or by its verdict, whichever comes first.
-rolling_counts::open_frames::iterator rolling_counts::frame_named(frame_id id, input_id input) {
-  return frames_.try_emplace(id, open_frame{.input = input, .counts = gpu::tally(counted_.classes)}).first;
+rolling_counts::open_frame& rolling_counts::frame_named(frame_group& group, frame_id id) const {
+  const auto found = std::ranges::find(group.frames, id, &open_frame::id);
+  if (found != group.frames.end()) return *found;
+  group.frames.push_back({.id = id, .counts = gpu::tally(counted_.classes)});
+  return group.frames.back();
 }
 
 // Moves a frame's counts to where they belong once the verdict is known and all of its bytes were merged.
-void rolling_counts::settle(open_frames::iterator frame) {
-  const open_frame& known = frame->second;
-  if (known.expected != known.merged) return;
-  input_counts& input = inputs_[known.input];
-  (known.verified ? verified_ : unverified_) += known.counts;
-  (known.verified ? input.verified : input.unverified) += known.counts;
-  frames_.erase(frame);
+void rolling_counts::settle(frame_group& group, const open_frame& frame) {
+  if (frame.expected != frame.merged) return;
+  (frame.verified ? group.verified : group.unverified) += frame.counts;
+  group.frames.erase(group.frames.begin() + (&frame - group.frames.data()));
+}
+
+void rolling_counts::close_group(input_id input, group_id group, group_end end) {
+  const std::scoped_lock lock(mutex_);
+  frame_group* const closed = group_of({.input = input, .group = group});
+  if (closed == nullptr) return;
+  closed->end = std::move(end);
+  commit_groups(inputs_[input]);
+}
+
+void rolling_counts::commit_groups(input_counts& input) {
+  while (!input.groups.empty() && input.groups.front().end &&
+         input.groups.front().end->text_bytes == input.groups.front().merged) {
+    const frame_group done = std::move(input.groups.front());
+    input.groups.pop_front();
+    ++input.front;
+    commit(input, done);
+  }
+}
+
+void rolling_counts::commit(input_counts& input, const frame_group& group) {
+  gpu::tally damaged = group.unverified;
+  for (const open_frame& left : group.frames) damaged += left.counts;
+  input.verified += group.verified;
+  input.unverified += damaged;
+  verified_ += group.verified;
+  unverified_ += damaged;
+  input.compressed_bytes = group.end->compressed_bytes;
+  if (group.end->wrong) {
+    if (input.error.empty()) input.error = group.end->wrong(input.merged);
+    input.groups.clear();
+    input.dropping = true;
+  }
+  input.merged += group.merged;
 }
 
 void rolling_counts::set_format(input_id input, std::string_view format) {
@@ -70,9 +128,10 @@ void rolling_counts::set_format(input_id input, std::string_view format) {
   inputs_[input].format = format;
 }
 
-void rolling_counts::set_compressed_bytes(input_id input, std::uint64_t bytes) {
+void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  inputs_[input].compressed_bytes = bytes;
+  input_counts& of = inputs_[input];
+  if (group == of.front && !of.dropping) of.compressed_bytes = bytes;
 }
 
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
@@ -88,12 +147,22 @@ void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view 
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  return inputs_[input].merged;
+  const input_counts& of = inputs_[input];
+  return of.merged + (of.groups.empty() ? 0 : of.groups.front().merged);
 }
 
 std::uint64_t rolling_counts::merged_bytes() const {
   const std::scoped_lock lock(mutex_);
   return merged_;
+}
+
+// Adds the front group as it is now; the younger ones are no part of a prefix.
+void rolling_counts::add_front(const input_counts& input, gpu::tally& verified, gpu::tally& unverified) {
+  if (input.groups.empty()) return;
+  const frame_group& front = input.groups.front();
+  verified += front.verified;
+  unverified += front.unverified;
+  for (const open_frame& frame : front.frames) unverified += frame.counts;
 }
 
 void rolling_counts::write_to(report& out) const {
@@ -111,13 +180,10 @@ void rolling_counts::write_to(report& out) const {
                           .error = each.error,
                           .verified = each.verified,
                           .unverified = each.unverified});
+    add_front(each, out.inputs.back().verified, out.inputs.back().unverified);
+    add_front(each, out.verified, out.unverified);
+    out.complete = out.complete && out.inputs.back().complete;
   }
-  for (const auto& [id, frame] : frames_) {
-    out.unverified += frame.counts;
-    out.inputs[frame.input].unverified += frame.counts;
-    out.inputs[frame.input].complete = false;
-  }
-  for (const input_report& each : out.inputs) out.complete = out.complete && each.complete;
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,5 +1,10 @@
-// The rolling counts: totals and the tallies of every input, what is verified apart from what is not. Chunks are
-// merged in stream order, so at any moment the counts of every input are those of exactly a prefix of it.
+// The rolling counts: totals and the tallies of every input, what is verified apart from what is not. At any moment the
+// counts of every input are those of exactly a prefix of it: groups of frames that are decoded side by side are kept
+// apart until their turn has come.
+//
+//     input:   committed ........... | front group | younger groups, merged or not ...
+//              verified, unverified    verified,     not part of any report yet, and never
+//                                      open frames   if the front group turns out damaged
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -8,14 +13,24 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace gpuhist::pipeline {
+
+/// How the decoding of a group of frames ended.
+struct group_end {
+  std::uint64_t text_bytes = 0;        ///< handed on for merging, verified or not
+  std::uint64_t compressed_bytes = 0;  ///< of the input, up to the end of the group
+
+  /// What went wrong, if anything did: a clause, given the bytes of the input's text before the group.
+  std::function<std::string(std::uint64_t text_before)> wrong{};
+};
 
 /// All members are thread-safe.
 class rolling_counts {
@@ -23,15 +38,24 @@ class rolling_counts {
   /// `counted`: the partition of the tallies; `rows`: that of the rows to be merged, at least as fine.
   rolling_counts(const gpu::partition& counted, const gpu::partition& rows, std::vector<std::string> input_names);
 
-  /// Adds one row a segment. Bytes of frame 0 are verified at once, those of other frames are provisional.
+  /// The next group of an input.
+  group_id open_group(input_id input);
+
+  /// Adds one row a segment. Bytes of frame 0 are verified, those of other frames are provisional.
   void merge(std::span<const segment> segments, std::span<const std::uint32_t> rows);
 
   /// The verdict over a frame of which `bytes` were, or will yet be, merged: its provisional counts become verified
   /// or, where it is damaged, unverified for good.
-  void conclude(frame_id id, input_id input, std::uint64_t bytes, bool verified);
+  void conclude(const text_owner& frame, std::uint64_t bytes, bool verified);
+
+  /// Nothing more will be decoded of a group. Where something went wrong, that is the input's error once its turn has
+  /// come, what was decoded of younger groups is dropped, and so is what they will yet bring.
+  void close_group(input_id input, group_id group, group_end end);
 
   void set_format(input_id input, std::string_view format);
-  void set_compressed_bytes(input_id input, std::uint64_t bytes);
+
+  /// Decoding has come so far in an input; heeded where it is the front group's.
+  void set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes);
 
   /// The input was read to its end: `bytes` of text were handed on for merging.
   void finish(input_id input, std::uint64_t bytes);
@@ -39,8 +63,10 @@ class rolling_counts {
   /// The input failed, or was left, after `bytes` of text.
   void fail(input_id input, std::uint64_t bytes, std::string_view error);
 
-  /// Text merged of an input so far.
+  /// Text of an input's prefix that was merged so far.
   [[nodiscard]] std::uint64_t merged_bytes(input_id input) const;
+
+  /// Text merged so far, of all inputs, whether its turn has come or not.
   [[nodiscard]] std::uint64_t merged_bytes() const;
 
   /// Fills in what the counts know of a report: totals, inputs, completeness. Frames without a verdict are unverified.
@@ -48,11 +74,19 @@ class rolling_counts {
 
  private:
   struct open_frame {
-    input_id input = 0;
+    frame_id id = 0;
     gpu::tally counts;
     std::uint64_t merged = 0;
     std::optional<std::uint64_t> expected{};  // known once there is a verdict
     bool verified = false;
+  };
+
+  struct frame_group {
+    gpu::tally verified;
+    gpu::tally unverified;             // of damaged frames
+    std::vector<open_frame> frames{};  // few: one spans chunks, or waits for one
+    std::uint64_t merged = 0;
+    std::optional<group_end> end{};
   };
 
   struct input_counts {
@@ -64,15 +98,21 @@ class rolling_counts {
     std::uint64_t merged = 0;
     std::optional<std::uint64_t> expected;  // known once reading ended
     std::string error;
+    std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
+    group_id front = 1;              // the front one's number
+    bool dropping = false;           // a group was damaged: what comes of younger ones does not count
 
     [[nodiscard]] bool complete() const;
   };
 
-  using open_frames = std::unordered_map<frame_id, open_frame>;
-
-  open_frames::iterator frame_named(frame_id id, input_id input);
-  void settle(open_frames::iterator frame);
   void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
+  frame_group* group_of(const text_owner& owner);
+  void merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row);
+  open_frame& frame_named(frame_group& group, frame_id id) const;
+  static void settle(frame_group& group, const open_frame& frame);
+  void commit_groups(input_counts& input);
+  void commit(input_counts& input, const frame_group& group);
+  static void add_front(const input_counts& input, gpu::tally& verified, gpu::tally& unverified);
 
   const gpu::partition counted_;
   std::size_t row_classes_;
@@ -83,7 +123,6 @@ class rolling_counts {
   gpu::tally unverified_;  // of damaged frames
   std::uint64_t merged_ = 0;
   std::vector<input_counts> inputs_;
-  open_frames frames_;  // bounded: a frame in here spans chunks, or waits for one
 };
 
 }  // namespace gpuhist::pipeline

@@ -23,7 +23,7 @@ void add_decompressing(run_stats& stats, const feed_notes& fed) {
                           .bytes = fed.decompress.bytes,
                           .busy_seconds = fed.decompress.busy_seconds(),
                           .waiting_seconds = fed.decompress.waiting_seconds(),
-                          .workers = 1,
+                          .workers = static_cast<unsigned>(std::max<std::uint64_t>(1, fed.decompress.most_in_flight)),
                           .on_pool = true});
 }
 
@@ -65,9 +65,20 @@ void add_counting(run_stats& stats) {
   add_device(stats, *counting.timeline, shared ? "count on device" : "count");
 }
 
+std::string some(std::uint64_t number, const std::string& what) {
+  return grouped(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+// The rung of the ladder, from many frames side by side down to one after the other, and why.
 std::string rung_of(const feed_notes& fed) {
   if (fed.compressed_inputs == 0) return "not compressed";
-  return "serial: one frame after the other (" + grouped(fed.frames) + "), reading ahead";
+  std::string words =
+      some(fed.frames, "frame") + ", up to " + some(fed.decompress.most_in_flight, "decoder") + " at once";
+  for (const input_manner& each : fed.decoding) {
+    words += "; " + some(each.inputs, "input");
+    words += each.how.empty() ? " in one piece: a single frame, or too short to split" : " split: " + each.how;
+  }
+  return words;
 }
 
 }  // namespace
@@ -77,7 +88,7 @@ double busy_share(const stage_stats& stage, double seconds) {
 }
 
 void add_stages(run_stats& stats, const feed_notes& fed) {
-  stats.reading = fed.manners;
+  stats.reading = fed.reading;
   stats.most_in_flight = fed.read.most_in_flight;
   stats.compressed_inputs = fed.compressed_inputs;
   stats.decompression = rung_of(fed);

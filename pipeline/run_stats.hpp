@@ -33,7 +33,7 @@ struct run_stats {
   std::uint16_t counted_classes = 0;  ///< of the one that the engine counts
   std::vector<std::string> schemes{};
   std::uint64_t inputs = 0;
-  std::vector<reading_manner> reading{};
+  std::vector<input_manner> reading{};
   std::uint64_t most_in_flight = 0;  ///< reads of files at once
   std::uint64_t disk_bytes = 0;      ///< that the process caused to be read from a disk; the rest was in memory
   std::string decompression{};       ///< the rung of the ladder, in words; "not compressed" where nothing was

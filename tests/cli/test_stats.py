@@ -51,7 +51,10 @@ class Facts(CommandTest):
         archive, plain = stats["reading"]["manners"]
         self.assertEqual(archive, {"how": "pread in blocks of 256 KiB read ahead, 4 of them", "inputs": 1})
         self.assertTrue(plain["how"].startswith("pread in ranges of "))
-        self.assertEqual(stats["decompression"], "serial: one frame after the other (2), reading ahead")
+        self.assertEqual(
+            stats["decompression"],
+            "2 frames, up to 1 decoder at once; 1 input in one piece: a single frame, or too short to split",
+        )
         self.assertEqual(stages(stats)["decompress"]["bytes"], 800_000)
         self.assertEqual(counted(stats), 1_200_000)
 

@@ -37,7 +37,7 @@ struct failing_run {
     for (int n = 0; n < chunks; ++n) {
       const place where = test::run(pool, cut.reserve(8));
       std::fill(where.bytes.begin(), where.bytes.end(), static_cast<std::byte>('a' + n % 26));
-      cut.commit(where, 8, 0, 0);
+      cut.commit(where, 8, {.input = 0});
     }
     cut.flush();
     test::run(pool, collected.settled());

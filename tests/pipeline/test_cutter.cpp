@@ -67,7 +67,7 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
       const char letter = static_cast<char>(random() % 256);
       fill(where, letter, length);
       expected[input][static_cast<unsigned char>(letter)] += length;
-      it.cut.commit(where, length, input, 0);
+      it.cut.commit(where, length, {.input = input});
     };
     const auto commit_all_in_any_order = [&] {
       std::shuffle(open.begin(), open.end(), engine);
@@ -94,7 +94,7 @@ TEST_CASE("a stream read in many small pieces makes one segment, not one a piece
   for (int i = 0; i < 40; ++i) {
     const place where = it.reserve(64);
     fill(where, 'x', 1);
-    it.cut.commit(where, 1, 0, 0);
+    it.cut.commit(where, 1, {.input = 0});
   }
   it.settle();
   CHECK(it.collected.merged_chunks() == 1);
@@ -103,11 +103,12 @@ TEST_CASE("a stream read in many small pieces makes one segment, not one a piece
 
 TEST_CASE("a frame that ends verified in the slot that is filling needs no verdict") {
   workshop it(2, 64, 2);  // two extents: frames that did not become one would not fit
+  const group_id group = it.counts.open_group(0);
   for (frame_id frame = 1; frame <= 20; ++frame) {
     const place where = it.reserve(3);
     fill(where, 'f', 3);
-    it.cut.commit(where, 3, 0, frame);
-    CHECK(it.cut.verified_in_place(frame, 3));
+    it.cut.commit(where, 3, {.input = 0, .group = group, .frame = frame});
+    CHECK(it.cut.verified_in_place({.input = 0, .group = group, .frame = frame}, 3));
   }
   it.settle();
   CHECK(it.collected.merged_chunks() == 1);
@@ -117,15 +118,16 @@ TEST_CASE("a frame that ends verified in the slot that is filling needs no verdi
 
 TEST_CASE("a frame that left the slot is not verified in place") {
   workshop it(2, 4, 2);
+  const text_owner frame{.input = 0, .group = it.counts.open_group(0), .frame = 9};
   for (const std::size_t length : {4U, 2U}) {
     const place where = it.reserve(length);
     fill(where, 'f', length);
-    it.cut.commit(where, length, 0, 9);
+    it.cut.commit(where, length, frame);
   }
-  CHECK_FALSE(it.cut.verified_in_place(9, 6));
+  CHECK_FALSE(it.cut.verified_in_place(frame, 6));
   it.settle();
   CHECK(it.seen().unverified.counts['f'] == 6);
-  it.counts.conclude(9, 0, 6, true);
+  it.counts.conclude(frame, 6, true);
   CHECK(it.seen().verified.counts['f'] == 6);
 }
 
@@ -133,13 +135,13 @@ TEST_CASE("a flush cuts what was committed and leaves places that are being fill
   workshop it(3, 16, 4);
   const place first = it.reserve(4);
   fill(first, 'a', 4);
-  it.cut.commit(first, 4, 0, 0);
+  it.cut.commit(first, 4, {.input = 0});
   const place second = it.reserve(4);
-  CHECK(it.cut.flush() == 0);
+  CHECK(it.cut.flush().chunks == 0);
   fill(second, 'b', 4);
-  it.cut.commit(second, 4, 1, 0);
-  CHECK(it.cut.flush() == 1);
-  CHECK(it.cut.flush() == 1);  // nothing new
+  it.cut.commit(second, 4, {.input = 1});
+  CHECK(it.cut.flush().chunks == 1);
+  CHECK(it.cut.flush().chunks == 1);  // nothing new
   it.settle();
   CHECK(it.seen().inputs[0].verified.counts['a'] == 4);
   CHECK(it.seen().inputs[1].verified.counts['b'] == 4);

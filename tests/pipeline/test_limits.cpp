@@ -83,15 +83,16 @@ TEST_CASE("reading files is limited by the disk where the bytes came from it, el
   CHECK(judge(stats).would_help == "a faster disk: 90 % of the bytes came from it, not from the page cache");
 }
 
-TEST_CASE("decompression is one thread's work: more archives want more processes, one wants a faster core") {
+TEST_CASE("one decoder wants more frames or more archives, several want more threads while there are cores") {
   run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
   stats.compressed_inputs = 1;
   CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
-  CHECK(judge(stats).would_help ==
-        "a faster core, or the text uncompressed: one frame is decoded after the other, whatever the number of frames "
-        "and --threads");
-  stats.compressed_inputs = 2;
-  CHECK(judge(stats).would_help.starts_with("several gpuhist at once, each with some of the archives"));
+  CHECK(
+      judge(stats).would_help.starts_with("an archive of independent frames (as pzstd writes them), or more archives"));
+  stats.stages[1].workers = stats.threads;
+  CHECK(judge(stats).would_help == "more or faster cores: that is what decompression takes");
+  stats.cores = 16;
+  CHECK(judge(stats).would_help == "more --threads (16 cores)");
 }
 
 TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {

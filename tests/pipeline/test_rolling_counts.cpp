@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 using namespace gpuhist;
@@ -21,11 +22,11 @@ gpu::partition lines_and_rest() {
 struct counted {
   rolling_counts counts{lines_and_rest(), gpu::partition::identity(), {"a", "b"}};
 
-  void merge(input_id input, frame_id frame, std::uint32_t newlines, std::uint32_t letters) {
+  void merge(const text_owner& owner, std::uint32_t newlines, std::uint32_t letters) {
     std::vector<std::uint32_t> row(256);
     row['\n'] = newlines;
     row['x'] = letters;
-    const segment it{.input = input, .frame = frame, .where = {0, newlines + letters}};
+    const segment it{.owner = owner, .where = {0, newlines + letters}};
     counts.merge({&it, 1}, row);
   }
 
@@ -42,9 +43,9 @@ using tally_counts = std::vector<std::uint64_t>;
 
 TEST_CASE("totals are the sum of the inputs, folded to the partition") {
   counted it;
-  it.merge(0, 0, 1, 2);
-  it.merge(1, 0, 10, 20);
-  it.merge(0, 0, 100, 200);
+  it.merge({.input = 0}, 1, 2);
+  it.merge({.input = 1}, 10, 20);
+  it.merge({.input = 0}, 100, 200);
   const report seen = it.now();
   CHECK(seen.verified.counts == tally_counts{111, 222});
   CHECK(seen.inputs[0].verified.counts == tally_counts{101, 202});
@@ -57,33 +58,84 @@ TEST_CASE("a frame is provisional until its verdict and all of its bytes are the
   for (const bool verdict_first : {true, false}) {
     CAPTURE(verdict_first);
     counted it;
-    it.merge(0, 7, 1, 1);
+    const text_owner frame{.input = 0, .group = it.counts.open_group(0), .frame = 7};
+    it.merge(frame, 1, 1);
     CHECK(it.now().verified.bytes() == 0);
     CHECK(it.now().unverified.counts == tally_counts{1, 1});
-    if (verdict_first) it.counts.conclude(7, 0, 5, true);
+    if (verdict_first) it.counts.conclude(frame, 5, true);
     CHECK(it.now().verified.bytes() == 0);
-    it.merge(0, 7, 2, 1);
-    if (!verdict_first) it.counts.conclude(7, 0, 5, true);
+    it.merge(frame, 2, 1);
+    if (!verdict_first) it.counts.conclude(frame, 5, true);
     CHECK(it.now().verified.counts == tally_counts{3, 2});
     CHECK(it.now().unverified.bytes() == 0);
   }
 }
 
 TEST_CASE("what was decoded of a damaged frame is never part of the verified counts") {
+  for (const bool concluded : {true, false}) {
+    counted it;
+    const group_id group = it.counts.open_group(0);
+    const text_owner damaged{.input = 0, .group = group, .frame = 2};
+    it.merge({.input = 0, .group = group}, 1, 0);
+    it.merge(damaged, 4, 4);
+    if (concluded) it.counts.conclude(damaged, 8, false);
+    it.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .wrong = [](std::uint64_t before) {
+                                       return "frame 2 is damaged behind " + std::to_string(before);
+                                     }});
+    it.counts.finish(1, 0);
+    const report seen = it.now();
+    CHECK(seen.verified.counts == tally_counts{1, 0});
+    CHECK(seen.unverified.counts == tally_counts{4, 4});
+    CHECK(seen.inputs[0].unverified.counts == tally_counts{4, 4});
+    CHECK(seen.inputs[0].error == "frame 2 is damaged behind 0");
+    CHECK(seen.inputs[0].compressed_bytes == 3);
+    CHECK_FALSE(seen.inputs[0].complete);
+    CHECK(seen.inputs[1].complete);
+    CHECK_FALSE(seen.complete);
+  }
+}
+
+TEST_CASE("what is merged of a younger group shows only once the groups before it are whole") {
   counted it;
-  it.merge(0, 0, 1, 0);
-  it.merge(0, 8, 4, 4);
-  it.counts.conclude(8, 0, 8, false);
-  it.counts.fail(0, 9, "frame 2 is damaged");
-  it.counts.finish(1, 0);
+  const group_id first = it.counts.open_group(0);
+  const group_id second = it.counts.open_group(0);
+  it.merge({.input = 0, .group = second}, 10, 0);
+  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8});
+  CHECK(it.now().verified.bytes() == 0);
+  CHECK(it.counts.merged_bytes(0) == 0);
+  CHECK(it.counts.merged_bytes() == 10);
+  it.merge({.input = 0, .group = first}, 1, 0);
+  CHECK(it.now().verified.counts == tally_counts{1, 0});
+  it.counts.close_group(0, first, {.text_bytes = 3, .compressed_bytes = 4});
+  CHECK(it.now().verified.counts == tally_counts{1, 0});
+  CHECK(it.counts.merged_bytes(0) == 1);
+  it.merge({.input = 0, .group = first}, 1, 1);
+  CHECK(it.now().verified.counts == tally_counts{12, 1});
+  it.counts.finish(0, 13);
+  CHECK(it.now().inputs[0].complete);
+  CHECK(it.now().inputs[0].compressed_bytes == 8);
+}
+
+TEST_CASE("behind a damaged group nothing counts, whether it was merged before the damage was known or after") {
+  counted it;
+  const group_id first = it.counts.open_group(0);
+  const group_id second = it.counts.open_group(0);
+  const group_id third = it.counts.open_group(0);
+  it.merge({.input = 0, .group = third}, 100, 0);
+  it.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
+  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .wrong = [](std::uint64_t before) {
+                                      return "damaged behind " + std::to_string(before);
+                                    }});
+  it.merge({.input = 0, .group = first}, 0, 5);
+  it.counts.close_group(0, first, {.text_bytes = 5, .compressed_bytes = 4});
+  it.merge({.input = 0, .group = third}, 100, 0);
+  it.counts.conclude({.input = 0, .group = third, .frame = 2}, 7, true);
+  it.counts.close_group(0, third, {.text_bytes = 200, .compressed_bytes = 12});
   const report seen = it.now();
-  CHECK(seen.verified.counts == tally_counts{1, 0});
-  CHECK(seen.unverified.counts == tally_counts{4, 4});
-  CHECK(seen.inputs[0].unverified.counts == tally_counts{4, 4});
-  CHECK(seen.inputs[0].error == "frame 2 is damaged");
+  CHECK(seen.verified.counts == tally_counts{0, 5});
+  CHECK(seen.unverified.counts == tally_counts{10, 0});
+  CHECK(seen.inputs[0].error == "damaged behind 5");
   CHECK_FALSE(seen.inputs[0].complete);
-  CHECK(seen.inputs[1].complete);
-  CHECK_FALSE(seen.complete);
 }
 
 TEST_CASE("an input is complete when it ended, everything of it was merged, and nothing is unverified") {
@@ -92,6 +144,6 @@ TEST_CASE("an input is complete when it ended, everything of it was merged, and 
   CHECK_FALSE(it.now().complete);
   it.counts.finish(0, 3);
   CHECK_FALSE(it.now().complete);
-  it.merge(0, 0, 1, 2);
+  it.merge({.input = 0}, 1, 2);
   CHECK(it.now().complete);
 }

@@ -1,0 +1,286 @@
+#include "pipeline/compressed_inputs.hpp"
+
+#include "pipeline/input_failure.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <atomic>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+// Ends the reading ahead of the decoders.
+struct end_of_reading {
+  block_reader& blocks;
+  const asio::any_io_executor& streams;
+  const std::shared_ptr<io::source>& source;
+
+  ~end_of_reading() {
+    blocks.give_up();
+    if (!std::holds_alternative<io::stream_source>(*source)) return;
+    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
+  }
+};
+
+}  // namespace
+
+// One input on its way; of the coroutine that splits it, but for `damaged`.
+struct compressed_inputs::compressed_input {
+  input_id input = 0;
+  std::shared_ptr<io::source> source;
+  const io::format& format;
+  std::unique_ptr<io::splitter> splitter{};
+  std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
+  group_pointer current{};              // the one that still gets bytes
+  std::size_t current_bytes = 0;        // compressed, that it got
+  io::decode_start next{};              // where the next group begins
+  std::uint64_t frames_walked = 0;
+  std::uint64_t text_bytes = 0;        // of groups whose end was seen
+  std::uint64_t compressed_bytes = 0;  // up to the end of those
+  std::uint64_t groups = 0;
+  std::atomic<bool> damaged{false};  // nothing more is wanted
+};
+
+// What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
+// `ended`.
+struct compressed_inputs::group {
+  group(const asio::any_io_executor& executor, compressed_input& from)
+      : of(from), blocks(executor, std::numeric_limits<std::size_t>::max()), ended(executor, 1) {}
+
+  compressed_input& of;
+  text_owner owner{};
+  io::decode_start start{};
+  decode_context* context = nullptr;
+  blocks_channel blocks;
+  signal ended;
+
+  io::decoder* decoder = nullptr;  // of the context
+  std::uint64_t frame_bytes = 0;   // of text, so far
+  group_end end{};
+};
+
+compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
+                                     rolling_counts& counts, feed_notes& notes, std::stop_token stop)
+    : how_(how),
+      where_(where),
+      contexts_(contexts),
+      counts_(counts),
+      notes_(notes),
+      stop_(std::move(stop)),
+      blocks_(std::make_shared<block_pool>(how.block_bytes, how.extra_blocks)),
+      open_(where.pool, how.open_inputs) {
+  for (std::size_t i = 0; i < how.open_inputs; ++i) open_.try_send(error_code{});
+}
+
+asio::awaitable<void> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source,
+                                             std::vector<std::byte> head, const io::format& format) {
+  co_await open_.async_receive(asio::use_awaitable);
+  const bool is_file = std::holds_alternative<io::file_source>(*source);
+  if (is_file) head.clear();
+  auto what = std::shared_ptr<compressed_input>(
+      new compressed_input{.input = input, .source = std::move(source), .format = format});
+  asio::co_spawn(where_.pool, feed(what, std::move(head)), [this, what](const std::exception_ptr& error) {
+    if (error) {
+      const std::scoped_lock lock(mutex_);
+      if (!fatal_) fatal_ = error;
+    }
+    open_.try_send(error_code{});
+  });
+}
+
+asio::awaitable<void> compressed_inputs::drain() {
+  for (std::size_t i = 0; i < how_.open_inputs; ++i) co_await open_.async_receive(asio::use_awaitable);
+  for (std::size_t i = 0; i < how_.open_inputs; ++i) open_.try_send(error_code{});
+  const std::scoped_lock lock(mutex_);
+  if (fatal_) std::rethrow_exception(std::exchange(fatal_, nullptr));
+}
+
+asio::awaitable<void> compressed_inputs::feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head) {
+  const bool is_stream = std::holds_alternative<io::stream_source>(*what->source);
+  const auto& executor = is_stream ? where_.streams : where_.pool;
+  std::exception_ptr error;
+  try {
+    what->splitter = what->format.make_splitter();
+    const auto blocks =
+        std::make_shared<block_reader>(blocks_, how_.own_blocks, *what->source, notes_.read, executor, stop_);
+    const auto read = [](std::shared_ptr<block_reader> reader, std::shared_ptr<io::source>,
+                         std::vector<std::byte> first) -> asio::awaitable<void> {
+      co_await reader->fill(std::move(first));
+    };
+    asio::co_spawn(executor, read(blocks, what->source, std::move(head)), asio::detached);
+    // whatever happens from here on, nobody may be left waiting for a block or for the stream
+    const end_of_reading end{.blocks = *blocks, .streams = where_.streams, .source = what->source};
+    co_await split(*what, *blocks);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (what->current) what->current->blocks.try_send(error_code{}, block{.end = true, .error = error});
+  while (!what->running.empty()) co_await oldest_ended(*what);
+  if (!what->damaged) counts_.finish(what->input, what->text_bytes);
+  notes_.add_decoding(what->groups > 1 ? what->splitter->manner() : std::string_view{});
+  if (auto* file = std::get_if<io::file_source>(what->source.get())) file->leave_offset_at(what->compressed_bytes);
+}
+
+asio::awaitable<void> compressed_inputs::split(compressed_input& what, block_reader& blocks) {
+  for (;;) {
+    const block next = co_await blocks.next();
+    if (what.damaged) co_return;
+    if (next.end || stop_.stop_requested()) co_return co_await end_input(what, next);
+    co_await hand_on(what, next);
+    if (what.groups > 1) blocks.read_farther_ahead();
+  }
+}
+
+asio::awaitable<void> compressed_inputs::hand_on(compressed_input& what, const block& from) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < from.bytes.size();) {
+    const io::split_step step = what.splitter->advance(from.bytes.subspan(at));
+    at += step.taken;
+    if (!step.frame_ends) break;
+    if (what.splitter->counts_frame()) ++what.frames_walked;
+    if (what.current_bytes + (at - begin) < how_.group_bytes) continue;
+    co_await push(what, from, from.bytes.subspan(begin, at - begin));
+    close_group(what);
+    begin = at;
+  }
+  if (begin < from.bytes.size()) co_await push(what, from, from.bytes.subspan(begin));
+}
+
+// Bytes that end between two groups need no further one, unless there is something to be said of the end.
+asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block last) {
+  const bool stopped = stop_.stop_requested();
+  last.end = true;
+  if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
+  if (what.current) what.current->blocks.try_send(error_code{}, std::move(last));
+  what.current.reset();
+}
+
+asio::awaitable<void> compressed_inputs::push(compressed_input& what, const block& from,
+                                              std::span<const std::byte> bytes) {
+  if (!what.current) co_await begin_group(what);
+  what.current->blocks.try_send(error_code{}, block{.memory = from.memory, .bytes = bytes});
+  what.current_bytes += bytes.size();
+}
+
+// How far groups may be ahead of the oldest one, whose counts hold those of the others back.
+asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
+  constexpr std::size_t groups_a_context = 4;
+  while (what.running.size() >= groups_a_context * contexts_.size()) co_await oldest_ended(what);
+  const auto task = std::make_shared<group>(where_.pool, what);
+  task->context = co_await contexts_.acquire();
+  task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
+  task->start = what.next;
+  what.current = task;
+  what.running.push_back(task);
+  ++what.groups;
+  asio::co_spawn(where_.pool, decode(task), asio::detached);
+}
+
+void compressed_inputs::close_group(compressed_input& what) {
+  what.current->blocks.try_send(error_code{}, block{.end = true});
+  what.current.reset();
+  what.next.frames = what.frames_walked;
+  what.next.compressed_bytes += std::exchange(what.current_bytes, 0);
+}
+
+asio::awaitable<void> compressed_inputs::oldest_ended(compressed_input& what) {
+  const group_pointer oldest = what.running.front();
+  co_await oldest->ended.async_receive(asio::use_awaitable);
+  what.running.pop_front();
+  what.text_bytes += oldest->end.text_bytes;
+  what.compressed_bytes = oldest->end.compressed_bytes;
+}
+
+asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
+  const piece_in_flight counted(notes_.decompress);
+  try {
+    co_await decode_blocks(*task);
+  } catch (const std::bad_alloc&) {
+    task->end.wrong = [](std::uint64_t) { return std::string("not enough memory to decode it"); };
+  } catch (...) {
+    task->end.wrong = [text = failure_text(std::current_exception())](std::uint64_t) { return text; };
+  }
+  if (task->end.wrong) task->of.damaged = true;
+  counts_.close_group(task->owner.input, task->owner.group, task->end);
+  contexts_.release(*task->context);
+  task->ended.try_send(error_code{});
+}
+
+asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
+  task.decoder = &task.context->decoder_for(task.of.format);
+  task.decoder->restart(task.start);
+  for (;;) {
+    block next;
+    {
+      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
+      next = co_await task.blocks.async_receive(asio::use_awaitable);
+    }
+    bool good = true;
+    if (!next.end && !stop_.stop_requested()) good = co_await decode_block(task, next.bytes);
+    task.end.compressed_bytes = task.decoder->consumed_total();
+    counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+    if (stop_.stop_requested()) {
+      task.end.wrong = [text = left_at(task.end.compressed_bytes)](std::uint64_t) { return text; };
+    } else if (next.error) {
+      task.end.wrong = [text = failure_text(next.error)](std::uint64_t) { return text; };
+    } else if (!good) {
+      task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) { return kept->fault(before); };
+    } else if (next.end && !task.decoder->missing_at_end(0).empty()) {
+      task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
+        return kept->missing_at_end(before);
+      };
+    }
+    if (next.end || task.end.wrong) co_return;
+  }
+}
+
+// False where the frame is damaged.
+asio::awaitable<bool> compressed_inputs::decode_block(group& task, std::span<const std::byte> in) {
+  cutter& cut = task.context->cut;
+  while (!stop_.stop_requested()) {
+    const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
+    const io::fill_result got = fill(task, in, where);
+    in = in.subspan(got.consumed);
+    task.frame_bytes += got.produced;
+    task.end.text_bytes += got.produced;
+    notes_.decompress.bytes += got.produced;
+    cut.commit(where, got.produced, task.owner);
+    if (got.status == io::fill_status::needs_input) break;
+    if (got.status == io::fill_status::failed) co_return false;
+    if (got.status == io::fill_status::frame_verified) conclude_verified(task);
+  }
+  co_return true;
+}
+
+// A place that is not filled because of an exception is given back: its slot could never be sealed.
+io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, const place& where) {
+  try {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    return task.decoder->fill(in, where.bytes);
+  } catch (...) {
+    task.context->cut.commit(where, 0, task.owner);
+    throw;
+  }
+}
+
+void compressed_inputs::conclude_verified(group& task) {
+  ++notes_.frames;
+  if (!task.context->cut.verified_in_place(task.owner, task.frame_bytes) && task.frame_bytes > 0) {
+    counts_.conclude(task.owner, task.frame_bytes, true);
+  }
+  ++task.owner.frame;
+  task.frame_bytes = 0;
+}
+
+}  // namespace gpuhist::pipeline
