@@ -51,12 +51,19 @@ class Facts(CommandTest):
         archive, plain = stats["reading"]["manners"]
         self.assertEqual(archive, {"how": "pread in blocks of 256 KiB read ahead, 4 of them", "inputs": 1})
         self.assertTrue(plain["how"].startswith("pread in ranges of "))
+        self.assertRegex(
+            stats["decompression"],
+            "^2 frames, up to [12] decoders? at once; 1 input split: frames found by the sizes of their blocks$",
+        )
+        self.assertEqual(stages(stats)["decompress"]["bytes"], 800_000)
+        self.assertEqual(counted(stats), 1_200_000)
+
+    def test_archives_that_are_not_split_say_why(self):
+        stats = self.stats(self.file("a.zst", zstd(text(1000)) + zstd(text(2000))))
         self.assertEqual(
             stats["decompression"],
             "2 frames, up to 1 decoder at once; 1 input in one piece: a single frame, or too short to split",
         )
-        self.assertEqual(stages(stats)["decompress"]["bytes"], 800_000)
-        self.assertEqual(counted(stats), 1_200_000)
 
     def test_the_partition_is_as_coarse_as_the_schemes_allow(self):
         path = self.file("data", text(1000))
