@@ -39,6 +39,25 @@ constexpr std::array rows = {
                "also those of archives; 'zstd' insists on zstd. Default: auto.",
                "gpuhist --input-format raw backup.zst",
                [](options& o, value v) { o.input_format = parse_text(v, "give auto, raw or zstd"); }},
+    option_row{
+        inputs, "--zstd-dictionary", "FILE", value_kind::file, "", counting_runs, rare,
+        "what zstd archives were compressed with the help of",
+        "The dictionary that zstd archives were compressed with ('zstd -D', 'zstd --train'). Frames name theirs by "
+        "number; one that needs another is an error of its input. Default: none.",
+        "gpuhist --zstd-dictionary logs.dict small/*.zst",
+        [](options& o, value v) { o.zstd_dictionary = parse_text(v, "give the path of a dictionary"); }},
+    option_row{inputs, "--max-output", "SIZE", value_kind::size, "", counting_runs, rare,
+               "give up an archive that decompresses to more",
+               "How much text a compressed input may hold: one that decompresses to more is given up, and is an error. "
+               "Default: no limit.",
+               "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
+    option_row{
+        inputs, "--skip-damage", "", value_kind::flag, "", counting_runs, rare,
+        "go on behind damaged frames of archives",
+        "Goes on behind what is damaged in a compressed input, at the next frame (or member) that can be found, "
+        "instead of ending it there. What was lost is listed in the result, with its place in the archive and in "
+        "the text; the input stays incomplete, and so does the exit status tell.",
+        "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
     option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
                "what standard input is called in the result",
                "What standard input is called in the result. Default: (standard input).",

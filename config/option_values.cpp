@@ -62,6 +62,12 @@ std::uint64_t parse_memory_limit(const std::string& typed) {
   return size;
 }
 
+std::uint64_t parse_amount(const std::string& typed) {
+  const std::uint64_t size = parse_size(typed);
+  if (size == 0) throw usage_error(typed + " allows nothing at all; give a size such as 512MiB or 100GiB");
+  return size;
+}
+
 void add_buckets(options& into, const std::string& typed) {
   if (typed.find('=') != std::string::npos) {
     into.buckets.push_back(typed);

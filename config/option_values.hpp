@@ -28,6 +28,9 @@ std::uint64_t parse_chunk_size(const std::string& typed);
 /// More than nothing.
 std::uint64_t parse_memory_limit(const std::string& typed);
 
+/// A size of at least one byte.
+std::uint64_t parse_amount(const std::string& typed);
+
 /// Adds names separated by commas. What contains '=' defines one custom scheme and is added whole, commas included.
 void add_buckets(options& into, const std::string& typed);
 

@@ -29,6 +29,9 @@ struct options {
   std::vector<unsigned> devices;  ///< CUDA devices by number; empty: the engine's choice, or all of them
   bool all_devices = false;
   std::string input_format = "auto";
+  std::optional<std::string> zstd_dictionary;  ///< a path
+  std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
+  bool skip_damage = false;
   std::optional<unsigned> threads;          ///< 1 to 1024
   std::optional<unsigned> streams;          ///< 1 to 64
   std::optional<std::uint64_t> chunk_size;  ///< bytes, 1 to 1 GiB

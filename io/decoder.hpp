@@ -10,10 +10,13 @@
 
 namespace gpuhist::io {
 
+class zstd_dictionary;
+
 /// What ended a call of decoder::fill.
 enum class fill_status {
   needs_input,     ///< all input was consumed; more is needed
   output_full,     ///< `out` is full; call again with more room (the frame may be at its end all the same)
+  needs_window,    ///< the frame needs more memory than was granted: grant_window(window_wanted()), then call again
   frame_verified,  ///< the frame ended here and is good: its checksum matched, or it ended cleanly where it has none
   failed           ///< the frame is damaged; fault() says how; the decoder is of no further use until restart()
 };
@@ -47,6 +50,12 @@ class decoder {
   /// Begins anew, at `where` of this or another input; what was allocated is used again.
   virtual void restart(const decode_start& where) = 0;
 
+  /// After `needs_window`: bytes of the window of the frame that begins, no more than decoder_limits::window_bytes.
+  [[nodiscard]] virtual std::uint64_t window_wanted() const { return 0; }
+
+  /// Windows up to `bytes` may be allocated from now on. Called between two frames; frees larger ones.
+  virtual void grant_window(std::uint64_t /*bytes*/) {}
+
   /// After `failed`: one clause for people, naming the frame's number and both offsets. `text_before`: bytes of the
   /// input's text before the start of this decoder.
   [[nodiscard]] virtual std::string fault(std::uint64_t text_before) const = 0;
@@ -63,8 +72,11 @@ class decoder {
   [[nodiscard]] virtual std::uint64_t produced_total() const = 0;
 };
 
+/// Of what a decoder may allocate, and what it needs beside its input.
 struct decoder_limits {
   std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
+  std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< larger windows are asked for (needs_window)
+  std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
 };
 
 }  // namespace gpuhist::io

@@ -3,6 +3,7 @@
 #include "io/zstd_decoder.hpp"
 
 #include "io/zstd_blocks.hpp"
+#include "io/zstd_dictionary.hpp"
 #include "io/zstd_frame.hpp"
 
 #include <zstd.h>
@@ -40,6 +41,8 @@ class zstd_decoder final : public decoder {
 
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
   void restart(const decode_start& where) override;
+  [[nodiscard]] std::uint64_t window_wanted() const override { return wanted_; }
+  void grant_window(std::uint64_t bytes) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
@@ -47,7 +50,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
 
  private:
-  enum class phase { header, skipping, blocks, failed };
+  enum class phase { header, window, skipping, blocks, failed };
 
   /// What libzstd still has to write before it takes input. It says so only by making no progress.
   enum class held { nothing, maybe, surely };
@@ -64,12 +67,15 @@ class zstd_decoder final : public decoder {
 
   step_result step(cursor& at);
   step_result collect_header(cursor& at);
-  step_result begin_frame(cursor& at, const zstd_frame_header& header);
+  step_result check_frame(const zstd_frame_header& header);
+  step_result begin_frame(cursor& at);
+  void make_context();
   step_result skip(cursor& at);
   step_result decode(cursor& at);
   step_result decode_unit(cursor& at, std::size_t unit);
   fill_status fail(std::string what);
   fill_status refuse_window(std::uint64_t needed);
+  fill_status refuse_dictionary(std::uint32_t id);
   fill_status refuse_frame(std::size_t code);
 
   void take(cursor& at, std::size_t bytes);
@@ -79,10 +85,13 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::string offsets(std::uint64_t compressed, std::uint64_t text_before) const;
 
   std::unique_ptr<ZSTD_DCtx, context_deleter> context_;
-  std::uint64_t window_limit_;
+  const decoder_limits limits_;
+  std::uint64_t granted_;
+  std::uint64_t wanted_ = 0;
   std::uint64_t largest_window_ = 0;  // of this libzstd
 
   phase phase_ = phase::header;
+  zstd_frame_header frame_;
   std::array<std::byte, zstd_max_header_bytes> header_{};
   std::size_t header_size_ = 0;
   zstd_blocks blocks_;
@@ -99,13 +108,20 @@ class zstd_decoder final : public decoder {
   std::uint64_t wrong_at_ = 0;      // compressed offset
 };
 
-zstd_decoder::zstd_decoder(const decoder_limits& limits)
-    : context_(ZSTD_createDCtx()), window_limit_(limits.window_bytes) {
+zstd_decoder::zstd_decoder(const decoder_limits& limits) : limits_(limits), granted_(limits.granted_bytes) {
+  make_context();
+}
+
+void zstd_decoder::make_context() {
+  context_.reset();  // first: two windows at once may be too much
+  context_.reset(ZSTD_createDCtx());
   if (context_ == nullptr) throw std::bad_alloc();
   // the limit is ours to hold: it is any number of bytes, libzstd's is a power of two
   const int log = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, log);
   largest_window_ = std::uint64_t{1} << static_cast<unsigned>(log);
+  output_is_stable_ = false;
+  if (limits_.dictionary) ZSTD_DCtx_refDDict(context_.get(), limits_.dictionary->get());
 }
 
 fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -132,6 +148,8 @@ zstd_decoder::step_result zstd_decoder::step(cursor& at) {
   switch (phase_) {
     case phase::header:
       return collect_header(at);
+    case phase::window:
+      return begin_frame(at);
     case phase::skipping:
       return skip(at);
     case phase::blocks:
@@ -160,7 +178,7 @@ zstd_decoder::step_result zstd_decoder::collect_header(cursor& at) {
       case header_status::complete:
         room_in_place_.reset();
         if (collected_before == 0) choose_output(at, start, parsed.header);
-        return begin_frame(at, parsed.header);
+        return check_frame(parsed.header);
       case header_status::reserved_bit:
         return fail(frame_name() + " is damaged (its header has the reserved bit set)");
       case header_status::not_zstd: {
@@ -184,35 +202,49 @@ void zstd_decoder::choose_output(const cursor& at, std::size_t header_start, con
     room_in_place_ = static_cast<std::size_t>(*header.content_bytes);
 }
 
-zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at, const zstd_frame_header& header) {
+zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& header) {
   if (header.skippable) {
     skip_left_ = header.skip_bytes;
     phase_ = phase::skipping;
     return std::nullopt;
   }
   // libzstd's buffer is never larger than the content
-  const std::uint64_t needed = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
+  wanted_ = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
   if (header.window_bytes > largest_window_) return refuse_window(header.window_bytes);
-  if (needed > window_limit_) return refuse_window(needed);
+  if (wanted_ > limits_.window_bytes) return refuse_window(wanted_);
+  if (header.dictionary_id != 0 && (!limits_.dictionary || limits_.dictionary->id() != header.dictionary_id)) {
+    return refuse_dictionary(header.dictionary_id);
+  }
+  frame_ = header;
+  phase_ = phase::window;
+  return std::nullopt;
+}
 
+zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
+  if (wanted_ > granted_) {
+    room_in_place_.reset();  // the next call has other room
+    return fill_status::needs_window;
+  }
   if (room_in_place_.has_value() != output_is_stable_) {
     const std::size_t code = ZSTD_DCtx_setParameter(context_.get(), stable_output, room_in_place_ ? 1 : 0);
     if (ZSTD_isError(code) == 0) output_is_stable_ = room_in_place_.has_value();
   }
   if (!output_is_stable_) room_in_place_.reset();
-  blocks_ = zstd_blocks(header.has_checksum);
+  blocks_ = zstd_blocks(frame_.has_checksum);
   held_ = held::nothing;
 
   ZSTD_outBuffer out = output(at);
   ZSTD_inBuffer in{.src = header_.data(), .size = header_size_, .pos = 0};
   const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
-  if (ZSTD_isError(code) != 0) {
-    if (header.dictionary_id == 0) return refuse_frame(code);
-    return fail(frame_name() + " needs dictionary " + std::to_string(header.dictionary_id) + ", and there is none (" +
-                ZSTD_getErrorName(code) + ")");
-  }
+  if (ZSTD_isError(code) != 0) return refuse_frame(code);
   phase_ = phase::blocks;
   return std::nullopt;
+}
+
+// A smaller window than the one before is worth giving its memory back.
+void zstd_decoder::grant_window(std::uint64_t bytes) {
+  if (bytes != granted_) make_context();
+  granted_ = bytes;
 }
 
 zstd_decoder::step_result zstd_decoder::skip(cursor& at) {
@@ -284,9 +316,17 @@ fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
     return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
                 size_text(largest_window_) + " that zstd can decode,");
   }
-  return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " + size_text(window_limit_) +
-              " left of --memory-limit; give a --memory-limit at least " + size_text(needed - window_limit_) +
-              " larger,");
+  return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
+              size_text(limits_.window_bytes) + " left of --memory-limit; give a --memory-limit at least " +
+              size_text(needed - limits_.window_bytes) + " larger,");
+}
+
+fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
+  std::string what = frame_name() + " needs dictionary " + std::to_string(id);
+  if (!limits_.dictionary) return fail(what + "; give the file that holds it with --zstd-dictionary,");
+  const std::uint32_t given = limits_.dictionary->id();
+  what += ", but " + limits_.dictionary->name();
+  return fail(what + (given == 0 ? " has no number," : " holds dictionary " + std::to_string(given) + ","));
 }
 
 fill_status zstd_decoder::refuse_frame(std::size_t code) {

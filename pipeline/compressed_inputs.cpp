@@ -258,6 +258,7 @@ asio::awaitable<bool> compressed_inputs::decode_block(group& task, std::span<con
     cut.commit(where, got.produced, task.owner);
     if (got.status == io::fill_status::needs_input) break;
     if (got.status == io::fill_status::failed) co_return false;
+    if (got.status == io::fill_status::needs_window) co_await task.context->grant_window();
     if (got.status == io::fill_status::frame_verified) conclude_verified(task);
   }
   co_return true;

@@ -6,6 +6,7 @@
 #include "io/format.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/cutter.hpp"
+#include "pipeline/memory_budget.hpp"
 #include "pipeline/ring.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,6 +14,7 @@
 #include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -22,19 +24,28 @@ namespace gpuhist::pipeline {
 /// Of one task at a time.
 class decode_context {
  public:
-  decode_context(ring& slots, collector& counted, const io::decoder_limits& limits)
-      : cut(slots, counted), limits_(limits) {}
+  /// `large_windows`: for windows larger than limits.granted_bytes.
+  decode_context(ring& slots, collector& counted, const io::decoder_limits& limits, memory_budget& large_windows)
+      : cut(slots, counted), limits_(limits), budget_(large_windows) {}
 
   /// A decoder of the format, to be restarted. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);
 
   /// The decoder of decoder_for(), which is wanted longer than the context: the next one is a new one.
-  std::shared_ptr<const io::decoder> keep_decoder() { return std::move(decoder_); }
+  std::shared_ptr<const io::decoder> keep_decoder();
+
+  /// Waits until the decoder may have the window that it wants, and tells it.
+  boost::asio::awaitable<void> grant_window();
+
+  /// What was granted is given back, and the decoder's memory with it.
+  void give_back_window();
 
   cutter cut;
 
  private:
   const io::decoder_limits limits_;
+  memory_budget& budget_;
+  std::uint64_t granted_ = 0;  // of the budget
   const io::format* format_ = nullptr;
   std::shared_ptr<io::decoder> decoder_;
 };
@@ -42,8 +53,10 @@ class decode_context {
 /// A fixed number of contexts. acquire() and release() are thread-safe; who waits first is served first.
 class decode_contexts {
  public:
-  decode_contexts(std::size_t number, ring& slots, collector& counted, const io::decoder_limits& limits,
-                  const boost::asio::any_io_executor& executor);
+  /// `window_bytes`: memory for the windows of all of them. Each has a part of it for itself, enough for what most
+  /// archives need; the rest is for those that need more, as many at once as it suffices for.
+  decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
+                  ring& slots, collector& counted, const boost::asio::any_io_executor& executor);
 
   boost::asio::awaitable<decode_context*> acquire();
   void release(decode_context& done);
@@ -56,6 +69,7 @@ class decode_contexts {
  private:
   using channel = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, decode_context*)>;
 
+  memory_budget large_windows_;
   std::deque<decode_context> contexts_;
   channel free_;
 };

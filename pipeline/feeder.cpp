@@ -28,7 +28,7 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
              notes.read, where.pool, stop),
-      contexts_(what.buffers.decoders, slots, counted, {.window_bytes = what.buffers.window_limit}, where.pool),
+      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted, where.pool),
       compressed_({.block_bytes = what.buffers.block_bytes,
                    .own_blocks = what.buffers.blocks,
                    .extra_blocks = what.buffers.extra_blocks,

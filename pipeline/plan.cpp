@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace gpuhist::pipeline {
@@ -25,6 +26,18 @@ const io::format* resolve_input_format(const config::options& typed) {
   if (typed.input_format == "auto") return nullptr;
   if (const io::format* found = io::format_named(typed.input_format)) return found;
   unknown_name(typed.where("--input-format"), typed.input_format, io::input_format_names());
+}
+
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed) {
+  if (!typed.zstd_dictionary) return nullptr;
+  const std::string given = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
+  try {
+    return io::load_zstd_dictionary(*typed.zstd_dictionary);
+  } catch (const std::invalid_argument& e) {
+    throw config::usage_error(given + e.what() + "; give a file that 'zstd --train' wrote");
+  } catch (const std::system_error& e) {
+    throw config::usage_error(given + "cannot be read: " + e.code().message());
+  }
 }
 
 std::string resolve_engine(const config::options& typed) {
@@ -147,6 +160,7 @@ plan make_plan(const config::options& typed) {
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
   planned.label = typed.label;
   planned.forced_format = resolve_input_format(typed);
+  planned.dictionary = resolve_dictionary(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
   planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));

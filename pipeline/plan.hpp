@@ -6,12 +6,14 @@
 #include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
+#include "io/zstd_dictionary.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/report.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,12 +42,13 @@ struct plan {
   std::vector<std::string> inputs;            ///< paths; "-" is standard input; never empty
   std::string label;                          ///< the name of standard input in results
   const io::format* forced_format = nullptr;  ///< null: by content
-  gpu::partition partition;                   ///< what is counted
-  std::vector<scheme_view> schemes;           ///< what is asked of it
-  std::string engine;                         ///< "auto", "cuda", "host"
-  unsigned threads = 1;                       ///< that read, decompress and, with the host engine, count
-  unsigned streams = 0;                       ///< CUDA lanes a device; 0: the engine's default
-  std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
+  std::shared_ptr<const io::zstd_dictionary> dictionary;
+  gpu::partition partition;          ///< what is counted
+  std::vector<scheme_view> schemes;  ///< what is asked of it
+  std::string engine;                ///< "auto", "cuda", "host"
+  unsigned threads = 1;              ///< that read, decompress and, with the host engine, count
+  unsigned streams = 0;              ///< CUDA lanes a device; 0: the engine's default
+  std::vector<unsigned> devices;     ///< CUDA devices by number; empty: the engine's choice, or all
   bool all_devices = false;
   gpu::engine_forecast forecast;  ///< what the engine will be, found out once a run
   buffer_plan buffers;

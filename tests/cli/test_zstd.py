@@ -126,6 +126,60 @@ class Archives(CommandTest):
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"hello")
 
+    def test_large_windows_share_the_memory_limit_and_wait_for_each_other(self):
+        data = text(3_000_000)
+        encoded = b"".join(zstd(data[at : at + 500_000], "--long=27") for at in range(0, len(data), 500_000))
+        # 128 MiB a window, as nothing tells how long the content is: room for one of them, and four threads
+        limits = ("--memory-limit", "220MiB", "-T", "4", "--slots", "16")
+        self.assert_archive_counted(encoded, data, *limits)
+        paths = [self.file(f"{number}.zst", encoded) for number in range(5)]
+        self.assert_counted(run(*JSON, *limits, *paths), data * 5)
+
+
+class Dictionaries(CommandTest):
+    def setUp(self):
+        super().setUp()
+        for number in range(200):
+            self.file(f"sample{number}", text(1500, number))
+        self.dictionaries = [self.trained(range(0, 100), 4660), self.trained(range(100, 200), 77)]
+
+    def trained(self, numbers, identity):
+        path = self.folder / f"{identity}.dict"
+        samples = [str(self.folder / f"sample{number}") for number in numbers]
+        subprocess.run(
+            ["zstd", "-q", "--train", *samples, "--maxdict=4096", f"--dictID={identity}", "-o", str(path)],
+            check=True, stderr=subprocess.DEVNULL,
+        )
+        return path
+
+    def test_frames_are_decoded_with_their_dictionary_and_without_one_where_they_name_none(self):
+        data = text(20_000)
+        encoded = zstd(data, "-D", str(self.dictionaries[0])) + zstd(data)
+        path = self.file("a.zst", encoded)
+        for ended in (
+            run(*JSON, "--zstd-dictionary", self.dictionaries[0], path),
+            run(*JSON, "--zstd-dictionary", self.dictionaries[0], stdin_bytes=encoded),
+        ):
+            self.assert_counted(ended, data * 2)
+
+    def test_the_number_of_a_missing_dictionary_is_said_and_the_other_inputs_are_counted(self):
+        paths = [self.file("a.zst", zstd(text(20_000), "-D", str(self.dictionaries[0]))), self.file("b", b"hello")]
+        ended = run(*JSON, *paths)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("a.zst: frame 1 needs dictionary 4660; give the file that holds it with --zstd-dictionary", ended.stderr)
+        self.assert_counts(ended.result, b"hello")
+        ended = run(*JSON, "--zstd-dictionary", self.dictionaries[1], *paths)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn(f"frame 1 needs dictionary 4660, but {self.dictionaries[1]} holds dictionary 77", ended.stderr)
+
+    def test_what_is_no_dictionary_is_a_mistake_in_the_call(self):
+        cut = self.file("cut.dict", self.dictionaries[0].read_bytes()[:40])
+        for path, why in ((self.folder / "none", "No such file"), (self.folder, "Is a directory"), (cut, "damaged")):
+            ended = run(*JSON, "--zstd-dictionary", path, stdin_bytes=b"text")
+            self.assertEqual(ended.status, 2, ended)
+            self.assertIn("--zstd-dictionary", ended.stderr)
+            self.assertIn(why, ended.stderr)
+
 
 if __name__ == "__main__":
     main()
