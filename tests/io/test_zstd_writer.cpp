@@ -1,0 +1,113 @@
+// What is written of zstd: frames that stand alone, and the table by which they are found, held against libzstd and
+// against the letters of the format.
+#include "io/zstd_compressor.hpp"
+#include "io/zstd_frame.hpp"
+#include "io/zstd_seek_table.hpp"
+
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+using namespace gpuhist::test;
+using namespace gpuhist::io;
+
+namespace {
+
+byte_vector compressed(zstd_compressor& with, const byte_vector& text) {
+  byte_vector frame(zstd_compressor::bound(text.size()));
+  frame.resize(with.compress(text, frame));
+  return frame;
+}
+
+byte_vector decompressed(const byte_vector& frame, std::size_t text_bytes) {
+  byte_vector text(text_bytes + 1);
+  const std::size_t length = ZSTD_decompress(text.data(), text.size(), frame.data(), frame.size());
+  REQUIRE_FALSE(ZSTD_isError(length));
+  text.resize(length);
+  return text;
+}
+
+byte_vector bytes_of(std::initializer_list<int> values) {
+  byte_vector bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("zstd: a compressor's frames give their text back, and say its size and checksum, one after another") {
+  for (const int level : {zstd_least_level, 3, 19}) {
+    zstd_compressor compressor(level);
+    for (const std::size_t size : {0U, 1U, 1000U, 300'000U, 5U}) {
+      CAPTURE(size);
+      for (const byte_vector& text : {sample_text(size), noise(size)}) {
+        const byte_vector frame = compressed(compressor, text);
+        CHECK(decompressed(frame, size) == text);
+        CHECK(ZSTD_findFrameCompressedSize(frame.data(), frame.size()) == frame.size());
+        const zstd_frame_header header = parse_zstd_header(frame).header;
+        CHECK(header.content_bytes == size);
+        CHECK(header.has_checksum);
+      }
+    }
+  }
+}
+
+TEST_CASE("zstd: the checksum of a frame is that of its text, whatever the level") {
+  const byte_vector text = sample_text(10'000);
+  byte_vector other = text;
+  other[5000] ^= std::byte{1};
+  zstd_compressor fast(1);
+  zstd_compressor slow(19);
+  const std::uint32_t checksum = zstd_checksum_of(compressed(fast, text));
+  CHECK(checksum == zstd_checksum_of(compressed(slow, text)));
+  CHECK(checksum != zstd_checksum_of(compressed(fast, other)));
+  CHECK(zstd_checksum_of(bytes_of({9, 9, 0x78, 0x56, 0x34, 0x12})) == 0x12345678);
+  CHECK(zstd_checksum_of(compressed(fast, {})) == 0x51D8E999);  // XXH64 of nothing is EF46DB3751D8E999
+}
+
+TEST_CASE("zstd: a compressor without room says so") {
+  zstd_compressor compressor(3);
+  const byte_vector text = noise(10'000);
+  byte_vector room(5000);
+  CHECK_THROWS_AS(compressor.compress(text, room), std::runtime_error);
+  CHECK(decompressed(compressed(compressor, text), text.size()) == text);  // and is of use afterwards
+}
+
+TEST_CASE("zstd: a compressor for small frames is foreseen to take less memory than one for large ones") {
+  CHECK(zstd_compressor::memory_for(3, 1000) < zstd_compressor::memory_for(3, 4U << 20U));
+  CHECK(zstd_compressor::memory_for(3, 4U << 20U) < zstd_compressor::memory_for(19, 4U << 20U));
+}
+
+TEST_CASE("zstd: a seek table is the skippable frame that the seekable format describes") {
+  const std::vector<seekable_frame> frames = {{.compressed_bytes = 0x01020304, .text_bytes = 5, .checksum = 0xA0B0C0D0},
+                                              {.compressed_bytes = 6, .text_bytes = 0x40000000, .checksum = 7}};
+  CHECK(zstd_seek_table(frames) == bytes_of({0x5E, 0x2A, 0x4D, 0x18, 33,   0,    0,    0,                             //
+                                             4,    3,    2,    1,    5,    0,    0,    0,    0xD0, 0xC0, 0xB0, 0xA0,  //
+                                             6,    0,    0,    0,    0,    0,    0,    0x40, 7,    0,    0,    0,     //
+                                             2,    0,    0,    0,    0x80, 0xB1, 0xEA, 0x92, 0x8F}));
+  CHECK(zstd_seek_table({}) ==
+        bytes_of({0x5E, 0x2A, 0x4D, 0x18, 9, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xB1, 0xEA, 0x92, 0x8F}));
+}
+
+TEST_CASE("zstd: frames with a seek table behind them are one archive to whoever does not know it") {
+  zstd_compressor compressor(3);
+  const byte_vector text = sample_text(50'000);
+  byte_vector archive;
+  std::vector<seekable_frame> frames;
+  for (std::size_t at = 0; at < text.size(); at += 20'000) {
+    const byte_vector part(text.begin() + static_cast<std::ptrdiff_t>(at),
+                           text.begin() + static_cast<std::ptrdiff_t>(std::min(at + 20'000, text.size())));
+    const byte_vector frame = compressed(compressor, part);
+    archive.insert(archive.end(), frame.begin(), frame.end());
+    frames.push_back({.compressed_bytes = static_cast<std::uint32_t>(frame.size()),
+                      .text_bytes = static_cast<std::uint32_t>(part.size()),
+                      .checksum = zstd_checksum_of(frame)});
+  }
+  const std::vector<std::byte> table = zstd_seek_table(frames);
+  archive.insert(archive.end(), table.begin(), table.end());
+  CHECK(decompressed(archive, text.size()) == text);
+}
