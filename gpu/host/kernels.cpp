@@ -17,7 +17,7 @@ constexpr std::array<kernel, 3> table{{
      .count = count_ranges,
      .instruction_set = ranges_instruction_set},
     {.name = "tables",
-     .description = "eight independent tables of 256 counters, folded to classes at the end",
+     .description = "four independent tables of 256 counters, folded to classes at the end",
      .applies = always,
      .count = count_tables,
      .instruction_set = no_instruction_set},
