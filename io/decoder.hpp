@@ -60,6 +60,9 @@ class decoder {
   /// input's text before the start of this decoder.
   [[nodiscard]] virtual std::string fault(std::uint64_t text_before) const = 0;
 
+  /// The same clause without the offsets.
+  [[nodiscard]] virtual std::string fault_cause() const { return fault(0); }
+
   /// To be asked once the input is over: empty where the decoder stands at the end of a frame, else what is missing
   /// (or wrong), in a clause like that of fault().
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;

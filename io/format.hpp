@@ -23,6 +23,7 @@ struct format {
   /// Of readable formats that are compressed; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
+  std::string_view frame_magic{};  ///< what every frame that is looked for behind damage begins with
 };
 
 /// How many leading bytes detect() wants to see; fewer only where the input is shorter.

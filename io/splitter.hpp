@@ -30,6 +30,9 @@ class splitter {
   /// Whether the frame that ended last is one that decoders count and tell of (not a skippable one).
   [[nodiscard]] virtual bool counts_frame() const = 0;
 
+  /// No end of a frame will be found any more: all bytes to come are one frame, whatever they are.
+  [[nodiscard]] virtual bool is_lost() const { return false; }
+
   /// For statistics: how frames are found, or why they are not, in a clause ("by the sizes of its blocks").
   [[nodiscard]] virtual std::string_view manner() const = 0;
 };

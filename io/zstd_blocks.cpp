@@ -6,6 +6,8 @@ namespace {
 
 constexpr std::size_t checksum_bytes = 4;
 constexpr std::uint32_t run_length_type = 1;
+constexpr std::uint32_t reserved_type = 3;
+constexpr std::uint32_t most_bytes = 128U << 10U;
 
 }  // namespace
 
@@ -40,7 +42,9 @@ void zstd_blocks::enter_content() {
   unit_ = unit::content;
   last_ = (header_ & 1U) != 0;
   const std::uint32_t size = header_ >> 3U;
-  left_ = ((header_ >> 1U) & 3U) == run_length_type ? 1 : size;  // a run is one byte, however long
+  const std::uint32_t type = (header_ >> 1U) & 3U;
+  left_ = type == run_length_type ? 1 : size;  // a run is one byte, however long
+  damaged_ = type == reserved_type || size > most_bytes;
 }
 
 }  // namespace gpuhist::io

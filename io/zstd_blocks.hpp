@@ -17,6 +17,9 @@ class zstd_blocks {
   /// How many bytes of the current unit are to come; 0 at the end of the frame only.
   [[nodiscard]] std::size_t left() const { return left_; }
 
+  /// The header of the current block cannot be one: its type is reserved, or it is larger than blocks are.
+  [[nodiscard]] bool is_damaged() const { return damaged_; }
+
   /// Goes on by `bytes`, the next ones of the frame, at most left() of them.
   void advance(std::span<const std::byte> bytes);
 
@@ -30,6 +33,7 @@ class zstd_blocks {
 
   bool has_checksum_ = false;
   bool last_ = false;
+  bool damaged_ = false;
   unit unit_ = unit::header;
   std::size_t left_ = block_header_bytes;
   std::uint32_t header_ = 0;

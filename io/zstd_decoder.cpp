@@ -44,6 +44,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::uint64_t window_wanted() const override { return wanted_; }
   void grant_window(std::uint64_t bytes) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
+  [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
@@ -340,6 +341,9 @@ std::string zstd_decoder::offsets(std::uint64_t compressed, std::uint64_t text_b
 }
 
 std::string zstd_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+
+// Some clauses end in a comma, for the offsets.
+std::string zstd_decoder::fault_cause() const { return wrong_.substr(0, wrong_.find_last_not_of(',') + 1); }
 
 std::string zstd_decoder::missing_at_end(std::uint64_t text_before) const {
   if (phase_ == phase::failed) return fault(text_before);

@@ -14,6 +14,7 @@ class zstd_splitter final : public splitter {
  public:
   split_step advance(std::span<const std::byte> bytes) override;
   [[nodiscard]] bool counts_frame() const override { return !skippable_; }
+  [[nodiscard]] bool is_lost() const override { return phase_ == phase::lost; }
   [[nodiscard]] std::string_view manner() const override;
 
  private:
@@ -68,6 +69,7 @@ std::size_t zstd_splitter::walk(std::span<const std::byte> bytes) {
   } else if (phase_ == phase::blocks) {
     taken = std::min(blocks_.left(), bytes.size());
     blocks_.advance(bytes.first(taken));
+    if (blocks_.is_damaged()) phase_ = phase::lost;
   }
   return taken;
 }

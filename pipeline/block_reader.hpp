@@ -49,6 +49,7 @@ class block_pool {
 struct block {
   std::shared_ptr<const std::byte> memory{};
   std::span<const std::byte> bytes{};
+  bool lost = false;           ///< in them, or from them on, nobody knows where frames end
   bool end = false;            ///< there is no more
   std::exception_ptr error{};  ///< with `end`: what went wrong
 };

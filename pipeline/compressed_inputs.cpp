@@ -1,5 +1,7 @@
 #include "pipeline/compressed_inputs.hpp"
 
+#include "config/size.hpp"
+#include "pipeline/frame_search.hpp"
 #include "pipeline/input_failure.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -7,9 +9,12 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,6 +24,15 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
+
+std::function<std::string(std::uint64_t)> words(std::string text) {
+  return [text = std::move(text)](std::uint64_t) { return text; };
+}
+
+std::string too_much_text(std::uint64_t most, std::uint64_t compressed) {
+  return "decompresses to more than the " + config::format_size(most) +
+         " of --max-output; given up at compressed offset " + std::to_string(compressed);
+}
 
 // Ends the reading ahead of the decoders.
 struct end_of_reading {
@@ -49,7 +63,8 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;        // of groups whose end was seen
   std::uint64_t compressed_bytes = 0;  // up to the end of those
   std::uint64_t groups = 0;
-  std::atomic<bool> damaged{false};  // nothing more is wanted
+  std::atomic<bool> damaged{false};           // nothing more is wanted
+  std::atomic<std::uint64_t> text_so_far{0};  // of all groups
 };
 
 // What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
@@ -66,8 +81,13 @@ struct compressed_inputs::group {
   signal ended;
 
   io::decoder* decoder = nullptr;  // of the context
+  std::uint64_t frame_begin = 0;   // compressed offset
   std::uint64_t frame_bytes = 0;   // of text, so far
+  std::uint64_t frames_ended = 0;  // of the input, damaged ones among them
   group_end end{};
+  std::optional<lost_stretch> lost{};    // being skipped
+  std::uint64_t skipped_to = 0;          // compressed offset
+  std::optional<frame_search> search{};  // for the next frame, where no group begins with it
 };
 
 compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
@@ -169,7 +189,8 @@ asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block
 asio::awaitable<void> compressed_inputs::push(compressed_input& what, const block& from,
                                               std::span<const std::byte> bytes) {
   if (!what.current) co_await begin_group(what);
-  what.current->blocks.try_send(error_code{}, block{.memory = from.memory, .bytes = bytes});
+  what.current->blocks.try_send(error_code{},
+                                block{.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
   what.current_bytes += bytes.size();
 }
 
@@ -207,9 +228,9 @@ asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
   try {
     co_await decode_blocks(*task);
   } catch (const std::bad_alloc&) {
-    task->end.wrong = [](std::uint64_t) { return std::string("not enough memory to decode it"); };
+    task->end.wrong = words("not enough memory to decode it");
   } catch (...) {
-    task->end.wrong = [text = failure_text(std::current_exception())](std::uint64_t) { return text; };
+    task->end.wrong = words(failure_text(std::current_exception()));
   }
   if (task->end.wrong) task->of.damaged = true;
   counts_.close_group(task->owner.input, task->owner.group, task->end);
@@ -220,33 +241,104 @@ asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
 asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
   task.decoder = &task.context->decoder_for(task.of.format);
   task.decoder->restart(task.start);
+  task.frame_begin = task.start.compressed_bytes;
+  task.frames_ended = task.start.frames;
   for (;;) {
     block next;
     {
       const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
       next = co_await task.blocks.async_receive(asio::use_awaitable);
     }
-    bool good = true;
-    if (!next.end && !stop_.stop_requested()) good = co_await decode_block(task, next.bytes);
-    task.end.compressed_bytes = task.decoder->consumed_total();
+    if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
+    task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
     counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+    if (task.end.wrong) co_return;
     if (stop_.stop_requested()) {
-      task.end.wrong = [text = left_at(task.end.compressed_bytes)](std::uint64_t) { return text; };
-    } else if (next.error) {
-      task.end.wrong = [text = failure_text(next.error)](std::uint64_t) { return text; };
-    } else if (!good) {
-      task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) { return kept->fault(before); };
-    } else if (next.end && !task.decoder->missing_at_end(0).empty()) {
-      task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
-        return kept->missing_at_end(before);
-      };
+      task.end.wrong = words(left_at(task.end.compressed_bytes));
+      co_return;
     }
-    if (next.end || task.end.wrong) co_return;
+    if (next.end) co_return end_of_blocks(task, next);
   }
 }
 
-// False where the frame is damaged.
-asio::awaitable<bool> compressed_inputs::decode_block(group& task, std::span<const std::byte> in) {
+asio::awaitable<void> compressed_inputs::take_block(group& task, const block& next) {
+  std::span<const std::byte> in = next.bytes;
+  while (!in.empty() && !task.end.wrong && !stop_.stop_requested()) {
+    if (task.lost) {
+      co_await skip(task, next, in);
+    } else if (!co_await decode_some(task, in)) {
+      if (how_.skip_damage) {
+        begin_skipping(task, task.decoder->fault_cause());
+        // one byte of the frame at the least is left behind: its own magic number is not to be found again
+        const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
+        const auto gone_by = next.bytes.first(next.bytes.size() - in.size());
+        task.search.emplace(task.of.format.frame_magic,
+                            gone_by.last(std::min<std::uint64_t>(gone_by.size(), of_frame > 0 ? of_frame - 1 : 0)));
+      } else {
+        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) { return kept->fault(before); };
+      }
+    }
+  }
+}
+
+void compressed_inputs::end_of_blocks(group& task, const block& last) {
+  if (last.error) {
+    task.end.wrong = words(failure_text(last.error));
+  } else if (task.lost) {
+    end_skipping(task, task.skipped_to);
+  } else if (std::string missing = task.decoder->missing_at_end(0); missing.empty()) {
+    return;
+  } else if (how_.skip_damage) {
+    begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
+    end_skipping(task, task.skipped_to);
+  } else {
+    task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
+      return kept->missing_at_end(before);
+    };
+  }
+}
+
+// The frame stays unverified for good, and what follows is not decoded until the next one begins.
+void compressed_inputs::begin_skipping(group& task, std::string cause) {
+  task.skipped_to = task.decoder->consumed_total();
+  task.lost = {.compressed_begin = task.frame_begin,
+               .compressed_end = 0,
+               .text_offset = task.end.text_bytes - task.frame_bytes,
+               .unverified_bytes = task.frame_bytes,
+               .cause = std::move(cause)};
+  if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
+  ++task.owner.frame;
+  ++task.frames_ended;
+  task.frame_bytes = 0;
+}
+
+void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
+  task.lost->compressed_end = at;
+  if (task.end.lost.size() < most_lost_stretches) task.end.lost.push_back(std::move(*task.lost));
+  ++task.end.lost_stretches;
+  task.lost.reset();
+  task.search.reset();
+  task.frame_begin = at;
+  task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at});
+}
+
+// Where the splitter knows where frames end, the group ends where this one would have. Where it does not, whatever
+// looks like the beginning of a frame is tried.
+asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, std::span<const std::byte>& in) {
+  const auto found = from.lost ? task.search->find(in) : std::nullopt;
+  if (!found) {
+    task.skipped_to += in.size();
+    in = {};
+    co_return;
+  }
+  std::span<const std::byte> gone_by = std::as_bytes(std::span(task.of.format.frame_magic)).first(found->before);
+  end_skipping(task, task.skipped_to + found->at - found->before);
+  in = in.subspan(found->at);
+  co_await decode_some(task, gone_by);
+}
+
+// False where the frame is damaged. Takes what it decoded from the front of `in`.
+asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
   while (!stop_.stop_requested()) {
     const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
@@ -256,6 +348,10 @@ asio::awaitable<bool> compressed_inputs::decode_block(group& task, std::span<con
     task.end.text_bytes += got.produced;
     notes_.decompress.bytes += got.produced;
     cut.commit(where, got.produced, task.owner);
+    if ((task.of.text_so_far += got.produced) > how_.most_text) {
+      task.end.wrong = words(too_much_text(how_.most_text, task.decoder->consumed_total()));
+      break;
+    }
     if (got.status == io::fill_status::needs_input) break;
     if (got.status == io::fill_status::failed) co_return false;
     if (got.status == io::fill_status::needs_window) co_await task.context->grant_window();
@@ -281,7 +377,9 @@ void compressed_inputs::conclude_verified(group& task) {
     counts_.conclude(task.owner, task.frame_bytes, true);
   }
   ++task.owner.frame;
+  ++task.frames_ended;
   task.frame_bytes = 0;
+  task.frame_begin = task.decoder->consumed_total();
 }
 
 }  // namespace gpuhist::pipeline

@@ -40,6 +40,8 @@ class compressed_inputs {
     std::size_t extra_blocks = 0;  ///< that inputs of many frames have in common beside those
     std::size_t open_inputs = 1;   ///< at once
     std::size_t group_bytes = 0;   ///< compressed bytes of a group at the least, where the input is not over
+    std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
+    bool skip_damage = false;                     ///< go on behind damaged frames
   };
 
   struct executors {
@@ -76,7 +78,12 @@ class compressed_inputs {
   boost::asio::awaitable<void> oldest_ended(compressed_input& what);
   boost::asio::awaitable<void> decode(group_pointer task);
   boost::asio::awaitable<void> decode_blocks(group& task);
-  boost::asio::awaitable<bool> decode_block(group& task, std::span<const std::byte> in);
+  boost::asio::awaitable<void> take_block(group& task, const block& next);
+  boost::asio::awaitable<bool> decode_some(group& task, std::span<const std::byte>& in);
+  void end_of_blocks(group& task, const block& last);
+  boost::asio::awaitable<void> skip(group& task, const block& from, std::span<const std::byte>& in);
+  void begin_skipping(group& task, std::string cause);
+  void end_skipping(group& task, std::uint64_t at);
   io::fill_result fill(group& task, std::span<const std::byte> in, const place& where);
   void conclude_verified(group& task);
 

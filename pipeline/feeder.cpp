@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <new>
 #include <utility>
 #include <variant>
@@ -33,7 +34,9 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .own_blocks = what.buffers.blocks,
                    .extra_blocks = what.buffers.extra_blocks,
                    .open_inputs = what.buffers.open_inputs,
-                   .group_bytes = what.buffers.group_bytes},
+                   .group_bytes = what.buffers.group_bytes,
+                   .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+                   .skip_damage = what.skip_damage},
                   {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
 
 asio::awaitable<void> feeder::feed_all() {

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
-#include <thread>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -21,24 +19,6 @@ constexpr std::uint64_t copy_bytes = 8 * mib;  // that the link wants at once: d
 
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
-
-const io::format* resolve_input_format(const config::options& typed) {
-  if (typed.input_format == "auto") return nullptr;
-  if (const io::format* found = io::format_named(typed.input_format)) return found;
-  unknown_name(typed.where("--input-format"), typed.input_format, io::input_format_names());
-}
-
-std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed) {
-  if (!typed.zstd_dictionary) return nullptr;
-  const std::string given = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
-  try {
-    return io::load_zstd_dictionary(*typed.zstd_dictionary);
-  } catch (const std::invalid_argument& e) {
-    throw config::usage_error(given + e.what() + "; give a file that 'zstd --train' wrote");
-  } catch (const std::system_error& e) {
-    throw config::usage_error(given + "cannot be read: " + e.code().message());
-  }
-}
 
 std::string resolve_engine(const config::options& typed) {
   try {
@@ -106,7 +86,8 @@ void plan_decoders(const config::options& typed, plan& planned) {
   buffers.extra_blocks = static_cast<std::uint32_t>(
       std::min<std::uint64_t>({std::uint64_t{blocks_ahead} * buffers.decoders, most_extra_blocks,
                                typed.memory_limit / share_of_memory / buffers.block_bytes}));
-  buffers.group_bytes = static_cast<std::uint32_t>(64 * kib);
+  // a damaged frame is skipped as a group of its own: what is whole before and behind it is not touched
+  buffers.group_bytes = typed.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }
 
 // Default slots give way to a small memory limit; slots that were asked for do not.
@@ -161,11 +142,13 @@ plan make_plan(const config::options& typed) {
   planned.label = typed.label;
   planned.forced_format = resolve_input_format(typed);
   planned.dictionary = resolve_dictionary(typed);
+  planned.max_output = typed.max_output;
+  planned.skip_damage = typed.skip_damage;
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
   planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
   planned.engine = resolve_engine(typed);
-  planned.threads = typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  planned.threads = resolve_threads(typed);
   planned.streams = typed.streams.value_or(0);
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;

@@ -43,6 +43,8 @@ struct plan {
   std::string label;                          ///< the name of standard input in results
   const io::format* forced_format = nullptr;  ///< null: by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
+  std::optional<std::uint64_t> max_output;  ///< bytes of text of a compressed input
+  bool skip_damage = false;
   gpu::partition partition;          ///< what is counted
   std::vector<scheme_view> schemes;  ///< what is asked of it
   std::string engine;                ///< "auto", "cuda", "host"

@@ -14,6 +14,15 @@
 
 namespace gpuhist::pipeline {
 
+/// What was lost of a compressed input, and gone on behind (--skip-damage).
+struct lost_stretch {
+  std::uint64_t compressed_begin = 0;  ///< where the damaged frame begins
+  std::uint64_t compressed_end = 0;    ///< where decoding went on
+  std::uint64_t text_offset = 0;       ///< the place in the text that was had, where the frame's is missing
+  std::uint64_t unverified_bytes = 0;  ///< of that frame's text, decoded before the fault
+  std::string cause;
+};
+
 /// One input's share of a report. Tallies are over the partition of the report.
 struct input_report {
   std::string name;                               ///< raw bytes, not necessarily UTF-8
@@ -23,6 +32,8 @@ struct input_report {
   std::string error;  ///< empty where there was none
   gpu::tally verified;
   gpu::tally unverified;
+  std::vector<lost_stretch> lost{};  ///< in the order of the input; the first thousand
+  std::uint64_t lost_stretches = 0;  ///< how many there were in all
 };
 
 /// A result at the end of a run, or a snapshot in the middle, of which every input's counts are those of a prefix.

@@ -58,6 +58,18 @@ json prefix_of(const input_report& input) {
   return out;
 }
 
+json lost_as_json(const input_report& input) {
+  json all = json::array();
+  for (const lost_stretch& each : input.lost) {
+    all.push_back({{"compressed_begin", each.compressed_begin},
+                   {"compressed_end", each.compressed_end},
+                   {"text_offset", each.text_offset},
+                   {"unverified_bytes", each.unverified_bytes},
+                   {"error", each.cause}});
+  }
+  return all;
+}
+
 json start_of(const report& what, std::string_view kind) {
   json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
   if (what.what == report::kind::result) {
@@ -86,6 +98,10 @@ json input_as_json(const report& what, const input_report& input) {
   if (input.compressed_bytes) out["compressed_bytes"] = *input.compressed_bytes;
   out["complete"] = input.complete;
   if (!input.error.empty()) out["error"] = input.error;
+  if (input.lost_stretches > 0) {
+    out["lost_stretches"] = input.lost_stretches;
+    out["lost"] = lost_as_json(input);
+  }
   add_counts(out, what, input.verified);
   if (input.unverified.bytes() > 0) out["unverified"] = counts_of(what, input.unverified);
   return out;

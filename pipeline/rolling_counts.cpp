@@ -1,6 +1,7 @@
 #include "pipeline/rolling_counts.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -115,12 +116,25 @@ void rolling_counts::commit(input_counts& input, const frame_group& group) {
   verified_ += group.verified;
   unverified_ += damaged;
   input.compressed_bytes = group.end->compressed_bytes;
+  note_lost(input, *group.end);
   if (group.end->wrong) {
     if (input.error.empty()) input.error = group.end->wrong(input.merged);
     input.groups.clear();
     input.dropping = true;
   }
   input.merged += group.merged;
+}
+
+void rolling_counts::note_lost(input_counts& input, const group_end& end) {
+  for (lost_stretch each : end.lost) {
+    each.text_offset += input.merged;
+    if (input.error.empty()) {
+      input.error = each.cause + " at compressed offset " + std::to_string(each.compressed_begin) +
+                    "; went on at compressed offset " + std::to_string(each.compressed_end);
+    }
+    if (input.lost.size() < most_lost_stretches) input.lost.push_back(std::move(each));
+  }
+  input.lost_stretches += end.lost_stretches;
 }
 
 void rolling_counts::set_format(input_id input, std::string_view format) {
@@ -179,7 +193,9 @@ void rolling_counts::write_to(report& out) const {
                           .complete = each.complete(),
                           .error = each.error,
                           .verified = each.verified,
-                          .unverified = each.unverified});
+                          .unverified = each.unverified,
+                          .lost = each.lost,
+                          .lost_stretches = each.lost_stretches});
     add_front(each, out.inputs.back().verified, out.inputs.back().unverified);
     add_front(each, out.verified, out.unverified);
     out.complete = out.complete && out.inputs.back().complete;

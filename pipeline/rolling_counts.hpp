@@ -23,10 +23,17 @@
 
 namespace gpuhist::pipeline {
 
+/// So many lost stretches of an input are listed; further ones are counted.
+inline constexpr std::size_t most_lost_stretches = 1000;
+
 /// How the decoding of a group of frames ended.
 struct group_end {
   std::uint64_t text_bytes = 0;        ///< handed on for merging, verified or not
   std::uint64_t compressed_bytes = 0;  ///< of the input, up to the end of the group
+
+  /// What was lost within the group, and gone on behind. Offsets of text are within the group.
+  std::vector<lost_stretch> lost{};
+  std::uint64_t lost_stretches = 0;
 
   /// What went wrong, if anything did: a clause, given the bytes of the input's text before the group.
   std::function<std::string(std::uint64_t text_before)> wrong{};
@@ -99,8 +106,10 @@ class rolling_counts {
     std::optional<std::uint64_t> expected;  // known once reading ended
     std::string error;
     std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
-    group_id front = 1;              // the front one's number
-    bool dropping = false;           // a group was damaged: what comes of younger ones does not count
+    std::vector<lost_stretch> lost;
+    std::uint64_t lost_stretches = 0;
+    group_id front = 1;     // the front one's number
+    bool dropping = false;  // a group was damaged: what comes of younger ones does not count
 
     [[nodiscard]] bool complete() const;
   };
@@ -112,6 +121,7 @@ class rolling_counts {
   static void settle(frame_group& group, const open_frame& frame);
   void commit_groups(input_counts& input);
   void commit(input_counts& input, const frame_group& group);
+  static void note_lost(input_counts& input, const group_end& end);
   static void add_front(const input_counts& input, gpu::tally& verified, gpu::tally& unverified);
 
   const gpu::partition counted_;

@@ -1,0 +1,118 @@
+"""--skip-damage and --max-output: what is whole behind damage counts, what was lost is listed, and nothing is endless."""
+
+import random
+import unittest
+
+from support import CommandTest, added, counts_of, main, noise, oracle, run, text, zstd
+
+JSON = ("--format", "json", "--buckets", "letters")
+SKIP = (*JSON, "--skip-damage")
+
+
+def frames_of(parts):
+    return [zstd(part) for part in parts]
+
+
+class Skipping(CommandTest):
+    def assert_lost_explains(self, ended, parts, frames):
+        """What counts is the text of exactly the frames that no lost stretch touches."""
+        said = ended.result["inputs"][0]
+        lost = said.get("lost", [])
+        self.assertEqual(said.get("lost_stretches", 0), len(lost))
+        whole, at = [], 0
+        for part, frame in zip(parts, frames):
+            begin, at = at, at + len(frame)
+            if all(at <= each["compressed_begin"] or each["compressed_end"] <= begin for each in lost):
+                whole.append(part)
+        self.assertEqual(ended.result["bytes"], sum(map(len, whole)), lost)
+        expected = oracle(b"".join(whole))
+        self.assertEqual(ended.result["buckets"]["letters"], expected["buckets"]["letters"])
+        self.assertEqual(ended.status, 1 if lost else 0, ended)
+        self.assertIs(ended.result["complete"], not lost)
+        return lost
+
+    def test_damage_anywhere_costs_the_frames_it_touches_and_no_other(self):
+        parts = [text(300, number) for number in range(4)]
+        frames = frames_of(parts)
+        encoded = b"".join(frames)
+        second, third = len(frames[0]), len(frames[0]) + len(frames[1])
+        for place in range(second, third):
+            damaged = bytearray(encoded)
+            damaged[place] ^= 1 << place % 8
+            with self.subTest(place=place - second):
+                ended = run(*SKIP, stdin_bytes=bytes(damaged))
+                lost = self.assert_lost_explains(ended, parts, frames)
+                self.assertEqual([each["compressed_begin"] for each in lost][:1], [second])
+                self.assertIn("frame 2", lost[0]["error"])
+                self.assertGreaterEqual(ended.result["bytes"], 300)
+
+    def test_damage_within_content_costs_its_frame_alone_and_is_told_of_with_its_place(self):
+        chosen = random.Random(3)
+        parts = [text(chosen.choice((100, 5000, 70_000, 400_000)), number) for number in range(20)]
+        frames = frames_of(parts)
+        begins = [sum(map(len, frames[:number])) for number in range(21)]
+        for hit in ([4], [0, 19], [7, 8, 9], [2, 5, 11, 17]):
+            damaged = bytearray(b"".join(frames))
+            for number in hit:
+                damaged[begins[number + 1] - 1] ^= 4  # of the checksum: all of the text comes out
+            path = self.file("damaged.zst", bytes(damaged))
+            for options in ((), ("-T", "1"), ("-T", "5", "--chunk-size", "3000"), ("--slots", "2")):
+                with self.subTest(hit=hit, options=options):
+                    ended = run(*SKIP, *options, path)
+                    lost = self.assert_lost_explains(ended, parts, frames)
+                    self.assertEqual(
+                        [(each["compressed_begin"], each["compressed_end"], each["unverified_bytes"]) for each in lost],
+                        [(begins[number], begins[number + 1], len(parts[number])) for number in hit],
+                    )
+                    self.assertEqual(ended.result["unverified"]["bytes"], sum(len(parts[number]) for number in hit))
+                    self.assertIn(f"frame {hit[0] + 1} is damaged", ended.stderr)
+
+    def test_what_is_no_archive_between_frames_is_skipped(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        for junk in (b"x", b"((", b"\x28\xb5\x2f", b"\x28\x28\xb5", noise(1000), noise(600_000)):
+            with self.subTest(junk=junk[:8]):
+                ended = run(*SKIP, stdin_bytes=frames[0] + junk + frames[1] + frames[2])
+                self.assertEqual(ended.result["bytes"], 15_000)
+                self.assertEqual(ended.status, 1)
+                self.assertEqual(ended.result["inputs"][0]["lost"][0]["compressed_begin"], len(frames[0]))
+
+    def test_an_end_too_soon_is_a_loss_like_others(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        ended = run(*SKIP, stdin_bytes=b"".join(frames)[:-7])
+        self.assertEqual(ended.result["bytes"], 10_000)
+        (lost,) = ended.result["inputs"][0]["lost"]
+        self.assertEqual(lost["compressed_end"], sum(map(len, frames)) - 7)
+        self.assertIn("ends early", lost["error"])
+
+    def test_an_archive_without_damage_is_complete(self):
+        encoded = b"".join(frames_of([text(50_000, number) for number in range(10)]))
+        self.assert_counted(run(*SKIP, stdin_bytes=encoded), b"".join(text(50_000, number) for number in range(10)))
+
+    def test_without_the_option_the_input_ends_at_its_damage(self):
+        parts = [text(5000, number) for number in range(3)]
+        frames = frames_of(parts)
+        ended = run(*JSON, stdin_bytes=frames[0] + frames[1][:-1] + b"!" + frames[2])
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 5000))
+
+
+class Endless(CommandTest):
+    def test_an_archive_of_more_text_than_allowed_is_given_up(self):
+        bomb = self.file("bomb.zst", zstd(bytes(50_000_000)))
+        data = self.file("data", b"hello")
+        for options in ((), ("-T", "1"), ("--chunk-size", "1000")):
+            ended = run(*JSON, *options, "--max-output", "1MiB", bomb, data)
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn("bomb.zst: decompresses to more than the 1 MiB of --max-output", ended.stderr)
+            self.assertEqual(ended.result["bytes"], 5)
+            self.assertIs(ended.result["complete"], False)
+
+    def test_exactly_as_much_text_as_allowed_is_no_error(self):
+        encoded = b"".join(frames_of([text(100_000, number) for number in range(5)]))
+        self.assertEqual(run(*JSON, "--max-output", "500000", stdin_bytes=encoded).status, 0)
+        self.assertEqual(run(*JSON, "--max-output", "499999", stdin_bytes=encoded).status, 1)
+
+
+if __name__ == "__main__":
+    main()
