@@ -29,6 +29,17 @@ constexpr std::array rows = {
                 .detail = "Lists every engine and device, whether it can be used and why not, and what --engine auto "
                           "would take.",
                 .example = "gpuhist devices --format json"},
+    command_row{
+        .what = command::repack,
+        .name = "repack",
+        .usage = "[OPTIONS] [FILE...]",
+        .help = "writes an archive that splits well",
+        .detail =
+            "Writes the text of all inputs, one behind the other, to --output as a zstd archive of independent frames "
+            "with checksums and a seek table: any zstd reads it, and many cores decompress it side by "
+            "side. What was written is decompressed again and compared before the file gets its name; a "
+            "file that is there is not overwritten, and a damaged input leaves none.",
+        .example = "gpuhist repack access.log.zst -o access.split.zst"},
 };
 
 }  // namespace

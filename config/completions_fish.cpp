@@ -56,7 +56,7 @@ constexpr std::string_view helpers = R"(# Whether the command line is for one of
 function __gpuhist_command
     set -l words (commandline -opc)
     set -l command count
-    if set -q words[2]; and contains -- $words[2] report devices
+    if set -q words[2]; and contains -- $words[2] report devices repack
         set command $words[2]
     end
     contains -- $command $argv

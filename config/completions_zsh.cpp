@@ -71,6 +71,7 @@ _gpuhist_first() {
 case ${words[2]} in
   report) _arguments -s -S $for_report '1:command:(report)' '*:result:_files' ;;
   devices) _arguments -s -S $for_devices '1:command:(devices)' ;;
+  repack) _arguments -s -S $for_repack '1:command:(repack)' '*:file:_files' ;;
   *) _arguments -s -S $for_count '*:file:_gpuhist_first' ;;
 esac
 )";
@@ -79,7 +80,8 @@ esac
 
 std::string zsh_completions() {
   std::string text =
-      "#compdef gpuhist\n# Made by gpuhist --generate zsh.\n\nlocal -a commands for_count for_report for_devices\n";
+      "#compdef gpuhist\n# Made by gpuhist --generate zsh.\n\nlocal -a commands for_count for_report for_devices "
+      "for_repack\n";
   text += "commands=(\n" + described_commands() + ")\n";
   for (const command_row& each : command_table()) {
     const std::string name(each.name.empty() ? "count" : each.name);

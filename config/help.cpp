@@ -102,7 +102,7 @@ std::string everything() {
   const auto meant = likely_name(topic, known);
   throw usage_error("--help: there is no topic " + quote(topic) + "; " +
                     (meant ? "did you mean " + std::string(*meant) + "?"
-                           : "give an option, report, devices, or all (files are not read with --help)"));
+                           : "give an option, report, devices, repack, or all (files are not read with --help)"));
 }
 
 }  // namespace

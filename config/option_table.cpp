@@ -11,7 +11,10 @@ namespace {
 
 constexpr command_set counting_runs = set_of(command::count);
 constexpr command_set with_buckets = counting_runs | set_of(command::report);
-constexpr command_set every_command = with_buckets | set_of(command::devices);
+constexpr command_set repacking_runs = set_of(command::repack);
+constexpr command_set reading_runs = counting_runs | repacking_runs;
+constexpr command_set reporting = with_buckets | set_of(command::devices);
+constexpr command_set every_command = reporting | repacking_runs;
 
 constexpr bool rare = true;
 constexpr bool common = false;
@@ -21,6 +24,7 @@ constexpr std::string_view counting = "Counting";
 constexpr std::string_view output = "Output";
 constexpr std::string_view engines = "Engines";
 constexpr std::string_view tuning = "Tuning";
+constexpr std::string_view repacking = "Repacking";
 constexpr std::string_view general = "General";
 
 using value = const std::string&;
@@ -32,7 +36,7 @@ void turn(options& into, value v) {
 
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
-    option_row{inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd", counting_runs, common,
+    option_row{inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd", reading_runs, common,
                "auto (by content), raw, zstd",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
@@ -40,7 +44,7 @@ constexpr std::array rows = {
                "gpuhist --input-format raw backup.zst",
                [](options& o, value v) { o.input_format = parse_text(v, "give auto, raw or zstd"); }},
     option_row{
-        inputs, "--zstd-dictionary", "FILE", value_kind::file, "", counting_runs, rare,
+        inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs, rare,
         "what zstd archives were compressed with the help of",
         "The dictionary that zstd archives were compressed with ('zstd -D', 'zstd --train'). Frames name theirs by "
         "number; one that needs another is an error of its input. Default: none.",
@@ -91,7 +95,7 @@ constexpr std::array rows = {
         "gpuhist --count-unverified damaged.log.zst", turn<&options::count_unverified>},
 
     option_row{
-        output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", every_command, common,
+        output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,
         "table (for people), json, jsonl, csv, prometheus",
         "How the result is written. table: for people; json: one object; jsonl: a line an input, then the result; "
         "csv: the columns kind, input, scheme, bucket, count, share; prometheus: metrics for a textfile "
@@ -102,7 +106,7 @@ constexpr std::array rows = {
                "instead of standard output; fd:N: a descriptor",
                "Where the result is written. A regular file appears whole: a run that fails half-way leaves what was "
                "there. A device, a FIFO or fd:N (a descriptor that the caller opened) is written in place. '-' is "
-               "standard output, the default.",
+               "standard output, the default. 'gpuhist repack' writes its archive there, into a regular file.",
                "gpuhist --format csv --output counts.csv access.log",
                [](options& o, value v) { o.output = parse_destination(v); }},
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, common, "add to the end of --output",
@@ -130,7 +134,7 @@ constexpr std::array rows = {
                "Shows progress on standard error also where that is no terminal; --no-progress shows none anywhere. "
                "Default: on a terminal only.",
                "gpuhist --progress access.log 2>progress.txt", [](options& o, value v) { o.progress = v == "true"; }},
-    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets, common,
+    option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs, common,
                "no progress, no hints: errors only", "Neither progress nor hints on standard error, only errors.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},
 
@@ -157,7 +161,7 @@ constexpr std::array rows = {
         [](options& o, value v) { o.streams = parse_number(v, {.least = 1, .most = 64}); }},
 
     option_row{
-        tuning, "-T,--threads", "N", value_kind::number, "", counting_runs, common,
+        tuning, "-T,--threads", "N", value_kind::number, "", reading_runs, common,
         "threads on the host (default: the cores)",
         "Threads that read, decompress and, with the host engine, count: 1 to 1024. Default: as many as cores, at "
         "most 64.",
@@ -174,11 +178,25 @@ constexpr std::array rows = {
                "threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log",
                [](options& o, value v) { o.slots = parse_number(v, {.least = 2, .most = 65536}); }},
-    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", counting_runs, common,
+    option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs, common,
                "of the whole process (default: 1GiB)",
                "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB.",
                "gpuhist --memory-limit 256MiB *.log.zst",
                [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
+
+    option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
+               "text in a frame (default: 8MiB)",
+               "How much text is in each frame of the archive that 'gpuhist repack' writes: 1 byte to 1GiB. Smaller "
+               "frames split better and compress worse. Default: 8MiB.",
+               "gpuhist repack --frame-size 2MiB access.log -o access.zst",
+               [](options& o, value v) { o.frame_size = parse_chunk_size(v); }},
+    option_row{repacking, "--level", "N", value_kind::number, "", repacking_runs, rare, "of zstd: 1 to 22 (default: 3)",
+               "How hard 'gpuhist repack' compresses: zstd's levels, 1 (fast) to 22 (small). Default: 3.",
+               "gpuhist repack --level 19 access.log -o access.zst",
+               [](options& o, value v) { o.level = static_cast<int>(parse_number(v, {.least = 1, .most = 22})); }},
+    option_row{repacking, "--force", "", value_kind::flag, "", repacking_runs, rare, "replace the file at --output",
+               "Replaces the file that --output names, once what takes its place is written and verified.",
+               "gpuhist repack --force access.zst -o access.zst", turn<&options::force>},
 
     option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,
                "take options from a TOML file",

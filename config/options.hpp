@@ -17,8 +17,9 @@ namespace gpuhist::config {
 /// --snapshot-every: a time or an amount of text.
 using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>;
 
-/// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`.
-enum class command { count, report, devices };
+/// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
+/// repack FILE...`.
+enum class command { count, report, devices, repack };
 
 struct options {
   command what = command::count;
@@ -46,8 +47,11 @@ struct options {
   bool byte_counts = false;
   bool count_unverified = false;
   bool stats = false;
-  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
-  bool quiet = false;            ///< neither progress nor hints
+  std::optional<bool> progress;                        ///< nothing: on where standard error is a terminal
+  bool quiet = false;                                  ///< neither progress nor hints
+  std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
+  int level = 3;                                       ///< repack: of zstd, 1 to 22
+  bool force = false;                                  ///< repack: replace the file at --output
 
   /// Where an option was given, if not on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3: threads".
   std::map<std::string, std::string, std::less<>> origins;

@@ -1,5 +1,6 @@
 // The commands, one a file: `gpuhist [FILE...]` counts, `gpuhist report` renders kept counts, `gpuhist devices` lists
-// what could count. Each says on standard error what people must know and returns how the process is to end.
+// what could count, `gpuhist repack` writes archives that split well. Each says on standard error what people must know
+// and returns how the process is to end.
 #pragma once
 
 #include "config/options.hpp"
@@ -15,10 +16,11 @@ struct ending {
   bool at_once = false;  ///< a thread is in the middle of waking a device: nothing of the process may be torn down
 };
 
-// All three throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.
+// All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.
 
 ending count(const config::options& typed);
 ending report_results(const config::options& typed);
 ending list_devices(const config::options& typed);
+ending repack_inputs(const config::options& typed);
 
 }  // namespace gpuhist::pipeline

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <cstdio>
 #include <random>
 
 namespace gpuhist::pipeline {
@@ -84,6 +85,13 @@ io::descriptor create_beside(const fs::path& path, fs::path& temporary, const st
   }
 }
 
+/// Fails with EEXIST where somebody was faster. Filesystems that cannot rename so have hard links, as NFS has.
+bool rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
+}
+
 /// The new file gets the old one's mode and, where we may, its owner.
 void take_after(int fd, const struct stat& old) {
   struct stat now{};
@@ -122,6 +130,7 @@ destination::destination(const std::optional<std::string>& where, writing how)
   struct stat old{};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
+  if (exists && how == writing::once) fail(name_, EEXIST);
   const bool regular = !exists || S_ISREG(old.st_mode);
   if (!regular || how == writing::live || how == writing::append) {
     open_in_place(path, regular);
@@ -197,7 +206,9 @@ void destination::cut_off(std::size_t written) {
 }
 
 void destination::appear() {
-  if (::rename(temporary_path_.c_str(), final_path_.c_str()) != 0) fail(name_, errno);
+  const bool renamed = how_ == writing::once ? rename_to_new(temporary_path_, final_path_)
+                                             : ::rename(temporary_path_.c_str(), final_path_.c_str()) == 0;
+  if (!renamed) fail(name_, errno);
   temporary_path_.clear();
 }
 
@@ -208,7 +219,7 @@ void destination::commit() {
   if (copy < 0) fail(name_, errno);
   if (::close(copy) != 0 && errno != EINTR) fail(name_, errno);
   if (final_path_.empty()) return;
-  if (how_ == writing::whole) appear();
+  if (how_ == writing::whole || how_ == writing::once) appear();
   synchronize_folder(final_path_, name_);
 }
 

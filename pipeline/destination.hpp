@@ -22,6 +22,7 @@ struct destination_error : std::system_error {
 /// How texts that are written one by one come to be in a regular file.
 enum class writing {
   whole,      ///< all of them appear together, at commit(); until then the old file stays
+  once,       ///< so, too, but where there is a file already, that is an error
   live,       ///< in place, behind one another in a file that was made empty: it can be tailed
   append,     ///< in place, behind what was there
   replacing,  ///< each appears alone, in place of the one before
@@ -46,6 +47,9 @@ class destination {
 
   /// Nothing stands before what will be written next: neither from before nor from an earlier write().
   [[nodiscard]] bool is_fresh() const { return fresh_; }
+  /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
+  [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_path_; }
+
   [[nodiscard]] bool is_terminal() const;
   [[nodiscard]] std::optional<unsigned> terminal_width() const;
 

@@ -58,6 +58,8 @@ ending run(int argc, const char* const* argv) {
       return pipeline::report_results(typed);
     case config::command::devices:
       return pipeline::list_devices(typed);
+    case config::command::repack:
+      return pipeline::repack_inputs(typed);
     case config::command::count:
       break;
   }

@@ -4,6 +4,11 @@
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
 namespace gpuhist::pipeline {
 namespace {
 
@@ -19,6 +24,28 @@ void unknown_name(const std::string& option, std::string_view name, const std::v
   std::string message = option + ": there is no " + config::quote(name) + "; known are " + joined(known);
   if (const auto meant = config::likely_name(name, known)) message += "; did you mean " + std::string(*meant) + "?";
   throw config::usage_error(message);
+}
+
+const io::format* resolve_input_format(const config::options& typed) {
+  if (typed.input_format == "auto") return nullptr;
+  if (const io::format* found = io::format_named(typed.input_format)) return found;
+  unknown_name(typed.where("--input-format"), typed.input_format, io::input_format_names());
+}
+
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed) {
+  if (!typed.zstd_dictionary) return nullptr;
+  const std::string given = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
+  try {
+    return io::load_zstd_dictionary(*typed.zstd_dictionary);
+  } catch (const std::invalid_argument& e) {
+    throw config::usage_error(given + e.what() + "; give a file that 'zstd --train' wrote");
+  } catch (const std::system_error& e) {
+    throw config::usage_error(given + "cannot be read: " + e.code().message());
+  }
+}
+
+unsigned resolve_threads(const config::options& typed) {
+  return typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
 }
 
 const report_format* resolve_report_format(const config::options& typed) {

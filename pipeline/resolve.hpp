@@ -1,12 +1,14 @@
-// Names of the output options as typed, resolved against the tables they are found in: for the plan, and for commands
-// that need no plan.
+// Options as typed, resolved against the tables and the machine: for the plan, and for commands that need no plan.
 #pragma once
 
 #include "config/options.hpp"
 #include "config/scheme.hpp"
+#include "io/format.hpp"
+#include "io/zstd_dictionary.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/report.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,15 @@ namespace gpuhist::pipeline {
                                const std::vector<std::string_view>& known);
 
 // All throw config::usage_error.
+
+/// Null where each input's content decides.
+const io::format* resolve_input_format(const config::options& typed);
+
+/// Null where none was given.
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed);
+
+/// As many as were asked for, or as there are cores.
+unsigned resolve_threads(const config::options& typed);
 
 const report_format* resolve_report_format(const config::options& typed);
 

@@ -125,7 +125,7 @@ TEST_CASE("an unknown topic is an error that suggests the near one") {
   CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report?");
   CHECK(error_of("-").starts_with("--help: there is no topic \"-\""));
   CHECK(error_of("access.log") ==
-        "--help: there is no topic \"access.log\"; give an option, report, devices, or all (files are not read with "
+        "--help: there is no topic \"access.log\"; give an option, report, devices, repack, or all (files are not read with "
         "--help)");
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("every option is told in full, and what it names is named in its help"
     CHECK(row.detail.ends_with('.'));
     CHECK(holds(std::string(row.example), "gpuhist"));
     CHECK((row.apply == nullptr) == !row.is_setting());
-    CHECK(row.taken_by(command::count));
+    CHECK((row.taken_by(command::count) || row.taken_by(command::repack)));
     for (const std::string_view choice : row.choice_names()) {
       CAPTURE(choice);
       CHECK(holds(std::string(row.detail), choice));

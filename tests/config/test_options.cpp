@@ -286,7 +286,7 @@ TEST_CASE("a first word that names a command is the command; elsewhere it is a f
 
 TEST_CASE("an option that a command does not take is refused, and the message says which does") {
   CHECK(error_of({"report", "--threads", "2", "x"}) ==
-        "--threads: no option of gpuhist report, but of gpuhist; see gpuhist --help report");
+        "--threads: no option of gpuhist report, but of gpuhist and gpuhist repack; see gpuhist --help report");
   CHECK(error_of({"devices", "-b", "letters"}) ==
         "--buckets: no option of gpuhist devices, but of gpuhist and gpuhist report; see gpuhist --help devices");
   const options o = typed({"report", "-b", "bytes", "--ignore-case", "--format", "csv", "-o", "x", "--append",
@@ -294,6 +294,19 @@ TEST_CASE("an option that a command does not take is refused, and the message sa
   CHECK(o.buckets == words{"bytes"});
   CHECK((o.ignore_case && o.append && o.totals_only && o.quiet));
   CHECK(typed({"devices", "--format", "json", "-o", "x"}).output == "x");
+}
+
+TEST_CASE("what an archive is to be repacked into") {
+  const options o = typed({"repack", "a", "b", "-o", "c", "--frame-size", "2MiB", "--level", "19", "--force", "-q"});
+  CHECK(o.inputs == words{"a", "b"});
+  CHECK(o.output == "c");
+  CHECK(o.frame_size == 2U << 20U);
+  CHECK(o.level == 19);
+  CHECK((o.force && o.quiet));
+  CHECK(error_of({"repack", "--level", "23"}) == "--level: 23 is out of range; give 1 to 22");
+  CHECK(error_of({"repack", "--frame-size", "0"}) == "--frame-size: 0 is out of range; give 1 byte to 1GiB");
+  CHECK(error_of({"--force", "a"})
+            .starts_with("--force: no option of gpuhist, but of gpuhist repack; see gpuhist --help"));
 }
 
 TEST_CASE("every error is one line") {

@@ -87,7 +87,8 @@ TEST_CASE("every option has a variable, whose value is taken and whose name is r
       CHECK(error_of({}, {row.variable() + "=1"}).find("no option has this variable") != std::string::npos);
       continue;
     }
-    const options o = typed({}, {row.variable() + "=" + good_value(row)});
+    const words taker = row.taken_by(gpuhist::config::command::count) ? words{} : words{"repack"};
+    const options o = typed(taker, {row.variable() + "=" + good_value(row)});
     CHECK(o.where(name) == row.variable());
     CHECK(o.origins.size() == 1);
   }
