@@ -8,12 +8,20 @@ import sys
 import time
 
 GPUHIST, LOG, RUNS = sys.argv[1], sys.argv[2], int(sys.argv[3])
-COUNT = f"{GPUHIST} --engine host --buckets letters"
+LETTERS = f"{GPUHIST} --engine host --buckets letters"
+BYTES = f"{GPUHIST} --engine host --buckets bytes"
+PARTS = " ".join(f"{LOG}.{number:02}.zst" for number in range(16))
 
 PAIRS = [  # what, gpuhist, its peer, the most that the ratio should be
-    ("one-frame archive", f"{COUNT} {LOG}.zst", f"zstd -dc {LOG}.zst", 1.10),
-    ("pipe", f"cat {LOG} | {COUNT}", f"cat {LOG} | wc -c", 1.15),
-    ("file", f"{COUNT} {LOG}", f"wc -l {LOG}", 1.0),
+    ("many-frame zstd", f"{LETTERS} {LOG}.many.zst", f"pzstd -q -dc -p 2 {LOG}.many.zst", 0.97),
+    ("one-frame zstd", f"{LETTERS} {LOG}.zst", f"zstd -q -dc {LOG}.zst", 1.03),
+    ("gzip", f"{LETTERS} {LOG}.gz", f"gzip -dc {LOG}.gz", 0.30),
+    ("file", f"{LETTERS} {LOG}", f"wc -l {LOG}", 0.70),
+    ("pipe", f"cat {LOG} | {LETTERS}", f"cat {LOG} | wc -c", 0.90),
+    ("16 one-frame zstd", f"{LETTERS} {PARTS}", f"zstd -q -dc {PARTS}", 0.57),
+    ("bytes, many-frame", f"{BYTES} {LOG}.many.zst", f"{LETTERS} {LOG}.many.zst", 1.25),
+    ("bytes, one-frame", f"{BYTES} {LOG}.zst", f"{LETTERS} {LOG}.zst", 1.25),
+    ("bytes, 16 files", f"{BYTES} {PARTS}", f"{LETTERS} {PARTS}", 1.25),
 ]
 
 
@@ -45,6 +53,10 @@ def medians(first, second):
     return [statistics.median(column) for column in zip(*times)]
 
 
+def short(command):
+    return command.replace(PARTS, f"{LOG}.*.zst").replace(os.path.dirname(LOG) + "/", "").replace(GPUHIST, "gpuhist")
+
+
 def main():
     print(f"{LOG}: {os.path.getsize(LOG) / 2**30:.3g} GiB, {os.cpu_count()} cores, medians of {RUNS} alternating runs, warm cache")
     print(f"{'what':<18} {'gpuhist s':>10} {'peer s':>8} {'ratio':>6} {'target':>7} {'peak MiB':>9}   commands")
@@ -52,7 +64,7 @@ def main():
         seconds(ours), seconds(peer)
         our_median, peer_median = medians(ours, peer)
         ratio = our_median / peer_median
-        print(f"{what:<18} {our_median:>10.3f} {peer_median:>8.3f} {ratio:>6.2f} {target:>7.2f} {peak_mib(ours):>9.1f}   {ours}  :  {peer}")
+        print(f"{what:<18} {our_median:>10.3f} {peer_median:>8.3f} {ratio:>6.2f} {target:>7.2f} {peak_mib(ours):>9.1f}   {short(ours)}  :  {short(peer)}", flush=True)
     start_up = statistics.median(seconds(f"printf abc | {GPUHIST} --engine host") for _ in range(20)) * 1000
     shell = statistics.median(seconds("printf abc | cat") for _ in range(20)) * 1000
     print(f"start-up: {start_up:.1f} ms for 'printf abc | gpuhist', of which the shell, pipe and process take {shell:.1f} ms")

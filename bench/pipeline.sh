@@ -10,8 +10,20 @@ build=${BUILD:-build/release}
 sample=build/sample
 log=$sample/bench-$size.log
 mkdir -p "$sample"
-if [[ ! -e $log ]]; then "$build/make_log" "$size" >"$log.part" && mv "$log.part" "$log"; fi
-if [[ ! -e $log.zst ]]; then zstd -q -f "$log" -o "$log.zst.part" && mv "$log.zst.part" "$log.zst"; fi
-cat "$log" "$log.zst" >/dev/null # warm
+# made FILE COMMAND...: what the command prints, unless it is there
+made() {
+  local file=$1
+  if [[ ! -e $file ]]; then "${@:2}" >"$file.part" && mv "$file.part" "$file"; fi
+}
+# part N: the Nth sixteenth of the log as one frame
+part() { tail -c +$((bytes * $1 / 16 + 1)) "$log" | head -c $((bytes / 16)) | zstd -q -c; }
+
+made "$log" "$build/make_log" "$size"
+bytes=$(stat -c %s "$log")
+made "$log.zst" zstd -q -c "$log"
+made "$log.many.zst" pzstd -q -p 2 -c "$log"
+made "$log.gz" gzip -c "$log"
+for number in {0..15}; do made "$log.$(printf %02d "$number").zst" part "$number"; done
+cat "$log" "$log".*zst "$log.gz" >/dev/null # warm
 
 exec python3 bench/pipeline.py "$build/gpuhist" "$log" "${RUNS:-7}"
