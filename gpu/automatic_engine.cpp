@@ -208,16 +208,23 @@ std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job
   return taken;
 }
 
+// Where several devices count, those that are well go on. Whose a wrong sum was nobody knows: then none of them is
+// trusted.
 void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   counting_job& job = *of.original;
-  if (!failure) failure = miscount_of(job, request_.counted);
+  bool goes_on = true;
+  if (failure) {
+    goes_on = device_->can_count();
+  } else if ((failure = miscount_of(job, request_.counted))) {
+    goes_on = false;
+  }
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
     spare_.emplace_back(&of);
     if (failure) {
-      if (state_ == device_state::awake) failure_ = text_of(failure);
-      state_ = device_state::failed;
+      note_failure(text_of(failure));
+      if (!goes_on) state_ = device_state::failed;
       waiting_.push_front(&job);
       waiting_bytes_ += job.bytes.size();
     }
@@ -230,6 +237,12 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   }
 }
 
+// Each failure once, however many chunks it is told of. After the last one all is the same story. With the lock.
+void automatic_engine::note_failure(const std::string& text) {
+  if (state_ != device_state::awake || failure_.find(text) != std::string::npos) return;
+  failure_ += (failure_.empty() ? "" : "; ") + text;
+}
+
 // With the lock.
 std::string automatic_engine::note() const {
   switch (state_) {
@@ -238,7 +251,8 @@ std::string automatic_engine::note() const {
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
-      return "a device joined in when the cores fell short";
+      return failure_.empty() ? "a device joined in when the cores fell short"
+                              : "of the devices that joined in, one failed";
     case device_state::failed:
       break;
   }
@@ -255,6 +269,7 @@ engine_stats automatic_engine::stats() const {
   const engine_stats device = device_->stats();
   all.kernel += " and " + device.kernel;
   all.device = device.device;
+  if (!device.note.empty()) all.note += "; " + device.note;
   all.workers += device.workers;
   all.startup_seconds = device.startup_seconds;
   all.jobs += device.jobs;

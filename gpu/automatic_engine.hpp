@@ -55,6 +55,7 @@ class automatic_engine final : public engine {
   void could_not_wake(const std::exception_ptr& why);
   void feed_device();
   void answered(device_job& of, std::exception_ptr failure);
+  void note_failure(const std::string& text);
   void post_host_task();
   void count_one_on_host() noexcept;
   std::vector<device_job*> take_for_device();
@@ -79,7 +80,7 @@ class automatic_engine final : public engine {
   std::unique_ptr<engine> device_;
   std::uint64_t on_device_ = 0;  // bytes
   std::vector<std::unique_ptr<device_job>> spare_;
-  std::string failure_;  // of a device that counted until then
+  std::string failure_;  // of devices that counted until then
   std::string why_not_;  // a device could not be woken
 };
 

@@ -33,8 +33,8 @@ struct counting_job {
   std::span<const extent> extents;   ///< offsets into `bytes`
   std::span<std::uint32_t> rows;     ///< extents.size() x row_partition().classes counters, row-major; written whole
 
-  /// Called exactly once for every submitted job, on a thread of the engine (or of its executor), with nothing where
-  /// the rows are written, or with what went wrong, in which case the rows mean nothing. Must not throw.
+  /// Called exactly once for every submitted job, on a thread of the engine, of its executor or of submit(), with
+  /// nothing where the rows are written, or with what went wrong, in which case the rows mean nothing. Must not throw.
   std::function<void(counting_job&, std::exception_ptr)> done;
 };
 
@@ -58,7 +58,7 @@ struct engine_stats {
   std::uint64_t bytes = 0;
   double busy_seconds = 0;                  ///< counting, summed over workers (CUDA: kernel time)
   std::optional<device_timeline> timeline;  ///< CUDA only
-  std::string note{};                       ///< of `auto`: who counted and why, in one clause
+  std::string note{};                       ///< who counted and why, and what memory did not suffice for, in clauses
   std::string warning{};                    ///< what people must know: a device that failed, and what was done about it
   std::uint64_t device_bytes = 0;           ///< of `bytes`, counted on devices
   bool still_waking = false;                ///< a device is being made ready that is not needed any more
@@ -82,13 +82,17 @@ class engine {
 
   /// Makes memory that jobs will lie in known to the device (page-locks it). Called before the first submit. `owner` is
   /// kept for as long as a device may know the memory; null where the memory outlives the engine anyway. Does nothing
-  /// on the host. Throws engine_error.
+  /// on the host. Throws engine_error; memory_shortage where less of it might do.
   virtual void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) = 0;
 
-  /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`.
+  /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`, within this
+  /// call where nothing is left that counts.
   virtual void submit(counting_job& job) = 0;
 
   [[nodiscard]] virtual engine_stats stats() const = 0;
+
+  /// Whether anything is left that counts: false once all of its devices have failed. Thread-safe.
+  [[nodiscard]] virtual bool can_count() const { return true; }
 };
 
 }  // namespace gpuhist::gpu

@@ -18,6 +18,11 @@ struct engine_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Device memory or page-locked memory that could not be had: less of it may be.
+struct memory_shortage : engine_error {
+  using engine_error::engine_error;
+};
+
 /// Runs a task on one of the pipeline's pool threads, later. Thread-safe.
 using executor = std::function<void(std::function<void()>)>;
 

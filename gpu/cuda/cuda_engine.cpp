@@ -2,6 +2,7 @@
 
 #include "gpu/cuda/devices.hpp"
 #include "gpu/cuda/error.hpp"
+#include "gpu/cuda/kept_memory.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -34,6 +35,10 @@ void add(device_timeline& sum, const device_timeline& more) {
   sum.devices += more.devices;
 }
 
+std::string label_of(const cuda_device& device) {
+  return "device " + std::to_string(device.number) + " (" + device.name + ")";
+}
+
 std::unique_ptr<device_lanes> start_device(const lane_environment& shared, unsigned lanes) {
   try {
     return std::make_unique<device_lanes>(shared, lanes);
@@ -60,37 +65,48 @@ cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& req
 void cuda_engine::start_devices(const engine_request& request) {
   const unsigned lanes = request.streams != 0 ? request.streams : default_lanes;
   std::vector<std::future<std::unique_ptr<device_lanes>>> starting;
+  queue_.expect_devices(devices_.size());
   for (const cuda_device& each : devices_) {
-    const lane_environment shared{
-        .api = *api_,
-        .counted = counted_,
-        .queue = queue_,
-        .device = each.number,
-        .label = devices_.size() > 1 ? "device " + std::to_string(each.number) + " (" + each.name + ")" : std::string(),
-        .multiprocessors = each.multiprocessors,
-        .max_chunk = request.max_chunk,
-        .max_extents = request.max_extents,
-        .max_copy = std::max(request.max_chunk, request.max_copy),
-        .copy_extents = extents_of_a_copy(request)};
+    fuses_.push_back(std::make_unique<fused_runtime>(*api_));
+    const lane_environment shared{.api = *fuses_.back(),
+                                  .counted = counted_,
+                                  .queue = queue_,
+                                  .device = each.number,
+                                  .label = label_of(each),
+                                  .multiprocessors = each.multiprocessors,
+                                  .max_chunk = request.max_chunk,
+                                  .max_extents = request.max_extents,
+                                  .max_copy = std::max(request.max_chunk, request.max_copy),
+                                  .copy_extents = extents_of_a_copy(request)};
     starting.push_back(std::async(std::launch::async, [shared, lanes] { return start_device(shared, lanes); }));
   }
   for (auto& each : starting) started_.push_back(each.get());
 }
 
+// What is registered is known to all devices: where one of them cannot be called, it stays registered.
 cuda_engine::~cuda_engine() {
   started_.clear();  // joins their lanes: nothing uses the registered memory after
   if (registered_.empty()) return;
-  static_cast<void>(api_->use_device(devices_.front().number));
-  for (const registration& each : registered_) static_cast<void>(api_->host_unregister(each.memory));
+  runtime& api = *fuses_.front();
+  static_cast<void>(api.use_device(devices_.front().number));
+  for (registration& each : registered_) {
+    if (!all_well() || api.host_unregister(each.memory) != success) keep_for_good(std::move(each.owner));
+  }
+}
+
+bool cuda_engine::all_well() const {
+  return std::ranges::none_of(fuses_, [](const auto& each) { return each->is_blown(); });
 }
 
 // Once for all devices: what is registered is portable.
 void cuda_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
-  check(*api_, api_->use_device(devices_.front().number), "choosing the device (cudaSetDevice)");
+  runtime& api = *fuses_.front();
+  const std::string by = label_of(devices_.front()) + ": ";
+  check(api, api.use_device(devices_.front().number), by + "choosing the device (cudaSetDevice)");
   const std::lock_guard lock(registered_mutex_);
   registered_.reserve(registered_.size() + 1);
-  check(*api_, api_->host_register(memory.data(), memory.size()),
-        "page-locking " + std::to_string(memory.size()) + " bytes for the device (cudaHostRegister)");
+  check(api, api.host_register(memory.data(), memory.size()),
+        by + "page-locking " + std::to_string(memory.size()) + " bytes of slots (cudaHostRegister)");
   registered_.push_back({memory.data(), std::move(owner)});
 }
 
@@ -103,7 +119,7 @@ void cuda_engine::submit(counting_job& job) {
 }
 
 engine_stats cuda_engine::stats() const {
-  engine_stats all{.kernel = "lane_private",
+  engine_stats all{.kernel = std::string(kernel_name),
                    .device = names_of(devices_),
                    .workers = 0,
                    .startup_seconds = startup_seconds_,
@@ -118,6 +134,7 @@ engine_stats cuda_engine::stats() const {
     all.bytes += done.bytes;
     all.busy_seconds += done.times.kernel_seconds();
     add(*all.timeline, done.times.read());
+    if (const std::string less = each->shortage(); !less.empty()) all.note += (all.note.empty() ? "" : "; ") + less;
   }
   all.device_bytes = all.bytes;
   return all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/cuda/device_lanes.hpp"
+#include "gpu/cuda/fused_runtime.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
 #include "gpu/engine.hpp"
@@ -10,14 +11,17 @@
 
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::gpu::cuda {
 
 inline constexpr unsigned default_lanes = 3;  // a device
+inline constexpr std::string_view kernel_name = "lane_private";
 
 /// A chunk goes to whichever lane of whichever device is free first, so faster devices and wider links count more of
-/// them. The first error of any device is the engine's: all later jobs fail with it, on all devices.
+/// them. A device that fails answers the chunks it has with its error, which names it, and is not called any more; the
+/// others go on. Once none is left, every job fails with the error of the last.
 class cuda_engine final : public engine {
  public:
   /// Takes the devices of request.forecast where there is one, else chooses as the request says; all of them are made
@@ -30,6 +34,7 @@ class cuda_engine final : public engine {
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
+  [[nodiscard]] bool can_count() const override { return queue_.has_devices(); }
 
  private:
   struct registration {
@@ -38,12 +43,14 @@ class cuda_engine final : public engine {
   };
 
   void start_devices(const engine_request& request);
+  [[nodiscard]] bool all_well() const;
 
   std::unique_ptr<runtime> api_;
   partition counted_;
   std::vector<cuda_device> devices_;
+  std::vector<std::unique_ptr<fused_runtime>> fuses_;  // one a device, in their order
   job_queue queue_;
-  std::vector<std::unique_ptr<device_lanes>> started_;  // one a device, in their order
+  std::vector<std::unique_ptr<device_lanes>> started_;  // likewise
   double startup_seconds_ = 0;
   std::mutex registered_mutex_;
   std::vector<registration> registered_;

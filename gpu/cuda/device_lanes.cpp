@@ -3,19 +3,47 @@
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/handles.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
 
-device_lanes::device_lanes(lane_environment shared, unsigned lanes) : shared_(std::move(shared)) {
+device_lanes::device_lanes(lane_environment shared, unsigned lanes)
+    : lanes_asked_(lanes), copy_asked_(shared.max_copy), shared_(std::move(shared)) {
   runtime& api = shared_.api;
   check(api, api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
   const stream first(api);
   event base(api);
   base.record(first);
   base.wait();
-  for (unsigned i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<lane>(shared_, done_, base));
+  make_as_many_as_fit(base);
   for (const auto& each : lanes_) each->start();
+}
+
+// Fewer lanes before smaller copies: a kernel is far shorter than the copy before it, so that one lane alone nearly
+// keeps the link busy, while copies below some MiB do not.
+void device_lanes::make_as_many_as_fit(const event& base) {
+  for (;;) {
+    try {
+      while (lanes_.size() < lanes_asked_) lanes_.push_back(std::make_unique<lane>(shared_, done_, base));
+      return;
+    } catch (const memory_shortage&) {
+      if (!lanes_.empty()) return;
+      if (shared_.max_copy == shared_.max_chunk && shared_.copy_extents == shared_.max_extents) throw;
+      shared_.max_copy = std::max(shared_.max_chunk, shared_.max_copy / 2);
+      shared_.copy_extents = std::max(shared_.max_extents, shared_.copy_extents / 2);
+    }
+  }
+}
+
+std::string device_lanes::shortage() const {
+  std::string text;
+  if (lanes() < lanes_asked_) text = std::to_string(lanes()) + " of " + std::to_string(lanes_asked_) + " streams";
+  if (shared_.max_copy < copy_asked_) {
+    if (!text.empty()) text += ", ";
+    text += "copies of " + std::to_string(shared_.max_copy) + " instead of " + std::to_string(copy_asked_) + " bytes";
+  }
+  return text.empty() ? text : shared_.label + " is short of memory: " + text;
 }
 
 // Without a choice, what is given back on a fresh thread would wake device 0, which may be none of ours.

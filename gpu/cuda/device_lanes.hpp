@@ -8,14 +8,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gpuhist::gpu::cuda {
 
 class device_lanes {
  public:
-  /// Makes `lanes` lanes on shared.device, each with twice the device memory of the largest chunk, its extents and
-  /// rows, and starts them. Makes that device the calling thread's. Throws engine_error.
+  /// Makes `lanes` lanes on shared.device, each with twice the device memory of the largest copy, its extents and rows,
+  /// and starts them; where memory is short, fewer lanes and smaller copies, down to one lane for single chunks. Makes
+  /// that device the calling thread's. Throws engine_error.
   device_lanes(lane_environment shared, unsigned lanes);
   device_lanes(const device_lanes&) = delete;
   device_lanes& operator=(const device_lanes&) = delete;
@@ -27,7 +29,14 @@ class device_lanes {
   [[nodiscard]] const lane_tallies& done() const { return done_; }
   [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
 
+  /// What had to be made smaller for want of memory, as a clause that names the device; empty where nothing had to.
+  [[nodiscard]] std::string shortage() const;
+
  private:
+  void make_as_many_as_fit(const event& base);
+
+  const unsigned lanes_asked_;
+  const std::uint32_t copy_asked_;
   lane_environment shared_;
   lane_tallies done_;
   std::vector<std::unique_ptr<lane>> lanes_;

@@ -1,9 +1,11 @@
 // Owners of what the runtime hands out: a stream, an event, a piece of device memory. Each frees its handle when it
-// goes; what the runtime says then is of no use to anybody (a driver that unloads says errors), so it is not looked at.
+// goes; what the runtime says then is of no use to anybody (a driver that unloads says errors), so it is not looked at,
+// except where memory must outlive the device's knowledge of it.
 #pragma once
 
 #include "gpu/cuda/call_site.hpp"
 #include "gpu/cuda/error.hpp"
+#include "gpu/cuda/kept_memory.hpp"
 #include "gpu/cuda/runtime.hpp"
 
 #include <cstddef>
@@ -87,17 +89,19 @@ class device_memory {
   void* memory_ = nullptr;
 };
 
-/// Page-locked memory of the host, on pages of its own.
+/// Page-locked memory of the host, on pages of its own. Where it cannot be unregistered, it is kept for good.
 class pinned_memory {
  public:
   pinned_memory(runtime& api, std::size_t bytes)
-      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(::operator new(bytes_, alignment)) {
+      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(::operator new(bytes_, alignment), deleter{}) {
     check(api_, api_.host_register(memory_.get(), bytes_),
           "page-locking " + std::to_string(bytes_) + " bytes for a lane (cudaHostRegister)");
   }
   pinned_memory(const pinned_memory&) = delete;
   pinned_memory& operator=(const pinned_memory&) = delete;
-  ~pinned_memory() { static_cast<void>(api_.host_unregister(memory_.get())); }
+  ~pinned_memory() {
+    if (api_.host_unregister(memory_.get()) != success) keep_for_good(std::move(memory_));
+  }
 
   template <class T>
   [[nodiscard]] T* as() const noexcept {
@@ -114,7 +118,7 @@ class pinned_memory {
 
   runtime& api_;
   std::size_t bytes_;
-  std::unique_ptr<void, deleter> memory_;
+  std::shared_ptr<void> memory_;
 };
 
 }  // namespace gpuhist::gpu::cuda

@@ -1,14 +1,26 @@
 #include "gpu/cuda/job_queue.hpp"
 
+#include <utility>
+
 namespace gpuhist::gpu::cuda {
+
+void job_queue::expect_devices(std::size_t devices) {
+  const std::lock_guard lock(mutex_);
+  devices_ = devices;
+}
 
 // Waking a thread costs as much as copying a small chunk: where jobs wait already, somebody was woken for them.
 void job_queue::push(counting_job& job) {
+  std::exception_ptr failure;
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(&job);
-    if (jobs_.size() > 1) return;
+    failure = failure_;
+    if (!failure) {
+      jobs_.push_back(&job);
+      if (jobs_.size() > 1) return;
+    }
   }
+  if (failure) return job.done(job, std::move(failure));
   arrived_.notify_one();
 }
 
@@ -20,10 +32,10 @@ void job_queue::pass_on() {
   arrived_.notify_one();
 }
 
-counting_job* job_queue::pop(const std::stop_token& stop) {
+counting_job* job_queue::pop(const std::stop_token& stop, const device_fault& of_caller) {
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, stop, [this] { return !jobs_.empty(); });
-  return take();
+  arrived_.wait(lock, stop, [&] { return !jobs_.empty() || of_caller.why(); });
+  return of_caller.why() ? nullptr : take();
 }
 
 counting_job* job_queue::try_pop() {
@@ -43,14 +55,22 @@ counting_job* job_queue::take() {
   return job;
 }
 
-void job_queue::fail(const std::exception_ptr& why) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = why;
+void job_queue::lose_device(const std::exception_ptr& why) {
+  std::deque<counting_job*> stranded;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--devices_ == 0) {
+      failure_ = why;
+      stranded.swap(jobs_);
+    }
+  }
+  arrived_.notify_all();  // its lanes end, those of others take what one of them was woken for
+  for (counting_job* job : stranded) job->done(*job, why);
 }
 
-std::exception_ptr job_queue::failure() const {
+bool job_queue::has_devices() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return devices_ > 0;
 }
 
 }  // namespace gpuhist::gpu::cuda

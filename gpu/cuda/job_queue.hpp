@@ -1,6 +1,7 @@
-// The one queue from which all lanes of an engine pull, and what ended the engine's work if something did.
+// The one queue from which the lanes of all devices of an engine pull, and what becomes of jobs when devices fail.
 #pragma once
 
+#include "gpu/cuda/device_fault.hpp"
 #include "gpu/engine.hpp"
 
 #include <condition_variable>
@@ -15,13 +16,17 @@ namespace gpuhist::gpu::cuda {
 /// Holds at most the jobs that their submitter has slots for. All members may be called from any thread.
 class job_queue {
  public:
+  /// So many devices will pull. Before the first of them does.
+  void expect_devices(std::size_t devices);
+
+  /// Where no device is left, the job is answered at once with the failure of the last.
   void push(counting_job& job);
 
   /// Whoever took jobs and leaves some wakes somebody else for them.
   void pass_on();
 
-  /// Waits for a job; null once a stop is requested and the queue is empty.
-  counting_job* pop(const std::stop_token& stop);
+  /// Waits for a job; null once a stop is requested and the queue is empty, and once the caller's device has failed.
+  counting_job* pop(const std::stop_token& stop, const device_fault& of_caller);
 
   /// A job if there is one, else null.
   counting_job* try_pop();
@@ -29,11 +34,12 @@ class job_queue {
   /// The next job, if there is one and it is wanted; else null.
   counting_job* try_pop_if(const std::function<bool(const counting_job&)>& wanted);
 
-  /// A CUDA error usually ends all work on the device: the first one is kept, and every later job fails with it.
-  void fail(const std::exception_ptr& why);
+  /// A device has failed, for the reason given, and its lanes pull no more. Once a device. With the last one, the jobs
+  /// that wait are answered with its failure.
+  void lose_device(const std::exception_ptr& why);
 
-  /// What fail() was first told; null while all is well.
-  [[nodiscard]] std::exception_ptr failure() const;
+  /// Whether a device is left to count what is pushed.
+  [[nodiscard]] bool has_devices() const;
 
  private:
   counting_job* take();
@@ -41,7 +47,8 @@ class job_queue {
   mutable std::mutex mutex_;
   std::condition_variable_any arrived_;
   std::deque<counting_job*> jobs_;
-  std::exception_ptr failure_;
+  std::size_t devices_ = 0;
+  std::exception_ptr failure_;  // of the last device
 };
 
 }  // namespace gpuhist::gpu::cuda

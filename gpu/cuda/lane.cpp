@@ -17,9 +17,10 @@ constexpr double longest_from_anchor = 1.0;
 }  // namespace
 
 std::exception_ptr failure_of(const lane_environment& shared) {
-  if (shared.label.empty()) return std::current_exception();
   try {
     throw;
+  } catch (const memory_shortage& error) {
+    return std::make_exception_ptr(memory_shortage(shared.label + ": " + error.what()));
   } catch (const engine_error& error) {
     return std::make_exception_ptr(engine_error(shared.label + ": " + error.what()));
   } catch (...) {
@@ -49,17 +50,23 @@ void lane::start() {
 }
 
 // The stream never runs dry: the next jobs are enqueued before those in flight are waited for. The condition variable
-// is waited on only while nothing is in flight.
+// is waited on only while nothing is in flight. Of a device that failed, what is in flight is answered and no more
+// taken.
 void lane::run(const std::stop_token& stop) {
   try {
     check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
   } catch (...) {
-    shared_.queue.fail(failure_of(shared_));
+    lose_device(failure_of(shared_));
   }
   buffers* ahead = sets_.data();
   buffers* behind = sets_.data() + 1;
   for (;;) {
-    counting_job* job = behind->jobs.empty() ? shared_.queue.pop(stop) : shared_.queue.try_pop();
+    counting_job* job = nullptr;
+    if (behind->jobs.empty()) {
+      job = shared_.queue.pop(stop, done_.fault);
+    } else if (!done_.fault.why()) {
+      job = shared_.queue.try_pop();
+    }
     if (job == nullptr && behind->jobs.empty()) return;
     if (job != nullptr) fill(*ahead, job);
     shared_.queue.pass_on();
@@ -89,7 +96,7 @@ void lane::add(buffers& set, counting_job& job) {
 // Leaves the set empty where its jobs were answered at once.
 void lane::begin(buffers& set) {
   if (set.jobs.empty()) return;
-  std::exception_ptr failure = shared_.queue.failure();
+  std::exception_ptr failure = done_.fault.why();
   if (!failure) failure = try_enqueue(set);
   if (failure) answer(set, failure);
 }
@@ -118,9 +125,14 @@ std::exception_ptr lane::try_enqueue(buffers& set) {
   } catch (...) {
     failure = failure_of(shared_);
   }
-  shared_.queue.fail(failure);
   drain(set);
-  return failure;
+  return lose_device(failure);
+}
+
+// Returns what it failed with first: all its lanes say the same.
+std::exception_ptr lane::lose_device(const std::exception_ptr& why) {
+  if (done_.fault.note(why)) shared_.queue.lose_device(why);
+  return done_.fault.why();
 }
 
 void lane::check_fits(const counting_job& job) const {
@@ -175,8 +187,8 @@ void lane::finish(buffers& set) {
     failure = failure_of(shared_);
   }
   if (failure) {
-    shared_.queue.fail(failure);
     drain(set);
+    failure = lose_device(failure);
   } else {
     set.jobs.hand_out_rows(shared_.counted);
     done_.jobs += set.jobs.jobs().size();
@@ -197,7 +209,7 @@ void lane::record_times(buffers& set) {
 }
 
 // Before a job is answered with an error, what was enqueued for it must have ended: its owner may reuse the memory
-// then. Where even that cannot be asked for, the device runs nothing any more.
+// then. Where the device is past asking, it reads at worst what comes next, for rows that nobody looks at.
 void lane::drain(buffers& set) noexcept {
   try {
     set.counted.record(stream_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/cuda/batch.hpp"
+#include "gpu/cuda/device_fault.hpp"
 #include "gpu/cuda/handles.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -20,11 +21,11 @@ namespace gpuhist::gpu::cuda {
 
 /// What the lanes of a device share. Outlives them.
 struct lane_environment {
-  runtime& api;
+  runtime& api;              ///< the device's own: no call gets past it once the device has failed
   const partition& counted;  ///< what rows are folded to
   job_queue& queue;          ///< the engine's, of all its devices
   int device = 0;
-  std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"; empty where it is the only one
+  std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"
   int multiprocessors = 1;
   std::uint32_t max_chunk = 0;     ///< bytes of a job at the most
   std::uint32_t max_extents = 0;   ///< extents of a job at the most
@@ -32,11 +33,12 @@ struct lane_environment {
   std::uint32_t copy_extents = 0;  ///< extents that cross at once; max_extents or more
 };
 
-/// What the lanes of a device did, together. Thread-safe.
+/// What the lanes of a device did, together, until it failed, if it did. Thread-safe.
 struct lane_tallies {
   timeline times;
   std::atomic<std::uint64_t> jobs{0};
   std::atomic<std::uint64_t> bytes{0};
+  device_fault fault;
 };
 
 /// The exception that is being handled, saying which device it is of. To be called in a handler.
@@ -48,7 +50,8 @@ class lane {
   /// reached. What the lane does is added to `done`. Throws engine_error.
   lane(lane_environment& shared, lane_tallies& done, const event& base);
 
-  /// Starts the thread, which pulls jobs until the lane is destroyed and the queue is empty.
+  /// Starts the thread, which pulls jobs until the device fails, or the lane is destroyed and the queue is empty. Jobs
+  /// that are with the device when it fails are answered with what it failed with.
   void start();
 
  private:
@@ -78,6 +81,7 @@ class lane {
   void record_times(buffers& set);
   [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const;
   std::exception_ptr try_enqueue(buffers& set);
+  std::exception_ptr lose_device(const std::exception_ptr& why);
   void check_fits(const counting_job& job) const;
   void drain(buffers& set) noexcept;
 

@@ -13,6 +13,11 @@ namespace {
 
 static_assert(success == cudaSuccess && out_of_memory == cudaErrorMemoryAllocation);
 
+// The numbers that leaves_the_device_well() knows.
+static_assert(cudaErrorInvalidValue == 1 && cudaErrorInvalidConfiguration == 9 && cudaErrorInvalidDevice == 101);
+static_assert(cudaErrorInvalidResourceHandle == 400 && cudaErrorLaunchOutOfResources == 701);
+static_assert(cudaErrorHostMemoryAlreadyRegistered == 712 && cudaErrorHostMemoryNotRegistered == 713);
+
 cudaStream_t as_stream(stream_handle handle) { return static_cast<cudaStream_t>(handle); }
 cudaEvent_t as_event(event_handle handle) { return static_cast<cudaEvent_t>(handle); }
 

@@ -12,13 +12,15 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-constexpr result launch_failure = 719;
+constexpr result invalid_value = 1;     // of the call alone
+constexpr result launch_failure = 719;  // of the device
 constexpr std::size_t job_bytes = 3000;
 constexpr std::size_t job_count = 6;
 
 struct outcome {
   std::string failed_call;
   std::vector<std::string> errors;  // of construction, registration and jobs
+  unsigned calls_after_failure = 0;
   std::vector<std::string> misuses;
   std::size_t exact_jobs = 0;
   std::size_t failed_jobs = 0;
@@ -70,15 +72,17 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
     result.errors.emplace_back(error.what());
   }
   result.failed_call = plan->failed_call();
+  result.calls_after_failure = plan->calls_after_failure();
   result.misuses = seen->misuses();
   return result;
 }
 
 // Runs with every n until n is past the last call. Calls of the destructors fail unheard.
 unsigned for_every_call(planned_failure::kind what, unsigned devices, void (*law)(const outcome&)) {
+  const result code = what == planned_failure::kind::once ? invalid_value : launch_failure;
   for (unsigned n = 1;; ++n) {
     CAPTURE(n);
-    const outcome result = run_with(std::make_shared<planned_failure>(n, what, launch_failure), what, devices);
+    const outcome result = run_with(std::make_shared<planned_failure>(n, what, code), what, devices);
     CAPTURE(result.failed_call);
     if (result.failed_call.empty()) {
       CHECK(result.exact_jobs == job_count);
@@ -107,20 +111,26 @@ TEST_CASE("whichever call fails once, every job is answered once, exact or with 
         CAPTURE(error);
         CHECK(error == result.errors.front());
         CHECK(error.find(result.failed_call) != std::string::npos);
-        CHECK(error.find("fake error 719") != std::string::npos);
+        CHECK(error.find("fake error 1") != std::string::npos);
       }
     });
     CHECK(calls > 100 * devices);
   }
 }
 
-TEST_CASE("whichever call is the first of a device that fails for good, every job is answered once and nothing leaks") {
+bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
+
+TEST_CASE("whichever call is the first of a device that fails, every job is answered once and none is made after it") {
   for (const unsigned devices : {1U, 2U}) {
     CAPTURE(devices);
     const unsigned calls = for_every_call(planned_failure::kind::sticky, devices, [](const outcome& result) {
-      CHECK(result.misuses == std::vector<std::string>{});
+      CHECK(result.calls_after_failure == 0);
+      CHECK(std::ranges::all_of(result.misuses, is_left_on_the_device));
       CHECK((result.exact_jobs + result.failed_jobs == job_count || !result.errors.empty()));
-      for (const auto& error : result.errors) CHECK(error.find("fake error 719") != std::string::npos);
+      for (const auto& error : result.errors) {
+        CHECK(error == result.errors.front());
+        CHECK(error.find("fake error 719") != std::string::npos);
+      }
     });
     CHECK(calls > 100 * devices);
   }
@@ -186,8 +196,8 @@ TEST_CASE("an error for want of memory says what to do") {
     REQUIRE(result.errors.size() == 1);
     CAPTURE(result.errors.front());
     CHECK(result.errors.front().starts_with(
-        "taking 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
-    CHECK(result.errors.front().ends_with("; try a smaller --chunk-size or fewer --streams"));
+        "device 0 (fake device): taking 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
+    CHECK(result.errors.front().ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
     break;
   }
 }

@@ -1,5 +1,6 @@
 #include "support/failing_runtime.hpp"
 
+#include <map>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -13,12 +14,18 @@ class failing_runtime final : public runtime {
   result driver_version(int& version) override { return inner_->driver_version(version); }
   result runtime_version(int& version) override { return inner_->runtime_version(version); }
   result device_count(int& count) override {
-    return unless_planned("cudaGetDeviceCount", [&] { return inner_->device_count(count); });
+    const result code = plan_->next("cudaGetDeviceCount", planned_failure::no_device);
+    return code != 0 ? code : inner_->device_count(count);
   }
   result properties(int device, device_properties& out) override {
-    return unless_planned("cudaGetDeviceProperties", [&] { return inner_->properties(device, out); });
+    const result code = plan_->next("cudaGetDeviceProperties", device);
+    return code != 0 ? code : inner_->properties(device, out);
   }
   result use_device(int device) override {
+    {
+      const std::lock_guard lock(mutex_);
+      current_[std::this_thread::get_id()] = device;
+    }
     return unless_planned("cudaSetDevice", [&] { return inner_->use_device(device); });
   }
   result host_register(void* memory, std::size_t bytes) override {
@@ -65,28 +72,50 @@ class failing_runtime final : public runtime {
  private:
   template <class Call>
   result unless_planned(const char* name, Call call) {
-    if (const result code = plan_->next(name); code != 0) return code;
+    if (const result code = plan_->next(name, current_device()); code != 0) return code;
     return call();
   }
 
   result after(const char* name, result inner) {
-    const result code = plan_->next(name);
+    const result code = plan_->next(name, current_device());
     return code != 0 ? code : inner;
+  }
+
+  int current_device() {
+    const std::lock_guard lock(mutex_);
+    return current_[std::this_thread::get_id()];
   }
 
   std::unique_ptr<runtime> inner_;
   std::shared_ptr<planned_failure> plan_;
+  std::mutex mutex_;
+  std::map<std::thread::id, int> current_;
 };
 
 }  // namespace
 
-result planned_failure::next(const char* name) {
+result planned_failure::next(const char* name, int device) {
   const std::lock_guard lock(mutex_);
   ++calls_;
-  const bool fails = what_ == kind::once ? calls_ == call_ : calls_ >= call_;
-  if (!fails) return 0;
-  if (failed_call_.empty()) failed_call_ = name;
-  return code_;
+  if (calls_ == call_) {
+    failed_call_ = name;
+    failed_device_ = device;
+    informed_.insert(std::this_thread::get_id());
+    return code_;
+  }
+  if (failed_call_.empty() || device != failed_device_) return 0;
+  if (!informed_.insert(std::this_thread::get_id()).second) ++calls_after_failure_;
+  return what_ == kind::sticky ? code_ : 0;
+}
+
+unsigned planned_failure::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+unsigned planned_failure::calls_after_failure() const {
+  const std::lock_guard lock(mutex_);
+  return calls_after_failure_;
 }
 
 std::string planned_failure::failed_call() const {

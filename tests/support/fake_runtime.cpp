@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr result ok = 0;
 constexpr result invalid_value = 1;
+constexpr result out_of_memory = 2;
 constexpr result no_device = 100;
 constexpr result invalid_device = 101;
 constexpr result invalid_handle = 400;
@@ -101,6 +103,11 @@ class memory_map {
     return first + bytes <= after->first + after->second;
   }
   [[nodiscard]] std::size_t size() const { return ranges_.size(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return std::transform_reduce(ranges_.begin(), ranges_.end(), std::size_t{0}, std::plus<>{},
+                                 [](const auto& each) { return each.second; });
+  }
+  [[nodiscard]] const std::map<const std::byte*, std::size_t>& ranges() const { return ranges_; }
 
  private:
   std::map<const std::byte*, std::size_t> ranges_;
@@ -121,6 +128,12 @@ class fake_runtime final : public runtime {
     left("events", events_.size());
     for (const auto& each : device_) left("device allocations", each.second.size());
     left("registrations", host_.size());
+    streams_.clear();  // what is left of their work still runs, on the memory below
+    for (const auto& each : device_) {
+      for (const auto& [memory, bytes] : each.second.ranges()) {
+        ::operator delete(const_cast<std::byte*>(memory), alignment);
+      }
+    }
   }
 
   result driver_version(int& version) override {
@@ -151,6 +164,7 @@ class fake_runtime final : public runtime {
   result host_register(void* memory, std::size_t bytes) override {
     const std::lock_guard lock(mutex_);
     context();
+    if (host_.bytes() + bytes > seen_->most_registered_bytes) return out_of_memory;
     host_.add(memory, bytes);
     return ok;
   }
@@ -160,10 +174,13 @@ class fake_runtime final : public runtime {
     return host_.remove(memory) ? ok : misused("unregistered what was not registered");
   }
   result device_allocate(void*& memory, std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    const int device = context();
+    memory_map& taken = device_[device];
+    if (taken.bytes() + bytes > devices_[static_cast<std::size_t>(device)].memory_bytes) return out_of_memory;
     memory = ::operator new(bytes, alignment);
     std::memset(memory, 0xa5, bytes);
-    const std::lock_guard lock(mutex_);
-    device_[context()].add(memory, bytes);
+    taken.add(memory, bytes);
     return ok;
   }
   result device_free(void* memory) override {

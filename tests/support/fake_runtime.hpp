@@ -27,6 +27,8 @@ class ledger {
   /// before the runtime is used.
   std::function<void(int)> before_kernel;
 
+  std::size_t most_registered_bytes = ~std::size_t{0};  ///< more cannot be page-locked at a time
+
   int driver_version = 13010;  ///< 0: there is no driver
 
  private:
@@ -40,7 +42,8 @@ device_properties fake_device();
 
 /// Its ledger is told of: memory used after it was freed, past its end or from another device's stream, copies from or
 /// to memory that is not registered, streams and events used while another device is current or with each other across
-/// devices, and, when it is destroyed, of every handle not given back. Device memory starts as rubbish.
+/// devices, and, when it is destroyed, of every handle not given back. Device memory starts as rubbish, and there
+/// are memory_bytes of it.
 std::unique_ptr<runtime> make_fake_runtime(std::shared_ptr<ledger> seen,
                                            std::vector<device_properties> devices = {fake_device()});
 

@@ -1,0 +1,100 @@
+// One device's way to the runtime, with a fuse: after an error that tells of a device in trouble, no call of ours
+// reaches that device any more. On a corrupted context such calls return errors; on a lost device they may hang.
+#pragma once
+
+#include "gpu/cuda/error.hpp"
+#include "gpu/cuda/runtime.hpp"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+namespace gpuhist::gpu::cuda {
+
+/// Whether an error is one of the call alone (wrong arguments, want of memory), which leaves the device as it was. Any
+/// other is taken for the end of the device: CUDA says of most of them that the process must start anew, and of those
+/// that its documentation does not know the worst is the safe guess.
+[[nodiscard]] bool leaves_the_device_well(result code);
+
+/// Passes calls on to a runtime that outlives it, until the fuse blows; from then on each gives the error that blew it.
+/// Made for one device, which is current on every thread that calls. Thread-safe as the runtime is; a call that another
+/// thread has begun when the fuse blows goes on.
+class fused_runtime final : public runtime {
+ public:
+  explicit fused_runtime(runtime& inner) : inner_(inner) {}
+
+  [[nodiscard]] bool is_blown() const { return error_ != success; }
+
+  [[nodiscard]] bool built_in() const override { return inner_.built_in(); }
+  result driver_version(int& version) override { return inner_.driver_version(version); }
+  result runtime_version(int& version) override { return inner_.runtime_version(version); }
+  result device_count(int& count) override {
+    return guarded([&] { return inner_.device_count(count); });
+  }
+  result properties(int device, device_properties& out) override {
+    return guarded([&] { return inner_.properties(device, out); });
+  }
+  result use_device(int device) override {
+    return guarded([&] { return inner_.use_device(device); });
+  }
+  result host_register(void* memory, std::size_t bytes) override {
+    return guarded([&] { return inner_.host_register(memory, bytes); });
+  }
+  result host_unregister(void* memory) override {
+    return guarded([&] { return inner_.host_unregister(memory); });
+  }
+  result device_allocate(void*& memory, std::size_t bytes) override {
+    return guarded([&] { return inner_.device_allocate(memory, bytes); });
+  }
+  result device_free(void* memory) override {
+    return guarded([&] { return inner_.device_free(memory); });
+  }
+  result stream_create(stream_handle& stream) override {
+    return guarded([&] { return inner_.stream_create(stream); });
+  }
+  result stream_destroy(stream_handle stream) override {
+    return guarded([&] { return inner_.stream_destroy(stream); });
+  }
+  result event_create(event_handle& event) override {
+    return guarded([&] { return inner_.event_create(event); });
+  }
+  result event_destroy(event_handle event) override {
+    return guarded([&] { return inner_.event_destroy(event); });
+  }
+  result event_record(event_handle event, stream_handle stream) override {
+    return guarded([&] { return inner_.event_record(event, stream); });
+  }
+  result event_synchronize(event_handle event) override {
+    return guarded([&] { return inner_.event_synchronize(event); });
+  }
+  result event_elapsed(float& milliseconds, event_handle from, event_handle to) override {
+    return guarded([&] { return inner_.event_elapsed(milliseconds, from, to); });
+  }
+  result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return guarded([&] { return inner_.copy_to_device(to, from, bytes, stream); });
+  }
+  result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
+    return guarded([&] { return inner_.copy_to_host(to, from, bytes, stream); });
+  }
+  result clear(void* memory, std::size_t bytes, stream_handle stream) override {
+    return guarded([&] { return inner_.clear(memory, bytes, stream); });
+  }
+  result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
+    return guarded([&] { return inner_.count_lane_private(launch, stream); });
+  }
+  [[nodiscard]] std::string error_text(result code) const override { return inner_.error_text(code); }
+
+ private:
+  template <class Call>
+  result guarded(Call call) {
+    if (const result blown = error_; blown != success) return blown;
+    const result code = call();
+    if (!leaves_the_device_well(code)) error_ = code;
+    return code;
+  }
+
+  runtime& inner_;
+  std::atomic<result> error_{success};
+};
+
+}  // namespace gpuhist::gpu::cuda
