@@ -10,10 +10,12 @@ target_link_libraries(gpuhist_asio INTERFACE Threads::Threads)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd>=1.4.0)
+pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal>=2.30)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(doctest 2.4 REQUIRED)
+find_package(ZLIB REQUIRED) # makes what tests of gzip read
 
 # Used as headers only, which its packages have in any case, and which no library has to be found for.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)

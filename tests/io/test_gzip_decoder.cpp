@@ -1,0 +1,269 @@
+// The contract of decoders, passed by gzip, and what only gzip has: headers, padding, messages.
+#include "io/gzip_decoder.hpp"
+
+#include "tests/io/gzip_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::fill_status;
+using gpuhist::io::make_gzip_decoder;
+
+namespace {
+
+const std::string other_field("xy\1\0Z", 5);  // name, length, content
+
+const decoder_maker make = [] { return make_gzip_decoder({}); };
+
+const gzip_settings all_fields{.name = "a name", .comment = "a comment", .extra = "more", .header_checksum = true};
+
+std::vector<decoder_sample> small_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(gzip_sample_builder("one byte").member(sample_text(1)).build());
+  samples.push_back(
+      gzip_sample_builder("nothing, in three ways").member({}).member({}, {.level = 0}).member({}, all_fields).build());
+  samples.push_back(gzip_sample_builder("text").member(sample_text(700)).build());
+  samples.push_back(gzip_sample_builder("stored").member(noise(300), {.level = 0}).build());
+  samples.push_back(gzip_sample_builder("fixed codes").member(sample_text(400), {.strategy = Z_FIXED}).build());
+  samples.push_back(gzip_sample_builder("no repetitions").member(noise(500), {.strategy = Z_HUFFMAN_ONLY}).build());
+  samples.push_back(gzip_sample_builder("a run").member(byte_vector(5000, std::byte{'a'})).build());
+  samples.push_back(
+      gzip_sample_builder("BGZF").block(sample_text(300)).block(noise(40), other_field).block({}).build());
+  samples.push_back(gzip_sample_builder("members of all kinds, padding behind and between")
+                        .member(sample_text(100, 2), all_fields)
+                        .member({})
+                        .member(noise(70), {.level = 0, .name = "noise"})
+                        .padding(5)
+                        .member(sample_text(1), {.header_checksum = true})
+                        .block(sample_text(200))
+                        .member(byte_vector(300, std::byte{'b'}), {.level = 9, .comment = "only"})
+                        .padding(40)
+                        .build());
+  return samples;
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+/// Text, noise and a run: blocks of all types.
+byte_vector mixed_text() {
+  byte_vector mixed = joined(sample_text(70'000), noise(40'000));
+  mixed.resize(mixed.size() + 70'000, std::byte{'z'});
+  return mixed;
+}
+
+/// More than the 64 KiB that ISA-L decodes into its own buffer, and distances up to the whole window.
+std::vector<decoder_sample> large_samples() {
+  const byte_vector mixed = mixed_text();
+  const byte_vector far = joined(noise(32'768), joined(noise(32'768), noise(32'768)));
+  std::vector<decoder_sample> samples;
+  samples.push_back(gzip_sample_builder("blocks of all types").member(mixed).build());
+  samples.push_back(gzip_sample_builder("many blocks").member(mixed, {.level = 1, .mem_level = 1}).build());
+  samples.push_back(gzip_sample_builder("stored blocks").member(mixed, {.level = 0}).build());
+  samples.push_back(gzip_sample_builder("the farthest distances")
+                        .member(far, {.level = 9})
+                        .member(mixed, {.window_bits = 9})
+                        .build());
+  return samples;
+}
+
+byte_vector bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+decoding decode_at_once(const byte_vector& packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U);
+}
+
+/// A member of 200 bytes of text with a header of `flags`, made by hand: `fields` behind the fixed ones.
+byte_vector member_with(unsigned method, unsigned flags, std::string_view fields = {}) {
+  constexpr std::size_t fixed_bytes = 10;
+  byte_vector member = gzip_member_of(sample_text(200));
+  member[2] = static_cast<std::byte>(method);
+  member[3] = static_cast<std::byte>(flags);
+  const byte_vector more = bytes_of(fields);
+  member.insert(member.begin() + fixed_bytes, more.begin(), more.end());
+  return member;
+}
+
+}  // namespace
+
+TEST_CASE("gzip: cuts of input and output change neither a byte nor a member's end") {
+  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
+}
+
+TEST_CASE("gzip: cuts change nothing in members of many blocks either") {
+  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+}
+
+TEST_CASE("gzip: every level and strategy gives back what went in") {
+  const byte_vector plain = sample_text(70'000, 9);
+  for (int level = 0; level <= 9; ++level)
+    check_cuts(make, gzip_sample_builder("a level").member(plain, {.level = level}).build());
+  for (const int strategy : {Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED})
+    check_cuts(make, gzip_sample_builder("a strategy").member(plain, {.strategy = strategy}).build());
+}
+
+TEST_CASE("gzip: an input that stops inside a member is never accepted, one that stops in padding is") {
+  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+}
+
+TEST_CASE("gzip: no damaged byte makes other content be accepted, whatever the cuts") {
+  check_damage(make, gzip_sample_builder("text and noise").member(sample_text(300)).member(noise(40)).build());
+  check_damage(make, gzip_sample_builder("stored").member(sample_text(200), {.level = 0}).member({}).build());
+  check_damage(make, gzip_sample_builder("fixed codes").member(sample_text(200), {.strategy = Z_FIXED}).build());
+  check_damage(make, gzip_sample_builder("BGZF").block(sample_text(200)).block({}).build());
+}
+
+TEST_CASE("gzip: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
+}
+
+TEST_CASE("gzip: calls with empty spans are harmless, however many") {
+  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
+}
+
+TEST_CASE("gzip: a decoder that begins anew, at any member, is like a new one") {
+  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
+}
+
+TEST_CASE("gzip: nothing is written behind the room that was given") {
+  constexpr std::byte mark{0xA5};
+  for (const decoder_sample& sample : large_samples()) {
+    CAPTURE(sample.name);
+    const size_chooser size = sometimes(70'000, 3);
+    const auto decoder = make();
+    byte_vector plain;
+    std::size_t consumed = 0;
+    while (plain.size() < sample.plain.size()) {
+      const std::size_t room = size();
+      byte_vector out(room + 512, mark);
+      const auto got = decoder->fill(std::span(sample.packed).subspan(consumed), std::span(out).first(room));
+      REQUIRE(got.status != fill_status::failed);
+      consumed += got.consumed;
+      plain.insert(plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
+      REQUIRE(std::ranges::all_of(std::span(out).subspan(room), [&](std::byte byte) { return byte == mark; }));
+    }
+    CHECK(plain == sample.plain);
+  }
+}
+
+TEST_CASE("gzip: what was decoded before a fault is all reported, whatever the room") {
+  const byte_vector plain = sample_text(100'000);
+  byte_vector packed = gzip_member_of(plain, {.level = 0});
+  // the second stored block: behind the first's header and its 65535 bytes; the complement of its length is wrong
+  constexpr std::size_t second = 10 + 5 + 65'535;
+  packed[second + 3] ^= std::byte{1};
+  for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make, packed, in, out, plain.size());
+    CHECK(got.failed);
+    CHECK(got.plain.size() == 65'535);
+    CHECK(std::ranges::equal(got.plain, std::span(plain).first(got.plain.size())));
+    CHECK(got.error.starts_with("member 1 is damaged (a block that cannot be) at compressed offset "));
+    CHECK_MESSAGE(got.error.ends_with(", decompressed offset 65535"), got.error);
+  });
+}
+
+TEST_CASE("gzip: a wrong checksum and a wrong length are told with member, cause and both offsets, after all bytes") {
+  const byte_vector first = gzip_member_of(sample_text(500));
+  const byte_vector second = gzip_member_of(sample_text(200));
+  const auto damaged_at = [&](std::size_t from_end) {
+    byte_vector packed = joined(first, second);
+    packed[packed.size() - from_end] ^= std::byte{1};
+    return decode_at_once(packed);
+  };
+  const std::string where =
+      " at compressed offset " + std::to_string(first.size() + second.size()) + ", decompressed offset 700";
+  for (const std::size_t place : {5, 6, 7, 8}) {
+    const decoding got = damaged_at(place);
+    CHECK(got.plain.size() == 700);
+    CHECK(got.ends.size() == 1);
+    CHECK(got.error == "member 2 is damaged (its text does not match its checksum)" + where);
+  }
+  for (const std::size_t place : {1, 2, 3, 4}) {
+    CHECK(damaged_at(place).error ==
+          "member 2 is damaged (its text does not have the length that its end gives)" + where);
+  }
+}
+
+TEST_CASE("gzip: a decoder that began behind other members tells number and offsets of the whole input") {
+  byte_vector member = gzip_member_of(sample_text(200));
+  member.back() ^= std::byte{1};
+  const auto decoder = make();
+  byte_vector out(200);
+  decoder->restart({.frames = 41, .compressed_bytes = 5000});
+  CHECK(decoder->fill(member, out).status == fill_status::failed);
+  CHECK(decoder->fault_cause() == "member 42 is damaged (its text does not have the length that its end gives)");
+  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
+                                    std::to_string(5000 + member.size()) + ", decompressed offset 7200");
+  decoder->restart({.frames = 2, .compressed_bytes = 100});
+  CHECK(decoder->fill(std::span(member).first(11), out).status == fill_status::needs_input);
+  CHECK(decoder->missing_at_end(30) ==
+        "member 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
+}
+
+TEST_CASE("gzip: a header's checksum is verified where there is one") {
+  byte_vector packed = gzip_member_of(sample_text(100), all_fields);
+  CHECK(decode_at_once(packed).accepted());
+  packed[4] ^= std::byte{1};  // the time
+  const decoding got = decode_at_once(packed);
+  CHECK(got.failed);
+  CHECK(got.plain.empty());
+  CHECK(got.error.starts_with("member 1 is damaged (its header does not match its checksum) at compressed offset "));
+}
+
+TEST_CASE("gzip: names and comments may be of any length") {
+  const std::string name(70'000, 'n');
+  const byte_vector packed = gzip_member_of(sample_text(100), {.name = name, .comment = name, .header_checksum = true});
+  CHECK(decode(make, packed, always(1000), always(everything), 100).accepted());
+}
+
+TEST_CASE("gzip: an extra field without content is none") {
+  CHECK(decode_at_once(member_with(8, 4, std::string_view("\0\0", 2))).accepted());
+}
+
+TEST_CASE("gzip: reserved flags and methods other than deflate are refused") {
+  for (const unsigned flag : {0x20U, 0x40U, 0x80U}) {
+    CHECK(decode_at_once(member_with(8, flag)).error ==
+          "member 1 is damaged (its header has reserved flags set) at compressed offset 4, decompressed offset 0");
+  }
+  CHECK(decode_at_once(member_with(7, 0)).error ==
+        "member 1 is compressed by method 7, not by deflate (8), at compressed offset 3, decompressed offset 0");
+}
+
+TEST_CASE("gzip: after a fault the decoder says the same again and takes nothing") {
+  const auto decoder = make();
+  const byte_vector text = bytes_of("no gzip at all");
+  CHECK(decoder->fill(text, {}).status == fill_status::failed);
+  const std::string error = decoder->fault(0);
+  const auto second = decoder->fill(text, {});
+  CHECK(second.status == fill_status::failed);
+  CHECK(second.consumed == 0);
+  CHECK(decoder->fault(0) == error);
+  CHECK(decoder->missing_at_end(0) == error);
+}
+
+TEST_CASE("gzip: what never was gzip, and what follows the last member, are told apart") {
+  CHECK(decode_at_once(bytes_of("plain text")).error ==
+        "is not gzip data: there is no gzip magic number at its start, at compressed offset 0, decompressed offset 0");
+  CHECK(decode_at_once(bytes_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
+  const byte_vector member = gzip_member_of(sample_text(10));
+  for (const std::string_view junk :
+       {std::string_view("junk"), std::string_view("\x1Fjunk"), std::string_view("\0\0junk", 6)}) {
+    const decoding got = decode_at_once(joined(member, bytes_of(junk)));
+    CHECK(got.ends.size() == 1);
+    const std::size_t zeros = std::min(junk.find_first_not_of('\0'), junk.size());
+    CHECK(got.error == "trailing data that is not gzip where member 2 would begin, at compressed offset " +
+                           std::to_string(member.size() + zeros) + ", decompressed offset 10");
+  }
+}
+
+TEST_CASE("gzip: an input of no bytes at all is not a whole one") {
+  CHECK(make()->missing_at_end(0) == "is empty: there is no gzip member at compressed offset 0, decompressed offset 0");
+}

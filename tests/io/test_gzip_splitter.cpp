@@ -1,0 +1,120 @@
+// The contract of splitters, passed by gzip: blocks of BGZF are found, other members are not.
+#include "io/gzip_splitter.hpp"
+
+#include "io/gzip_decoder.hpp"
+#include "tests/contract/splitter_contract.hpp"
+#include "tests/io/gzip_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::make_gzip_decoder;
+using gpuhist::io::make_gzip_splitter;
+
+namespace {
+
+const std::string other_field("xy\1\0Z", 5);  // name, length, content
+const std::string empty_field("ab\0\0", 4);
+
+const decoder_maker make_decoder = [] { return make_gzip_decoder({}); };
+
+std::vector<decoder_sample> samples() {
+  std::vector<decoder_sample> result;
+  result.push_back(gzip_sample_builder("one block").block(sample_text(700)).build());
+  result.push_back(gzip_sample_builder("the empty block alone").block({}).build());
+  result.push_back(gzip_sample_builder("blocks, other fields in some, padding behind")
+                       .block(sample_text(300))
+                       .block(noise(40), other_field)
+                       .block({})
+                       .block(sample_text(65'280))
+                       .block(noise(200), empty_field)
+                       .block({})
+                       .padding(9)
+                       .build());
+  return result;
+}
+
+/// What a decoder for each frame that the splitter finds gives, one after another: as the pipeline does.
+decoding decode_split(const byte_vector& packed) {
+  std::vector<std::size_t> ends = split(make_gzip_splitter, packed, always(everything));
+  if (ends.empty() || ends.back() != packed.size()) ends.push_back(packed.size());
+  decoding all;
+  std::size_t begin = 0;
+  const auto decoder = make_decoder();
+  for (std::size_t frame = 0; frame < ends.size() && all.accepted(); begin = ends[frame++]) {
+    decoder->restart({.frames = frame, .compressed_bytes = begin});
+    byte_vector out(1U << 17U);
+    for (std::size_t at = begin;;) {
+      const auto got = decoder->fill(std::span(packed).subspan(at, ends[frame] - at), out);
+      at += got.consumed;
+      all.plain.insert(all.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
+      all.failed = got.status == gpuhist::io::fill_status::failed;
+      if (all.failed || got.status == gpuhist::io::fill_status::needs_input) break;
+    }
+    all.missing = decoder->missing_at_end(0);
+  }
+  return all;
+}
+
+std::string_view manner_of(const byte_vector& packed) {
+  const auto splitter = make_gzip_splitter();
+  for (std::size_t at = 0; at < packed.size();) at += splitter->advance(std::span(packed).subspan(at)).taken;
+  return splitter->manner();
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+}  // namespace
+
+TEST_CASE("gzip: a splitter finds the BGZF blocks that the decoder finds, whatever the cuts") {
+  for (const decoder_sample& sample : samples()) check_splits(make_gzip_splitter, sample);
+}
+
+TEST_CASE("gzip: a splitter finds all blocks before a damaged byte, and breaks at none") {
+  check_damaged_splits(make_gzip_splitter, samples().front());
+  check_damaged_splits(make_gzip_splitter,
+                       gzip_sample_builder("small blocks").block(noise(30)).block({}).block(noise(5)).build());
+}
+
+TEST_CASE("gzip: members without a size are one frame without an end, and it is said why") {
+  const byte_vector member = gzip_member_of(sample_text(500), {.name = "x", .extra = "BC"});
+  const byte_vector two = joined(member, member);
+  CHECK(split(make_gzip_splitter, two, always(7)).empty());
+  CHECK(manner_of(two) == "members cannot be found without decoding them");
+  const byte_vector block = bgzf_block_of(sample_text(500));
+  CHECK(manner_of(joined(block, block)) == "BGZF blocks found by their sizes");
+  const byte_vector both = joined(block, two);
+  CHECK(split(make_gzip_splitter, both, always(7)) == std::vector<std::size_t>{block.size()});
+  CHECK(manner_of(both) == "BGZF blocks found by their sizes, up to what is none");
+}
+
+TEST_CASE("gzip: a block whose size cannot be, as it is less than its header's, has no end") {
+  byte_vector block = bgzf_block_of(sample_text(500));
+  block[16] = std::byte{17};  // 18 bytes: the header, no more
+  block[17] = std::byte{0};
+  CHECK(split(make_gzip_splitter, block, always(everything)).empty());
+}
+
+TEST_CASE("gzip: a block that lies about its size never makes other text be accepted") {
+  const byte_vector text = sample_text(300);
+  const byte_vector packed = joined(joined(bgzf_block_of(text), bgzf_block_of(noise(50))), bgzf_end());
+  const byte_vector plain = joined(text, noise(50));
+  CHECK(decode_split(packed).plain == plain);
+  std::size_t accepted = 0;
+  for (std::size_t size = 0; size < packed.size() + 10; ++size) {
+    CAPTURE(size);
+    byte_vector lying = packed;
+    lying[16] = static_cast<std::byte>(size & 0xFFU);
+    lying[17] = static_cast<std::byte>(size >> 8U);
+    const decoding got = decode_split(lying);
+    if (!got.accepted()) continue;
+    CHECK(got.plain == plain);
+    ++accepted;
+  }
+  // the truth, the ends of the later blocks, and what cannot be or is behind the input: all of it is one frame then
+  CHECK(accepted == 3 + 18 + 10);
+}
