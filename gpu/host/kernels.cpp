@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace gpuhist::gpu::host {
 namespace {
@@ -10,28 +11,56 @@ namespace {
 bool always(const prepared_partition&) { return true; }
 std::string_view no_instruction_set() { return {}; }
 
-constexpr std::array<kernel, 3> table{{
+constexpr std::array<kernel, 5> table{{
+    {.name = "lookup",
+     .description = "AVX-512: a table look-up for each eight classes, bits added up by full adders",
+     .applies = lookup_applies,
+     .cost = lookup_cost,
+     .count = count_lookup,
+     .instruction_set = lookup_instruction_set},
     {.name = "ranges",
-     .description = "SIMD comparisons with the boundaries between classes, up to 24 of them",
+     .description = "SIMD comparisons with the boundaries between classes, up to 64 of them",
      .applies = ranges_applies,
+     .cost = ranges_cost,
      .count = count_ranges,
      .instruction_set = ranges_instruction_set},
+    {.name = "planes",
+     .description = "planes of bits for all 256 values, beside tables of counters",
+     .applies = always,
+     .cost = planes_cost,
+     .count = count_planes,
+     .instruction_set = planes_instruction_set},
     {.name = "tables",
      .description = "four independent tables of 256 counters, folded to classes at the end",
      .applies = always,
+     .cost = tables_cost,
      .count = count_tables,
      .instruction_set = no_instruction_set},
     {.name = "scalar",
      .description = "the obvious loop: the reference",
      .applies = always,
+     .cost = scalar_cost,
      .count = count_scalar,
      .instruction_set = no_instruction_set},
 }};
 
+std::vector<one_hot_table> one_hot_tables(const partition& of) {
+  std::vector<one_hot_table> tables((of.classes + std::size_t{6}) / 8);
+  for (std::size_t value = 0; value < 256; ++value) {
+    const std::size_t its = of.class_of[value];
+    if (its + 1U < of.classes) tables[its / 8][value] = static_cast<std::uint8_t>(1U << its % 8);
+  }
+  return tables;
+}
+
 }  // namespace
 
 prepared_partition prepare(const partition& counted) {
-  prepared_partition result{.counted = counted, .lowest_class = counted.class_of[0], .at_least = {}, .equal = {}};
+  prepared_partition result{.counted = counted,
+                            .lowest_class = counted.class_of[0],
+                            .at_least = {},
+                            .equal = {},
+                            .one_hot = one_hot_tables(counted)};
   // `outline` is the class map with the single values inside another class painted over: an equality finds those with
   // one comparison where boundaries would need two.
   auto outline = counted.class_of;
@@ -58,7 +87,10 @@ std::string kernel::full_name() const {
 std::span<const kernel> kernels() { return table; }
 
 const kernel& best_kernel(const prepared_partition& what) {
-  return *std::find_if(table.begin(), table.end(), [&](const kernel& row) { return row.applies(what); });
+  const auto cost = [&](const kernel& row) {
+    return row.applies(what) ? row.cost(what) : std::numeric_limits<double>::infinity();
+  };
+  return *std::ranges::min_element(table, {}, cost);
 }
 
 }  // namespace gpuhist::gpu::host

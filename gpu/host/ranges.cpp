@@ -136,6 +136,9 @@ std::size_t count_hits(std::span<const std::byte> bytes, const prepared_partitio
   return vectors * width;
 }
 
+// A comparison and its addition for each vector; vectors narrower than the registers' 64 bytes take as many more.
+double cycles_a_comparison() { return std::max(0.016, 0.5 / static_cast<double>(hn::Lanes(lanes()))); }
+
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
@@ -146,15 +149,20 @@ HWY_AFTER_NAMESPACE();
 namespace gpuhist::gpu::host {
 namespace {
 
-constexpr std::size_t most_comparisons = 24;  // above, eight tables of counters are faster
+constexpr std::size_t most_comparisons = 64;  // above, tables of counters are faster
 
 HWY_EXPORT(count_hits);
+HWY_EXPORT(cycles_a_comparison);
 HWY_EXPORT(target_name);
+
+std::size_t comparisons(const prepared_partition& what) { return what.at_least.size() + what.equal.size(); }
 
 }  // namespace
 
-bool ranges_applies(const prepared_partition& what) {
-  return what.at_least.size() + what.equal.size() <= most_comparisons;
+bool ranges_applies(const prepared_partition& what) { return comparisons(what) <= most_comparisons; }
+
+double ranges_cost(const prepared_partition& what) {
+  return 0.02 + HWY_DYNAMIC_DISPATCH(cycles_a_comparison)() * static_cast<double>(comparisons(what));
 }
 
 void count_ranges(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {

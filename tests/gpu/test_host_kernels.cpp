@@ -36,35 +36,97 @@ class only_target {
   }
 };
 
-TEST_CASE("every host kernel keeps the contract of engines") {
-  for (const host::kernel& kernel : host::kernels()) {
-    CAPTURE(kernel.name);
-    contract::engine_maker make = [&](const engine_request& request) { return forced(request, kernel); };
-    contract::keeps_the_contract(make);
-  }
-}
+bool counts_letters(const host::kernel& kernel) { return kernel.applies(host::prepare(contract::letters_partition())); }
 
-TEST_CASE("the ranges kernel keeps the contract on every instruction set of this machine") {
-  std::vector<std::string> ran;
+TEST_CASE("every host kernel keeps the contract of engines, on every instruction set of this machine") {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const only_target chosen(target);
-    const host::kernel& ranges = kernel_named("ranges");
-    REQUIRE(ranges.instruction_set() == hwy::TargetName(target));
-    ran.push_back(ranges.full_name());
-    CAPTURE(ran.back());
-    contract::keeps_the_contract([&](const engine_request& request) { return forced(request, ranges); });
+    for (const host::kernel& kernel : host::kernels()) {
+      if (!counts_letters(kernel)) continue;
+      if (!kernel.instruction_set().empty()) REQUIRE(kernel.instruction_set() == hwy::TargetName(target));
+      CAPTURE(kernel.full_name());
+      contract::keeps_the_contract([&](const engine_request& request) { return forced(request, kernel); });
+    }
   }
-  CHECK(!ran.empty());
-  MESSAGE("ran " << doctest::toString(ran.size()) << " instruction sets, best: " << ran.front());
 }
 
-TEST_CASE("the last kernel of the table applies to every partition, and the table starts with the one preferred") {
-  for (const auto& counted : contract::sample_partitions()) {
-    CAPTURE(counted.name);
-    CHECK(host::kernels().back().applies(host::prepare(counted.value)));
+TEST_CASE("the look-up runs where Highway has AVX3_DL, and is not offered elsewhere") {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const only_target chosen(target);
+    CAPTURE(hwy::TargetName(target));
+    CHECK(counts_letters(kernel_named("lookup")) == (target == HWY_AVX3_DL));
   }
-  CHECK(host::best_kernel(host::prepare(contract::letters_partition())).name == "ranges");
-  CHECK(host::best_kernel(host::prepare(partition::identity())).name == "tables");
+}
+
+// The sizes around which counters of 8 and 16 bits, in lanes of 1 to 64 bytes, would be full, and around the blocks and
+// passes that kernels work in.
+std::vector<std::size_t> sizes_near_overflow() {
+  std::vector<std::size_t> sizes;
+  for (const std::size_t width : {16U, 32U, 64U}) {
+    for (const std::size_t vectors : {8U, 31U * 8, 32U * 8, 127U, 255U, 256U, 511U, 65535U, 65536U}) {
+      for (const std::size_t more : {std::size_t{0}, std::size_t{1}, width - 1})
+        sizes.push_back(vectors * width + more);
+    }
+  }
+  for (const std::size_t pass : {2816U, 3584U, 5120U}) {  // of 16, 32 and 64 bytes' planes
+    for (const std::size_t passes : {7U, 13U, 410U}) sizes.push_back(passes * pass - 1);
+  }
+  sizes.push_back((std::size_t{40} << 20U) + 77);
+  return sizes;
+}
+
+TEST_CASE("a letter repeated until narrow counters would be full is counted by every kernel as by the obvious one") {
+  const auto sizes = sizes_near_overflow();
+  std::vector<std::byte> bytes(*std::ranges::max_element(sizes));
+  for (const unsigned letter : {0U, 0x65U, 0xffU}) {
+    std::ranges::fill(bytes, static_cast<std::byte>(letter));
+    for (const auto& counted : {contract::letters_partition(), partition::identity()}) {
+      const host::prepared_partition what = host::prepare(counted);
+      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+        const only_target chosen(target);
+        for (const host::kernel& kernel : host::kernels()) {
+          if (!kernel.applies(what)) continue;
+          for (const std::size_t size : sizes) {
+            std::vector<std::uint32_t> row(counted.classes, 0xdeadbeefU);
+            kernel.count({bytes.data(), size}, what, row.data());
+            std::vector<std::uint32_t> expected(counted.classes);
+            expected[counted.class_of[letter]] = static_cast<std::uint32_t>(size);
+            CAPTURE(kernel.full_name());
+            CAPTURE(size);
+            if (row != expected) FAIL_CHECK("counts of one letter are wrong");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the best kernel is one that applies, and none that applies costs less") {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const only_target chosen(target);
+    CAPTURE(hwy::TargetName(target));
+    for (const auto& counted : contract::sample_partitions()) {
+      CAPTURE(counted.name);
+      const auto what = host::prepare(counted.value);
+      CHECK(host::kernels().back().applies(what));
+      const host::kernel& best = host::best_kernel(what);
+      CHECK(best.applies(what));
+      for (const host::kernel& other : host::kernels()) {
+        if (other.applies(what)) CHECK(best.cost(what) <= other.cost(what));
+      }
+    }
+  }
+}
+
+TEST_CASE("what is preferred for letters and for all bytes, by instruction set") {
+  const auto best = [](const partition& counted) { return host::best_kernel(host::prepare(counted)).name; };
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const only_target chosen(target);
+    CAPTURE(hwy::TargetName(target));
+    const bool newest = target == HWY_AVX3_DL;
+    CHECK(best(contract::letters_partition()) == (newest ? "lookup" : target == HWY_SCALAR ? "tables" : "ranges"));
+    CHECK(best(partition::identity()) == (newest ? "planes" : "tables"));
+  }
 }
 
 TEST_CASE("a single value inside another class costs one comparison, a boundary one") {

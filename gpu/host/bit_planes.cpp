@@ -1,0 +1,221 @@
+// Counting all 256 byte values with SIMD and scalar code at once (Google Highway).
+//
+// SIMD counts by bits. Eight vectors are transposed so that one vector, a plane, has bit j of all their bytes:
+//
+//     bytes      'a' 61   01100001          plane 7   0 0 0 ..      one bit a byte: 512 bytes are
+//                '\n' 0a  00001010    ->    plane 6   1 0 0 ..      eight planes of 512 bits
+//                '0' 30   00110000          ...
+//                ...                        plane 0   1 0 0 ..
+//
+// ANDs of four planes, or of their complements, mark the bytes with one high nibble (16 masks) and with one low nibble
+// (16 masks). The AND of one of each marks a byte value, and counting its bits counts that value:
+//
+//     high[6] & low[1]   1 0 0 ..     bits set: how many 'a'
+//
+// That is an AND, a population count and an addition for each of 256 values, whatever the bytes; high nibbles that do
+// not occur are left out, and text has few. Two high nibbles at a time share each load of a low mask.
+//
+// All of this keeps the vector units busy and leaves the scalar ones idle, which count one byte a cycle. So each pass
+// takes some bytes by bits, and in between, a few words at a time, some more with tables of counters: with AVX-512 the
+// two together take 0.66 cycles a byte, where the first alone takes 1.0 and the second 1.0.
+#include "gpu/host/counter_tables.hpp"
+#include "gpu/host/kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gpu/host/bit_planes.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gpuhist::gpu::host {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using lanes = hn::ScalableTag<std::uint64_t>;
+using narrow_lanes = hn::Rebind<std::uint32_t, lanes>;
+using vector = hn::Vec<lanes>;
+using narrow_vector = hn::Vec<narrow_lanes>;
+
+// Of one pass. Six blocks keep two sets of high masks in registers and the scratch memory in a first-level cache of
+// 32 KiB; two words for each two values keep the stores (one a cycle) as busy as the vector units.
+constexpr std::size_t blocks = 6;
+constexpr std::size_t words = 2;
+
+constexpr std::size_t nibbles = 16;
+constexpr std::size_t planes = 8;
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+constexpr std::size_t most_lanes = HWY_MAX_BYTES / word_bytes;
+constexpr std::size_t scalar_bytes = nibbles / 2 * nibbles * words * word_bytes;
+
+// A mask of each block: one bit a byte.
+using masks = std::array<std::array<std::uint64_t, most_lanes>, blocks>;
+
+struct scratch {
+  alignas(HWY_MAX_BYTES) std::array<masks, nibbles> low;
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                       // by bits 7 and 6
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                      // by bits 5 and 4
+  alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, most_lanes>, 256> counts{};  // one a lane
+  counter_tables tables;
+};
+
+HWY_INLINE vector load(const masks& from, std::size_t block) { return hn::Load(lanes(), from[block].data()); }
+HWY_INLINE void store(vector mask, masks& to, std::size_t block) { hn::Store(mask, lanes(), to[block].data()); }
+
+// Bit by bit; Highway's IfVecThenElse is that only with AVX-512.
+HWY_INLINE vector select(vector chosen, vector yes, vector no) {
+  return hn::OrAnd(hn::AndNot(chosen, no), chosen, yes);
+}
+
+// One step of the transposition: `a` and `b` swap bits, so that afterwards `a` has the bits of both that are at places
+// in `stay`, and `b` the others. Bits that are shifted into the next byte are never chosen.
+template <int Shift>
+HWY_INLINE void swap_bits(vector& a, vector& b, std::uint64_t stay) {
+  const vector chosen = hn::Set(lanes(), stay);
+  const vector from_b = hn::ShiftLeft<Shift>(b);
+  const vector from_a = hn::ShiftRight<Shift>(a);
+  a = select(chosen, a, from_b);
+  b = select(chosen, from_a, b);
+}
+
+// Makes planes of eight vectors of bytes.
+HWY_INLINE void transpose(vector (&of)[planes]) {
+  for (std::size_t i = 0; i < 4; ++i) swap_bits<4>(of[i], of[i + 4], 0x0f0f0f0f0f0f0f0f);
+  for (const std::size_t i : {0U, 1U, 4U, 5U}) swap_bits<2>(of[i], of[i + 2], 0x3333333333333333);
+  for (std::size_t i = 0; i < planes; i += 2) swap_bits<1>(of[i], of[i + 1], 0x5555555555555555);
+}
+
+// The four masks of what two planes can be together.
+HWY_INLINE void combine(vector high, vector low, vector (&result)[4]) {
+  result[3] = hn::And(high, low);
+  result[2] = hn::AndNot(low, high);
+  result[1] = hn::AndNot(high, low);
+  result[0] = hn::AndNot(hn::Or(high, low), hn::Set(lanes(), ~std::uint64_t{0}));
+}
+
+HWY_INLINE void slice(const std::byte* bytes, std::size_t block, scratch& to) {
+  vector plane[planes];
+  const auto* text = reinterpret_cast<const std::uint64_t*>(bytes);
+  for (std::size_t i = 0; i < planes; ++i) plane[i] = hn::LoadU(lanes(), text + i * hn::Lanes(lanes()));
+  transpose(plane);
+  vector upper[4], middle[4], second[4], first[4];
+  combine(plane[7], plane[6], upper);
+  combine(plane[5], plane[4], middle);
+  combine(plane[3], plane[2], second);
+  combine(plane[1], plane[0], first);
+  for (std::size_t i = 0; i < 4; ++i) {
+    store(upper[i], to.upper[i], block);
+    store(middle[i], to.middle[i], block);
+    for (std::size_t j = 0; j < 4; ++j) store(hn::And(second[i], first[j]), to.low[4 * i + j], block);
+  }
+}
+
+HWY_INLINE void add(vector counted, std::array<std::uint32_t, most_lanes>& to) {
+  const narrow_lanes d;
+  hn::Store(hn::Add(hn::Load(d, to.data()), hn::TruncateTo(d, counted)), d, to.data());
+}
+
+// The next words of the bytes that are counted with tables.
+class word_stream {
+ public:
+  explicit word_stream(const std::byte* at) : at_(at) {}
+
+  HWY_INLINE void count_one(counter_tables& into) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at_, sizeof word);
+    at_ += sizeof word;
+    into.add_word(word);
+  }
+
+ private:
+  const std::byte* at_;
+};
+
+// Counts the values of the high nibbles `high` and `high` + 1 (`high` is even), and `nibbles` * `words` words.
+HWY_INLINE void count_two_nibbles(std::size_t high, word_stream& text, scratch& in) {
+  vector even[blocks], odd[blocks];
+  vector any = hn::Zero(lanes());
+  for (std::size_t k = 0; k < blocks; ++k) {
+    const vector upper = load(in.upper[high / 4], k);
+    even[k] = hn::And(upper, load(in.middle[high % 4], k));
+    odd[k] = hn::And(upper, load(in.middle[high % 4 + 1], k));
+    any = hn::Or3(any, even[k], odd[k]);
+  }
+  if (hn::AllTrue(lanes(), hn::Eq(any, hn::Zero(lanes())))) {
+    for (std::size_t i = 0; i < nibbles * words; ++i) text.count_one(in.tables);
+    return;
+  }
+  for (std::size_t low = 0; low < nibbles; ++low) {
+    vector in_even = hn::Zero(lanes());
+    vector in_odd = hn::Zero(lanes());
+    for (std::size_t k = 0; k < blocks; ++k) {
+      const vector mask = load(in.low[low], k);
+      in_even = hn::Add(in_even, hn::PopulationCount(hn::And(even[k], mask)));
+      in_odd = hn::Add(in_odd, hn::PopulationCount(hn::And(odd[k], mask)));
+      if (k % (blocks / words) == 0)
+        text.count_one(in.tables);  // in between, not in a row: the units work side by side
+    }
+    add(in_even, in.counts[nibbles * high + low]);
+    add(in_odd, in.counts[nibbles * (high + 1) + low]);
+  }
+}
+
+std::size_t pass_bytes() { return blocks * planes * hn::Lanes(lanes()) * word_bytes + scalar_bytes; }
+
+// Writes the counts of all 256 values among the whole passes at the beginning of `bytes`; returns their size.
+std::size_t count_values(std::span<const std::byte> bytes, std::uint32_t* counts) {
+  scratch memory;
+  const std::size_t block_bytes = planes * hn::Lanes(lanes()) * word_bytes;
+  const std::size_t whole = bytes.size() / pass_bytes() * pass_bytes();
+  for (std::size_t at = 0; at < whole; at += pass_bytes()) {
+    for (std::size_t k = 0; k < blocks; ++k) slice(bytes.data() + at + k * block_bytes, k, memory);
+    word_stream text(bytes.data() + at + blocks * block_bytes);
+    for (std::size_t high = 0; high < nibbles; high += 2) count_two_nibbles(high, text, memory);
+  }
+  for (std::size_t value = 0; value < 256; ++value) {
+    counts[value] = memory.tables.count(value);
+    for (std::size_t lane = 0; lane < hn::Lanes(lanes()); ++lane) counts[value] += memory.counts[value][lane];
+  }
+  return whole;
+}
+
+const char* planes_target() { return hwy::TargetName(HWY_TARGET); }
+
+// Only where there is an instruction that counts bits do the planes keep pace with tables.
+double planes_cycles() { return HWY_TARGET == HWY_AVX3_DL ? 0.68 : 10; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace gpuhist::gpu::host
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gpuhist::gpu::host {
+namespace {
+
+// Below this, clearing and folding cost more than is saved.
+constexpr std::size_t planes_worthwhile = std::size_t{32} << 10U;
+
+HWY_EXPORT(count_values);
+HWY_EXPORT(planes_target);
+HWY_EXPORT(planes_cycles);
+
+}  // namespace
+
+double planes_cost(const prepared_partition&) { return HWY_DYNAMIC_DISPATCH(planes_cycles)(); }
+
+void count_planes(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
+  if (bytes.size() < planes_worthwhile) return count_tables(bytes, what, row);
+  std::array<std::uint32_t, 256> counts;
+  const std::size_t counted = HWY_DYNAMIC_DISPATCH(count_values)(bytes, counts.data());
+  count_tables(bytes.subspan(counted), what, row);
+  for (std::size_t value = 0; value < 256; ++value) row[what.counted.class_of[value]] += counts[value];
+}
+
+std::string_view planes_instruction_set() { return HWY_DYNAMIC_DISPATCH(planes_target)(); }
+
+}  // namespace gpuhist::gpu::host
+#endif  // HWY_ONCE
