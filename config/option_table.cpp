@@ -159,6 +159,14 @@ constexpr std::array rows = {
         "Default: the engine's choice.",
         "gpuhist --engine cuda --streams 4 access.log",
         [](options& o, value v) { o.streams = parse_number(v, {.least = 1, .most = 64}); }},
+    option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs, rare,
+               "force a counting kernel ('gpuhist devices')",
+               "Which kernel counts, by its name; 'gpuhist devices' lists those of the host and of CUDA. With --engine "
+               "auto it is the host's. One that the engine does not have, or that cannot count as many classes as the "
+               "schemes need, is an error. All give the same counts; --stats tells which one ran. Default: the best "
+               "one.",
+               "gpuhist --engine host --kernel scalar --stats access.log",
+               [](options& o, value v) { o.kernel = parse_text(v, "give a name that 'gpuhist devices' lists"); }},
 
     option_row{
         tuning, "-T,--threads", "N", value_kind::number, "", reading_runs, common,

@@ -29,6 +29,7 @@ struct options {
   std::string engine = "auto";
   std::vector<unsigned> devices;  ///< CUDA devices by number; empty: the engine's choice, or all of them
   bool all_devices = false;
+  std::optional<std::string> kernel;  ///< by name; nothing: the best one
   std::string input_format = "auto";
   std::optional<std::string> zstd_dictionary;  ///< a path
   std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1

@@ -32,6 +32,10 @@ engine_request with_forecast(engine_request request) {
 }
 
 engine_choice make_cuda(const engine_request& request) {
+  if (!request.kernel.empty() && request.kernel != cuda::kernel_name) {
+    throw engine_error("the CUDA engine has no kernel '" + request.kernel + "', only " +
+                       std::string(cuda::kernel_name));
+  }
   const engine_request full = with_forecast(request);
   if (!full.forecast->cuda) throw engine_error(full.forecast->why);
   return {.taken = std::make_unique<cuda::cuda_engine>(cuda::make_runtime(), full), .reason = {}};

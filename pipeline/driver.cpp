@@ -117,6 +117,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .max_chunk = what.buffers.chunk_bytes,
                                       .max_extents = what.buffers.max_extents,
                                       .max_copy = what.buffers.copy_bytes,
+                                      .kernel = what.kernel,
                                       .forecast = what.forecast});
   gpu::engine& engine = *engine_.taken;
   ring_ = std::make_unique<ring>(ring_shape{.slots = what.buffers.slots,

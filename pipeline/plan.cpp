@@ -148,6 +148,7 @@ plan make_plan(const config::options& typed) {
   planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
   planned.engine = resolve_engine(typed);
+  planned.kernel = resolve_kernel(typed, planned.engine, planned.partition);
   planned.threads = resolve_threads(typed);
   planned.streams = typed.streams.value_or(0);
   planned.devices = typed.devices;

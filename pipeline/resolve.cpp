@@ -3,6 +3,7 @@
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
+#include "gpu/kernel_names.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,10 +13,32 @@
 namespace gpuhist::pipeline {
 namespace {
 
-std::string joined(const std::vector<std::string_view>& names) {
+using names = std::vector<std::string_view>;
+
+std::string joined(const names& all, std::string_view between = ", ") {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  for (const std::string_view name : all) text += (text.empty() ? "" : std::string(between)) + std::string(name);
   return text;
+}
+
+bool holds(const names& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); }
+
+void check_engine_has(const std::string& option, const std::string& kernel, std::string_view engine) {
+  const names on_host = gpu::host_kernel_names();
+  const names on_devices = gpu::cuda_kernel_names();
+  if (!holds(on_host, kernel) && !holds(on_devices, kernel)) {
+    names known = on_host;
+    known.insert(known.end(), on_devices.begin(), on_devices.end());
+    unknown_name(option, kernel, known);
+  }
+  if (engine == "cuda" && !holds(on_devices, kernel)) {
+    throw config::usage_error(option + ": " + kernel + " counts on the host; give --engine host, or " +
+                              joined(on_devices, " or "));
+  }
+  if (engine != "cuda" && !holds(on_host, kernel)) {
+    throw config::usage_error(option + ": " + kernel + " counts on CUDA devices; give --engine cuda, or " +
+                              joined(on_host, " or "));
+  }
 }
 
 }  // namespace
@@ -46,6 +69,16 @@ std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::opti
 
 unsigned resolve_threads(const config::options& typed) {
   return typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+}
+
+std::string resolve_kernel(const config::options& typed, std::string_view engine, const gpu::partition& counted) {
+  if (!typed.kernel) return {};
+  const std::string option = typed.where("--kernel");
+  check_engine_has(option, *typed.kernel, engine);
+  const names able = engine == "cuda" ? gpu::cuda_kernel_names() : gpu::host_kernel_names_for(counted);
+  if (holds(able, *typed.kernel)) return *typed.kernel;
+  throw config::usage_error(option + ": " + *typed.kernel + " cannot count the " + std::to_string(counted.classes) +
+                            " classes that are asked for; give " + joined(able, " or ") + ", or no --kernel");
 }
 
 const report_format* resolve_report_format(const config::options& typed) {

@@ -3,6 +3,7 @@
 
 #include "config/options.hpp"
 #include "config/scheme.hpp"
+#include "gpu/tally.hpp"
 #include "io/format.hpp"
 #include "io/zstd_dictionary.hpp"
 #include "pipeline/destination.hpp"
@@ -30,6 +31,10 @@ std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::opti
 
 /// As many as were asked for, or as there are cores.
 unsigned resolve_threads(const config::options& typed);
+
+/// Empty where none was asked for. Refuses one that `engine` (a canonical name) does not have or, of the host, that
+/// cannot count this partition. Looks for no device.
+std::string resolve_kernel(const config::options& typed, std::string_view engine, const gpu::partition& counted);
 
 const report_format* resolve_report_format(const config::options& typed);
 

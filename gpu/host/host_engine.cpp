@@ -2,13 +2,24 @@
 
 #include "gpu/job_check.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
 
 namespace gpuhist::gpu::host {
+namespace {
 
-host_engine::host_engine(const engine_request& request) : host_engine(request, best_kernel(prepare(request.counted))) {}
+const kernel& kernel_for(const engine_request& request) {
+  if (request.kernel.empty()) return best_kernel(prepare(request.counted));
+  const auto named = std::ranges::find(kernels(), request.kernel, &kernel::name);
+  if (named == kernels().end()) throw engine_error("there is no host kernel '" + request.kernel + "'");
+  return *named;
+}
+
+}  // namespace
+
+host_engine::host_engine(const engine_request& request) : host_engine(request, kernel_for(request)) {}
 
 host_engine::host_engine(const engine_request& request, const kernel& forced)
     : what_(prepare(request.counted)), kernel_(forced), run_(request.run), threads_(request.threads) {

@@ -12,7 +12,8 @@ namespace gpuhist::gpu::host {
 
 class host_engine final : public engine {
  public:
-  /// The best kernel for request.counted.
+  /// request.kernel, or the best one for request.counted. Throws engine_error where there is no such kernel, or it does
+  /// not apply.
   explicit host_engine(const engine_request& request);
 
   /// A kernel of the caller's choice. Throws engine_error where it does not apply to request.counted.

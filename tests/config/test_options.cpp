@@ -50,6 +50,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.streams);
   CHECK_FALSE(o.chunk_size);
   CHECK_FALSE(o.slots);
+  CHECK_FALSE(o.kernel);
   CHECK(o.memory_limit == 1073741824);
   CHECK(o.label == "(standard input)");
   CHECK(o.format == "table");
@@ -77,6 +78,7 @@ TEST_CASE("every option has its effect, in each of its spellings") {
   CHECK(typed({"-T4"}).threads == 4U);
   CHECK(typed({"--threads", "1024"}).threads == 1024U);
   CHECK(typed({"--streams", "64"}).streams == 64U);
+  CHECK(typed({"--kernel", "ranges"}).kernel == "ranges");
   CHECK(typed({"--chunk-size", "1"}).chunk_size == 1U);
   CHECK(typed({"--chunk-size", "1GiB"}).chunk_size == 1073741824U);
   CHECK(typed({"--slots", "2"}).slots == 2U);

@@ -1,9 +1,11 @@
 // The table of engines: names, and what is answered where there may or may not be a device.
 #include "contract/engine_contract.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/kernel_names.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace gpuhist::gpu {
@@ -57,6 +59,38 @@ TEST_CASE("a forecast is kept to: devices are not looked for again") {
   CHECK(make_engine("auto", with_forecast).reason == "somebody looked before");
   CHECK(make_engine("auto", with_forecast).taken->name() == "host");
   CHECK_THROWS_WITH_AS(make_engine("cuda", with_forecast), "somebody looked before", engine_error);
+}
+
+TEST_CASE("a kernel is taken by its name, of auto that of the host, and what an engine cannot do is an error") {
+  for (const std::string_view name : host_kernel_names_for(request().counted)) {
+    engine_request forced = request();
+    forced.kernel = name;
+    for (const auto engine : {"host", "auto"}) {
+      CHECK(make_engine(engine, forced).taken->stats().kernel.starts_with(name));
+    }
+    CHECK_THROWS_AS(make_engine("cuda", forced), engine_error);
+  }
+  engine_request wrong = request();
+  wrong.kernel = "no_such_kernel";
+  for (const auto engine : {"auto", "cuda", "host"}) CHECK_THROWS_AS(make_engine(engine, wrong), engine_error);
+}
+
+TEST_CASE("a kernel is named for a partition exactly where the engine takes it") {
+  for (const partition& counted : {contract::letters_partition(), partition::identity()}) {
+    const std::vector<std::string_view> able = host_kernel_names_for(counted);
+    CHECK(!able.empty());
+    for (const std::string_view name : host_kernel_names()) {
+      CAPTURE(name);
+      engine_request forced = request();
+      forced.counted = counted;
+      forced.kernel = name;
+      if (std::ranges::find(able, name) != able.end()) {
+        CHECK_NOTHROW(make_engine("host", forced));
+      } else {
+        CHECK_THROWS_AS(make_engine("host", forced), engine_error);
+      }
+    }
+  }
 }
 
 TEST_CASE("auto does not fall back to the host where a device was asked for by number") {

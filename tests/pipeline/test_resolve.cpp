@@ -1,10 +1,14 @@
-// How reports come to their destination: which wishes fit together, and what is said of those that do not.
+// How reports come to their destination and which kernel counts: which wishes fit together, and what is said of those
+// that do not.
 #include "pipeline/resolve.hpp"
 
+#include "config/scheme.hpp"
 #include "config/usage_error.hpp"
+#include "pipeline/partitioning.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -72,4 +76,21 @@ TEST_CASE("errors of schemes name the option, or where its value came from") {
                        "job.toml:3: buckets: there is no scheme \"nope\"; known are letters, alphabet, bytes, classes, "
                        "utf8; bucket=characters;... defines one",
                        usage_error);
+}
+
+TEST_CASE("a kernel goes with the engine that has it and with the classes that it can count") {
+  const auto letters = coarsest_partition(std::array{gpuhist::config::find_scheme("letters")});
+  const auto all = gpuhist::gpu::partition::identity();
+  options made;
+  CHECK(resolve_kernel(made, "host", all).empty());
+  made.kernel = "ranges";
+  CHECK(resolve_kernel(made, "host", letters) == "ranges");
+  CHECK(resolve_kernel(made, "auto", letters) == "ranges");
+  CHECK_THROWS_WITH_AS(resolve_kernel(made, "cuda", letters),
+                       "--kernel: ranges counts on the host; give --engine host, or lane_private", usage_error);
+  CHECK_THROWS_AS(resolve_kernel(made, "host", all), usage_error);
+  made.kernel = "lane_private";
+  CHECK(resolve_kernel(made, "cuda", all) == "lane_private");
+  CHECK_THROWS_AS(resolve_kernel(made, "host", letters), usage_error);
+  CHECK_THROWS_AS(resolve_kernel(made, "auto", letters), usage_error);
 }
