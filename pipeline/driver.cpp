@@ -68,13 +68,15 @@ class driver {
   asio::awaitable<void> status_by_signal();
   void start_telling();
   [[nodiscard]] run_progress progress() const;
+  void make_ring();
   void note_fatal(const std::exception_ptr& error);
   void finish();
   [[nodiscard]] report make_report(report::kind what) const;
   [[nodiscard]] run_stats make_stats() const;
   [[nodiscard]] double elapsed() const;
 
-  const plan& plan_;
+  plan plan_;                          // with as many slots as memory could be page-locked for ...
+  const std::uint32_t slots_planned_;  // ... of these
   const run_hooks& hooks_;
   feed_notes notes_;
   std::stop_source stop_;
@@ -99,6 +101,7 @@ class driver {
 
 driver::driver(const plan& what, const run_hooks& hooks)
     : plan_(what),
+      slots_planned_(what.buffers.slots),
       hooks_(hooks),
       pool_(what.threads),
       merged_(context_, 1),
@@ -114,27 +117,43 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .streams = what.streams,
                                       .devices = what.devices,
                                       .all_devices = what.all_devices,
+                                      .kernel = what.kernel,
                                       .max_chunk = what.buffers.chunk_bytes,
                                       .max_extents = what.buffers.max_extents,
                                       .max_copy = what.buffers.copy_bytes,
-                                      .kernel = what.kernel,
                                       .forecast = what.forecast});
+  make_ring();
   gpu::engine& engine = *engine_.taken;
-  ring_ = std::make_unique<ring>(ring_shape{.slots = what.buffers.slots,
-                                            .chunk_bytes = what.buffers.chunk_bytes,
-                                            .max_extents = what.buffers.max_extents,
-                                            .row_classes = engine.row_partition().classes,
-                                            .populated = what.buffers.populated_slots},
-                                 pool_.get_executor());
-  engine.register_memory(ring_->memory(), ring_->memory_owner());
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
   });
   feeder_ = std::make_unique<feeder>(
-      what, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
+      plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
       *counts_, notes_, stop_.get_token());
+}
+
+// Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
+void driver::make_ring() {
+  constexpr std::uint32_t fewest_slots = 2;
+  buffer_plan& buffers = plan_.buffers;
+  for (;;) {
+    ring_ = std::make_unique<ring>(ring_shape{.slots = buffers.slots,
+                                              .chunk_bytes = buffers.chunk_bytes,
+                                              .max_extents = buffers.max_extents,
+                                              .row_classes = engine_.taken->row_partition().classes,
+                                              .populated = buffers.populated_slots},
+                                   pool_.get_executor());
+    try {
+      return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
+    } catch (const gpu::memory_shortage&) {
+      if (buffers.slots <= fewest_slots) throw;
+      ring_.reset();  // first: there is little memory
+    }
+    buffers.slots = std::max(fewest_slots, buffers.slots / 2);
+    buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);
+  }
 }
 
 // The threads end before what they use: the pool's, then the engine's own.
@@ -326,6 +345,10 @@ run_stats driver::make_stats() const {
                   .peak_memory = peak_resident_bytes(),
                   .memory_limit = plan_.buffers.memory_limit};
   if (stats.engine_reason.empty()) stats.engine_reason = stats.counting.note;
+  if (stats.slots < slots_planned_) {
+    stats.engine_reason += (stats.engine_reason.empty() ? "" : "; ") + std::string("memory could be page-locked for ") +
+                           std::to_string(stats.slots) + " of " + std::to_string(slots_planned_) + " slots";
+  }
   for (const scheme_view& each : plan_.schemes) stats.schemes.push_back(each.scheme.name);
   add_stages(stats, notes_);
   return stats;

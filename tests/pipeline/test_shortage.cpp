@@ -1,0 +1,88 @@
+// Runs for which not all slots can be page-locked: fewer slots, the same counts.
+#include "gpu/cuda/cuda_engine.hpp"
+#include "pipeline/driver.hpp"
+#include "pipeline/plan.hpp"
+#include "tests/support/fake_runtime.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::uint32_t planned_slots = 16;
+
+plan plan_for(const std::string& path) {
+  config::options typed;
+  typed.inputs = {path};
+  typed.buckets = {"bytes"};
+  typed.engine = "host";  // of no matter: the engine is handed in
+  typed.chunk_size = 64 * kib;
+  typed.slots = planned_slots;
+  typed.threads = 3;
+  typed.stats = true;
+  return make_plan(typed);
+}
+
+// A lane of its own has page-locked memory for 16 rows and extents, twice; the rest is left for slots.
+run_hooks with_registered_at_most(std::size_t bytes) {
+  return {.make_engine = [bytes](std::string_view, gpu::engine_request request) {
+    const auto seen = std::make_shared<gpu::cuda::ledger>();
+    seen->most_registered_bytes = bytes;
+    request.streams = 1;
+    request.max_copy = 0;
+    request.forecast = {};
+    return gpu::engine_choice{
+        .taken = std::make_unique<gpu::cuda::cuda_engine>(gpu::cuda::make_fake_runtime(seen), request), .reason = {}};
+  }};
+}
+
+std::string patterned_text(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i % 251);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; all is counted and it is told") {
+  const test::temporary_folder folder;
+  const std::size_t size = 3000 * kib + 7;
+  const std::string text = patterned_text(size);
+  const plan planned = plan_for(folder.file("text", text));
+  std::array<std::uint64_t, 256> expected{};
+  for (const char each : text) ++expected[static_cast<unsigned char>(each)];
+  for (const auto& [bytes, slots] : {std::pair{2000 * kib, 16U}, {1000 * kib, 8U}, {500 * kib, 4U}, {260 * kib, 2U}}) {
+    CAPTURE(bytes);
+    const outcome done = run(planned, with_registered_at_most(bytes));
+    CHECK(done.result.complete);
+    CHECK(done.engine_failure.empty());
+    CHECK(std::ranges::equal(done.result.verified.counts, expected));
+    REQUIRE(done.result.stats);
+    CHECK(done.result.stats->slots == slots);
+    const std::string said = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
+    CHECK(done.result.stats->engine_reason == (slots < planned_slots ? said : ""));
+  }
+}
+
+TEST_CASE("where not even two slots can be page-locked, nothing is counted and the error says what to do") {
+  const test::temporary_folder folder;
+  const plan planned = plan_for(folder.file("text", "some text"));
+  std::string error;
+  try {
+    run(planned, with_registered_at_most(150 * kib));
+  } catch (const gpu::engine_error& shortage) {
+    error = shortage.what();
+  }
+  CAPTURE(error);
+  CHECK(error.starts_with("device 0 (fake device): page-locking "));
+  CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
+}
