@@ -1,6 +1,8 @@
 // The table of formats: magic numbers, suffixes and what to do with what cannot be read.
 #include "io/format.hpp"
 
+#include "io/gzip_decoder.hpp"
+#include "io/gzip_splitter.hpp"
 #include "io/input_error.hpp"
 #include "io/zstd_decoder.hpp"
 #include "io/zstd_splitter.hpp"
@@ -65,9 +67,14 @@ const std::array<format_row, 6>& table() {
         .frame_magic = "\x28\xB5\x2F\xFD"},
        {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()},
        {".zst", ".zstd", ".tzst"}},
-      {{.name = "gzip", .readable = false, .hint = "decompress it first: gzip -dc FILE | gpuhist"},
+      {{.name = "gzip",
+        .readable = true,
+        .hint = "",
+        .make_decoder = make_gzip_decoder,
+        .make_splitter = make_gzip_splitter,
+        .frame_magic = "\x1F\x8B\x08"},
        {exactly({0x1F, 0x8B})},
-       {".gz", ".tgz"}},
+       {".gz", ".tgz", ".bgz"}},
       {{.name = "bzip2", .readable = false, .hint = "decompress it first: bzip2 -dc FILE | gpuhist"},
        {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
        {".bz2", ".tbz2", ".tbz"}},

@@ -1,7 +1,8 @@
 """Damaged inputs: nothing unverified is counted quietly, nothing verified is lost, and the message says where."""
 
-import gzip
+import bz2
 import json
+import lzma
 import random
 import re
 import subprocess
@@ -165,9 +166,11 @@ class BrokenPromises(CommandTest):
             with self.subTest(content=content[:10]):
                 self.assert_refused(self.file("data.zst", content), ".zst")
 
-    def test_gzip_is_recognised_and_not_counted_as_text(self):
-        self.assert_refused(self.file("data.gz", gzip.compress(text(1000))), "gzip")
-        self.assert_refused(self.file("data.log", gzip.compress(text(1000))), "gzip")
+    def test_what_cannot_be_read_is_recognised_and_not_counted_as_text(self):
+        for name, compress in (("bzip2", bz2.compress), ("xz", lzma.compress)):
+            self.assert_refused(self.file("data.log", compress(text(1000))), name)
+        self.assert_refused(self.file("data.bz2", bz2.compress(text(1000))), "bzip2")
+        self.assert_refused(self.file("data.xz", lzma.compress(text(1000))), "xz")
 
     def test_text_under_a_name_that_promises_gzip(self):
         self.assert_refused(self.file("data.gz", b"just text\n"), "gzip")

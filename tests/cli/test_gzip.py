@@ -1,0 +1,337 @@
+"""gzip: whatever gzip and its kin write, in whatever members, counts like the text in it; damage never counts quietly."""
+
+import gzip
+import random
+import struct
+import subprocess
+import unittest
+import zlib
+
+from support import ALL_SCHEMES, CommandTest, Running, counts_of, feed, main, noise, oracle, run, text, unread, wait_until, zstd
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+def deflated(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY):
+    compress = zlib.compressobj(level, zlib.DEFLATED, -15, 8, strategy)
+    return compress.compress(data) + compress.flush()
+
+
+def member(data, flags=0, fields=b"", **how):
+    """One member, with a header of our own: its flags, and the fields that they announce."""
+    header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags, 1234567890, 0, 3) + fields
+    return header + deflated(data, **how) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+
+
+def with_header_checksum(data, flags=0, fields=b""):
+    header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags | 2, 1234567890, 0, 3) + fields
+    return member(data, flags | 2, fields + struct.pack("<H", zlib.crc32(header) & 0xFFFF))
+
+
+def bgzf_block(data):
+    length = len(member(data, 4, b"\6\0BC\2\0\0\0"))
+    return member(data, 4, b"\6\0BC\2\0" + struct.pack("<H", length - 1))
+
+
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+def bgzf(data, step=65280):
+    """As bgzip writes it: blocks, and an empty one at the end."""
+    return b"".join(bgzf_block(data[at : at + step]) for at in range(0, len(data), step)) + BGZF_END
+
+
+def by_command(data, *options):
+    return subprocess.run(["gzip", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def decoded_by_zlib(encoded):
+    """What zlib makes of the first member, however it ends."""
+    return zlib.decompressobj(31).decompress(encoded)
+
+
+class Gzip(CommandTest):
+    def assert_gzip_counted(self, encoded, data, *options):
+        """By name and from a pipe."""
+        path = self.file("data.gz", encoded)
+        for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
+            self.assert_counted(ended, data)
+            (said,) = ended.result["inputs"]
+            self.assertEqual((said["format"], said["compressed_bytes"]), ("gzip", len(encoded)))
+            self.assert_counts(said, data)
+
+    def test_every_level_of_the_gzip_command(self):
+        data = text(300_000) + noise(50_000)
+        for level in range(1, 10):
+            with self.subTest(level=level):
+                self.assert_gzip_counted(by_command(data, f"-{level}"), data)
+
+    def test_a_file_compressed_in_place_keeps_its_name_in_the_header(self):
+        path = self.file("access.log", text(100_000))
+        subprocess.run(["gzip", str(path)], check=True)
+        self.assert_counted(run(*JSON, f"{path}.gz"), text(100_000))
+
+    def test_blocks_of_every_type(self):
+        data = text(150_000) + bytes(100_000)
+        for how in ({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}):
+            with self.subTest(how=how):
+                self.assert_gzip_counted(member(data, **how), data)
+
+    def test_what_compresses_to_nearly_nothing(self):
+        self.assert_gzip_counted(gzip.compress(bytes(20_000_000)), bytes(20_000_000))
+
+    def test_headers_with_every_field(self):
+        data = text(20_000)
+        fields = {4: b"\x05\0ab\1\0c", 8: b"name\0", 16: b"a comment\0"}
+        for flags in range(0, 32, 4):
+            chosen = b"".join(field for flag, field in fields.items() if flags & flag)
+            with self.subTest(flags=flags):
+                self.assert_gzip_counted(member(data, flags, chosen), data)
+                self.assert_gzip_counted(member(data, flags | 1, chosen), data)  # 1: "probably text", means nothing
+                self.assert_gzip_counted(with_header_checksum(data, flags, chosen), data)
+
+    def test_empty_members(self):
+        self.assert_gzip_counted(gzip.compress(b""), b"")
+        self.assert_gzip_counted(BGZF_END, b"")
+        self.assert_gzip_counted(gzip.compress(b"") * 3 + gzip.compress(b"x") + gzip.compress(b""), b"x")
+
+    def test_hundreds_of_members(self):
+        chosen = random.Random(7)
+        parts = [text(chosen.choice((0, 1, 100, 5000, 70_000)), seed) for seed in range(200)]
+        encoded = b"".join(member(part, level=chosen.randrange(10)) for part in parts)
+        for options in ((), ("--chunk-size", "1000"), ("-T", "7"), ("--slots", "2", "--chunk-size", "3000")):
+            with self.subTest(options=options):
+                self.assert_gzip_counted(encoded, b"".join(parts), *options)
+
+    def test_bgzf_in_blocks_of_every_size(self):
+        data = text(3_000_000)
+        for step in (65280, 10_000, 500):
+            with self.subTest(step=step):
+                self.assert_gzip_counted(bgzf(data, step), data)
+                self.assert_gzip_counted(bgzf(data, step), data, "-T", "7", "--chunk-size", "50000")
+
+    def test_members_of_both_kinds_in_one_file(self):
+        data = text(2_000_000)
+        half = len(data) // 2
+        self.assert_gzip_counted(bgzf(data[:half]) + gzip.compress(data[half:]), data)
+        self.assert_gzip_counted(gzip.compress(data[:half]) + bgzf(data[half:]), data)
+
+    def test_stats_say_how_members_were_found(self):
+        data = noise(4_000_000)  # several groups of blocks
+        ended = run("--stats", "-T", "2", self.file("data.bgz", bgzf(data)))
+        self.assertIn("1 input split: BGZF blocks found by their sizes", ended.stderr)
+
+    def test_zero_bytes_behind_a_member_are_padding(self):
+        data = text(30_000)
+        for encoded in (gzip.compress(data), bgzf(data)):
+            for zeros in (1, 511, 2_000_000):
+                with self.subTest(zeros=zeros):
+                    self.assert_gzip_counted(encoded + bytes(zeros), data)
+
+    def test_gzip_is_found_by_content_under_any_name(self):
+        for name in ("data", "data.log", "data.tgz", "data.GZ", "data.bgz"):
+            self.assert_counted(run(*JSON, self.file(name, gzip.compress(text(1000)))), text(1000))
+
+    def test_input_format_raw_counts_the_archive_itself(self):
+        encoded = gzip.compress(text(10_000))
+        self.assert_counted(run(*JSON, "--input-format", "raw", self.file("data.gz", encoded)), encoded)
+
+    def test_formats_mix_in_one_run(self):
+        contents = [text(100_000, seed) for seed in range(9)]
+        encodings = (("gz", gzip.compress), ("zst", zstd), ("log", bytes))
+        paths = [
+            self.file(f"{seed}.{encodings[seed % 3][0]}", encodings[seed % 3][1](content))
+            for seed, content in enumerate(contents)
+        ]
+        for options in ((), ("-T", "7", "--chunk-size", "5000"), ("--slots", "2")):
+            with self.subTest(options=options):
+                ended = run(*JSON, *options, *paths)
+                self.assert_counted(ended, b"".join(contents))
+                for said, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(said, content)
+
+    def test_members_that_arrive_byte_by_byte(self):
+        data = text(20_000)
+        encoded = gzip.compress(data[:10_000]) + bgzf(data[10_000:])
+        with Running(*JSON, stdin=subprocess.PIPE) as running:
+            for at in range(len(encoded)):
+                feed(running, [encoded[at : at + 1]])
+                if at < 30:  # also the magic number may come in pieces
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.stdin.close()
+            self.assert_counted(running.finish(), data)
+
+
+class DamagedGzip(CommandTest):
+    def run_damaged(self, encoded, *options):
+        """By name and from a pipe, which must agree. The result, and what it says of the input."""
+        by_name = run(*JSON, *options, self.file("hurt.gz", encoded))
+        from_pipe = run(*JSON, *options, stdin_bytes=encoded)
+        for ended in (by_name, from_pipe):
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIs(ended.result["complete"], False)
+        (said,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
+        self.assertIn(f"hurt.gz: {said['error']}", by_name.stderr)
+        self.assertEqual(counts_of(said), counts_of(other))
+        return by_name, said
+
+    def assert_unverified_is_a_prefix(self, said, data):
+        if "unverified" in said:
+            self.assert_counts(said["unverified"], data[: said["unverified"]["bytes"]])
+
+    def test_a_file_that_ends_anywhere_counts_its_whole_members_and_no_more(self):
+        parts = [text(150), b"", text(60, 2)]
+        members = [gzip.compress(parts[0]), bgzf_block(parts[1]), with_header_checksum(parts[2])]
+        whole = b"".join(members)
+        ends = {sum(map(len, members[:number])): number for number in range(4)}
+        for length in range(2, len(whole)):
+            with self.subTest(length=length):
+                if length in ends:
+                    self.assert_counted(run(*JSON, stdin_bytes=whole[:length]), b"".join(parts[: ends[length]]))
+                    continue
+                ended, said = self.run_damaged(whole[:length])
+                number = max(count for end, count in ends.items() if end < length)
+                self.assert_counts(ended.result, b"".join(parts[:number]))
+                self.assertIn(f"member {number + 1} ends early: the input stops at compressed offset {length}", said["error"])
+                self.assert_unverified_is_a_prefix(said, parts[number])
+
+    def test_no_less_is_reported_as_unverified_of_a_cut_member_than_zlib_decodes_but_two_bytes(self):
+        data = text(400_000)
+        encoded = gzip.compress(data)
+        chosen = random.Random(5)
+        for length in (len(encoded) - 1, len(encoded) - 9, *(chosen.randrange(100, len(encoded)) for _ in range(20))):
+            with self.subTest(length=length):
+                decoded = decoded_by_zlib(encoded[:length])
+                ended, said = self.run_damaged(encoded[:length])
+                self.assert_unverified_is_a_prefix(said, decoded)
+                self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 2)
+
+    def test_a_changed_byte_is_found_wherever_it_is(self):
+        data = text(120)
+        encoded = with_header_checksum(data, 8, b"name\0")
+        for place in range(2, len(encoded)):
+            damaged = bytearray(encoded)
+            damaged[place] ^= 1 << place % 8
+            with self.subTest(place=place):
+                ended, said = self.run_damaged(bytes(damaged))
+                self.assertEqual(ended.result["bytes"], 0)
+                self.assertIn("member 1 ", said["error"])
+
+    def test_what_was_decoded_before_a_fault_is_what_zlib_decodes(self):
+        data = text(400_000)
+        encoded = gzip.compress(data)
+        chosen = random.Random(9)
+        for _ in range(25):
+            damaged = bytearray(encoded)
+            damaged[chosen.randrange(10, len(encoded) - 8)] ^= 1 << chosen.randrange(8)
+            decoder, decoded = zlib.decompressobj(31), b""
+            try:
+                for byte in damaged:
+                    decoded += decoder.decompress(bytes([byte]))
+            except zlib.error:
+                pass
+            ended, said = self.run_damaged(bytes(damaged))
+            self.assertEqual(ended.result["bytes"], 0)
+            self.assert_unverified_is_a_prefix(said, decoded)
+            self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 300)
+
+    def test_a_wrong_checksum_keeps_a_member_out_of_the_totals(self):
+        parts = [text(50_000, seed) for seed in range(3)]
+        members = [gzip.compress(part) for part in parts]
+        broken = members[1][:-8] + bytes([members[1][-8] ^ 1]) + members[1][-7:]
+        ended, said = self.run_damaged(members[0] + broken + members[2])
+        self.assert_counts(ended.result, parts[0])
+        self.assertEqual(counts_of(said["unverified"]), oracle(parts[1]))
+        self.assertEqual(
+            said["error"],
+            "member 2 is damaged (its text does not match its checksum) at compressed offset "
+            f"{len(members[0]) + len(broken)}, decompressed offset 100000",
+        )
+
+    def test_trailing_garbage_is_an_error_after_the_members_were_counted(self):
+        data = text(30_000)
+        for encoded in (gzip.compress(data), bgzf(data)):
+            number = 2 if encoded[3] == 0 else 3
+            for garbage in (b"garbage", b"\x1fgarbage", b"\0\0garbage", text(100_000)):
+                with self.subTest(garbage=garbage[:10]):
+                    ended, said = self.run_damaged(encoded + garbage)
+                    self.assert_counts(ended.result, data)
+                    at = len(encoded) + (2 if garbage[0] == 0 else 0)
+                    self.assertEqual(
+                        said["error"],
+                        f"trailing data that is not gzip where member {number} would begin, "
+                        f"at compressed offset {at}, decompressed offset 30000",
+                    )
+
+    def test_a_damaged_bgzf_block_is_told_with_its_number_and_the_blocks_before_it_count(self):
+        data = noise(2_000_000)
+        blocks = [bgzf_block(data[at : at + 50_000]) for at in range(0, len(data), 50_000)]
+        for number in (0, 1, 17, 39):
+            hurt = list(blocks)
+            hurt[number] = hurt[number][:-8] + b"\0\0\0\0" + hurt[number][-4:]
+            for options in ((), ("-T", "7"), ("--chunk-size", "5000")):
+                with self.subTest(number=number, options=options):
+                    ended, said = self.run_damaged(b"".join(hurt) + BGZF_END, *options)
+                    self.assert_counts(ended.result, data[: number * 50_000])
+                    self.assertIn(f"member {number + 1} is damaged", said["error"])
+                    self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", said["error"])
+
+    def test_a_bgzf_block_that_lies_about_its_size_is_never_counted_wrong(self):
+        data = noise(3_000)
+        encoded = b"".join(bgzf_block(data[at : at + 1000]) for at in range(0, 3000, 1000)) + BGZF_END
+        chosen = random.Random(3)
+        for size in (0, 17, 18, 1000, 65535, *(chosen.randrange(len(encoded)) for _ in range(30))):
+            with self.subTest(size=size):
+                ended = run(*JSON, stdin_bytes=encoded[:16] + struct.pack("<H", size) + encoded[18:])
+                if ended.status == 0:
+                    self.assert_counts(ended.result, data)
+                else:
+                    self.assertEqual(ended.result["bytes"] % 1000, 0)
+                    self.assert_counts(ended.result, data[: ended.result["bytes"]])
+
+    def test_behind_damage_counting_goes_on_with_the_next_member_that_is_found(self):
+        """Misread text runs on for a while, at times into the next members: those are lost as well, and said to be."""
+        parts = [text(5000, seed) for seed in range(6)]
+        members = [gzip.compress(part) for part in parts]
+        begin, end = len(members[0]), len(members[0]) + len(members[1])
+        for place in (*range(begin, end - 8, 31), *range(end - 8, end)):
+            damaged = bytearray(b"".join(members))
+            damaged[place] ^= 0x10
+            with self.subTest(place=place - begin):
+                ended = run(*JSON, "--skip-damage", stdin_bytes=bytes(damaged))
+                if ended.status == 0:  # the time, which nothing covers
+                    self.assert_counted(ended, b"".join(parts))
+                    continue
+                lost = ended.result["inputs"][0]["lost"]
+                self.assertEqual(lost[0]["compressed_begin"], begin)
+                self.assertIn("member 2 ", lost[0]["error"])
+                whole, at = [], 0
+                for part, each in zip(parts, members):
+                    if all(at >= one["compressed_end"] or at + len(each) <= one["compressed_begin"] for one in lost):
+                        whole.append(part)
+                    at += len(each)
+                self.assert_counts(ended.result, b"".join(whole))
+                if place >= end - 8:  # checksum and length: the text ends where it should
+                    self.assertEqual(len(whole), 5)
+
+    def test_what_is_not_gzip_under_its_name_or_by_force(self):
+        for content, words in ((b"", "is named .gz but is empty"), (b"just text\n", "does not hold gzip data")):
+            ended = run(*JSON, self.file("data.gz", content), self.file("good", b"hello"))
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(words, ended.stderr)
+            self.assert_counts(ended.result, b"hello")
+        for content in (b"", b"just text\n"):
+            ended = run(*JSON, "--input-format", "gzip", stdin_bytes=content)
+            self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+            self.assertIn("there is no gzip", ended.stderr)
+
+    def test_what_this_gzip_cannot_be_is_refused(self):
+        data = text(1000)
+        encoded = gzip.compress(data)
+        for place, value, words in ((2, 9, "by method 9, not by deflate (8)"), (3, 0x20, "reserved flags")):
+            ended, said = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
+            self.assertIn(words, said["error"])
+
+
+if __name__ == "__main__":
+    main()
