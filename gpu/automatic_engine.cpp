@@ -277,6 +277,7 @@ engine_stats automatic_engine::stats() const {
   all.busy_seconds += device.busy_seconds;
   all.timeline = device.timeline;
   all.device_bytes = device.bytes;
+  all.device_lost = device.device_lost;
   return all;
 }
 

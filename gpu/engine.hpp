@@ -62,6 +62,8 @@ struct engine_stats {
   std::string warning{};                    ///< what people must know: a device that failed, and what was done about it
   std::uint64_t device_bytes = 0;           ///< of `bytes`, counted on devices
   bool still_waking = false;                ///< a device is being made ready that is not needed any more
+  bool device_lost =
+      false;  ///< a device failed so that it must not be called any more, at the end of the process either
 };
 
 /// Something that counts chunks. All members but the destructor may be called from any thread.

@@ -102,7 +102,7 @@ ending count(const config::options& typed) {
   }
   return {.exit_status = done.result.complete ? ending::counted_all : ending::input_failed,
           .signal = done.signal,
-          .at_once = done.device_still_waking};
+          .at_once = done.end_at_once};
 }
 
 }  // namespace gpuhist::pipeline

@@ -13,7 +13,7 @@ struct ending {
 
   status exit_status = counted_all;
   int signal = 0;        ///< the signal that ended the run; 0: none
-  bool at_once = false;  ///< a thread is in the middle of waking a device: nothing of the process may be torn down
+  bool at_once = false;  ///< a device is being woken, or lost: nothing of the process may be torn down
 };
 
 // All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.

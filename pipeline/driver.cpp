@@ -184,7 +184,7 @@ outcome driver::run() {
                .signal = signals_.received(),
                .engine_failure = {},
                .engine_warning = counting.warning,
-               .device_still_waking = counting.still_waking};
+               .end_at_once = counting.still_waking || counting.device_lost};
   if (const auto lost = collector_->lost()) {
     done.result.complete = false;
     done.engine_failure = done.result.inputs[lost->input].name + ": not counted from offset " +

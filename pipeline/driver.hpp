@@ -37,7 +37,9 @@ struct outcome {
   int signal = 0;              ///< the signal that ended the run, if one did: to be raised again
   std::string engine_failure;  ///< what the engine failed with, naming the input and the offset; empty if it did not
   std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted
-  bool device_still_waking = false;  ///< a detached thread makes a CUDA context that nobody needs any more
+  /// A detached thread wakes a device that nobody needs any more, or a device is lost: what CUDA does when a process
+  /// ends in the usual way could race or hang.
+  bool end_at_once = false;
 };
 
 /// Counts everything the plan names. Blocks. Throws gpu::engine_error where the engine cannot be had, what a hook

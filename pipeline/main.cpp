@@ -83,6 +83,9 @@ int main(int argc, char** argv) {
   } catch (const config::usage_error& e) {
     complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");
     return ending::wrong_usage;
+  } catch (const gpu::memory_shortage& e) {
+    complain(e.what());
+    return ending::input_failed;
   } catch (const gpu::engine_error& e) {
     complain(e.what());
     return ending::wrong_usage;

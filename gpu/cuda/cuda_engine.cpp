@@ -137,6 +137,7 @@ engine_stats cuda_engine::stats() const {
     if (const std::string less = each->shortage(); !less.empty()) all.note += (all.note.empty() ? "" : "; ") + less;
   }
   all.device_bytes = all.bytes;
+  all.device_lost = !all_well();
   return all;
 }
 

@@ -301,4 +301,26 @@ void keeps_the_contract(const engine_maker& make) {
   a_wrong_job_fails_alone(make);
 }
 
+void answers_what_is_in_flight_when_it_is_let_go(const engine_maker& make) {
+  constexpr std::size_t size = 200'000;
+  const std::array extents{extent{0, 70'001}, extent{80'000, size}};
+  const auto bytes = random_bytes(size, 5);
+  const auto expected = count_obviously(bytes, extents, partition::identity());
+  for (unsigned round = 0; round < 8; ++round) {
+    CAPTURE(round);
+    std::vector<std::shared_ptr<job_memory>> memory(1 + 3 * round);
+    for (auto& each : memory) each = std::make_shared<job_memory>(size, extents.size(), 256);
+    auto under_test = make(request_for(partition::identity(), extents.size()));
+    for (const auto& each : memory) under_test->register_memory(each->all(), each);
+    for (const auto& each : memory) under_test->submit(each->prepare(bytes, extents));
+    if (round % 2 != 0) memory.front()->wait();
+    under_test.reset();
+    for (const auto& each : memory) {
+      CHECK(each->answers() == 1);
+      CHECK(std::ranges::equal(each->wait(), expected));
+      std::ranges::fill(each->all(), std::byte{});
+    }
+  }
+}
+
 }  // namespace gpuhist::gpu::contract

@@ -65,7 +65,11 @@ void rows_equal_the_obvious_loop_for_all_partitions(const engine_maker& make);
 void jobs_in_flight_together_are_each_answered_once(const engine_maker& make);
 void a_wrong_job_fails_alone(const engine_maker& make);
 
-/// All of them.
+/// All of the above.
 void keeps_the_contract(const engine_maker& make);
+
+/// Of engines with threads of their own: they may be let go while jobs are in flight, which are answered first, and
+/// once a job is answered, nobody touches its memory. (The memory of each goes as soon as its engine has.)
+void answers_what_is_in_flight_when_it_is_let_go(const engine_maker& make);
 
 }  // namespace gpuhist::gpu::contract

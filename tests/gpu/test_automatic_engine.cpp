@@ -172,25 +172,66 @@ TEST_CASE("what was on a device that fails is counted again on the host, and the
   }
 }
 
-TEST_CASE("whichever call of the device's runtime fails, all is counted exactly") {
-  for (unsigned n = 1;; ++n) {
-    CAPTURE(n);
-    const auto plan = std::make_shared<cuda::planned_failure>(n, cuda::planned_failure::kind::once, cuda::result{719});
-    const auto seen = std::make_shared<cuda::ledger>();
-    {
-      machine here;
-      const auto memory = memory_for(8);
-      const auto under_test = here.make([&] {
-        auto api = cuda::make_failing_runtime(cuda::make_fake_runtime(seen), plan);
-        return std::make_unique<cuda::cuda_engine>(std::move(api), here.request);
-      });
-      for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
-      submit_all(*under_test, memory);
-      check_all(memory, here.request.counted);
-      while (under_test->stats().still_waking) std::this_thread::yield();
-    }
-    if (plan->failed_call().empty()) break;
+// What the failure of one call comes to. The pool is held until the devices are up or cannot be had, so that they
+// count.
+void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsigned devices) {
+  machine here;
+  here.request.all_devices = devices > 1;
+  const auto memory = memory_for(12);
+  const auto under_test = here.make([&] {
+    auto api = cuda::make_fake_runtime(std::make_shared<cuda::ledger>(),
+                                       std::vector<cuda::device_properties>(devices, cuda::fake_device()));
+    return std::make_unique<cuda::cuda_engine>(cuda::make_failing_runtime(std::move(api), plan), here.request);
+  });
+  for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+  {
+    const held_pool held(here.pool);
+    submit_all(*under_test, memory);
+    while (under_test->stats().still_waking) std::this_thread::yield();
   }
+  check_all(memory, here.request.counted);
+  const std::string warning = under_test->stats().warning;
+  CAPTURE(warning);
+  if (!warning.empty()) {
+    CHECK(warning.starts_with("device "));
+    CHECK(warning.find("; ") == warning.rfind("; "));  // one failure, and what was done about it
+    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+  }
+}
+
+TEST_CASE(
+    "whichever call of a device's runtime fails, all is counted exactly, and one that failed is not called again") {
+  constexpr cuda::result invalid_value = 1;
+  constexpr cuda::result launch_failure = 719;
+  for (const unsigned devices : {1U, 2U}) {
+    for (const auto& [kind, code] : {std::pair{cuda::planned_failure::kind::once, invalid_value},
+                                     {cuda::planned_failure::kind::sticky, launch_failure}}) {
+      for (unsigned n = 1;; ++n) {
+        CAPTURE(devices);
+        CAPTURE(code);
+        CAPTURE(n);
+        const auto plan = std::make_shared<cuda::planned_failure>(n, kind, code);
+        count_with_failure(plan, devices);
+        if (plan->failed_call().empty()) break;
+        if (code == launch_failure) CHECK(plan->calls_after_failure() == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("where memory is short for the device, the host counts on, and that is told") {
+  machine here;
+  const auto seen = std::make_shared<cuda::ledger>();
+  seen->most_registered_bytes = 50'000;  // lanes have room, slots do not
+  const auto under_test =
+      here.make([&] { return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(seen), here.request); });
+  const auto memory = memory_for(12);
+  for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+  while (under_test->stats().still_waking) std::this_thread::yield();
+  CHECK(under_test->stats().note.starts_with("device 0 (fake device): page-locking "));
+  CHECK(under_test->stats().warning.empty());
 }
 
 TEST_CASE("a device that cannot be woken is told of and not missed") {

@@ -46,6 +46,19 @@ TEST_CASE("the CUDA engine keeps the contract on 1, 2 and 5 lanes, and uses the 
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
+TEST_CASE("a CUDA engine that is let go with jobs in flight answers each of them first, and touches nothing after") {
+  const auto seen = std::make_shared<ledger>();
+  for (const unsigned lanes : {1U, 3U}) {
+    CAPTURE(lanes);
+    contract::answers_what_is_in_flight_when_it_is_let_go([&](engine_request request) {
+      request.streams = lanes;
+      request.all_devices = true;
+      return std::make_unique<cuda_engine>(make_fake_runtime(seen, {fake_device(), fake_device()}), request);
+    });
+  }
+  CHECK(seen->misuses() == std::vector<std::string>{});
+}
+
 TEST_CASE("the rows of the CUDA engine hold the classes asked for") {
   engine_request request = small_request();
   request.counted = contract::letters_partition();

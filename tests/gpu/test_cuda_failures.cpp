@@ -187,6 +187,61 @@ TEST_CASE("of several devices, an error says which one failed") {
   }
 }
 
+// The n-th call, launching a kernel, fails for good on one of two devices with a lane each; forty jobs, one after the
+// other.
+struct aftermath {
+  bool can_count = false;
+  bool device_lost = false;
+  std::size_t exact_jobs = 0;   // of those that came after
+  std::size_t failed_jobs = 0;  // likewise
+};
+
+aftermath after_one_of_two_failed(const std::shared_ptr<planned_failure>& plan) {
+  contract::job_memory memory(job_bytes, 3, 256);
+  cuda_engine engine(
+      make_failing_runtime(make_fake_runtime(std::make_shared<ledger>(), {fake_device(), fake_device()}), plan),
+      {.counted = partition::identity(),
+       .run = {},
+       .streams = 1,
+       .devices = {0, 1},
+       .max_chunk = job_bytes,
+       .max_extents = 3});
+  engine.register_memory(memory.all(), nullptr);
+  aftermath result;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const bool had_failed = !plan->failed_call().empty();
+    engine.submit(memory.prepare(contract::random_bytes(job_bytes, i), job_extents()));
+    try {
+      memory.wait();
+      if (had_failed) ++result.exact_jobs;
+    } catch (const engine_error&) {
+      if (had_failed) ++result.failed_jobs;
+    }
+  }
+  result.can_count = engine.can_count();
+  result.device_lost = engine.stats().device_lost;
+  return result;
+}
+
+TEST_CASE("of two devices, the one that fails gets no more jobs and no more calls, and the other counts on") {
+  bool reached = false;
+  for (unsigned n = 50; !reached; ++n) {
+    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::sticky, launch_failure);
+    try {
+      const aftermath result = after_one_of_two_failed(plan);
+      if (plan->failed_call() != "cudaLaunchKernelExC") continue;
+      reached = true;
+      CHECK(result.can_count);
+      CHECK(result.device_lost);
+      CHECK(result.exact_jobs > 0);
+      CHECK(result.failed_jobs == 0);
+    } catch (const engine_error&) {
+      continue;  // the engine could not be made
+    }
+    CHECK(plan->calls_after_failure() == 0);
+  }
+}
+
 TEST_CASE("an error for want of memory says what to do") {
   constexpr result out_of_memory_code = 2;
   for (unsigned n = 1;; ++n) {

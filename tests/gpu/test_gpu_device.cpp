@@ -2,12 +2,14 @@
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "gpu/cuda/devices.hpp"
+#include "support/failing_runtime.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace gpuhist::gpu::cuda {
 namespace {
@@ -38,6 +40,63 @@ TEST_CASE("all devices together keep the contract of engines") {
     request.all_devices = true;
     return std::make_unique<cuda_engine>(make_runtime(), request);
   });
+}
+
+TEST_CASE("the device answers what is in flight when the engine is let go, and touches nothing after") {
+  if (no_device()) return;
+  contract::answers_what_is_in_flight_when_it_is_let_go(
+      [&](engine_request request) { return std::make_unique<cuda_engine>(make_runtime(), request); });
+}
+
+constexpr std::size_t job_bytes = 300'000;
+constexpr result launch_failure = 719;
+
+// Six jobs at once, with the n-th call failing. What the engine cannot unregister it keeps, so that no later one finds
+// its memory registered.
+void count_with_failure(const std::shared_ptr<planned_failure>& plan) {
+  const extent all{0, job_bytes};
+  std::vector<std::shared_ptr<contract::job_memory>> memory(6);
+  for (auto& each : memory) each = std::make_shared<contract::job_memory>(job_bytes, 1, 256);
+  std::vector<std::string> errors;
+  try {
+    cuda_engine engine(
+        make_failing_runtime(make_runtime(), plan),
+        {.counted = partition::identity(), .run = {}, .streams = 2, .max_chunk = job_bytes, .max_extents = 1});
+    for (const auto& each : memory) engine.register_memory(each->all(), each);
+    for (const auto& each : memory) engine.submit(each->prepare(contract::random_bytes(job_bytes, 3), {&all, 1}));
+    for (const auto& each : memory) {
+      try {
+        const auto expected =
+            contract::count_obviously(contract::random_bytes(job_bytes, 3), {&all, 1}, partition::identity());
+        CHECK(std::ranges::equal(each->wait(), expected));
+      } catch (const engine_error& error) {
+        errors.emplace_back(error.what());
+      }
+      CHECK(each->answers() == 1);
+    }
+  } catch (const engine_error& error) {
+    errors.emplace_back(error.what());
+  }
+  for (const std::string& error : errors) {
+    CAPTURE(error);
+    CHECK(error.find(plan->failed_call()) != std::string::npos);
+    CHECK((error.starts_with("device ") || error.starts_with("no ")));  // of which there is none where looking fails
+  }
+}
+
+// n = 1, 2, 3, 5, 8, ...: calls of every kind, some thirty of the hundreds.
+TEST_CASE("whichever call of the real runtime is the first to fail, every job is answered once and no call follows") {
+  if (no_device()) return;
+  for (const auto kind : {planned_failure::kind::once, planned_failure::kind::sticky}) {
+    for (unsigned n = 1, before = 1;; before = std::exchange(n, n + before)) {
+      CAPTURE(n);
+      const auto plan = std::make_shared<planned_failure>(n, kind, launch_failure);
+      count_with_failure(plan);
+      if (plan->failed_call().empty()) break;
+      CAPTURE(plan->failed_call());
+      CHECK(plan->calls_after_failure() == 0);
+    }
+  }
 }
 
 TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 bits") {
