@@ -87,6 +87,11 @@ class compressor_pool {
   std::vector<std::unique_ptr<io::zstd_compressor>> free_;
 };
 
+struct end_of_reading {
+  repack_text& text;
+  ~end_of_reading() { text.close(); }
+};
+
 // One run. The io_context, run by the calling thread, reads streams and watches signals; the pool reads files, decodes,
 // compresses, writes and verifies.
 class repacker {
@@ -152,6 +157,7 @@ repacked repacker::run() {
 }
 
 asio::awaitable<void> repacker::repack() {
+  const end_of_reading end{text_};
   co_await pack();
   if (stop_.stop_requested()) co_return;
   if (hooks_.before_verification) hooks_.before_verification(out_.pending_path());

@@ -57,7 +57,7 @@ repack_text::repack_text(const repack_plan& what, asio::any_io_executor pool, as
       stop_(std::move(stop)),
       blocks_(std::make_shared<block_pool>(block_bytes, 0)) {}
 
-repack_text::~repack_text() { close(); }
+repack_text::~repack_text() = default;
 
 asio::awaitable<std::size_t> repack_text::read(std::span<std::byte> out) {
   std::size_t filled = 0;

@@ -37,6 +37,9 @@ class repack_text {
   /// std::runtime_error that names the input which cannot be read, or is damaged or incomplete.
   boost::asio::awaitable<std::size_t> read(std::span<std::byte> out);
 
+  /// Ends the reading ahead, wherever it is. To be called in any case: else its coroutine waits in the pool for ever.
+  void close();
+
  private:
   struct open_input;
 
@@ -44,7 +47,6 @@ class repack_text {
   boost::asio::awaitable<const io::format*> find_format(const std::string& name);
   boost::asio::awaitable<std::size_t> fill(std::span<std::byte> out);
   boost::asio::awaitable<bool> advance();
-  void close();
 
   const repack_plan& plan_;
   boost::asio::any_io_executor pool_;

@@ -278,6 +278,30 @@ TEST_CASE("a file that is replaced at every write holds the last text alone, and
   CHECK(content(path) == "three");
 }
 
+TEST_CASE("a file that may be there only once is not replaced, not even if it came while it was written") {
+  const folder here;
+  const std::string path = here / "archive";
+  {
+    destination out(path, writing::once);
+    out.write("new");
+    CHECK(content(out.pending_path()) == "new");
+    put(path, "other");
+    const outcome failed = error_of([&] { out.commit(); });
+    CHECK(failed.code == EEXIST);
+    CHECK(failed.message == "cannot write " + path + ": File exists");
+  }
+  CHECK(content(path) == "other");
+  CHECK(error_of([&] { destination(path, writing::once); }).code == EEXIST);
+  CHECK(here.entries() == 1);
+  fs::remove(path);
+  destination out(path, writing::once);
+  out.write("new");
+  out.commit();
+  CHECK(content(path) == "new");
+  CHECK(out.pending_path().empty());
+  CHECK(here.entries() == 1);
+}
+
 TEST_CASE("what is no file cannot be replaced, and is told before anything is counted") {
   const pipe_ends ends = make_pipe();
   for (const std::string& name : {std::string("/dev/null"), name_of(ends.write)}) {

@@ -1,0 +1,308 @@
+// Repacking: whatever the inputs are, the archive holds their text in frames that stand alone, is found out if it does
+// not, and only then gets its name.
+#include "pipeline/repack.hpp"
+
+#include "config/usage_error.hpp"
+#include "pipeline/destination.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+using gpuhist::test::byte_vector;
+using gpuhist::test::sample_text;
+using gpuhist::test::zstd_frame_of;
+using folder = gpuhist::test::temporary_folder;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string as_string(const byte_vector& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string unpacked(std::string_view packed, std::size_t room) {
+  std::string text(room, '\0');
+  const std::size_t length = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
+  REQUIRE_FALSE(ZSTD_isError(length));
+  text.resize(length);
+  return text;
+}
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 4; i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes.at(at + i));
+  return value;
+}
+
+/// The frames of an archive by its own table, read as the seekable format says, from the end.
+std::vector<std::string> frames_by_table(const std::string& archive) {
+  const std::size_t footer = archive.size() - 9;
+  REQUIRE(number_at(archive, footer + 5) == 0x8F92EAB1);
+  REQUIRE(static_cast<unsigned char>(archive[footer + 4]) == 0x80);
+  const std::size_t frames = number_at(archive, footer);
+  const std::size_t table = footer - 12 * frames;
+  REQUIRE(number_at(archive, table - 8) == 0x184D2A5E);
+  REQUIRE(number_at(archive, table - 4) == 12 * frames + 9);
+  std::vector<std::string> texts;
+  std::size_t at = 0;
+  for (std::size_t entry = table; entry < footer; entry += 12) {
+    const std::string frame = archive.substr(at, number_at(archive, entry));
+    texts.push_back(unpacked(frame, number_at(archive, entry + 4) + 1U));
+    CHECK(texts.back().size() == number_at(archive, entry + 4));
+    CHECK(number_at(frame, frame.size() - 4) == number_at(archive, entry + 8));
+    at += frame.size();
+  }
+  CHECK(at == table - 8);
+  return texts;
+}
+
+repack_plan plan_of(std::vector<std::string> inputs, const std::string& output, std::size_t frame_bytes,
+                    unsigned threads = 2) {
+  config::options typed;
+  typed.what = config::command::repack;
+  typed.inputs = std::move(inputs);
+  typed.output = output;
+  typed.frame_size = frame_bytes;
+  typed.threads = threads;
+  return make_repack_plan(typed);
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("an archive holds the text, a frame's worth in every frame but the last, where its table says") {
+  constexpr std::size_t frame = 1000;
+  for (const unsigned threads : {1U, 3U}) {
+    for (const std::size_t size : {0U, 1U, 999U, 1000U, 1001U, 2000U, 12'345U, 100'000U}) {
+      CAPTURE(size);
+      const folder here;
+      const std::string text = as_string(sample_text(size));
+      const repacked done = repack(plan_of({here.file("text", text)}, here / "out", frame, threads));
+      CHECK(done.complete);
+      const std::string archive = content(here / "out");
+      CHECK(unpacked(archive, size + 1) == text);
+      const std::vector<std::string> frames = frames_by_table(archive);
+      CHECK(frames.size() == std::max<std::size_t>(1, (size + frame - 1) / frame));
+      for (std::size_t i = 0; i < frames.size(); ++i) CHECK(frames[i] == text.substr(i * frame, frame));
+      CHECK(done.frames == frames.size());
+      CHECK(done.input_bytes == size);
+      CHECK(done.text_bytes == size);
+      CHECK(done.output_bytes == archive.size());
+      CHECK(here.entries() == 2);
+    }
+  }
+}
+
+TEST_CASE("threads make no difference to what is written") {
+  const folder here;
+  const std::string text = here.file("text", as_string(sample_text(300'000)));
+  repack(plan_of({text}, here / "one", 4096, 1));
+  for (const unsigned threads : {2U, 5U}) {
+    repack(plan_of({text}, here / std::to_string(threads), 4096, threads));
+    CHECK(content(here / std::to_string(threads)) == content(here / "one"));
+  }
+}
+
+TEST_CASE("text, archives of any frames and empty files come one behind the other") {
+  const folder here;
+  const byte_vector first = sample_text(700'000, 1);
+  const byte_vector second = sample_text(5000, 2);
+  byte_vector packed = zstd_frame_of(first, {.checksum = false, .content_size = false});
+  for (const byte_vector& more : {gpuhist::test::skippable_frame(100), zstd_frame_of({}), zstd_frame_of(second)}) {
+    packed.insert(packed.end(), more.begin(), more.end());
+  }
+  const std::vector<std::string> inputs = {here.file("a", as_string(second)), here.file("empty", ""),
+                                           here.file("b.zst", as_string(packed)), here.file("c", "end\n")};
+  const repacked done = repack(plan_of(inputs, here / "out", 64 << 10));
+  const std::string expected = as_string(second) + as_string(first) + as_string(second) + "end\n";
+  CHECK(unpacked(content(here / "out"), 1 << 20) == expected);
+  CHECK(done.text_bytes == expected.size());
+  CHECK(done.input_bytes == second.size() + packed.size() + 4);
+}
+
+TEST_CASE("an input that is damaged, incomplete, missing or not what it is called leaves no archive") {
+  const folder here;
+  const std::string packed = as_string(zstd_frame_of(sample_text(400'000)));
+  std::string damaged = packed;
+  damaged[packed.size() / 2] ^= 0x10;
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {here.file("damaged.zst", damaged), "damaged.zst: frame 1 is damaged ("},
+      {here.file("short.zst", packed.substr(0, packed.size() - 3)), "short.zst: frame 1 ends early: "},
+      {here.file("long.zst", packed + "x"), "long.zst: trailing data that is not zstd where frame 2 would begin"},
+      {here.file("text.zst", "text"), "text.zst: is named .zst but does not hold zstd data"},
+      {here / "nowhere", "nowhere: No such file or directory"},
+      {here.file("mail.gz", "\x1f\x8b x"), "mail.gz: "},
+  };
+  const std::string good = here.file("good", as_string(sample_text(10'000)));
+  const auto before = here.entries();
+  for (const auto& [bad, message] : cases) {
+    for (const std::vector<std::string>& inputs : {std::vector{bad}, std::vector{good, bad, good}}) {
+      const std::string said = error_of([&] { repack(plan_of(inputs, here / "out", 3000)); });
+      CAPTURE(said);
+      CHECK(holds(said, message));
+      CHECK(here.entries() == before);
+    }
+  }
+}
+
+TEST_CASE("no byte of what was written can make other text of it without being found out") {
+  const folder here;
+  const std::string text = here.file("text", as_string(sample_text(3000)));
+  repack(plan_of({text}, here / "good", 1000));
+  const std::size_t size = content(here / "good").size();
+  std::size_t harmless = 0;
+  for (std::size_t at = 0; at <= size; ++at) {
+    CAPTURE(at);
+    const auto damage = [&](const fs::path& file) {
+      std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+      stream.seekg(static_cast<std::streamoff>(at));
+      const char old = at < size ? static_cast<char>(stream.get()) : '\0';  // past the end: one more byte
+      stream.seekp(static_cast<std::streamoff>(at));
+      stream.put(static_cast<char>(old ^ 0x04));
+    };
+    const std::string said =
+        error_of([&] { repack(plan_of({text}, here / "bad", 1000), {.before_verification = damage}); });
+    if (said == "(no error)") {  // a few bits of a frame mean nothing
+      ++harmless;
+      CHECK(unpacked(content(here / "bad"), 4000) == content(text));
+      fs::remove(here / "bad");
+    } else {
+      CHECK(holds(said, "bad: what was written is not what was "));
+      CHECK(holds(said, "; nothing is kept of it"));
+    }
+    REQUIRE(here.entries() == 2);
+  }
+  CHECK(harmless * 50 < size);
+}
+
+TEST_CASE("a run that fails while much is still to be read and compressed ends") {
+  const folder here;
+  byte_vector packed = zstd_frame_of(test::noise(100'000));
+  packed[50'000] ^= std::byte{1};
+  packed.resize(8'000'000);  // more than is read ahead
+  const std::string damaged = here.file("damaged.zst", as_string(packed));
+  const std::string good = here.file("good", as_string(test::noise(8'000'000)));
+  for (const std::vector<std::string>& inputs : {std::vector{damaged}, std::vector{good, damaged}}) {
+    CHECK(holds(error_of([&] { repack(plan_of(inputs, here / "out", 100'000)); }), "damaged.zst: frame 1 is damaged"));
+    CHECK(here.entries() == 2);
+  }
+}
+
+TEST_CASE("frames that were lost or took each other's place on the disk are found out") {
+  const folder here;
+  const std::string text = here.file("text", as_string(test::noise(3000)));
+  const auto swap_frames = [](const fs::path& file) {  // of one size, because noise is stored as it is
+    std::string archive = content(file);
+    const std::size_t frame = number_at(archive, archive.size() - 9 - 3 * 12);
+    std::swap_ranges(archive.begin(), archive.begin() + static_cast<std::ptrdiff_t>(frame),
+                     archive.begin() + static_cast<std::ptrdiff_t>(frame));
+    std::ofstream(file, std::ios::binary) << archive;
+  };
+  const auto cut = [](const fs::path& file) { fs::resize_file(file, 1500); };
+  const auto empty = [](const fs::path& file) { fs::resize_file(file, 0); };
+  for (const std::function<void(const fs::path&)>& damage :
+       {std::function<void(const fs::path&)>(swap_frames), {cut}, {empty}}) {
+    const std::string said =
+        error_of([&] { repack(plan_of({text}, here / "bad", 1000), {.before_verification = damage}); });
+    CAPTURE(said);
+    CHECK(holds(said, "what was written is not what was read: frame "));
+    CHECK(here.entries() == 1);
+  }
+}
+
+TEST_CASE("a file that is there is an error before anything is read, and stays; --force replaces it at the end") {
+  const folder here;
+  const std::string out = here.file("out", "old");
+  const std::string text = here.file("text", "text");
+  CHECK_THROWS_WITH_AS(plan_of({text}, out, 1000),
+                       ("--output: " + out + " is there already; give another name, or --force to replace it").c_str(),
+                       config::usage_error);
+  repack_plan forced = plan_of({text}, here / "new", 1000);
+  forced.output = out;
+  forced.replace = true;
+  repack(forced, {.before_verification = [&](const fs::path&) { CHECK(content(out) == "old"); }});
+  CHECK(unpacked(content(out), 100) == "text");
+}
+
+TEST_CASE("a file that came to be while the archive was written is not overwritten") {
+  const folder here;
+  const std::string text = here.file("text", "text");
+  const std::string out = here / "out";
+  const std::string said = error_of([&] {
+    repack(plan_of({text}, out, 1000),
+           {.before_verification = [&](const fs::path&) { (void)here.file("out", "new"); }});
+  });
+  CHECK(said == "cannot write " + out + ": File exists");
+  CHECK(content(out) == "new");
+  CHECK(here.entries() == 2);
+}
+
+TEST_CASE("an archive replaces the one that it was made from") {
+  const folder here;
+  const std::string text = as_string(sample_text(100'000));
+  const std::string path = here.file("a.zst", as_string(zstd_frame_of(sample_text(100'000))));
+  repack_plan planned = plan_of({path}, here / "new", 10'000);
+  planned.output = path;
+  planned.replace = true;
+  repack(planned);
+  CHECK(unpacked(content(path), text.size() + 1) == text);
+  CHECK(frames_by_table(content(path)).size() == 10);
+}
+
+TEST_CASE("what is no regular file cannot be repacked into") {
+  const folder here;
+  for (const std::string& output : {std::string("/dev/null"), std::string("fd:1"), here / "."}) {
+    CHECK_THROWS_WITH_AS(plan_of({"x"}, output, 1000),
+                         ("--output: " + output +
+                          " is no regular file, and what is written is read again before it gets its name; give a file")
+                             .c_str(),
+                         config::usage_error);
+  }
+  config::options typed;
+  CHECK_THROWS_WITH_AS(make_repack_plan(typed), "--output: the name of the archive is missing; give --output FILE",
+                       config::usage_error);
+}
+
+TEST_CASE("fewer threads where the memory limit has no room for more; none is an error") {
+  const folder here;
+  config::options typed;
+  typed.output = here / "out";
+  typed.threads = 64;
+  typed.memory_limit = std::uint64_t{1} << 30U;
+  const repack_plan some = make_repack_plan(typed);
+  CHECK(some.threads > 4);
+  CHECK(some.threads < 64);
+  CHECK(some.decoding.window_bytes >= typed.memory_limit / 2);
+  typed.level = 19;
+  CHECK(make_repack_plan(typed).threads < some.threads);
+  typed.frame_size = std::uint64_t{1} << 30U;
+  const std::string said = error_of([&] { (void)make_repack_plan(typed); });
+  CHECK(holds(said, "--memory-limit: one thread with frames of 1 GiB at level 19 and what else is needed take "));
+  CHECK(holds(said, "; give a smaller --frame-size, a lower --level or a higher --memory-limit"));
+}
