@@ -13,21 +13,28 @@ SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 1 << 26, "1 GiB": 1 << 30
 LARGEST_FILE = 1 << 32  # a larger input is this file, named several times
 
 
-def inputs_in(folder, make_log):
+def made(path, command):
+    if not path.exists():
+        with path.open("wb") as out:
+            subprocess.run([*map(str, command)], stdout=out, check=True)
+    return path
+
+
+def repacked(path, gpuhist, plain):
+    if not path.exists():
+        subprocess.run([gpuhist, "repack", "-q", str(plain), "-o", str(path)], check=True)
+    return path
+
+
+def inputs_in(folder, gpuhist, make_log):
     """Yields (name, bytes, arguments)."""
     for name, size in SIZES.items():
         of_file = min(size, LARGEST_FILE)
-        plain = folder / f"{of_file}.log"
-        if not plain.exists():
-            with plain.open("wb") as out:
-                subprocess.run([make_log, str(of_file)], stdout=out, check=True)
-        yield f"{name} plain", size, [plain] * (size // of_file)
-        if size > 1 << 30:
-            continue
-        packed = folder / f"{of_file}.log.zst"
-        if not packed.exists():
-            subprocess.run(["zstd", "-q", "-T0", "-f", plain, "-o", packed], check=True)
-        yield f"{name} zstd", size, [packed]
+        plain = made(folder / f"{of_file}.log", [make_log, of_file])
+        one = made(folder / f"{of_file}.log.zst", ["zstd", "-q", "-T0", "-c", plain])
+        many = repacked(folder / f"{of_file}.log.many.zst", gpuhist, plain)
+        for kind, path in (("plain", plain), ("one frame", one), ("many frames", many)):
+            yield f"{name} {kind}", size, [path] * (size // of_file)
 
 
 def seconds(command):
@@ -38,7 +45,7 @@ def seconds(command):
 
 def measure(gpuhist, engines, arguments, size):
     times = {engine: [] for engine in engines}
-    for run in range(4 if size > 1 << 32 else 8):
+    for run in range(4 if size > 1 << 30 else 8):
         for engine in engines:
             spent = seconds([gpuhist, "--engine", engine, *arguments])
             if run:  # the first warms the caches
@@ -51,14 +58,14 @@ def main():
     device = os.path.exists("/dev/nvidiactl")
     engines = ("host", "cuda", "auto") if device else ("host", "auto")
     factor = 1.05 if device else 1.02
-    print(f"{'input':16}{'scheme':10}" + "".join(f"{engine + ' ms':>12}" for engine in engines) + "   auto / best, limit")
-    for name, size, files in inputs_in(folder, make_log):
+    print(f"{'input':20}{'scheme':10}" + "".join(f"{engine + ' ms':>12}" for engine in engines) + "   auto / best, limit")
+    for name, size, files in inputs_in(folder, gpuhist, make_log):
         for scheme in ("letters", "bytes"):
             times = measure(gpuhist, engines, ["--buckets", scheme, *map(str, files)], size)
             best = min(each for engine, each in times.items() if engine != "auto")
             verdict = "" if times["auto"] <= factor * best + 0.003 else "   OVER"
             print(
-                f"{name:16}{scheme:10}" + "".join(f"{times[engine] * 1e3:12.1f}" for engine in engines)
+                f"{name:20}{scheme:10}" + "".join(f"{times[engine] * 1e3:12.1f}" for engine in engines)
                 + f"{times['auto'] / best:12.3f}{(factor * best + 0.003) / best:9.3f}{verdict}",
                 flush=True,
             )

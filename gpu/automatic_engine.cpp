@@ -65,6 +65,7 @@ void automatic_engine::submit(counting_job& job) {
     if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
     waiting_.push_back(&job);
     waiting_bytes_ += job.bytes.size();
+    submitted_bytes_ += job.bytes.size();
   }
   feed_device();
   wake_if_cores_fall_short();
@@ -121,12 +122,21 @@ void automatic_engine::count_one_on_host() noexcept {
 }
 
 // The cores fall short when more chunks wait than there are threads, some time into the run.
+// Goes by what came so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any amount.
+bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) const {
+  if (!request_.expected_bytes) return true;
+  const std::uint64_t left = *request_.expected_bytes - std::min(*request_.expected_bytes, submitted_bytes_);
+  return static_cast<double>(left) * elapsed.count() >
+         static_cast<double>(submitted_bytes_) * std::chrono::duration<double>(how_.worthwhile).count();
+}
+
 void automatic_engine::wake_if_cores_fall_short() {
   std::shared_ptr<awakening> begun;
   {
     const std::scoped_lock lock(mutex_);
     if (state_ != device_state::asleep || !how_.wake || waiting_.size() <= request_.threads) return;
-    if (std::chrono::steady_clock::now() - first_submit_ < how_.patience) return;
+    const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
+    if (elapsed < how_.patience || !is_worthwhile(elapsed)) return;
     state_ = device_state::waking;
     begun = awakening_ = std::make_shared<awakening>();
     begun->waiting = this;

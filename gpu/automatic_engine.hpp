@@ -26,6 +26,9 @@ class automatic_engine final : public engine {
     std::function<std::unique_ptr<engine>()> wake;  ///< makes the device's engine; on a thread of its own; may throw
     /// A run shorter than this never wakes the device: waking costs more than it could gain.
     std::chrono::milliseconds patience{100};
+    /// What the host will have counted sooner than this wakes no device either: that takes longer to be ready, and the
+    /// cores' time meanwhile.
+    std::chrono::milliseconds worthwhile{500};
     std::uint64_t most_device_bytes = 0;  ///< with the device at once
   };
 
@@ -51,6 +54,7 @@ class automatic_engine final : public engine {
   struct device_job;
 
   void wake_if_cores_fall_short();
+  [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;  // with the lock
   void woken(std::unique_ptr<engine> device);
   void could_not_wake(const std::exception_ptr& why);
   void feed_device();
@@ -73,6 +77,7 @@ class automatic_engine final : public engine {
   std::condition_variable changed_;
   std::deque<counting_job*> waiting_;
   std::uint64_t waiting_bytes_ = 0;
+  std::uint64_t submitted_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted and not yet ended
   device_state state_ = device_state::asleep;
   std::chrono::steady_clock::time_point first_submit_{};

@@ -49,11 +49,12 @@ struct engine_request {
   unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
   bool all_devices = false;
-  std::string kernel{};                       ///< by name; of `auto`, that of the host; empty: the best
-  std::uint32_t max_chunk = 0;                ///< bytes of the largest chunk
-  std::uint32_t max_extents = 0;              ///< extents of a chunk at the most
-  std::uint32_t max_copy = 0;                 ///< bytes that cross at once: chunks are grouped up to here; 0: singly
-  std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
+  std::string kernel{};           ///< by name; of `auto`, that of the host; empty: the best
+  std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
+  std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
+  std::uint32_t max_copy = 0;     ///< bytes that cross at once: chunks are grouped up to here; 0: singly
+  std::optional<std::uint64_t> expected_bytes{};  ///< of the run, at the least, where that is known before
+  std::optional<engine_forecast> forecast{};      ///< of this very request: devices are not looked for again
 };
 
 /// The engine that was taken and, for `auto`, why ("no CUDA device: ...").

@@ -73,6 +73,7 @@ outcome run_before_people(const plan& planned, destination& where, const render_
     if (target.terminal) screen.restore();
   };
   hooks.watch_signals = true;
+  hooks.process_ends = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
   hooks.progress_interval = shown.interval();
   hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };

@@ -6,6 +6,8 @@
 #include "pipeline/resolve.hpp"
 #include "pipeline/ring.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
@@ -117,6 +119,19 @@ gpu::engine_forecast forecast(const config::options& typed, const plan& so_far) 
                                               .all_devices = so_far.all_devices});
 }
 
+// Archives hold more text than they have bytes: a lower bound. Beyond so many files, looking costs more than it is
+// worth.
+std::optional<std::uint64_t> expected_bytes(const std::vector<std::string>& inputs) {
+  constexpr std::size_t most_looks = 4096;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    struct stat found{};
+    if (i == most_looks || ::stat(inputs[i].c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+    sum += static_cast<std::uint64_t>(found.st_size);
+  }
+  return sum;
+}
+
 void size_buffers(const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
@@ -154,6 +169,7 @@ plan make_plan(const config::options& typed) {
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;
   planned.forecast = forecast(typed, planned);
+  if (planned.forecast.shared) planned.expected_bytes = expected_bytes(planned.inputs);
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;
   planned.how = resolve_writing(typed, *planned.format);

@@ -269,6 +269,29 @@ TEST_CASE("a run that ends before the device is up does not wait for it, and the
   gone.get_future().wait();
 }
 
+TEST_CASE("what the host will soon have counted wakes no device, what takes it long does") {
+  for (const bool much_is_left : {false, true}) {
+    CAPTURE(much_is_left);
+    machine here;
+    // an hour's worth at the rate of the first half, or the other half alone
+    here.request.expected_bytes = much_is_left ? std::uint64_t{1} << 60U : 60 * job_bytes;
+    std::promise<void> woken;
+    std::atomic<bool> is_woken = false;
+    const auto under_test = here.make([&] {
+      if (!is_woken.exchange(true)) woken.set_value();
+      return std::make_unique<test::shuffling_engine>(contract::letters_partition());
+    });
+    const auto memory = memory_for(60);
+    for (std::uint32_t i = 0; i < memory.size(); ++i) {
+      under_test->submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
+      if (i < 30) memory[i]->wait();  // the host keeps up, and then no more
+    }
+    if (much_is_left) woken.get_future().wait();
+    check_all(memory, here.request.counted);
+    CHECK(is_woken == much_is_left);
+  }
+}
+
 TEST_CASE("a short run wakes no device") {
   machine here;
   std::atomic<bool> woken = false;
