@@ -97,6 +97,7 @@ class driver {
   clock::time_point began_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   double seconds_ = 0;
+  bool leaves_device_ = false;  // as it is, for the end of the process
 };
 
 driver::driver(const plan& what, const run_hooks& hooks)
@@ -121,6 +122,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                       .max_chunk = what.buffers.chunk_bytes,
                                       .max_extents = what.buffers.max_extents,
                                       .max_copy = what.buffers.copy_bytes,
+                                      .expected_bytes = what.expected_bytes,
                                       .forecast = what.forecast});
   make_ring();
   gpu::engine& engine = *engine_.taken;
@@ -159,7 +161,11 @@ void driver::make_ring() {
 // The threads end before what they use: the pool's, then the engine's own.
 driver::~driver() {
   pool_.join();
-  engine_.taken.reset();
+  if (leaves_device_) {
+    static_cast<void>(engine_.taken.release());  // its lanes wait for jobs that do not come
+  } else {
+    engine_.taken.reset();
+  }
 }
 
 outcome driver::run() {
@@ -185,6 +191,8 @@ outcome driver::run() {
                .engine_failure = {},
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
+  leaves_device_ = hooks_.process_ends && !counting.device.empty();
+  done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto lost = collector_->lost()) {
     done.result.complete = false;
     done.engine_failure = done.result.inputs[lost->input].name + ": not counted from offset " +
