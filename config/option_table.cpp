@@ -134,6 +134,11 @@ constexpr std::array rows = {
                "Shows progress on standard error also where that is no terminal; --no-progress shows none anywhere. "
                "Default: on a terminal only.",
                "gpuhist --progress access.log 2>progress.txt", [](options& o, value v) { o.progress = v == "true"; }},
+    option_row{output, "--verbose", "", value_kind::flag, "", set_of(command::devices), rare,
+               "with the kernels' tuning and all that fit a scheme",
+               "Lists of each device what the shape of the counting kernel depends on, and which one it has there; of "
+               "each built-in scheme all host kernels that could count it.",
+               "gpuhist devices --verbose", turn<&options::verbose>},
     option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs, common,
                "no progress, no hints: errors only", "Neither progress nor hints on standard error, only errors.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},

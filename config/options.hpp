@@ -49,6 +49,7 @@ struct options {
   bool count_unverified = false;
   bool stats = false;
   std::optional<bool> progress;                        ///< nothing: on where standard error is a terminal
+  bool verbose = false;                                ///< devices: with what the kernels' shape depends on
   bool quiet = false;                                  ///< neither progress nor hints
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   int level = 3;                                       ///< repack: of zstd, 1 to 22

@@ -1,5 +1,6 @@
 #include "gpu/inventory.hpp"
 
+#include "gpu/cuda/cuda_engine.hpp"
 #include "gpu/cuda/devices.hpp"
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -39,7 +40,22 @@ listed_device listed(const cuda::found_device& found, const fs::path& sysfs) {
           .multiprocessors = its.multiprocessors,
           .memory_bytes = its.memory_bytes,
           .pci_bus_id = its.pci_bus_id,
-          .place = pci_place_of(sysfs, its.pci_bus_id)};
+          .place = pci_place_of(sysfs, its.pci_bus_id),
+          .shared_bytes = its.shared_bytes,
+          .shared_bytes_block = its.shared_bytes_block,
+          .threads = its.threads,
+          .l2_bytes = its.l2_bytes,
+          .tuning = cuda::tuning_for({.compute_major = its.compute_major,
+                                      .compute_minor = its.compute_minor,
+                                      .multiprocessors = its.multiprocessors,
+                                      .shared_bytes = its.shared_bytes,
+                                      .shared_bytes_block = its.shared_bytes_block,
+                                      .threads = its.threads})};
+}
+
+std::vector<listed_kernel> list_cuda_kernels() {
+  return {{.name = std::string(cuda::kernel_name),
+           .description = "a copy of the counters for every lane of a warp: no two of them meet, whatever the text"}};
 }
 
 std::string text_in(const fs::path& file) {
@@ -102,6 +118,7 @@ inventory take_inventory(cuda::runtime& api, const fs::path& sysfs) {
                 .cuda = {.built_in = api.built_in(),
                          .driver_version = version_of(api, &cuda::runtime::driver_version),
                          .runtime_version = version_of(api, &cuda::runtime::runtime_version),
+                         .kernels = list_cuda_kernels(),
                          .devices = {}},
                 .host = list_host(sysfs)};
   all.engines = list_engines(chosen, all.host);

@@ -2,9 +2,11 @@
 // Looking makes no CUDA context.
 #pragma once
 
+#include "gpu/cuda/kernel_tuning.hpp"
 #include "gpu/pci_link.hpp"
 #include "gpu/tally.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -34,25 +36,31 @@ struct listed_device {
   std::uint64_t memory_bytes = 0;  ///< all of it, used or not
   std::string pci_bus_id;
   pci_place place;
+  std::size_t shared_bytes = 0;        ///< shared memory of a multiprocessor
+  std::size_t shared_bytes_block = 0;  ///< of it, what one block may have
+  int threads = 0;                     ///< that are resident on a multiprocessor at most
+  std::size_t l2_bytes = 0;
+  cuda::kernel_tuning tuning{};  ///< of the kernel over text that lies on the device
 };
 
 struct listed_kernel {
   std::string name;
   std::string description;
-  std::string instruction_set;  ///< empty where there is only one
+  std::string instruction_set{};  ///< empty where there is only one
 };
 
 struct listed_host {
   unsigned threads = 1;                   ///< that this process may run at once
   std::optional<unsigned> cores;          ///< of the machine, as the system reports them
   std::vector<std::string> simd_targets;  ///< compiled in and supported here, best first: the first is used
-  std::vector<listed_kernel> kernels;     ///< in order of preference
+  std::vector<listed_kernel> kernels;     ///< in the order of their table
 };
 
 struct listed_cuda {
   bool built_in = false;
-  std::string driver_version;   ///< the newest CUDA that the driver can do, "13.1"; empty: no driver
-  std::string runtime_version;  ///< of the CUDA runtime that is linked in; empty: none
+  std::string driver_version;            ///< the newest CUDA that the driver can do, "13.1"; empty: no driver
+  std::string runtime_version;           ///< of the CUDA runtime that is linked in; empty: none
+  std::vector<listed_kernel> kernels{};  ///< of the engine
   std::vector<listed_device> devices;
 };
 

@@ -2,6 +2,7 @@
 #include "config/quote.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
+#include "gpu/kernel_names.hpp"
 #include "pipeline/commands.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/devices_report.hpp"
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -18,8 +20,11 @@ namespace {
 std::vector<scheme_kernel> kernels_of_schemes() {
   std::vector<scheme_kernel> all;
   for (const std::string_view name : config::scheme_names()) {
-    const std::array scheme{config::find_scheme(name)};
-    all.push_back({.scheme = std::string(name), .kernel = gpu::host_kernel_for(coarsest_partition(scheme))});
+    const gpu::partition counted = coarsest_partition(std::array{config::find_scheme(name)});
+    const std::vector<std::string_view> able = gpu::host_kernel_names_for(counted);
+    all.push_back({.scheme = std::string(name),
+                   .kernel = gpu::host_kernel_for(counted),
+                   .able = std::vector<std::string>(able.begin(), able.end())});
   }
   return all;
 }
@@ -40,7 +45,7 @@ ending list_devices(const config::options& typed) {
   check(typed);
   destination where(typed.output, writing::whole);
   const render_target target = target_for(where);
-  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes()};
+  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
   where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));
   where.commit();
   return {};

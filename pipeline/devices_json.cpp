@@ -22,7 +22,22 @@ json link_of(const gpu::pci_place& place) {
           {"max_width", or_null(place.best.width)}};
 }
 
-json device_of(const gpu::listed_device& device) {
+json tuning_of(const gpu::cuda::kernel_tuning& tuning) {
+  return {{"threads", tuning.threads},      {"blocks_per_multiprocessor", tuning.blocks_per_multiprocessor},
+          {"copies", tuning.copies},        {"shared_bytes", tuning.shared_bytes()},
+          {"loads", tuning.loads},          {"tile_bytes", tuning.tile_bytes()},
+          {"description", describe(tuning)}};
+}
+
+void add_details(json& to, const gpu::listed_device& device) {
+  to["shared_bytes"] = device.shared_bytes;
+  to["shared_bytes_block"] = device.shared_bytes_block;
+  to["threads_per_multiprocessor"] = device.threads;
+  to["l2_bytes"] = device.l2_bytes;
+  to["tuning"] = tuning_of(device.tuning);
+}
+
+json device_of(const gpu::listed_device& device, bool verbose) {
   json out = {{"number", device.number}, {"name", or_null(device.name)}, {"usable", device.unusable.empty()}};
   if (!device.unusable.empty()) out["reason"] = device.unusable;
   if (device.name.empty()) return out;  // its properties could not be read
@@ -32,6 +47,7 @@ json device_of(const gpu::listed_device& device) {
   out["pci_bus_id"] = or_null(device.pci_bus_id);
   out["link"] = link_of(device.place);
   out["numa_node"] = or_null(device.place.numa_node);
+  if (verbose) add_details(out, device);
   return out;
 }
 
@@ -47,29 +63,40 @@ json engines_of(const gpu::inventory& found) {
   return all;
 }
 
-json cuda_of(const gpu::listed_cuda& cuda) {
+json kernels_of(const std::vector<gpu::listed_kernel>& kernels) {
+  json all = json::array();
+  for (const gpu::listed_kernel& each : kernels) {
+    all.push_back(
+        {{"name", each.name}, {"instruction_set", or_null(each.instruction_set)}, {"description", each.description}});
+  }
+  return all;
+}
+
+json cuda_of(const gpu::listed_cuda& cuda, bool verbose) {
   json devices = json::array();
-  for (const gpu::listed_device& each : cuda.devices) devices.push_back(device_of(each));
+  for (const gpu::listed_device& each : cuda.devices) devices.push_back(device_of(each, verbose));
   return {{"built_in", cuda.built_in},
           {"driver_version", or_null(cuda.driver_version)},
           {"runtime_version", or_null(cuda.runtime_version)},
+          {"kernels", kernels_of(cuda.kernels)},
           {"devices", std::move(devices)}};
 }
 
 json host_of(const devices_report& what) {
   const gpu::listed_host& host = what.found.host;
-  json kernels = json::array();
-  for (const gpu::listed_kernel& each : host.kernels) {
-    kernels.push_back(
-        {{"name", each.name}, {"instruction_set", or_null(each.instruction_set)}, {"description", each.description}});
-  }
   json schemes = json::object();
-  for (const scheme_kernel& each : what.schemes) schemes[each.scheme] = each.kernel;
-  return {{"cores", or_null(host.cores)},
-          {"threads", host.threads},
-          {"simd_targets", host.simd_targets},
-          {"kernels", std::move(kernels)},
-          {"schemes", std::move(schemes)}};
+  json able = json::object();
+  for (const scheme_kernel& each : what.schemes) {
+    schemes[each.scheme] = each.kernel;
+    able[each.scheme] = each.able;
+  }
+  json out = {{"cores", or_null(host.cores)},
+              {"threads", host.threads},
+              {"simd_targets", host.simd_targets},
+              {"kernels", kernels_of(host.kernels)},
+              {"schemes", std::move(schemes)}};
+  if (what.verbose) out["scheme_kernels"] = std::move(able);
+  return out;
 }
 
 }  // namespace
@@ -79,7 +106,7 @@ std::string render_devices_json(const devices_report& what) {
                     {"schema", "gpuhist.devices/1"},
                     {"auto_takes", what.found.auto_wakes_cuda ? json::array({"host", "cuda"}) : json::array({"host"})},
                     {"engines", engines_of(what.found)},
-                    {"cuda", cuda_of(what.found.cuda)},
+                    {"cuda", cuda_of(what.found.cuda, what.verbose)},
                     {"host", host_of(what)}};
   // a driver may say anything: what is not UTF-8 becomes U+FFFD
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -9,15 +9,17 @@
 
 namespace gpuhist::pipeline {
 
-/// The host kernel that would count a built-in scheme here.
+/// The host kernels for a built-in scheme.
 struct scheme_kernel {
   std::string scheme;
-  std::string kernel;  ///< "ranges/AVX2"
+  std::string kernel;               ///< that would count it here: "ranges/AVX2"
+  std::vector<std::string> able{};  ///< all that --kernel could name for it
 };
 
 struct devices_report {
   gpu::inventory found;
   std::vector<scheme_kernel> schemes;
+  bool verbose = false;  ///< with what the shape of the kernel depends on, and all kernels of a scheme
 };
 
 /// Lines of a key and its value, wrapped at the width of the target.

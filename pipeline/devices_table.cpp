@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -54,7 +55,18 @@ std::string place_text(const gpu::listed_device& device) {
   return bus + ", NUMA node " + (device.place.numa_node ? std::to_string(*device.place.numa_node) : "not reported");
 }
 
-std::string device_lines(const gpu::listed_device& device, unsigned width) {
+// Which tuning it is, and all that this depends on.
+std::string detail_lines(const gpu::listed_device& device, unsigned width) {
+  return entry("  shared",
+               config::format_size(device.shared_bytes) + " a multiprocessor, " +
+                   config::format_size(device.shared_bytes_block) + " a block at most",
+               width) +
+         entry("  threads", std::to_string(device.threads) + " a multiprocessor", width) +
+         entry("  L2 cache", config::format_size(device.l2_bytes), width) +
+         entry("  tuning", "of text that lies on it: " + describe(device.tuning), width);
+}
+
+std::string device_lines(const gpu::listed_device& device, unsigned width, bool verbose) {
   std::string text = entry("device " + std::to_string(device.number),
                            device.name.empty() ? "(name not reported)" : printable(device.name), width);
   text += entry("  usable", device.unusable.empty() ? "yes" : "no: " + printable(device.unusable), width);
@@ -65,15 +77,19 @@ std::string device_lines(const gpu::listed_device& device, unsigned width) {
                 width);
   text += entry("  memory", config::format_size(device.memory_bytes), width);
   text += entry("  link", link_text(device.place), width);
-  return text + entry("  bus", place_text(device), width);
+  text += entry("  bus", place_text(device), width);
+  return verbose ? text + detail_lines(device, width) : text;
 }
 
-std::string cuda_lines(const gpu::listed_cuda& cuda, unsigned width) {
+std::string cuda_lines(const gpu::listed_cuda& cuda, unsigned width, bool verbose) {
   if (!cuda.built_in) return entry("CUDA", "built without CUDA", width);
   const auto version = [](const std::string& is) { return is.empty() ? std::string("none") : is; };
   std::string text =
       entry("CUDA", "driver " + version(cuda.driver_version) + ", runtime " + version(cuda.runtime_version), width);
-  for (const gpu::listed_device& each : cuda.devices) text += device_lines(each, width);
+  for (const gpu::listed_kernel& each : cuda.kernels) {
+    text += entry("  kernel", each.name + ": " + each.description, width);
+  }
+  for (const gpu::listed_device& each : cuda.devices) text += device_lines(each, width, verbose);
   return text;
 }
 
@@ -85,6 +101,12 @@ std::string engine_lines(const gpu::inventory& found, unsigned width) {
   return text;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& each : names) text += (text.empty() ? "" : ", ") + each;
+  return text;
+}
+
 std::string host_lines(const devices_report& what, unsigned width) {
   const gpu::listed_host& host = what.found.host;
   const std::string cores = host.cores ? std::to_string(*host.cores) : "not reported";
@@ -92,17 +114,22 @@ std::string host_lines(const devices_report& what, unsigned width) {
   std::string targets;
   for (const std::string& each : host.simd_targets) targets += (targets.empty() ? "" : " ") + each;
   text += entry("  SIMD", targets + " (the first is used)", width);
-  for (const gpu::listed_kernel& each : host.kernels) text += entry("  " + each.name, each.description, width);
-  text += "\n" + entry("scheme", "host kernel", width);
-  for (const scheme_kernel& each : what.schemes) text += entry(printable(each.scheme), each.kernel, width);
+  for (const gpu::listed_kernel& each : host.kernels) {
+    const std::string target = each.instruction_set.empty() ? "" : " (" + each.instruction_set + ")";
+    text += entry("  " + each.name, each.description + target, width);
+  }
+  text += "\n" + entry("scheme", what.verbose ? "host kernel, and all that --kernel may name" : "host kernel", width);
+  for (const scheme_kernel& each : what.schemes) {
+    text += entry(printable(each.scheme), each.kernel + (what.verbose ? ": " + joined(each.able) : ""), width);
+  }
   return text;
 }
 
 }  // namespace
 
 std::string render_devices_table(const devices_report& what, const render_target& target) {
-  return engine_lines(what.found, target.width) + "\n" + cuda_lines(what.found.cuda, target.width) + "\n" +
-         host_lines(what, target.width);
+  return engine_lines(what.found, target.width) + "\n" + cuda_lines(what.found.cuda, target.width, what.verbose) +
+         "\n" + host_lines(what, target.width);
 }
 
 }  // namespace gpuhist::pipeline

@@ -27,6 +27,12 @@ struct device_properties {
   std::size_t memory_bytes = 0;
   std::string pci_bus_id{};  ///< as sysfs writes it, "0000:3b:00.0"; empty where there is none
   bool prohibited = false;   ///< its compute mode lets nobody use it
+
+  // What the shape of the kernel depends on.
+  std::size_t shared_bytes = 0;        ///< shared memory of a multiprocessor
+  std::size_t shared_bytes_block = 0;  ///< of it, what one block may have when it asks
+  int threads = 0;                     ///< that are resident on a multiprocessor at most
+  std::size_t l2_bytes = 0;
 };
 
 /// One launch of the counting kernel over a chunk in device memory. `rows` (extents x 256) is zero before it runs.

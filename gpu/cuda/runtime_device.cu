@@ -48,7 +48,11 @@ class device_runtime final : public runtime {
            .multiprocessors = found.multiProcessorCount,
            .memory_bytes = found.totalGlobalMem,
            .pci_bus_id = bus_id_of(found),
-           .prohibited = mode == cudaComputeModeProhibited};
+           .prohibited = mode == cudaComputeModeProhibited,
+           .shared_bytes = found.sharedMemPerMultiprocessor,
+           .shared_bytes_block = found.sharedMemPerBlockOptin,
+           .threads = found.maxThreadsPerMultiProcessor,
+           .l2_bytes = static_cast<std::size_t>(found.l2CacheSize)};
     return success;
   }
 

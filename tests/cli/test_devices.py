@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import unittest
 
 import support
@@ -41,6 +42,41 @@ class Devices(CommandTest):
             with self.subTest(scheme=scheme):
                 ended = run("-b", scheme, "--format", "json", "--stats", stdin_bytes=b"text", engine="host")
                 self.assertEqual(ended.result["stats"]["engine"]["kernel"], kernel)
+
+    def test_every_kernel_is_listed_with_what_it_does(self):
+        found = self.listed()
+        for each in found["host"]["kernels"] + found["cuda"]["kernels"]:
+            self.assertTrue(each["name"] and each["description"], each)
+        self.assertIn("scalar", [each["name"] for each in found["host"]["kernels"]])
+        self.assertEqual([each["name"] for each in found["cuda"]["kernels"]], ["lane_private"])
+
+    def test_verbose_lists_all_kernels_that_can_be_forced_for_a_scheme(self):
+        found = self.listed("--verbose")["host"]
+        names = [each["name"] for each in found["kernels"]]
+        self.assertEqual(list(found["scheme_kernels"]), list(found["schemes"]))
+        for scheme, able in found["scheme_kernels"].items():
+            self.assertIn(found["schemes"][scheme].split("/")[0], able)
+            for name in names:
+                with self.subTest(scheme=scheme, kernel=name):
+                    ended = run("-b", scheme, "--kernel", name, "--format", "json", "--stats", stdin=subprocess.DEVNULL, engine="host")
+                    self.assertEqual(ended.status, 0 if name in able else 2, ended)
+
+    def test_verbose_tells_people_more_and_programs_nothing_less(self):
+        brief, verbose = (run("devices", *more, engine=None).stdout.decode() for more in ((), ("--verbose",)))
+        self.assertLess(len(brief), len(verbose))
+        for scheme, able in self.listed("--verbose")["host"]["scheme_kernels"].items():
+            self.assertRegex(" ".join(verbose.split()), rf"{scheme} \S+: {', '.join(able)}")
+        more = self.listed("--verbose")
+        del more["host"]["scheme_kernels"]
+        for device in more["cuda"]["devices"]:
+            for name in ("shared_bytes", "shared_bytes_block", "threads_per_multiprocessor", "l2_bytes", "tuning"):
+                device.pop(name, None)
+        self.assertEqual(more, self.listed())
+
+    def test_verbose_is_of_devices_only(self):
+        ended = run("--verbose", engine=None)
+        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        self.assertIn("--verbose: no option of gpuhist, but of gpuhist devices", ended.stderr)
 
     def test_threads_are_those_this_process_may_use(self):
         self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))

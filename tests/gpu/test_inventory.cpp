@@ -106,6 +106,26 @@ TEST_CASE("every device is listed with its place, usable or with the reason, and
   CHECK(all.engines[1].usable);
 }
 
+TEST_CASE("a device is listed with the tuning that is chosen for it, and with what that depends on") {
+  cuda::device_properties large = cuda::fake_device();
+  large.shared_bytes = 228 * 1024;
+  large.shared_bytes_block = 227 * 1024;
+  large.threads = 2048;
+  large.l2_bytes = 60 << 20;
+  cuda::device_properties small = large;
+  small.shared_bytes = small.shared_bytes_block = 64 * 1024;
+  small.threads = 1024;
+  const auto api = cuda::make_fake_runtime(std::make_shared<cuda::ledger>(), {large, small});
+  const inventory all = take_inventory(*api, "/nowhere");
+  REQUIRE(all.cuda.devices.size() == 2);
+  CHECK(all.cuda.devices[0].shared_bytes == 228 * 1024);
+  CHECK(all.cuda.devices[0].shared_bytes_block == 227 * 1024);
+  CHECK(all.cuda.devices[0].threads == 2048);
+  CHECK(all.cuda.devices[0].l2_bytes == 60 << 20);
+  CHECK(all.cuda.devices[0].tuning == cuda::shipped_tunings.front());
+  CHECK(all.cuda.devices[1].tuning == cuda::shipped_tunings.back());
+}
+
 TEST_CASE("a device whose properties cannot be read is listed with what CUDA says") {
   const auto plan = std::make_shared<cuda::planned_failure>(2, cuda::planned_failure::kind::once, 999);
   const auto api = cuda::make_failing_runtime(

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <sstream>
 #include <string>
 
@@ -22,7 +23,12 @@ gpu::listed_device large_device() {
           .multiprocessors = 132,
           .memory_bytes = std::uint64_t{140} << 30U,
           .pci_bus_id = "0000:3b:00.0",
-          .place = {.now = {.generation = 1, .width = 16}, .best = {.generation = 5, .width = 16}, .numa_node = 0}};
+          .place = {.now = {.generation = 1, .width = 16}, .best = {.generation = 5, .width = 16}, .numa_node = 0},
+          .shared_bytes = 228 * 1024,
+          .shared_bytes_block = 227 * 1024,
+          .threads = 2048,
+          .l2_bytes = std::size_t{60} << 20U,
+          .tuning = {.threads = 512, .copies = 32, .loads = 2, .blocks_per_multiprocessor = 3}};
 }
 
 devices_report two_devices() {
@@ -38,12 +44,13 @@ devices_report two_devices() {
                     .cuda = {.built_in = true,
                              .driver_version = "13.1",
                              .runtime_version = "13.0",
+                             .kernels = {{"lane_private", "a copy a lane"}},
                              .devices = {large_device(), broken}},
                     .host = {.threads = 16,
                              .cores = 8,
                              .simd_targets = {"AVX3", "AVX2"},
                              .kernels = {{"ranges", "comparisons", "AVX3"}, {"scalar", "the obvious loop", ""}}}},
-          .schemes = {{"letters", "ranges/AVX3"}, {"bytes", "tables"}}};
+          .schemes = {{"letters", "ranges/AVX3", {"ranges", "scalar"}}, {"bytes", "tables", {"scalar"}}}};
 }
 
 std::string table_of(const devices_report& what, unsigned width = 80) {
@@ -69,6 +76,54 @@ TEST_CASE("people see every engine with its reason, and of a device what it is a
   CHECK(has_line(table, "  bus         0000:3b:00.0, NUMA node 0"));
   CHECK(has_line(table, "host          cores 8, threads 16"));
   CHECK(has_line(table, "letters       ranges/AVX3"));
+  CHECK(has_line(table, "  kernel      lane_private: a copy a lane"));
+  CHECK(has_line(table, "  ranges      comparisons (AVX3)"));
+  CHECK(has_line(table, "  scalar      the obvious loop"));
+  for (const auto* only_verbose : {"tuning", "shared", "L2", "--kernel"}) {
+    CHECK(table.find(only_verbose) == std::string::npos);
+  }
+}
+
+TEST_CASE("asked for more, people see what the tuning of each device depends on, and all kernels of a scheme") {
+  devices_report what = two_devices();
+  what.verbose = true;
+  const std::string table = table_of(what, 200);
+  CAPTURE(table);
+  CHECK(has_line(table, "  shared      228 KiB a multiprocessor, 227 KiB a block at most"));
+  CHECK(has_line(table, "  threads     2048 a multiprocessor"));
+  CHECK(has_line(table, "  L2 cache    60 MiB"));
+  CHECK(has_line(table, "  tuning      of text that lies on it: " + describe(large_device().tuning)));
+  CHECK(table.find("512 threads a block, 3 a multiprocessor") != std::string::npos);
+  CHECK(has_line(table, "scheme        host kernel, and all that --kernel may name"));
+  CHECK(has_line(table, "letters       ranges/AVX3: ranges, scalar"));
+  std::size_t tunings = 0;  // none of a device whose properties could not be read
+  for (std::size_t at = table.find("tuning"); at != std::string::npos; at = table.find("tuning", at + 1)) ++tunings;
+  CHECK(tunings == 1);
+}
+
+TEST_CASE("asked for more, programs get the tuning of each device as data, and all else stays as it was") {
+  devices_report what = two_devices();
+  const json brief = json::parse(render_devices_json(what));
+  what.verbose = true;
+  json out = json::parse(render_devices_json(what));
+  json& device = out["cuda"]["devices"][0];
+  CHECK(device["tuning"] == json{{"threads", 512},
+                                 {"blocks_per_multiprocessor", 3},
+                                 {"copies", 32},
+                                 {"shared_bytes", 32768},
+                                 {"loads", 2},
+                                 {"tile_bytes", 16384},
+                                 {"description", describe(large_device().tuning)}});
+  CHECK(device["shared_bytes"] == 228 * 1024);
+  CHECK(device["shared_bytes_block"] == 227 * 1024);
+  CHECK(device["threads_per_multiprocessor"] == 2048);
+  CHECK(device["l2_bytes"] == 62914560);
+  CHECK(out["host"]["scheme_kernels"] == json{{"letters", {"ranges", "scalar"}}, {"bytes", json::array({"scalar"})}});
+  for (const auto* added : {"tuning", "shared_bytes", "shared_bytes_block", "threads_per_multiprocessor", "l2_bytes"}) {
+    device.erase(added);
+  }
+  out["host"].erase("scheme_kernels");
+  CHECK(out == brief);
 }
 
 TEST_CASE("a device that cannot be used says why, and nothing it says moves a cursor") {
@@ -101,12 +156,14 @@ TEST_CASE("no line is wider than the terminal, and wrapping loses no word") {
     for (std::string word; in >> word;) all.push_back(word);
     return all;
   };
+  devices_report what = two_devices();
+  what.verbose = true;
   for (const unsigned width : {50U, 60U, 80U, 200U}) {
     CAPTURE(width);
-    const std::string table = table_of(two_devices(), width);
+    const std::string table = table_of(what, width);
     std::istringstream lines(table);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
-    CHECK(words(table) == words(table_of(two_devices(), 100000)));
+    CHECK(words(table) == words(table_of(what, 100000)));
   }
 }
 
@@ -126,6 +183,8 @@ TEST_CASE("programs get one line with everything; what is not reported is null")
   CHECK(out["engines"][1] ==
         json{{"name", "cuda"}, {"synonym", "gpu"}, {"usable", true}, {"reason", "NVIDIA H200, 132 multiprocessors"}});
   CHECK(out["cuda"]["driver_version"] == "13.1");
+  CHECK(out["cuda"]["kernels"] ==
+        json::array({{{"name", "lane_private"}, {"instruction_set", nullptr}, {"description", "a copy a lane"}}}));
   CHECK(out["cuda"]["devices"][0] ==
         json{{"number", 0},
              {"name", "NVIDIA H200"},
