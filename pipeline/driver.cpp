@@ -324,8 +324,12 @@ report driver::make_report(report::kind what) const {
   if (what == report::kind::result) {
     if (plan_.stats) out.stats = make_stats();
     if (plan_.count_unverified) {
-      out.verified += out.unverified;
-      for (input_report& each : out.inputs) each.verified += each.unverified;
+      const auto count_all = [](auto& of) {
+        of.verified += of.unverified;
+        of.counted_unverified = of.unverified.bytes() > 0;
+      };
+      count_all(out);
+      for (input_report& each : out.inputs) count_all(each);
     }
   }
   return out;

@@ -32,6 +32,7 @@ struct input_report {
   std::string error;  ///< empty where there was none
   gpu::tally verified;
   gpu::tally unverified;
+  bool counted_unverified = false;   ///< --count-unverified: `verified` holds the unverified bytes as well
   std::vector<lost_stretch> lost{};  ///< in the order of the input; the first thousand
   std::uint64_t lost_stretches = 0;  ///< how many there were in all
 };
@@ -44,8 +45,9 @@ struct report {
   bool complete = false;  ///< every byte of every input was counted and verified
   gpu::partition partition;
   std::vector<scheme_view> schemes;
-  gpu::tally verified;               ///< the totals; with --count-unverified the unverified bytes are in it, too
+  gpu::tally verified;               ///< the totals
   gpu::tally unverified;             ///< a snapshot calls this "provisional"
+  bool counted_unverified = false;   ///< --count-unverified: `verified` holds unverified bytes as well
   std::vector<input_report> inputs;  ///< in the order given
   bool byte_counts = false;          ///< keep the 256 counts (the partition is the identity then)
   bool ignore_case = false;          ///< A-Z were folded onto a-z in the schemes
@@ -89,7 +91,7 @@ std::span<const report_format> report_formats();
 /// By name, or null.
 const report_format* find_report_format(std::string_view name);
 
-/// Bytes as text that is safe on a terminal: control characters and invalid UTF-8 as \xNN, the rest as it is.
+/// Bytes as text that is safe on a terminal: config::on_one_line.
 std::string printable(std::string_view raw);
 
 }  // namespace gpuhist::pipeline

@@ -2,9 +2,9 @@
 // kind,input,scheme,bucket,count,share.
 //
 // Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
-// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete. A share is that of
-// the bytes in the row's own total, input or unverified part, from 0 to 1; it is empty where there is no scheme or no
-// byte.
+// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
+// bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
+// unverified part, from 0 to 1; it is empty where there is no scheme or no byte.
 #include "pipeline/report.hpp"
 
 #include <array>
@@ -68,6 +68,7 @@ void add_result(std::string& out, const report& what, bool terminal) {
   const part total{.kind = "total", .input = ""};
   add_sizes(out, what, total, what.verified);
   add_row(out, total, "", "complete", what.complete ? 1 : 0);
+  if (what.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
   add_buckets(out, what, total, what.verified);
   add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
   for (const input_report& each : what.inputs) {
@@ -75,6 +76,7 @@ void add_result(std::string& out, const report& what, bool terminal) {
     const part input{.kind = "input", .input = name};
     add_sizes(out, what, input, each.verified);
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
+    if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_buckets(out, what, input, each.verified);
     add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
   }

@@ -88,6 +88,7 @@ json start_of(const report& what, std::string_view kind) {
 json totals_as_json(const report& what) {
   json out = start_of(what, "result");
   if (what.unverified.bytes() > 0) out["unverified"] = counts_of(what, what.unverified);
+  if (what.counted_unverified) out["counted_unverified"] = true;
   return out;
 }
 
@@ -104,6 +105,7 @@ json input_as_json(const report& what, const input_report& input) {
   }
   add_counts(out, what, input.verified);
   if (input.unverified.bytes() > 0) out["unverified"] = counts_of(what, input.unverified);
+  if (input.counted_unverified) out["counted_unverified"] = true;
   return out;
 }
 

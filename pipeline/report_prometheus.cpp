@@ -79,6 +79,10 @@ void add_totals(exposition& to, const report& what) {
   to.sample({}, what.what == report::kind::result && what.complete ? 1 : 0);
   to.family("unverified_bytes", "Bytes of text that were decoded and not verified, or not yet.");
   to.sample({}, what.unverified.bytes());
+  if (what.counted_unverified) {
+    to.family("counted_unverified", "1 where these are among the bytes, lines and buckets as well.");
+    to.sample({}, 1);
+  }
   to.family("bucket_bytes", "Bytes by the bucket that a scheme puts them into.");
   to.buckets(what, {}, what.verified);
   if (what.unverified.bytes() == 0) return;

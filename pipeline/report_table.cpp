@@ -118,6 +118,7 @@ std::string totals_lines(const report& what, const std::vector<table_row>& total
     const std::uint64_t lines = lines_in(what.unverified, what.partition);
     text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
   }
+  if (what.counted_unverified) text += "The counts hold what is unverified as well (--count-unverified).\n";
   return text;
 }
 

@@ -105,6 +105,11 @@ gpu::tally read_unverified(const json& from, letter_case wanted, bool folded) {
   return read_counts(*found, wanted, folded);
 }
 
+bool has_counted_unverified(const json& from) {
+  const auto found = from.find("counted_unverified");
+  return found != from.end() && flag(*found, "counted_unverified");
+}
+
 std::string read_name(const json& from) {
   std::string name = text(member(from, "name"), "name");
   const auto encoded = from.find("name_base64");
@@ -151,6 +156,7 @@ input_report read_input(const json& document, letter_case wanted, bool folded) {
     }
     input.verified = read_counts(document, wanted, folded);
     input.unverified = read_unverified(document, wanted, folded);
+    input.counted_unverified = has_counted_unverified(document);
   } catch (const result_damage& damage) {
     damaged("input " + config::quote(printable(input.name)) + ": " + damage.what());
   }
@@ -163,6 +169,7 @@ report read_totals(const json& document, letter_case wanted) {
   totals.complete = flag(member(document, "complete"), "complete");
   totals.verified = read_counts(document, wanted, is_folded(document));
   totals.unverified = read_unverified(document, wanted, is_folded(document));
+  totals.counted_unverified = has_counted_unverified(document);
   return totals;
 }
 

@@ -102,6 +102,7 @@ void result_sum::add_result(const nlohmann::json& document, place& at) {
   sum_.complete = sum_.complete && one.complete;
   sum_.verified += one.verified;
   sum_.unverified += one.unverified;
+  sum_.counted_unverified = sum_.counted_unverified || one.counted_unverified;
   std::ranges::move(one.inputs, std::back_inserter(sum_.inputs));
 }
 
