@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,7 @@ std::optional<std::string> meant_by(std::string_view typed) {
   words known;
   for (const option_row& row : option_table()) {
     known.emplace_back(row.key());
-    if (row.is_flag()) known.push_back("no-" + std::string(row.key()));
+    if (row.is_setting()) known.push_back("no-" + std::string(row.key()));
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
   typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
@@ -36,7 +37,8 @@ std::optional<std::string> meant_by(std::string_view typed) {
   const std::string message = on_one_line(name) + ": unknown option; ";
   if (name.starts_with("--no-")) {
     const option_row* const row = find_option("--" + std::string(name.substr(5)));
-    if (row != nullptr) throw usage_error(message + std::string(row->long_name()) + " is no flag that is turned off");
+    if (row != nullptr)
+      throw usage_error(message + std::string(row->long_name()) + " is no setting that is taken back");
   }
   if (const auto meant = meant_by(name)) throw usage_error(message + "did you mean " + *meant + "?");
   throw usage_error(message + "see gpuhist --help (a file of that name goes after --)");
@@ -57,7 +59,8 @@ void check_assignment(std::string_view argument) {
   if (sign == std::string_view::npos) return;
   const option_row* const row = find_option(argument.substr(0, sign));
   if (row == nullptr) refuse_unknown(argument);
-  if (!row->takes_value()) refuse_value(argument.substr(0, sign));
+  const std::string_view name = argument.substr(0, sign);
+  if (!row->takes_value() || name == row->off_name()) refuse_value(name);
   if (sign + 1 != argument.size()) return;
   const std::vector<settings> only = {{{row, "", ""}}};
   resolve(command::count, only);
@@ -134,31 +137,40 @@ class splitter {
   splitter() {
     app_.set_help_flag();
     app_.allow_extras();
-    for (const option_row& row : option_table()) options_.push_back(add(row));
+    for (const option_row& row : option_table()) add(row);
   }
 
   command_line split(command what, const words& arguments) {
     parse(arguments);
     command_line result{.what = what, .typed = {}, .inputs = inputs()};
-    for (std::size_t i = 0; i < options_.size(); ++i) {
-      for (const std::string& value : options_[i]->results()) {
-        const option_row& row = option_table()[i];
-        // "-qh": the topics of help that stands alone have been looked for before
-        result.typed.push_back({&row, row.key() == "help" ? std::string(row_of(what).name) : value, ""});
-        check_no_option_as_value(arguments, result.typed.back());
-        check_taken(what, result.typed.back());
-      }
+    std::map<const CLI::Option*, std::size_t> seen;
+    for (const CLI::Option* const each : app_.parse_order()) {
+      setting one = meanings_.at(each);
+      if (!one.taken_back) one.value = each->results().at(seen[each]++);
+      // "-qh": the topics of help that stands alone have been looked for before
+      if (one.row->key() == "help") one.value = row_of(what).name;
+      check_no_option_as_value(arguments, one);
+      check_taken(what, one);
+      result.typed.push_back(std::move(one));
     }
     return result;
   }
 
  private:
-  CLI::Option* add(const option_row& row) {
+  void add(const option_row& row) {
     std::string names(row.names);
     if (row.is_flag()) names += ",!" + row.off_name();  // "!": counts as "false"
     const bool alone = !row.takes_value() || row.key() == "help";
-    CLI::Option* const added = alone ? app_.add_flag(names)->disable_flag_override() : app_.add_option(names);
-    return added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    keep(alone ? app_.add_flag(names)->disable_flag_override() : app_.add_option(names),
+         {.row = &row, .value = {}, .origin = {}});
+    if (!row.is_setting() || row.is_flag()) return;
+    keep(app_.add_flag(row.off_name())->disable_flag_override(),
+         {.row = &row, .value = {}, .origin = {}, .taken_back = true});
+  }
+
+  void keep(CLI::Option* added, setting meaning) {
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    meanings_.emplace(added, std::move(meaning));
   }
 
   void parse(words arguments) {
@@ -191,7 +203,7 @@ class splitter {
   }
 
   CLI::App app_;
-  std::vector<CLI::Option*> options_;  // as option_table()
+  std::map<const CLI::Option*, setting> meanings_;  // without the values
 };
 
 }  // namespace

@@ -17,17 +17,19 @@ constexpr std::array rows = {
                 .example = "zstdcat access.log.zst | gpuhist --buckets letters"},
     command_row{.what = command::report,
                 .name = "report",
-                .usage = "[OPTIONS] RESULT...",
-                .help = "shows kept counts again, by any scheme",
-                .detail = "Reads results that were written with --byte-counts --format json, and shows them by other "
-                          "schemes or in another format: the text itself is not needed any more.",
+                .usage = "[OPTIONS] [RESULT...]",
+                .help = "shows kept counts by any scheme",
+                .detail = "Reads results that were written as json or jsonl, and shows them by other schemes or in "
+                          "another format: the text itself is not needed any more. They must hold the counts of all "
+                          "256 byte values: count with --byte-counts, or with the scheme bytes. Several results are "
+                          "added up. No RESULT, or '-': standard input.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
     command_row{.what = command::devices,
                 .name = "devices",
                 .usage = "[OPTIONS]",
                 .help = "lists what could count here",
-                .detail = "Lists every engine and device, whether it can be used and why not, and what --engine auto "
-                          "would take.",
+                .detail = "Lists every engine and device, whether it can be used and why not, what --engine auto "
+                          "would take, and the kernels that --kernel can name.",
                 .example = "gpuhist devices --format json"},
     command_row{
         .what = command::repack,

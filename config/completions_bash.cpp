@@ -1,5 +1,6 @@
 #include "config/command_table.hpp"
 #include "config/completions.hpp"
+#include "config/help.hpp"
 #include "config/option_table.hpp"
 
 #include <string_view>
@@ -33,17 +34,11 @@ std::string options_of(command what) {
   return text;
 }
 
-std::string topics() {
-  std::string text = "all";
-  for (const option_row& row : option_table()) text += " " + std::string(row.key());
-  return text + " report";  // "devices" is there already
-}
-
 /// The branch of `case $previous` for an option with a value: what completes that value.
 std::string branch(const option_row& row) {
   const std::string names =
       (row.short_name().empty() ? "" : std::string(row.short_name()) + "|") + std::string(row.long_name());
-  const std::string words = row.key() == "help" ? topics() : joined(row.choice_names());
+  const std::string words = joined(row.key() == "help" ? help_topics() : row.choice_names());
   const bool is_list = row.kind == value_kind::list;
   std::string action = words.empty() ? ":" : "_gpuhist_words '" + words + "'";
   if (is_list) action = "_gpuhist_list '" + words + "'";

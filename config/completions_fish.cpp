@@ -1,5 +1,6 @@
 #include "config/command_table.hpp"
 #include "config/completions.hpp"
+#include "config/help.hpp"
 #include "config/option_table.hpp"
 
 #include <string_view>
@@ -32,8 +33,8 @@ std::string condition(const option_row& row) {
 
 std::string values(const option_row& row) {
   if (row.key() == "help") {
-    std::string topics = "all report";
-    for (const option_row& each : option_table()) topics += " " + std::string(each.key());
+    std::string topics;
+    for (const std::string_view each : help_topics()) topics += (topics.empty() ? "" : " ") + std::string(each);
     return " -f -a " + quoted(topics);
   }
   if (!row.takes_value()) return "";
@@ -47,9 +48,9 @@ std::string lines_of(const option_row& row) {
   std::string text = begin + " -l " + std::string(row.key());
   if (!row.short_name().empty()) text += " -s " + std::string(row.short_name().substr(1));
   text += values(row) + " -d " + quoted(row.help) + "\n";
-  if (!row.is_flag()) return text;
+  if (!row.is_setting()) return text;
   return text + begin + " -l no-" + std::string(row.key()) + " -d " +
-         quoted("turns off " + std::string(row.long_name())) + "\n";
+         quoted((row.is_flag() ? "turns off " : "takes back ") + std::string(row.long_name())) + "\n";
 }
 
 constexpr std::string_view helpers = R"(# Whether the command line is for one of the commands named.

@@ -1,5 +1,6 @@
 #include "config/command_table.hpp"
 #include "config/completions.hpp"
+#include "config/help.hpp"
 #include "config/option_table.hpp"
 
 #include <string_view>
@@ -24,8 +25,8 @@ std::string escaped(std::string_view text) {
 /// ":MESSAGE:ACTION" for an option with a value.
 std::string value_of(const option_row& row) {
   if (row.key() == "help") {
-    std::string topics = "all report";
-    for (const option_row& each : option_table()) topics += " " + std::string(each.key());
+    std::string topics;
+    for (const std::string_view each : help_topics()) topics += (topics.empty() ? "" : " ") + std::string(each);
     return "::topic:(" + topics + ")";
   }
   if (!row.takes_value()) return "";
@@ -43,13 +44,18 @@ std::string specification(std::string_view name, const option_row& row, std::str
   return "    '*" + std::string(name) + std::string(joint) + "[" + escaped(help) + "]" + value_of(row) + "'\n";
 }
 
+std::string specification_of_off(const option_row& row) {
+  return "    '*" + row.off_name() + "[" + (row.is_flag() ? "turns off " : "takes back ") +
+         std::string(row.long_name()) + "]'\n";
+}
+
 std::string specifications(command what) {
   std::string text;
   for (const option_row& row : option_table()) {
     if (!row.taken_by(what)) continue;
     if (!row.short_name().empty()) text += specification(row.short_name(), row, row.help);
     text += specification(row.long_name(), row, row.help);
-    if (row.is_flag()) text += specification(row.off_name(), row, "turns off " + std::string(row.long_name()));
+    if (row.is_setting()) text += specification_of_off(row);
   }
   return text;
 }

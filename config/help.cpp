@@ -60,7 +60,7 @@ std::string short_help() {
   text += option_lines([](const option_row& row) { return !row.rare && row.taken_by(command::count); });
   text += "\nExamples:\n";
   for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
-  return text + "\nEvery flag has a --no-NAME form. More: gpuhist --help OPTION, gpuhist --help all\n";
+  return text + "\n--no-NAME takes an option back. More: gpuhist --help OPTION, gpuhist --help all\n";
 }
 
 std::string about(const command_row& row) {
@@ -72,7 +72,11 @@ std::string about(const command_row& row) {
 std::string about(const option_row& row) {
   std::string text = names_and_value(row).substr(row.short_name().empty() ? 6 : 2) + "\n";
   text += wrapped(row.detail, 4);
-  if (row.is_flag()) text += wrapped(row.off_name() + " turns off what a lower level turned on.", 4);
+  if (row.is_flag()) {
+    text += wrapped(row.off_name() + " turns off what a lower level turned on.", 4);
+  } else if (row.is_setting()) {
+    text += wrapped(row.off_name() + " takes back what a lower level says.", 4);
+  }
   if (row.is_setting()) {
     const bool in_files = row.key() != "config";
     text += wrapped("Environment: " + row.variable() + (in_files ? "; in a file: " + std::string(row.key()) : ""), 4);
@@ -96,16 +100,24 @@ std::string everything() {
 }
 
 [[noreturn]] void refuse(std::string_view topic) {
-  std::vector<std::string_view> known = {"all"};
-  for (const command_row& each : command_table()) known.push_back(each.name);
-  for (const option_row& row : option_table()) known.push_back(row.key());
-  const auto meant = likely_name(topic, known);
+  const auto meant = likely_name(topic, help_topics());
   throw usage_error("--help: there is no topic " + quote(topic) + "; " +
                     (meant ? "did you mean " + std::string(*meant) + "?"
                            : "give an option, report, devices, repack, or all (files are not read with --help)"));
 }
 
 }  // namespace
+
+std::vector<std::string_view> help_topics() {
+  std::vector<std::string_view> topics = {"all"};
+  for (const command_row& each : command_table()) {
+    if (!each.name.empty()) topics.push_back(each.name);
+  }
+  for (const option_row& row : option_table()) {
+    if (find_command(row.key()) == nullptr) topics.push_back(row.key());
+  }
+  return topics;
+}
 
 std::string help_about(std::string_view topic) {
   if (topic.empty()) return short_help();

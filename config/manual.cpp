@@ -80,8 +80,8 @@ std::string option_entry(const option_row& row) {
   std::string text = ".TP\n";
   if (!row.short_name().empty()) text += bold(row.short_name()) + ", ";
   text += bold(row.long_name());
-  if (row.is_flag()) text += ", " + bold(row.off_name());
   if (row.takes_value()) text += " " + italic(row.value);
+  if (row.is_setting()) text += ", " + bold(row.off_name());
   text += "\n" + prose(row.detail);
   if (row.is_setting()) text += "Environment: " + bold(row.variable()) + ".\n";
   return text + "Example:\n" + bold(row.example) + "\n";

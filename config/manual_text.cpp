@@ -21,20 +21,25 @@ constexpr std::array all = {
     section{
         "Configuration",
         "An option may be given in a file, in the environment and on the command line; the later of these replaces "
-        "the earlier, with all its values where an option may be repeated. A flag that was turned on is turned off "
-        "again by its --no- form.\n\n"
+        "the earlier, with all its values where an option may be repeated. What a lower level says is undone "
+        "by a --no- form: --no-stats turns a flag off, and --no-output, --no-threads and so on take a value back, so "
+        "that the default holds. --no-config reads no file.\n\n"
         "A file is read only where --config or GPUHIST_CONFIG names one. It is TOML; its keys are the long names "
         "without their dashes. A flag is true or false, a number an integer, a size an integer or a string, buckets "
         "a string or an array of strings. An unknown key, also one that would be overridden, is an error.\n\n"
         "In the environment, the option --chunk-size is GPUHIST_CHUNK_SIZE, and so on. A flag is 1, true, yes or on, "
         "or 0, false, no or off. A variable that is empty is as if unset; a GPUHIST_ variable that names no option "
         "is an error."},
-    section{
-        "Exit status",
-        "0: everything was counted.\n"
-        "1: an input failed or is incomplete; the rest is reported.\n"
-        "2: wrong usage or configuration, or a forced engine that cannot be had.\n\n"
-        "Ended by a signal, the program writes its report and then ends by that signal, so that a shell sees 128+n."},
+    section{"Exit status",
+            "0: everything was counted.\n"
+            "1: an input (of report: a result) failed or is incomplete, and the rest is reported; or the result could "
+            "not be "
+            "written.\n"
+            "2: wrong usage or configuration, or a forced engine or kernel that cannot be had; nothing is written."},
+    section{"Signals",
+            "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
+            "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE.\n\n"
+            "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist)."},
 };
 
 }  // namespace

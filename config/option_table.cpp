@@ -76,7 +76,7 @@ constexpr std::array rows = {
         "non-ascii; utf8: ASCII, continuation bytes, lead bytes of 2, 3 and 4, and bytes that never occur in "
         "UTF-8. Several are separated by commas, and the option may be repeated; all are counted in one pass. A "
         "value that contains '=' is one scheme of your own: [NAME:]bucket=characters;bucket=characters, with "
-        "ranges a-z and the escapes \\n \\t \\r \\\\ \\- \\; \\= \\xNN. What is in no bucket is 'other'. "
+        "ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- \\; \\= \\: \\, \\xNN. What is in no bucket is 'other'. "
         "Default: classes.",
         "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
     option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, common, "count A-Z as a-z",
@@ -91,7 +91,7 @@ constexpr std::array rows = {
         counting, "--count-unverified", "", value_kind::flag, "", counting_runs, rare,
         "add what damaged input held before the fault",
         "Adds to the totals what was decoded of a damaged input before the fault. Without it the totals hold only "
-        "what was verified, and the rest is reported beside them as unverified.",
+        "what was verified, and the rest is reported beside them as unverified. A result that holds more says so.",
         "gpuhist --count-unverified damaged.log.zst", turn<&options::count_unverified>},
 
     option_row{
@@ -132,7 +132,7 @@ constexpr std::array rows = {
     option_row{output, "--progress", "", value_kind::flag, "", counting_runs, rare,
                "show progress even if standard error is no terminal",
                "Shows progress on standard error also where that is no terminal; --no-progress shows none anywhere. "
-               "Default: on a terminal only.",
+               "Default: on a terminal only. SIGUSR1 asks for a line of status at any time.",
                "gpuhist --progress access.log 2>progress.txt", [](options& o, value v) { o.progress = v == "true"; }},
     option_row{output, "--verbose", "", value_kind::flag, "", set_of(command::devices), rare,
                "with the kernels' tuning and all that fit a scheme",
@@ -215,7 +215,7 @@ constexpr std::array rows = {
                "take options from a TOML file",
                "Takes options from a TOML file: its keys are the long names without their dashes, as in buckets = "
                "[\"letters\", \"bytes\"], chunk-size = \"8MiB\", stats = true. The environment and the command line go "
-               "before it. No file is read unless --config or GPUHIST_CONFIG names it; --config /dev/null reads none.",
+               "before it. No file is read unless --config or GPUHIST_CONFIG names it.",
                "gpuhist --config job.toml access.log", [](options&, value v) { parse_text(v, "give a path"); }},
     option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
                "this text, or all about an option, a command, 'all'",

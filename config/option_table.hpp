@@ -14,7 +14,7 @@ namespace gpuhist::config {
 
 /// What an option takes: decides which types it may have in a configuration file, and what shells complete.
 enum class value_kind : std::uint8_t {
-  flag,      ///< nothing; has a --no- form
+  flag,      ///< nothing
   choice,    ///< one of `choices`
   list,      ///< some of `choices`, or more; may be repeated
   text,      ///< anything
@@ -58,8 +58,8 @@ struct option_row {
   [[nodiscard]] std::string_view short_name() const {
     return names.starts_with("--") ? std::string_view{} : names.substr(0, 2);
   }
-  /// "--no-stats" for a flag, else nothing.
-  [[nodiscard]] std::string off_name() const { return is_flag() ? "--no-" + std::string(key()) : std::string{}; }
+  /// "--no-stats": turns a flag off, takes the value of another option back. Nothing for an inquiry.
+  [[nodiscard]] std::string off_name() const { return is_setting() ? "--no-" + std::string(key()) : std::string{}; }
   /// "GPUHIST_CHUNK_SIZE".
   [[nodiscard]] std::string variable() const;
   [[nodiscard]] std::vector<std::string_view> choice_names() const;

@@ -52,7 +52,7 @@ const setting* named_file(const settings& environment, const settings& typed) {
   const setting* last = nullptr;
   for (const settings* level : {&environment, &typed}) {
     for (const setting& each : *level) {
-      if (each.row->key() == "config") last = &each;
+      if (each.row->key() == "config") last = each.taken_back ? nullptr : &each;
     }
   }
   return last;

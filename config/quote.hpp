@@ -6,7 +6,8 @@
 
 namespace gpuhist::config {
 
-/// The text with control characters as \xNN, so that a message stays one line and harmless on a terminal.
+/// The text with the bytes of control characters (C0, DEL, C1), of marks that change the direction of text and of what
+/// is not UTF-8 as \xNN, so that a message stays one line and harmless on a terminal.
 std::string on_one_line(std::string_view typed);
 
 /// The same in double quotes.

@@ -8,7 +8,7 @@ namespace gpuhist::config {
 namespace {
 
 void apply(const setting& one, options& into) {
-  if (!one.row->is_setting()) return;
+  if (!one.row->is_setting() || one.taken_back) return;
   try {
     one.row->apply(into, one.value);
   } catch (const usage_error& error) {
@@ -24,6 +24,17 @@ const settings* highest_with(const option_row& row, std::span<const settings> le
   return found == levels.rend() ? nullptr : &*found;
 }
 
+/// What a level says of an option, from where it was last taken back.
+std::vector<const setting*> values_in(const settings& level, const option_row& row) {
+  std::vector<const setting*> values;
+  for (const setting& each : level) {
+    if (each.row != &row) continue;
+    if (each.taken_back) values.clear();
+    values.push_back(&each);
+  }
+  return values;
+}
+
 }  // namespace
 
 options resolve(command what, std::span<const settings> levels) {
@@ -36,10 +47,9 @@ options resolve(command what, std::span<const settings> levels) {
   for (const option_row& row : option_table()) {
     const settings* const level = row.taken_by(what) ? highest_with(row, levels) : nullptr;
     if (level == nullptr) continue;
-    for (const setting& each : *level) {
-      if (each.row != &row) continue;
-      apply(each, result);
-      if (!each.origin.empty()) result.origins.emplace(row.long_name(), each.origin);
+    for (const setting* const each : values_in(*level, row)) {
+      apply(*each, result);
+      if (!each->origin.empty()) result.origins.emplace(row.long_name(), each->origin);
     }
   }
   if (result.buckets.empty()) result.buckets = {"classes"};

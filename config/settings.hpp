@@ -13,8 +13,9 @@ namespace gpuhist::config {
 /// One value of an option, not yet checked.
 struct setting {
   const option_row* row = nullptr;
-  std::string value;   ///< "true" or "false" for a flag
-  std::string origin;  ///< what messages call the place: "GPUHIST_THREADS", "job.toml:3: threads"; empty: typed
+  std::string value;        ///< "true" or "false" for a flag
+  std::string origin;       ///< what messages call the place: "GPUHIST_THREADS", "job.toml:3: threads"; empty: typed
+  bool taken_back = false;  ///< "--no-threads": as if no value stood before it, here or at a lower level
 };
 
 /// All settings of one place, in its order.

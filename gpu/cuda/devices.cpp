@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -13,6 +14,8 @@ namespace {
 
 // One of these is there where a driver is: on Linux, under WSL, on a Tegra.
 constexpr std::array driver_files = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
+
+constexpr std::string_view no_driver = "no NVIDIA driver is loaded";
 
 // The first architecture that nvcc 13 makes machine code for.
 constexpr int oldest_capability = 75;
@@ -29,7 +32,7 @@ std::string fault_of(const device_properties& of) {
 // Of no driver at all CUDA says that it is too old.
 std::string why_not_counted(runtime& api, result code) {
   int driver = 0;
-  if (api.driver_version(driver) == success && driver == 0) return "there is no NVIDIA driver";
+  if (api.driver_version(driver) == success && driver == 0) return std::string(no_driver);
   return api.error_text(code) + " (cudaGetDeviceCount)";
 }
 
@@ -149,7 +152,7 @@ bool may_have_devices() {
 
 std::string why_no_devices() {
   if (!make_runtime()->built_in()) return "this gpuhist was built without CUDA";
-  return std::string("no CUDA device: no driver is loaded (there is no ") + driver_files.front() + ")";
+  return "no CUDA device: " + std::string(no_driver);
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -17,14 +17,17 @@ def said(*arguments):
 
 
 def all_options():
-    """Every option of the long help: {"--output": "-o" or None}, with the --no- forms of flags."""
+    """Every option of the long help: {"--output": "-o" or None}, with the --no- forms."""
     text = said("--help", "all")
     found = {}
     for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
         found[name] = short or None
-    for name in re.findall(r"^    (--no-[a-z-]+) turns off", text, re.MULTILINE):
+    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns off|takes back)", text, re.MULTILINE):
         found[name] = None
     return found
+
+
+COMMANDS = ((), ("report",), ("devices",), ("repack",))
 
 
 class Help(CommandTest):
@@ -69,7 +72,38 @@ class Help(CommandTest):
             with self.subTest(example=example):
                 words = shlex.split(example.partition("|")[0].partition(">")[0])[1:]
                 ended = run(*words, engine=None, cwd=self.folder)
-                self.assertNotIn("see gpuhist --help", re.sub("--config.*cannot be read.*\n.*", "", ended.stderr))
+                self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary).*cannot be read.*\n.*", "", ended.stderr))
+
+    def test_every_escape_that_the_help_of_buckets_lists_is_understood_and_no_other_is(self):
+        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(said("--help", "buckets").split())).group(1).split()
+        listed[-1] = listed[-1].rstrip(".")
+        self.assertIn("\\xNN", listed)
+        for code in map(chr, range(0x21, 0x7F)):
+            with self.subTest(escape="\\" + code):
+                typed = "\\" + code + ("41" if code == "x" else "")
+                status = run("--buckets", f"b={typed}", "--format", "json", engine="host").status
+                self.assertEqual(status, 0 if "\\" + code in [each[:2] for each in listed] else 2)
+
+    def test_an_unwritable_result_ends_with_the_status_that_the_help_tells(self):
+        self.assertRegex(" ".join(said("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
+        ended = run("--output", self.folder / "no" / "such" / "folder", engine="host")
+        self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
+        with open("/dev/full", "wb") as full:
+            self.assertEqual(run("--format", "json", engine="host", stdout=full).status, 1)
+
+    def test_what_report_needs_is_what_its_help_says(self):
+        told = " ".join(said("--help", "report").split())
+        self.assertIn("as json or jsonl", told)
+        self.assertIn("--byte-counts, or with the scheme bytes", told)
+        for form in ("json", "jsonl"):
+            for kept, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
+                with self.subTest(form=form, kept=kept):
+                    path = self.file("kept", run("--format", form, *kept, stdin_bytes=b"text", engine="host").stdout)
+                    self.assertEqual(run("report", "-b", "letters", path, engine=None).status, status)
+
+    def test_the_signals_are_told(self):
+        for text in (said("--help", "all"), said("--generate", "man"), said("--help", "progress")):
+            self.assertIn("SIGUSR1", text)
 
     def test_an_unknown_topic_is_refused(self):
         ended = run("--help", "bucket", engine=None)
@@ -103,12 +137,13 @@ class BashCompletion(CommandTest):
         return sorted(ended.stdout.split("\n")[:-1]) if ended.stdout != "\n" else []
 
     def test_every_option_is_offered(self):
-        offered = self.completions("-")
+        offered = {each for command in COMMANDS for each in self.completions(*command, "-")}
         for name, short in all_options().items():
             self.assertIn(name, offered)
             if short:
                 self.assertIn(short, offered)
-        self.assertEqual(self.completions("--no-st"), ["--no-stats"])
+        self.assertEqual(self.completions("--no-st"), ["--no-stats", "--no-streams"])
+        self.assertEqual(self.completions("devices", "--v"), ["--verbose", "--version"])
 
     def test_a_command_is_offered_what_it_takes(self):
         offered = self.completions("report", "-")
@@ -120,11 +155,12 @@ class BashCompletion(CommandTest):
     def test_values_that_have_names_are_offered(self):
         self.assertEqual(self.completions("--engine", "c"), ["cpu", "cuda"])
         self.assertEqual(self.completions("--engine", "=", "c"), ["cpu", "cuda"])
-        self.assertEqual(self.completions("--input-format", "="), ["auto", "raw", "zstd"])
+        self.assertEqual(self.completions("--input-format", "="), ["auto", "gzip", "raw", "zstd"])
         self.assertEqual(self.completions("--buckets", "letters,b"), ["letters,bytes"])
         self.assertEqual(self.completions("--buckets", "letters,bytes,cl"), ["letters,bytes,classes"])
         self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "zsh"])
         self.assertEqual(self.completions("--help", "chunk"), ["chunk-size"])
+        self.assertEqual(self.completions("--help", "rep"), ["repack", "report"])
         self.assertEqual(self.completions("--threads", ""), [])
 
     def test_files_are_offered_where_files_stand(self):
@@ -160,7 +196,7 @@ class OtherShells(CommandTest):
             ended = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{line}'"], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
             return [each.split("\t")[0] for each in ended.stdout.splitlines()]
 
-        options = offered("gpuhist --")
+        options = {each for command in COMMANDS for each in offered(" ".join(("gpuhist", *command, "--")))}
         for name in all_options():
             self.assertIn(name, options)
         self.assertEqual(offered("gpuhist --engine cu"), ["cuda"])

@@ -1,6 +1,7 @@
 // Schemes that users define: what they mean, and what is refused with a message that shows where the trouble is.
 #include "config/custom_scheme.hpp"
 
+#include "config/quote.hpp"
 #include "config/usage_error.hpp"
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 
 using gpuhist::config::make_schemes;
 using gpuhist::config::parse_custom_scheme;
+using gpuhist::config::quote;
 using gpuhist::config::scheme;
 using gpuhist::config::usage_error;
 
@@ -166,7 +168,7 @@ TEST_CASE("what cannot be meant is refused with the place, the trouble and what 
       {"a=x; b=y", "5: a name may neither begin nor end with a blank; write it without"},
   };
   for (const auto& [definition, message] : refused) {
-    CHECK(error_of({definition}) == "\"" + definition + "\", character " + message);
+    CHECK(error_of({definition}) == quote(definition) + ", character " + message);
   }
   CHECK(error_of({"a\x1b=b"}) ==
         "\"a\\x1b=b\", character 2: a name may not contain '\\x1b'; take UTF-8 without control characters and , : ; =");

@@ -31,7 +31,7 @@ bool holds(const std::string& text, std::string_view part) { return text.find(pa
 std::vector<std::string> spellings(const option_row& row) {
   std::vector<std::string> all = {std::string(row.long_name())};
   if (!row.short_name().empty()) all.emplace_back(row.short_name());
-  if (row.is_flag()) all.push_back(row.off_name());
+  if (row.is_setting()) all.push_back(row.off_name());
   return all;
 }
 
@@ -125,8 +125,8 @@ TEST_CASE("an unknown topic is an error that suggests the near one") {
   CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report?");
   CHECK(error_of("-").starts_with("--help: there is no topic \"-\""));
   CHECK(error_of("access.log") ==
-        "--help: there is no topic \"access.log\"; give an option, report, devices, repack, or all (files are not read with "
-        "--help)");
+        "--help: there is no topic \"access.log\"; give an option, report, devices, repack, or all (files are not read "
+        "with --help)");
 }
 
 TEST_CASE("every option is in the manual page, in all its spellings") {

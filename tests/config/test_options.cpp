@@ -223,12 +223,31 @@ TEST_CASE("a value that is missing is told from one that is empty") {
   CHECK(error_of({"--output=", "x"}) == "--output: the value is empty; give a path, or fd:N for a descriptor");
 }
 
-TEST_CASE("a flag takes no value") {
-  for (const std::string flag : {"--stats", "--no-stats", "--byte-counts", "--count-unverified", "--version"}) {
+TEST_CASE("a flag takes no value, and neither does what takes an option back") {
+  for (const std::string flag : {"--stats", "--no-stats", "--byte-counts", "--count-unverified", "--version",
+                                 "--no-output", "--no-threads", "--no-config"}) {
     for (const std::string value : {"=1", "=true", "=no", "=false", "="}) {
       CHECK(error_of({flag + value}) == flag + ": takes no value; write " + flag + " alone");
     }
   }
+}
+
+TEST_CASE("what is taken back is as if it had not been typed, and what is typed after that holds") {
+  CHECK_FALSE(typed({"--threads", "3", "--no-threads"}).threads);
+  CHECK(typed({"--no-threads", "--threads", "3"}).threads == 3U);
+  CHECK(typed({"-b", "letters", "--no-buckets"}).buckets == words{"classes"});
+  CHECK(typed({"-b", "letters", "--no-buckets", "-b", "bytes", "-b", "utf8"}).buckets == words{"bytes", "utf8"});
+  CHECK(typed({"--devices", "all", "--no-devices", "--devices", "1"}).devices == std::vector<unsigned>{1});
+  CHECK_FALSE(typed({"--devices", "all", "--no-devices"}).all_devices);
+  CHECK(error_of({"--threads", "0", "--no-threads"}).starts_with("--threads: 0 is out of range"));
+  CHECK(error_of({"devices", "--no-threads"}).starts_with("--threads: no option of gpuhist devices"));
+  CHECK(error_of({"--output", "--no-label"}).starts_with("--output: the value is missing, --no-label is an option"));
+}
+
+TEST_CASE("flags hold as they were typed last") {
+  CHECK_FALSE(typed({"--stats", "--no-stats"}).stats);
+  CHECK(typed({"--no-stats", "--stats"}).stats);
+  CHECK(typed({"-qq", "--stats"}).quiet);
 }
 
 TEST_CASE("an unknown option is an error that suggests the near one") {
@@ -242,7 +261,8 @@ TEST_CASE("an unknown option is an error that suggests the near one") {
   CHECK(error_of({"--no-progres"}) == "--no-progres: unknown option; did you mean --no-progress?");
   CHECK(error_of({"-byte-counts"}) ==
         "-byte-counts: unknown option; did you mean --byte-counts? (or -b yte-counts, with a blank)");
-  CHECK(error_of({"--no-threads"}) == "--no-threads: unknown option; --threads is no flag that is turned off");
+  CHECK(error_of({"--no-thread"}) == "--no-thread: unknown option; did you mean --no-threads?");
+  CHECK(error_of({"--no-help"}) == "--no-help: unknown option; --help is no setting that is taken back");
   const std::string help = "see gpuhist --help (a file of that name goes after --)";
   CHECK(error_of({"--nothing-like-it"}) == "--nothing-like-it: unknown option; " + help);
   CHECK(error_of({"-x"}) == "-x: unknown option; " + help);

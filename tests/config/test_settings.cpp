@@ -1,4 +1,5 @@
 // Where settings come from: a file, the environment, the command line; which of them holds, and what messages call it.
+#include "config/command_table.hpp"
 #include "config/option_table.hpp"
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
@@ -77,6 +78,15 @@ std::string good_value(const option_row& row) {
   }
 }
 
+/// The beginning of a command line of the first command that takes the option.
+words first_words_of(const option_row& row) {
+  for (const gpuhist::config::command_row& each : gpuhist::config::command_table()) {
+    if (row.taken_by(each.what)) return each.name.empty() ? words{} : words{std::string(each.name)};
+  }
+  FAIL("no command takes it");
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("every option has a variable, whose value is taken and whose name is remembered") {
@@ -87,8 +97,7 @@ TEST_CASE("every option has a variable, whose value is taken and whose name is r
       CHECK(error_of({}, {row.variable() + "=1"}).find("no option has this variable") != std::string::npos);
       continue;
     }
-    const words taker = row.taken_by(gpuhist::config::command::count) ? words{} : words{"repack"};
-    const options o = typed(taker, {row.variable() + "=" + good_value(row)});
+    const options o = typed(first_words_of(row), {row.variable() + "=" + good_value(row)});
     CHECK(o.where(name) == row.variable());
     CHECK(o.origins.size() == 1);
   }
@@ -209,6 +218,35 @@ TEST_CASE("an option is called by the place that it holds from") {
   CHECK(file.read().where("--threads") == file.path() + ":1: threads");
   CHECK(file.read({}, {"GPUHIST_THREADS=2"}).where("--threads") == "GPUHIST_THREADS");
   CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).where("--threads") == "--threads");
+}
+
+TEST_CASE("whatever a lower level says of an option can be taken back, and the default holds") {
+  for (const option_row& row : option_table()) {
+    if (!row.is_setting()) continue;
+    CAPTURE(row.names);
+    words arguments = first_words_of(row);
+    arguments.push_back(row.off_name());
+    const options o = typed(arguments, {row.variable() + "=" + good_value(row)});
+    CHECK(o.origins.empty());
+  }
+  const configuration job("output = 'x'\nlabel = 'y'\nsnapshot-every = '1s'\nmemory-limit = '1GB'\nthreads = 3\n");
+  const options kept = job.read();
+  CHECK((kept.output == "x" && kept.label == "y" && kept.snapshot_every && kept.threads == 3U));
+  const options o = job.read({"--no-output", "--no-label", "--no-snapshot-every", "--no-memory-limit", "--no-threads"});
+  const options untouched;
+  CHECK_FALSE(o.output);
+  CHECK(o.label == untouched.label);
+  CHECK_FALSE(o.snapshot_every);
+  CHECK(o.memory_limit == untouched.memory_limit);
+  CHECK_FALSE(o.threads);
+  CHECK(typed({"--no-buckets"}, {"GPUHIST_BUCKETS=letters"}).buckets == words{"classes"});
+}
+
+TEST_CASE("no file is read where the file that the environment names is taken back") {
+  const configuration job("threads = 3\n");
+  CHECK(typed({}, {"GPUHIST_CONFIG=" + job.path()}).threads == 3U);
+  CHECK_FALSE(typed({"--no-config"}, {"GPUHIST_CONFIG=" + job.path()}).threads);
+  CHECK(job.read({"--config", "missing.toml", "--no-config"}).threads == 3U);  // job.toml is named last
 }
 
 TEST_CASE("a bad value is an error also where a higher level replaces it") {

@@ -50,4 +50,11 @@ TEST_CASE("two short names that share nothing are not near") {
 TEST_CASE("a quotation stays on one line") {
   CHECK(quote("a\nb\x1b[31m\x7f") == "\"a\\x0ab\\x1b[31m\\x7f\"");
   CHECK(quote("\xc3\xa4") == "\"\xc3\xa4\"");
+  CHECK(quote("a\xc2\x9b"
+              "31m\xc2\x80") == "\"a\\xc2\\x9b31m\\xc2\\x80\"");            // C1: CSI, padding
+  CHECK(quote("\xc2\xa0") == "\"\xc2\xa0\"");                               // the first behind them
+  CHECK(quote("caf\xe9 \x9b\xe2\x82") == "\"caf\\xe9 \\x9b\\xe2\\x82\"");   // Latin-1; cut off
+  CHECK(quote("\xed\xa0\x80\xc0\xaf") == "\"\\xed\\xa0\\x80\\xc0\\xaf\"");  // a surrogate; overlong
+  CHECK(quote("x\xe2\x80\xae"
+              "cod.exe") == "\"x\\xe2\\x80\\xaecod.exe\"");  // right to left from here
 }

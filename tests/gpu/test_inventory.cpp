@@ -154,7 +154,7 @@ TEST_CASE("where there is no driver, that is the reason, and not that it is too 
   seen->driver_version = 0;
   const inventory all = take_inventory(*cuda::make_fake_runtime(seen, {}), "/nowhere");
   CHECK(all.cuda.driver_version.empty());
-  CHECK(all.engines[1].why == "no CUDA device: there is no NVIDIA driver");
+  CHECK(all.engines[1].why == "no CUDA device: no NVIDIA driver is loaded");
 }
 
 TEST_CASE("the engines listed are those of the table, and usable exactly where they can be forecast") {
