@@ -6,18 +6,15 @@
 namespace gpuhist::test {
 namespace {
 
-/// zlib takes what it only reads by pointers that could write.
-template <typename Character>
-Bytef* bytes_of(const Character* data) {
-  return reinterpret_cast<Bytef*>(const_cast<Character*>(data));
-}
-
-gz_header header_of(const gzip_settings& settings) {
+gz_header header_of(gzip_settings& settings) {
+  const auto text_of = [](std::string& field) {
+    return field.empty() ? nullptr : reinterpret_cast<Bytef*>(field.data());
+  };
   gz_header header{};
   header.os = 3;
-  if (!settings.name.empty()) header.name = bytes_of(settings.name.c_str());
-  if (!settings.comment.empty()) header.comment = bytes_of(settings.comment.c_str());
-  if (!settings.extra.empty()) header.extra = bytes_of(settings.extra.data());
+  header.name = text_of(settings.name);
+  header.comment = text_of(settings.comment);
+  header.extra = text_of(settings.extra);
   header.extra_len = static_cast<uInt>(settings.extra.size());
   header.hcrc = settings.header_checksum ? 1 : 0;
   return header;
@@ -25,7 +22,7 @@ gz_header header_of(const gzip_settings& settings) {
 
 }  // namespace
 
-byte_vector gzip_member_of(std::span<const std::byte> plain, const gzip_settings& settings) {
+byte_vector gzip_member_of(std::span<const std::byte> plain, gzip_settings settings) {
   constexpr int gzip_wrapper = 16;
   z_stream stream{};
   REQUIRE(deflateInit2(&stream, settings.level, Z_DEFLATED, settings.window_bits + gzip_wrapper, settings.mem_level,
@@ -33,9 +30,9 @@ byte_vector gzip_member_of(std::span<const std::byte> plain, const gzip_settings
   gz_header header = header_of(settings);
   REQUIRE(deflateSetHeader(&stream, &header) == Z_OK);
   byte_vector packed(2 * plain.size() + 1000 + settings.name.size() + settings.comment.size());
-  stream.next_in = bytes_of(plain.data());
+  stream.next_in = reinterpret_cast<const Bytef*>(plain.data());
   stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = bytes_of(packed.data());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
   REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   packed.resize(stream.total_out);

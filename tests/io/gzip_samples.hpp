@@ -3,6 +3,7 @@
 
 #include "tests/contract/decoder_contract.hpp"
 
+#define ZLIB_CONST  // input is const
 #include <zlib.h>
 
 namespace gpuhist::test {
@@ -19,7 +20,7 @@ struct gzip_settings {
 };
 
 /// One member that holds `plain`.
-byte_vector gzip_member_of(std::span<const std::byte> plain, const gzip_settings& settings = {});
+byte_vector gzip_member_of(std::span<const std::byte> plain, gzip_settings settings = {});
 
 /// One BGZF block that holds `plain` (at most 65280 bytes, as bgzip cuts them). `fields_before`: extra fields of
 /// others.

@@ -180,13 +180,13 @@ TEST_CASE("gzip: a wrong checksum and a wrong length are told with member, cause
   };
   const std::string where =
       " at compressed offset " + std::to_string(first.size() + second.size()) + ", decompressed offset 700";
-  for (const std::size_t place : {5, 6, 7, 8}) {
+  for (const std::size_t place : {5U, 6U, 7U, 8U}) {
     const decoding got = damaged_at(place);
     CHECK(got.plain.size() == 700);
     CHECK(got.ends.size() == 1);
     CHECK(got.error == "member 2 is damaged (its text does not match its checksum)" + where);
   }
-  for (const std::size_t place : {1, 2, 3, 4}) {
+  for (const std::size_t place : {1U, 2U, 3U, 4U}) {
     CHECK(damaged_at(place).error ==
           "member 2 is damaged (its text does not have the length that its end gives)" + where);
   }

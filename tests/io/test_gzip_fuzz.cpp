@@ -26,7 +26,7 @@ zlib_verdict ask_zlib(std::span<const std::byte> packed) {
   verdict.plain.resize(most_text);
   z_stream stream{};
   REQUIRE(inflateInit2(&stream, 15 + gzip_wrapper) == Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+  stream.next_in = reinterpret_cast<const Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(verdict.plain.data());
   stream.avail_out = static_cast<uInt>(verdict.plain.size());
