@@ -59,6 +59,25 @@ class Signals(CommandTest):
                     expected = 0 if value not in period else whole + (period.index(value) < part)
                     self.assertEqual(counts[f"0x{value:02x}"], expected)
 
+    def test_a_signal_in_the_middle_of_many_files_leaves_exactly_a_prefix_of_each(self):
+        data = text(6_000_000, 3)
+        paths = [self.file("data", data)] * 200
+        with Running(*JSON, "--snapshot-every", "20ms", *paths, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            while json.loads(running.process.stdout.readline())["bytes"] == 0:
+                pass  # until chunks are being counted; standard input, which stays open, keeps it from ending by itself
+            running.process.send_signal(signal.SIGINT)
+            result = json.loads(running.process.stdout.readlines()[-1])
+            self.assertEqual(running.finish().status, -signal.SIGINT)
+        self.assertIs(result["complete"], False)
+        self.assertEqual(result["bytes"], sum(each["bytes"] for each in result["inputs"]))
+        for size in {each["bytes"] for each in result["inputs"]}:
+            alike = [each for each in result["inputs"] if each["bytes"] == size]
+            self.assert_counts(alike[0], data[:size])
+            for each in alike:
+                self.assertEqual(each["buckets"], alike[0]["buckets"])
+        for each in result["inputs"]:
+            self.assertIs(each["complete"], each["bytes"] == len(data))
+
     def test_a_signal_before_anything_came(self):
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             feed(running, [b"x"])  # once this is read, it runs
