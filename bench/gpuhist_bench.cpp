@@ -1,30 +1,25 @@
 // gpuhist-bench: what the hardware and the kernels can do, measured the way the pipeline uses them. Exit status 1 where
 // a count was wrong or a call failed, 2 where the command line cannot be meant.
-#include "bench/cuda.hpp"
-#include "bench/kernels.hpp"
-#include "bench/link.hpp"
+#include "bench/core_clock.hpp"
+#include "bench/device_commands.hpp"
+#include "bench/host_kernels.hpp"
+#include "bench/host_table.hpp"
 #include "bench/options.hpp"
-#include "bench/summary.hpp"
 #include "bench/table.hpp"
-#include "config/size.hpp"
 #include "config/usage_error.hpp"
 
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace {
 
 using namespace gpuhist::bench;
 
-constexpr const char* how = R"(
-Medians of up to %u runs that take turns in one stream, timed by events; each run reads the next of several buffers,
-together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. Clearing
-the counters is in the time of cub_*, whose call does it; clearing scratch memory is in everybody's. Counts are compared
-after every run. sequential_loop: one core of the host, the obvious loop in C++ over up to 64 MiB, its rate taken for
-every size; x loop and x global: times as fast as that, and as global_atomic.
+constexpr const char* host_how = R"(
+One core at about %s GHz, as additions that wait for each other tell. The fastest of %u repetitions that take turns, by
+CPU time; counts are compared after each. vector_sum adds up the same bytes as 64-bit words.
 )";
 
 void print(const std::string& text) {
@@ -32,23 +27,14 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
-void print_heading(const kernels_options& options, const machine& on) {
-  if (options.format == output_format::csv) print(csv_heading());
-  if (options.format != output_format::table) return;
-  std::printf("%s, %d multiprocessors, L2 cache of %s\n", on.device.c_str(), on.multiprocessors,
-              gpuhist::config::format_size(on.l2_bytes).c_str());
-  std::printf(how, options.repetitions);
-  if (!options.input.empty()) std::printf("text: %s\n", options.input.c_str());
-}
-
-void print_group(const measured_group& group, output_format format, const machine& on) {
+void print_group(const host_group& group, output_format format) {
   switch (format) {
     case output_format::table:
-      return print("\n" + ladder(group));
+      return print("\n" + host_table(group));
     case output_format::json:
-      return print(json_rows(group, on));
+      return print(host_json_rows(group));
     case output_format::csv:
-      return print(csv_rows(group, on));
+      return print(host_csv_rows(group));
   }
 }
 
@@ -57,30 +43,26 @@ int run(const help_text& help) {
   return 0;
 }
 
-int run(const kernels_options& options) {
-  check_options(options);
-  const machine on = current_machine();
-  print_heading(options, on);
-  std::vector<measured_group> groups;
-  measure_kernels(options, on, [&](measured_group group) {
-    print_group(group, options.format, on);
-    groups.push_back(std::move(group));
-  });
-  if (options.format == output_format::table) print("\nsummary, " + on.device + "\n\n" + summary_of(groups));
-  return any_wrong(groups) ? 1 : 0;
-}
-
-int run(const link_options& options) {
-  measure_link(options, current_machine());
+int run(const host_options& options) {
+  if (options.format == output_format::csv) print(host_csv_heading());
+  if (options.format == output_format::table) {
+    std::printf(host_how, fixed(core_clock() * 1e-9, 2).c_str(), options.repetitions);
+  }
+  measure_host(options, [&](const host_group& group) { print_group(group, options.format); });
   return 0;
 }
+
+int run(const kernels_options& options) { return run_kernels(options); }
+int run(const link_options& options) { return run_link(options); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    const auto names = kernel_names();
-    return std::visit([](const auto& asked) { return run(asked); }, parse_options({argv + 1, argv + argc}, names));
+    const auto device_kernels = device_kernel_names();
+    const auto host_kernels = host_kernel_names();
+    return std::visit([](const auto& asked) { return run(asked); },
+                      parse_options({argv + 1, argv + argc}, device_kernels, host_kernels));
   } catch (const gpuhist::config::usage_error& error) {
     std::fprintf(stderr, "gpuhist-bench: %s\n", error.what());
     return 2;

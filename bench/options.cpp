@@ -17,14 +17,16 @@ using words = std::vector<std::string>;
 using names = std::span<const std::string_view>;
 
 constexpr std::uint64_t least_size = 1024;
+constexpr std::uint64_t most_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned most_repetitions = 10'000;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 2> subcommand_names{"kernels", "link"};
+constexpr std::array<std::string_view, 3> subcommand_names{"kernels", "link", "host"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
   kernels   counting strategies on device memory, against reading alone, CUB and the sequential loop
   link      pinned host-to-device copies, by chunk size and streams
+  host      counting on one core: every kernel on every instruction set of this machine
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -185,15 +187,39 @@ request parse_link(const words& arguments) {
   return link_options{.format = with.format()};
 }
 
+request parse_host(const words& arguments, names kernel_names) {
+  splitter with("Counting on one core: every kernel on every instruction set of this machine.", "gpuhist-bench host");
+  words sizes, data, kernels;
+  host_options options;
+  with.list("--sizes", sizes, "bytes that are counted (default 256KiB,256MiB: in a cache, from memory)", "SIZE,...");
+  with.list("--data", data, "text, random, zipf, sawtooth, one-letter (default text,random,one-letter)", "NAME,...");
+  with.list("--kernel", kernels, "only this one (repeatable; default all)", "NAME");
+  with.app()
+      .add_option("--repetitions", options.repetitions, "of each, the fastest counts (default 5)")
+      ->check(CLI::Range(1U, most_repetitions))
+      ->type_name("N");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  options.format = with.format();
+  if (!sizes.empty()) options.sizes = sizes_of(sizes);
+  if (!data.empty()) options.data = data_of(data);
+  options.kernels = kernels_of(kernels, kernel_names);
+  if (std::ranges::max(options.sizes) > most_host_bytes) {
+    throw config::usage_error("--sizes: host kernels count spans under 4GiB");
+  }
+  return options;
+}
+
 }  // namespace
 
-request parse_options(const words& arguments, names kernel_names) {
+request parse_options(const words& arguments, names device_kernels, names host_kernels) {
   if (arguments.empty())
     throw config::usage_error("the subcommand is missing (there are " + joined(subcommand_names) + ")");
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return help_text{std::string(usage)};
   const words rest(arguments.begin() + 1, arguments.end());
-  return resolve("", first, "subcommand", subcommand_names) == 0 ? parse_kernels(rest, kernel_names) : parse_link(rest);
+  const std::string_view command = subcommand_names[resolve("", first, "subcommand", subcommand_names)];
+  if (command == "kernels") return parse_kernels(rest, device_kernels);
+  return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);
 }
 
 }  // namespace gpuhist::bench

@@ -36,14 +36,24 @@ struct link_options {
   output_format format = output_format::table;
 };
 
+struct host_options {
+  std::vector<std::uint64_t> sizes{std::uint64_t{256} << 10U, std::uint64_t{256} << 20U};
+  std::vector<data_set> data{data_set::text, data_set::random, data_set::one_letter};
+  std::vector<std::string> kernels;  ///< empty: all
+  unsigned repetitions = 5;
+  output_format format = output_format::table;
+};
+
 /// To be printed; nothing is measured.
 struct help_text {
   std::string text;
 };
 
-using request = std::variant<help_text, kernels_options, link_options>;
+using request = std::variant<help_text, kernels_options, link_options, host_options>;
 
-/// `arguments` without the program's name; `kernel_names` is what --kernel knows. Throws config::usage_error.
-request parse_options(const std::vector<std::string>& arguments, std::span<const std::string_view> kernel_names);
+/// `arguments` without the program's name; the names are what --kernel knows, of `kernels` and of `host`. Throws
+/// config::usage_error.
+request parse_options(const std::vector<std::string>& arguments, std::span<const std::string_view> device_kernels,
+                      std::span<const std::string_view> host_kernels);
 
 }  // namespace gpuhist::bench

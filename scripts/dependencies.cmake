@@ -15,6 +15,7 @@ pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(doctest 2.4 REQUIRED)
+find_package(benchmark 1.6 REQUIRED)
 find_package(ZLIB REQUIRED) # makes what tests of gzip read
 
 # Used as headers only, which its packages have in any case, and which no library has to be found for.

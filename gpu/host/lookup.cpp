@@ -177,7 +177,7 @@ constexpr std::size_t most_classes = 256;
 
 bool lookup_applies(const prepared_partition&) { return HWY_DYNAMIC_DISPATCH(can_look_up)(); }
 
-double lookup_cost(const prepared_partition& what) { return 0.02 + 0.055 * static_cast<double>(what.one_hot.size()); }
+double lookup_cost(const prepared_partition& what) { return 0.081 * static_cast<double>(what.one_hot.size()); }
 
 void count_lookup(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
   std::array<std::uint32_t, most_classes> counts;

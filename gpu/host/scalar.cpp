@@ -10,7 +10,7 @@ namespace gpuhist::gpu::host {
 namespace {
 
 // Below this, clearing and folding the tables costs more than they save.
-constexpr std::size_t tables_worthwhile = 2048;
+constexpr std::size_t tables_worthwhile = 1024;
 
 }  // namespace
 

@@ -12,7 +12,9 @@ namespace {
 constexpr std::array<std::string_view, 3> known{"global_atomic", "lane_private", "cub_even"};
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-request parse(const std::vector<std::string>& arguments) { return parse_options(arguments, known); }
+constexpr std::array<std::string_view, 2> host_known{"ranges", "tables"};
+
+request parse(const std::vector<std::string>& arguments) { return parse_options(arguments, known, host_known); }
 
 kernels_options kernels(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "kernels");
@@ -53,6 +55,23 @@ TEST_CASE("the other options of kernels, and of link") {
   CHECK(options.variants);
   CHECK(std::get<link_options>(parse({"link", "--format", "json"})).format == output_format::json);
   CHECK(std::get<link_options>(parse({"link"})).format == output_format::table);
+}
+
+TEST_CASE("the options of host: its own kernels, a cache and memory unless told otherwise") {
+  const auto all = std::get<host_options>(parse({"host"}));
+  CHECK(all.sizes == std::vector<std::uint64_t>{mib / 4, 256 * mib});
+  CHECK(all.data == std::vector{data_set::text, data_set::random, data_set::one_letter});
+  CHECK(all.kernels.empty());
+  const auto some = std::get<host_options>(parse(
+      {"host", "--kernel", "tables", "--sizes", "4KiB", "--data", "zipf", "--repetitions", "3", "--format", "csv"}));
+  CHECK(some.kernels == std::vector<std::string>{"tables"});
+  CHECK(some.sizes == std::vector<std::uint64_t>{4096});
+  CHECK(some.data == std::vector{data_set::zipf});
+  CHECK(some.repetitions == 3);
+  CHECK(some.format == output_format::csv);
+  CHECK_THROWS_WITH_AS(parse({"host", "--kernel", "range"}), doctest::Contains("did you mean ranges?"), usage_error);
+  CHECK_THROWS_AS(parse({"host", "--sizes", "4GiB"}), usage_error);
+  CHECK_THROWS_AS(parse({"host", "--bins", "letters"}), usage_error);
 }
 
 TEST_CASE("a slip in a name is answered with the name that was probably meant") {

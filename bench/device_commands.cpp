@@ -1,0 +1,72 @@
+#include "bench/device_commands.hpp"
+
+#include "bench/cuda.hpp"
+#include "bench/kernels.hpp"
+#include "bench/link.hpp"
+#include "bench/summary.hpp"
+#include "bench/table.hpp"
+#include "config/size.hpp"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gpuhist::bench {
+namespace {
+
+constexpr const char* how = R"(
+Medians of up to %u runs that take turns in one stream, timed by events; each run reads the next of several buffers,
+together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. Clearing
+the counters is in the time of cub_*, whose call does it; clearing scratch memory is in everybody's. Counts are compared
+after every run. sequential_loop: one core of the host, the obvious loop in C++ over up to 64 MiB, its rate taken for
+every size; x loop and x global: times as fast as that, and as global_atomic.
+)";
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void print_heading(const kernels_options& options, const machine& on) {
+  if (options.format == output_format::csv) print(csv_heading());
+  if (options.format != output_format::table) return;
+  std::printf("%s, %d multiprocessors, L2 cache of %s\n", on.device.c_str(), on.multiprocessors,
+              config::format_size(on.l2_bytes).c_str());
+  std::printf(how, options.repetitions);
+  if (!options.input.empty()) std::printf("text: %s\n", options.input.c_str());
+}
+
+void print_group(const measured_group& group, output_format format, const machine& on) {
+  switch (format) {
+    case output_format::table:
+      return print("\n" + ladder(group));
+    case output_format::json:
+      return print(json_rows(group, on));
+    case output_format::csv:
+      return print(csv_rows(group, on));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> device_kernel_names() { return kernel_names(); }
+
+int run_kernels(const kernels_options& options) {
+  check_options(options);
+  const machine on = current_machine();
+  print_heading(options, on);
+  std::vector<measured_group> groups;
+  measure_kernels(options, on, [&](measured_group group) {
+    print_group(group, options.format, on);
+    groups.push_back(std::move(group));
+  });
+  if (options.format == output_format::table) print("\nsummary, " + on.device + "\n\n" + summary_of(groups));
+  return any_wrong(groups) ? 1 : 0;
+}
+
+int run_link(const link_options& options) {
+  measure_link(options, current_machine());
+  return 0;
+}
+
+}  // namespace gpuhist::bench

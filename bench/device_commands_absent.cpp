@@ -1,0 +1,22 @@
+// Without CUDA there is nothing to measure.
+#include "bench/device_commands.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace gpuhist::bench {
+namespace {
+
+[[noreturn]] void refuse(const char* command) {
+  throw std::runtime_error(std::string(command) +
+                           ": this gpuhist-bench was built without CUDA, so it has only 'host'; "
+                           "configure with a CUDA compiler (nvcc) and GPUHIST_CUDA=ON");
+}
+
+}  // namespace
+
+std::vector<std::string_view> device_kernel_names() { return {}; }
+int run_kernels(const kernels_options&) { refuse("kernels"); }
+int run_link(const link_options&) { refuse("link"); }
+
+}  // namespace gpuhist::bench

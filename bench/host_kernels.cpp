@@ -1,0 +1,217 @@
+#include "bench/host_kernels.hpp"
+
+#include "bench/core_clock.hpp"
+#include "bench/vector_sum.hpp"
+#include "config/scheme.hpp"
+#include "gpu/host/kernel.hpp"
+
+#include <benchmark/benchmark.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+
+namespace gpuhist::bench {
+namespace {
+
+using gpu::partition;
+namespace host = gpu::host;
+using bytes_view = std::span<const std::byte>;
+
+constexpr std::size_t longest_pattern = std::size_t{16} << 20U;  // longer data repeat it
+
+struct counted_classes {
+  std::string name;
+  partition counted;
+};
+
+// As the command counts a scheme: its buckets, and the ends of lines apart.
+partition partition_of(const config::scheme& scheme) {
+  partition result;
+  std::map<std::pair<std::size_t, bool>, std::uint8_t> classes;
+  for (std::size_t value = 0; value < 256; ++value) {
+    const std::pair looks{std::size_t{scheme.bucket_of[value]}, value == '\n'};
+    result.class_of[value] = classes.try_emplace(looks, static_cast<std::uint8_t>(classes.size())).first->second;
+  }
+  result.classes = static_cast<std::uint16_t>(classes.size());
+  return result;
+}
+
+// No two neighbours alike: nothing that boundaries could help with.
+partition scattered_over_16() {
+  partition result{.class_of = {}, .classes = 16};
+  for (std::size_t value = 0; value < 256; ++value) {
+    result.class_of[value] = static_cast<std::uint8_t>((value * 7 + value / 16) % 16);
+  }
+  return result;
+}
+
+std::vector<counted_classes> every_partition() {
+  const partition letters = partition_of(config::find_scheme("letters"));
+  const partition alphabet = partition_of(config::find_scheme("alphabet"));
+  return {{"letters (" + std::to_string(letters.classes) + " classes)", letters},
+          {"scattered (16 classes)", scattered_over_16()},
+          {"alphabet (" + std::to_string(alphabet.classes) + " classes)", alphabet},
+          {"bytes (256 classes)", partition::identity()}};
+}
+
+// Makes Highway choose one instruction set, until the end of the scope.
+class only_target {
+ public:
+  explicit only_target(std::int64_t target) { set(target); }
+  only_target(const only_target&) = delete;
+  only_target& operator=(const only_target&) = delete;
+  ~only_target() { set(0); }
+
+ private:
+  static void set(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+std::vector<std::byte> make_bytes(data_set which, std::size_t size) {
+  const auto pattern = make_data(which, std::min(size, longest_pattern));
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(pattern[i % pattern.size()]);
+  return bytes;
+}
+
+std::vector<std::uint32_t> count_with(const host::kernel& kernel, bytes_view bytes,
+                                      const host::prepared_partition& what) {
+  std::vector<std::uint32_t> row(what.counted.classes);
+  kernel.count(bytes, what, row.data());
+  return row;
+}
+
+// What one benchmark needs; Google Benchmark keeps the function that refers to it.
+struct entrant {
+  const host::kernel* kernel = nullptr;  // null: vector_sum
+  std::int64_t target = 0;               // 0: whatever is best
+  bytes_view bytes;
+  const host::prepared_partition* what = nullptr;
+  const std::vector<std::uint32_t>* expected = nullptr;
+};
+
+void run_sum(benchmark::State& state, const entrant& of) {
+  for (auto each : state) {
+    (void)each;
+    benchmark::DoNotOptimize(vector_sum(of.bytes));
+  }
+  state.SetLabel("vector_sum");
+}
+
+void run_kernel(benchmark::State& state, const entrant& of) {
+  const only_target chosen(of.target);
+  std::vector<std::uint32_t> row(of.what->counted.classes);
+  for (auto each : state) {
+    (void)each;
+    of.kernel->count(of.bytes, *of.what, row.data());
+    benchmark::ClobberMemory();
+  }
+  const std::string ran = of.kernel->full_name();
+  state.SetLabel(ran);
+  if (row != *of.expected) return state.SkipWithError((ran + " counted wrongly").c_str());
+  if (of.target == 0 || of.kernel->instruction_set() == hwy::TargetName(of.target)) return;
+  state.SkipWithError((ran + " ran where " + hwy::TargetName(of.target) + " was asked for").c_str());
+}
+
+// Keeps the fastest repetition of each, in the order in which they were registered.
+class fastest final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.error_occurred) error = run.error_message;
+      if (run.error_occurred || run.run_type != Run::RT_Iteration) continue;
+      const double seconds = run.cpu_accumulated_time / static_cast<double>(run.iterations);
+      const auto at = static_cast<std::size_t>(run.family_index);
+      if (rows.size() <= at) rows.resize(at + 1);
+      auto& [label, least] = rows[at];
+      least = label.empty() ? seconds : std::min(least, seconds);
+      label = run.report_label;
+    }
+  }
+
+  std::vector<std::pair<std::string, double>> rows;  // what ran, and its seconds
+  std::string error;
+};
+
+void register_entrants(const std::vector<entrant>& entrants) {
+  for (const entrant& each : entrants) {
+    const std::string name = each.kernel == nullptr ? "sum" : std::string(each.kernel->name);
+    benchmark::RegisterBenchmark(name.c_str(), [each](benchmark::State& state) {
+      each.kernel == nullptr ? run_sum(state, each) : run_kernel(state, each);
+    });
+  }
+}
+
+bool asked_for(const host_options& options, std::string_view kernel) {
+  return options.kernels.empty() || std::ranges::find(options.kernels, kernel) != options.kernels.end();
+}
+
+void add_kernel(std::vector<entrant>& to, const host::kernel& kernel, entrant with) {
+  with.kernel = &kernel;
+  if (kernel.instruction_set().empty()) return to.push_back(with);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const only_target chosen(target);
+    with.target = target;
+    if (kernel.applies(*with.what)) to.push_back(with);
+  }
+}
+
+host_group measure_group(const host_options& options, const counted_classes& classes, data_set data, bytes_view bytes) {
+  const host::prepared_partition what = host::prepare(classes.counted);
+  const auto expected = count_with(host::kernels().back(), bytes, what);
+  const entrant common{.bytes = bytes, .what = &what, .expected = &expected};
+  std::vector<entrant> entrants{common};
+  for (const host::kernel& kernel : host::kernels()) {
+    if (asked_for(options, kernel.name)) add_kernel(entrants, kernel, common);
+  }
+  benchmark::ClearRegisteredBenchmarks();
+  register_entrants(entrants);
+  fastest found;
+  const double clock_before = core_clock();
+  benchmark::RunSpecifiedBenchmarks(&found);
+  const double clock = std::max(clock_before, core_clock());
+  if (!found.error.empty()) throw std::runtime_error(found.error);
+  host_group group{classes.name, std::string(name_of(data)), bytes.size(), {}};
+  for (const auto& [ran, seconds] : found.rows) {
+    const auto size = static_cast<double>(bytes.size());
+    group.rows.push_back({ran, size / seconds, seconds * clock / size, found.rows.front().second / seconds});
+  }
+  return group;
+}
+
+// Google Benchmark reads its settings from a command line, once in a process.
+void set_up_benchmark(unsigned repetitions) {
+  std::array<std::string, 4> arguments{"gpuhist-bench", "--benchmark_repetitions=" + std::to_string(repetitions),
+                                       "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"};
+  std::array<char*, arguments.size() + 1> pointers{};
+  for (std::size_t i = 0; i < arguments.size(); ++i) pointers[i] = arguments[i].data();
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, pointers.data());
+}
+
+}  // namespace
+
+std::vector<std::string_view> host_kernel_names() {
+  std::vector<std::string_view> names;
+  for (const host::kernel& each : host::kernels()) names.push_back(each.name);
+  return names;
+}
+
+void measure_host(const host_options& options, const std::function<void(const host_group&)>& done) {
+  set_up_benchmark(options.repetitions);
+  for (const data_set data : options.data) {
+    for (const std::uint64_t size : options.sizes) {
+      const auto bytes = make_bytes(data, size);
+      for (const counted_classes& classes : every_partition()) done(measure_group(options, classes, data, bytes));
+    }
+  }
+}
+
+}  // namespace gpuhist::bench
