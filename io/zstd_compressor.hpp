@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 
 // libzstd's.
 struct ZSTD_CCtx_s;
@@ -28,14 +29,16 @@ class zstd_compressor {
   static std::size_t memory_for(int level, std::size_t text_bytes);
 
   /// Writes one frame that holds all of `text`, its size and its checksum, to the front of `out`, which has room for
-  /// bound(text.size()) bytes. Returns the length of the frame. Throws std::bad_alloc, std::runtime_error.
-  std::size_t compress(std::span<const std::byte> text, std::span<std::byte> out);
+  /// bound(text.size()) bytes. Returns the length of the frame; 0 where a stop came first, which is looked for now and
+  /// then at levels that take seconds for a frame. Throws std::bad_alloc, std::runtime_error.
+  std::size_t compress(std::span<const std::byte> text, std::span<std::byte> out, const std::stop_token& stop = {});
 
  private:
   struct deleter {
     void operator()(ZSTD_CCtx_s* context) const noexcept;
   };
 
+  const int level_;
   std::unique_ptr<ZSTD_CCtx_s, deleter> context_;
 };
 

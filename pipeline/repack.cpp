@@ -65,10 +65,11 @@ class compressor_pool {
  public:
   explicit compressor_pool(int level) : level_(level) {}
 
-  void compress(frame_in_flight& frame) {
+  void compress(frame_in_flight& frame, const std::stop_token& stop) {
     std::unique_ptr<io::zstd_compressor> with = take();
     if (!with) with = std::make_unique<io::zstd_compressor>(level_);
-    frame.packed_bytes = with->compress({frame.text.get(), frame.text_bytes}, {frame.packed.get(), frame.packed_room});
+    frame.packed_bytes =
+        with->compress({frame.text.get(), frame.text_bytes}, {frame.packed.get(), frame.packed_room}, stop);
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(with));
   }
@@ -144,6 +145,7 @@ repacked repacker::run() {
   asio::co_spawn(pool_, repack(), [this](const std::exception_ptr& error) {
     asio::post(context_, [this, error] {
       error_ = error;
+      if (error) stop_.request_stop();  // what is being compressed is of no use any more
       context_.stop();
     });
   });
@@ -188,7 +190,7 @@ void repacker::begin(frame_in_flight& frame) {
   done_.text_bytes += frame.text_bytes;
   asio::post(pool_, [this, &frame] {
     try {
-      compressors_.compress(frame);
+      compressors_.compress(frame, stop_.get_token());
     } catch (...) {
       frame.error = std::current_exception();
     }
@@ -204,6 +206,7 @@ asio::awaitable<void> repacker::finish_oldest() {
   frame_in_flight& frame = ring_[frames_.size() % (frames_a_thread * plan_.threads)];
   co_await frame.done.async_receive(asio::use_awaitable);
   if (frame.error) std::rethrow_exception(frame.error);
+  if (stop_.stop_requested()) co_return;  // it may not be whole
   const std::span<const std::byte> packed(frame.packed.get(), frame.packed_bytes);
   out_.write(as_text(packed));
   done_.output_bytes += packed.size();

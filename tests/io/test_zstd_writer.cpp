@@ -56,6 +56,26 @@ TEST_CASE("zstd: a compressor's frames give their text back, and say its size an
   }
 }
 
+TEST_CASE("zstd: a frame of several pieces is one frame; a compressor that was stopped is of use afterwards") {
+  const byte_vector text = sample_text(2'500'000);
+  for (const int level : {1, 5}) {
+    CAPTURE(level);
+    zstd_compressor compressor(level);
+    const byte_vector whole = compressed(compressor, text);
+    CHECK(decompressed(whole, text.size()) == text);
+    CHECK(ZSTD_findFrameCompressedSize(whole.data(), whole.size()) == whole.size());
+    CHECK(parse_zstd_header(whole).header.content_bytes == text.size());
+    std::stop_source stop;
+    stop.request_stop();
+    byte_vector room(zstd_compressor::bound(text.size()));
+    CHECK(compressor.compress(text, room, stop.get_token()) == 0);
+    CHECK(compressed(compressor, text) == whole);
+    room.resize(whole.size() - 1);
+    CHECK_THROWS_AS(compressor.compress(text, room), std::runtime_error);
+    CHECK(compressed(compressor, text) == whole);
+  }
+}
+
 TEST_CASE("zstd: the checksum of a frame is that of its text, whatever the level") {
   const byte_vector text = sample_text(10'000);
   byte_vector other = text;
