@@ -28,8 +28,15 @@ struct outcome {
 
 std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
 
+// Each job has its own: a device that failed for good cannot be waited for, and the fake one copies on all the same.
+std::vector<std::unique_ptr<contract::job_memory>> memory_for(std::size_t jobs) {
+  std::vector<std::unique_ptr<contract::job_memory>> memory(jobs);
+  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
+  return memory;
+}
+
 // The memory of a job that failed is written to at once: its owner may, and ThreadSanitizer sees a device that still
-// copies. (A runtime that fails for good cannot be waited for; the fake one would go on all the same.)
+// copies; not that of a job of a device that failed for good.
 void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, planned_failure::kind what,
                    outcome& result) {
   for (std::uint32_t i = 0; i < memory.size(); ++i) {
@@ -51,8 +58,7 @@ void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory
 outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind what, unsigned devices = 1) {
   outcome result;
   const auto seen = std::make_shared<ledger>();
-  std::vector<std::unique_ptr<contract::job_memory>> memory(job_count);
-  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
+  const auto memory = memory_for(job_count);
   try {
     cuda_engine engine(
         make_failing_runtime(make_fake_runtime(seen, std::vector<device_properties>(devices, fake_device())), plan),
@@ -138,16 +144,16 @@ TEST_CASE("whichever call is the first of a device that fails, every job is answ
 
 // Three jobs one after the other on one lane, of which the n-th call fails; the errors of the jobs that failed.
 std::vector<std::string> errors_in_a_row(const std::shared_ptr<planned_failure>& plan) {
-  contract::job_memory memory(job_bytes, 3, 256);
+  const auto memory = memory_for(3);
   cuda_engine engine(
       make_failing_runtime(make_fake_runtime(std::make_shared<ledger>()), plan),
       {.counted = partition::identity(), .run = {}, .streams = 1, .max_chunk = job_bytes, .max_extents = 3});
-  engine.register_memory(memory.all(), nullptr);
+  for (const auto& each : memory) engine.register_memory(each->all(), nullptr);
   std::vector<std::string> errors;
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    engine.submit(memory.prepare(contract::random_bytes(job_bytes, i), job_extents()));
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
+    engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
     try {
-      memory.wait();
+      memory[i]->wait();
     } catch (const engine_error& error) {
       errors.emplace_back(error.what());
     }
@@ -175,7 +181,7 @@ TEST_CASE("after an error of the device every later job fails with the same erro
 TEST_CASE("of several devices, an error says which one failed") {
   bool reached = false;
   for (unsigned n = 1; !reached; ++n) {
-    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, launch_failure);
+    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, invalid_value);
     const outcome result = run_with(plan, planned_failure::kind::once, 2);
     if (result.failed_call != "cudaLaunchKernelExC") continue;
     reached = true;
@@ -187,7 +193,7 @@ TEST_CASE("of several devices, an error says which one failed") {
   }
 }
 
-// The n-th call, launching a kernel, fails for good on one of two devices with a lane each; forty jobs, one after the
+// The n-th call, launching a kernel, fails for good on one of two devices with a lane each; twelve jobs, one after the
 // other.
 struct aftermath {
   bool can_count = false;
@@ -197,7 +203,7 @@ struct aftermath {
 };
 
 aftermath after_one_of_two_failed(const std::shared_ptr<planned_failure>& plan) {
-  contract::job_memory memory(job_bytes, 3, 256);
+  const auto memory = memory_for(12);
   cuda_engine engine(
       make_failing_runtime(make_fake_runtime(std::make_shared<ledger>(), {fake_device(), fake_device()}), plan),
       {.counted = partition::identity(),
@@ -206,13 +212,13 @@ aftermath after_one_of_two_failed(const std::shared_ptr<planned_failure>& plan) 
        .devices = {0, 1},
        .max_chunk = job_bytes,
        .max_extents = 3});
-  engine.register_memory(memory.all(), nullptr);
+  for (const auto& each : memory) engine.register_memory(each->all(), nullptr);
   aftermath result;
-  for (std::uint32_t i = 0; i < 40; ++i) {
+  for (std::uint32_t i = 0; i < memory.size(); ++i) {
     const bool had_failed = !plan->failed_call().empty();
-    engine.submit(memory.prepare(contract::random_bytes(job_bytes, i), job_extents()));
+    engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
     try {
-      memory.wait();
+      memory[i]->wait();
       if (had_failed) ++result.exact_jobs;
     } catch (const engine_error&) {
       if (had_failed) ++result.failed_jobs;
