@@ -5,6 +5,7 @@
 #include "bench/host_kernels.hpp"
 #include "bench/host_table.hpp"
 #include "bench/options.hpp"
+#include "bench/segments.hpp"
 #include "bench/table.hpp"
 #include "config/usage_error.hpp"
 
@@ -53,6 +54,11 @@ int run(const host_options& options) {
 }
 
 int run(const kernels_options& options) { return run_kernels(options); }
+int run(const segments_options&) {
+  measure_segments();
+  return 0;
+}
+
 int run(const link_options& options) { return run_link(options); }
 
 }  // namespace

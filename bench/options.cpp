@@ -20,13 +20,14 @@ constexpr std::uint64_t least_size = 1024;
 constexpr std::uint64_t most_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned most_repetitions = 10'000;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 3> subcommand_names{"kernels", "link", "host"};
+constexpr std::array<std::string_view, 4> subcommand_names{"kernels", "link", "host", "segments"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
   kernels   counting strategies on device memory, against reading alone, CUB and the sequential loop
   link      pinned host-to-device copies, by chunk size and streams
   host      counting on one core: every kernel on every instruction set of this machine
+  segments  what it costs to keep the counts of many short stretches of a chunk apart
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -209,6 +210,14 @@ request parse_host(const words& arguments, names kernel_names) {
   return options;
 }
 
+request parse_segments(const words& arguments) {
+  splitter with(
+      "What it costs to keep the counts of many short stretches of a chunk apart, on the host and on a device.",
+      "gpuhist-bench segments");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  return segments_options{};
+}
+
 }  // namespace
 
 request parse_options(const words& arguments, names device_kernels, names host_kernels) {
@@ -219,6 +228,7 @@ request parse_options(const words& arguments, names device_kernels, names host_k
   const words rest(arguments.begin() + 1, arguments.end());
   const std::string_view command = subcommand_names[resolve("", first, "subcommand", subcommand_names)];
   if (command == "kernels") return parse_kernels(rest, device_kernels);
+  if (command == "segments") return parse_segments(rest);
   return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);
 }
 

@@ -44,12 +44,15 @@ struct host_options {
   output_format format = output_format::table;
 };
 
+/// `segments` has no options but --help.
+struct segments_options {};
+
 /// To be printed; nothing is measured.
 struct help_text {
   std::string text;
 };
 
-using request = std::variant<help_text, kernels_options, link_options, host_options>;
+using request = std::variant<help_text, kernels_options, link_options, host_options, segments_options>;
 
 /// `arguments` without the program's name; the names are what --kernel knows, of `kernels` and of `host`. Throws
 /// config::usage_error.
