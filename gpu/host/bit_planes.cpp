@@ -16,8 +16,8 @@
 // not occur are left out, and text has few. Two high nibbles at a time share each load of a low mask.
 //
 // All of this keeps the vector units busy and leaves the scalar ones idle, which count one byte a cycle. So each pass
-// takes some bytes by bits, and in between, a few words at a time, some more with tables of counters: with AVX-512 the
-// two together take 0.66 cycles a byte, where the first alone takes 1.0 and the second 1.0.
+// takes some bytes by bits, and in between, a word at a time, some more with tables of counters: with AVX-512 the two
+// together take 0.66 cycles a byte, where each alone takes about 1.
 #include "gpu/host/counter_tables.hpp"
 #include "gpu/host/kernel.hpp"
 
