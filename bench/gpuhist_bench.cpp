@@ -1,6 +1,7 @@
 // gpuhist-bench: what the hardware and the kernels can do, measured the way the pipeline uses them. Exit status 1 where
 // a count was wrong or a call failed, 2 where the command line cannot be meant.
 #include "bench/core_clock.hpp"
+#include "bench/decompress.hpp"
 #include "bench/device_commands.hpp"
 #include "bench/host_kernels.hpp"
 #include "bench/host_table.hpp"
@@ -50,6 +51,22 @@ int run(const host_options& options) {
     std::printf(host_how, fixed(core_clock() * 1e-9, 2).c_str(), options.repetitions);
   }
   measure_host(options, [&](const host_group& group) { print_group(group, options.format); });
+  return 0;
+}
+
+int run(const decompress_command& command) {
+  const decompress_result result = measure_decompress(command.what);
+  switch (command.format) {
+    case output_format::table:
+      print(decompress_table(result));
+      break;
+    case output_format::json:
+      print(decompress_json_rows(result));
+      break;
+    case output_format::csv:
+      print(decompress_csv(result));
+      break;
+  }
   return 0;
 }
 

@@ -19,15 +19,17 @@ using names = std::span<const std::string_view>;
 constexpr std::uint64_t least_size = 1024;
 constexpr std::uint64_t most_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned most_repetitions = 10'000;
+constexpr unsigned most_threads = 1024;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 4> subcommand_names{"kernels", "link", "host", "segments"};
+constexpr std::array<std::string_view, 5> subcommand_names{"kernels", "link", "host", "segments", "decompress"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
-  kernels   counting strategies on device memory, against reading alone, CUB and the sequential loop
-  link      pinned host-to-device copies, by chunk size and streams
-  host      counting on one core: every kernel on every instruction set of this machine
-  segments  what it costs to keep the counts of many short stretches of a chunk apart
+  kernels     counting strategies on device memory, against reading alone, CUB and the sequential loop
+  link        pinned host-to-device copies, by chunk size and streams
+  host        counting on one core: every kernel on every instruction set of this machine
+  segments    what it costs to keep the counts of many short stretches of a chunk apart
+  decompress  archives decompressed side by side, and nothing else done, by number of threads
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -218,6 +220,25 @@ request parse_segments(const words& arguments) {
   return segments_options{};
 }
 
+request parse_decompress(const words& arguments) {
+  splitter with("Archives decompressed side by side, and nothing else done, by number of threads.",
+                "gpuhist-bench decompress");
+  decompress_options options;
+  with.app().add_option("FILE", options.files, "archives (default: one of made-up log text, frames of 8 MiB)");
+  with.app()
+      .add_option("--threads", options.threads, "how many at once (default 1,2,4 ... up to the cores)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1U, most_threads))
+      ->type_name("N,...");
+  with.app()
+      .add_option("--repetitions", options.rounds, "of each, in turns, the fastest counts (default 5)")
+      ->check(CLI::Range(1U, most_repetitions))
+      ->type_name("N");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  return decompress_command{.what = std::move(options), .format = with.format()};
+}
+
 }  // namespace
 
 request parse_options(const words& arguments, names device_kernels, names host_kernels) {
@@ -228,6 +249,7 @@ request parse_options(const words& arguments, names device_kernels, names host_k
   const words rest(arguments.begin() + 1, arguments.end());
   const std::string_view command = subcommand_names[resolve("", first, "subcommand", subcommand_names)];
   if (command == "kernels") return parse_kernels(rest, device_kernels);
+  if (command == "decompress") return parse_decompress(rest);
   if (command == "segments") return parse_segments(rest);
   return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);
 }

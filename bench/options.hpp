@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/data.hpp"
+#include "bench/decompress.hpp"
 #include "bench/host_count.hpp"
 
 #include <cstdint>
@@ -47,12 +48,18 @@ struct host_options {
 /// `segments` has no options but --help.
 struct segments_options {};
 
+struct decompress_command {
+  decompress_options what;
+  output_format format = output_format::table;
+};
+
 /// To be printed; nothing is measured.
 struct help_text {
   std::string text;
 };
 
-using request = std::variant<help_text, kernels_options, link_options, host_options, segments_options>;
+using request =
+    std::variant<help_text, kernels_options, link_options, host_options, segments_options, decompress_command>;
 
 /// `arguments` without the program's name; the names are what --kernel knows, of `kernels` and of `host`. Throws
 /// config::usage_error.

@@ -74,6 +74,22 @@ TEST_CASE("the options of host: its own kernels, a cache and memory unless told 
   CHECK_THROWS_AS(parse({"host", "--bins", "letters"}), usage_error);
 }
 
+TEST_CASE("the options of decompress: archives, or none; numbers of threads in the order given") {
+  const auto none = std::get<decompress_command>(parse({"decompress"}));
+  CHECK(none.what.files.empty());
+  CHECK(none.what.threads.empty());
+  CHECK(none.what.rounds == 5);
+  const auto some = std::get<decompress_command>(
+      parse({"decompress", "a.zst", "--threads", "16,1", "b.gz", "--repetitions", "2", "--format", "json"}));
+  CHECK(some.what.files == std::vector<std::filesystem::path>{"a.zst", "b.gz"});
+  CHECK(some.what.threads == std::vector<unsigned>{16, 1});
+  CHECK(some.what.rounds == 2);
+  CHECK(some.format == output_format::json);
+  CHECK_THROWS_AS(parse({"decompress", "--threads", "0"}), usage_error);
+  CHECK_THROWS_WITH_AS(parse({"decompress", "--thread", "1"}), doctest::Contains("did you mean --threads?"),
+                       usage_error);
+}
+
 TEST_CASE("a slip in a name is answered with the name that was probably meant") {
   const auto refused = [](const std::vector<std::string>& arguments, const char* meant) {
     CAPTURE(meant);
