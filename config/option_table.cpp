@@ -182,7 +182,7 @@ constexpr std::array rows = {
         [](options& o, value v) { o.threads = parse_number(v, {.least = 1, .most = 1024}); }},
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, common, "bytes counted at a time",
                "How many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
-               "(1MiB from 8 threads on), where "
+               "(2MiB from 8 threads on), where "
                "a chunk is to fit a core's cache.",
                "gpuhist --chunk-size 16MiB access.log",
                [](options& o, value v) { o.chunk_size = parse_chunk_size(v); }},

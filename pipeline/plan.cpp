@@ -35,7 +35,7 @@ std::string resolve_engine(const config::options& typed) {
 // measurements.
 std::uint32_t default_chunk_bytes(const config::options& typed, const plan& so_far) {
   constexpr unsigned many_threads = 8;
-  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? mib : 256 * kib;
+  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
   if (typed.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks
