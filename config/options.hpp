@@ -25,35 +25,35 @@ struct options {
   command what = command::count;
   std::vector<std::string> inputs;   ///< paths; "-" is standard input; empty: standard input
   std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
-  bool ignore_case = false;
   std::string engine = "auto";
-  std::vector<unsigned> devices;  ///< CUDA devices by number; empty: the engine's choice, or all of them
-  bool all_devices = false;
+  std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
   std::optional<std::string> kernel;  ///< by name; nothing: the best one
   std::string input_format = "auto";
   std::optional<std::string> zstd_dictionary;  ///< a path
   std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
-  bool skip_damage = false;
-  std::optional<unsigned> threads;          ///< 1 to 1024
-  std::optional<unsigned> streams;          ///< 1 to 64
-  std::optional<std::uint64_t> chunk_size;  ///< bytes, 1 to 1 GiB
-  std::optional<unsigned> slots;            ///< 2 to 65536
+  std::optional<unsigned> threads;             ///< 1 to 1024
+  std::optional<unsigned> streams;             ///< 1 to 64
+  std::optional<std::uint64_t> chunk_size;     ///< bytes, 1 to 1 GiB
+  std::optional<unsigned> slots;               ///< 2 to 65536
   std::uint64_t memory_limit = std::uint64_t{1} << 30U;
-  std::string label = "(standard input)";  ///< what standard input is called in the result
-  std::string format = "table";            ///< table, json, jsonl, csv, prometheus
-  std::optional<std::string> output;       ///< --output: a path or "fd:N"; nothing: standard output
-  bool append = false;                     ///< to the end of --output, instead of replacing it
-  bool totals_only = false;                ///< no table of the inputs
+  std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
+  std::string label = "(standard input)";              ///< what standard input is called in the result
+  std::string format = "table";                        ///< table, json, jsonl, csv, prometheus
+  std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
+  bool append = false;       ///< to the end of --output, instead of replacing it
+  bool totals_only = false;  ///< no table of the inputs
+  bool ignore_case = false;
+  bool all_devices = false;
+  bool skip_damage = false;
   bool byte_counts = false;
   bool count_unverified = false;
   bool stats = false;
-  std::optional<bool> progress;                        ///< nothing: on where standard error is a terminal
-  bool verbose = false;                                ///< devices: with what the kernels' shape depends on
-  bool quiet = false;                                  ///< neither progress nor hints
-  std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
-  int level = 3;                                       ///< repack: of zstd, 1 to 22
-  bool force = false;                                  ///< repack: replace the file at --output
+  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
+  bool verbose = false;          ///< devices: with what the kernels' shape depends on
+  bool quiet = false;            ///< neither progress nor hints
+  int level = 3;                 ///< repack: of zstd, 1 to 22
+  bool force = false;            ///< repack: replace the file at --output
 
   /// Where an option was given, if not on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3: threads".
   std::map<std::string, std::string, std::less<>> origins;

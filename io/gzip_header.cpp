@@ -46,7 +46,7 @@ void gzip_header::take(std::uint8_t byte) {
       return;
     case field::extra_length:
     case field::checksum:
-      number_ |= static_cast<std::uint32_t>(byte) << (8 * place_);
+      number_ |= static_cast<std::uint32_t>(byte) << (place_ == 0 ? 0U : 8U);
       if (++place_ == 2) enter_next();
       return;
     case field::end:

@@ -4,6 +4,7 @@
 #include "pipeline/frame_search.hpp"
 #include "pipeline/input_failure.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -34,27 +35,20 @@ std::string too_much_text(std::uint64_t most, std::uint64_t compressed) {
          " of --max-output; given up at compressed offset " + std::to_string(compressed);
 }
 
-// Ends the reading ahead of the decoders.
-struct end_of_reading {
-  block_reader& blocks;
-  const asio::any_io_executor& streams;
-  const std::shared_ptr<io::source>& source;
-
-  ~end_of_reading() {
-    blocks.give_up();
-    if (!std::holds_alternative<io::stream_source>(*source)) return;
-    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
-  }
-};
-
 }  // namespace
 
 // One input on its way; of the coroutine that splits it, but for `damaged`.
 struct compressed_inputs::compressed_input {
+  compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in,
+                   const asio::any_io_executor& streams_on)
+      : input(id), source(std::move(from)), format(in), streams(streams_on) {}
+
   input_id input = 0;
   std::shared_ptr<io::source> source;
   const io::format& format;
+  const asio::any_io_executor& streams;
   std::unique_ptr<io::splitter> splitter{};
+  std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
   group_pointer current{};              // the one that still gets bytes
   std::size_t current_bytes = 0;        // compressed, that it got
@@ -65,19 +59,31 @@ struct compressed_inputs::compressed_input {
   std::uint64_t groups = 0;
   std::atomic<bool> damaged{false};           // nothing more is wanted
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups
+
+  std::mutex mutex{};
+  group_pointer youngest{};     // under the mutex, as is
+  std::size_t groups_left = 0;  // how many have not ended
+
+  // Whoever waits for bytes, or for a block to have them in, waits no longer.
+  void end_reading() const {
+    blocks->give_up();
+    if (!std::holds_alternative<io::stream_source>(*source)) return;
+    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
+  }
 };
 
 // What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
 // `ended`.
 struct compressed_inputs::group {
   group(const asio::any_io_executor& executor, compressed_input& from)
-      : of(from), blocks(executor, std::numeric_limits<std::size_t>::max()), ended(executor, 1) {}
+      : of(from), blocks(executor, std::numeric_limits<std::size_t>::max()), may_ask(executor), ended(executor, 1) {}
 
   compressed_input& of;
   text_owner owner{};
   io::decode_start start{};
   decode_context* context = nullptr;
   blocks_channel blocks;
+  signal may_ask;  // closed when it may ask for a large window
   signal ended;
 
   io::decoder* decoder = nullptr;  // of the context
@@ -89,6 +95,14 @@ struct compressed_inputs::group {
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, where no group begins with it
 };
+
+// For the statistics.
+std::string compressed_inputs::manner_of(const compressed_input& what) {
+  if (!what.splitter) return "not decoded";
+  const std::string manner(what.splitter->manner());
+  if (what.groups > 1) return "split: " + manner;
+  return "in one piece: " + (what.splitter->is_lost() ? manner : "a single frame, or too short to split");
+}
 
 compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
                                      rolling_counts& counts, feed_notes& notes, std::stop_token stop)
@@ -108,8 +122,7 @@ asio::awaitable<void> compressed_inputs::add(input_id input, std::shared_ptr<io:
   co_await open_.async_receive(asio::use_awaitable);
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head.clear();
-  auto what = std::shared_ptr<compressed_input>(
-      new compressed_input{.input = input, .source = std::move(source), .format = format});
+  const auto what = std::make_shared<compressed_input>(input, std::move(source), format, where_.streams);
   asio::co_spawn(where_.pool, feed(what, std::move(head)), [this, what](const std::exception_ptr& error) {
     if (error) {
       const std::scoped_lock lock(mutex_);
@@ -132,33 +145,36 @@ asio::awaitable<void> compressed_inputs::feed(std::shared_ptr<compressed_input> 
   std::exception_ptr error;
   try {
     what->splitter = what->format.make_splitter();
-    const auto blocks =
+    what->blocks =
         std::make_shared<block_reader>(blocks_, how_.own_blocks, *what->source, notes_.read, executor, stop_);
     const auto read = [](std::shared_ptr<block_reader> reader, std::shared_ptr<io::source>,
                          std::vector<std::byte> first) -> asio::awaitable<void> {
       co_await reader->fill(std::move(first));
     };
-    asio::co_spawn(executor, read(blocks, what->source, std::move(head)), asio::detached);
+    asio::co_spawn(executor, read(what->blocks, what->source, std::move(head)), asio::detached);
     // whatever happens from here on, nobody may be left waiting for a block or for the stream
-    const end_of_reading end{.blocks = *blocks, .streams = where_.streams, .source = what->source};
-    co_await split(*what, *blocks);
+    const struct end_of_reading {
+      compressed_input& of;
+      ~end_of_reading() { of.end_reading(); }
+    } end{*what};
+    co_await split(*what);
   } catch (...) {
     error = std::current_exception();
   }
   if (what->current) what->current->blocks.try_send(error_code{}, block{.end = true, .error = error});
   while (!what->running.empty()) co_await oldest_ended(*what);
   if (!what->damaged) counts_.finish(what->input, what->text_bytes);
-  notes_.add_decoding(what->groups > 1 ? what->splitter->manner() : std::string_view{});
+  notes_.add_decoding(manner_of(*what));
   if (auto* file = std::get_if<io::file_source>(what->source.get())) file->leave_offset_at(what->compressed_bytes);
 }
 
-asio::awaitable<void> compressed_inputs::split(compressed_input& what, block_reader& blocks) {
+asio::awaitable<void> compressed_inputs::split(compressed_input& what) {
   for (;;) {
-    const block next = co_await blocks.next();
+    const block next = co_await what.blocks->next();
     if (what.damaged) co_return;
     if (next.end || stop_.stop_requested()) co_return co_await end_input(what, next);
     co_await hand_on(what, next);
-    if (what.groups > 1) blocks.read_farther_ahead();
+    if (what.groups > 1) what.blocks->read_farther_ahead();
   }
 }
 
@@ -182,7 +198,10 @@ asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block
   const bool stopped = stop_.stop_requested();
   last.end = true;
   if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
-  if (what.current) what.current->blocks.try_send(error_code{}, std::move(last));
+  if (what.current) {
+    what.current->blocks.try_send(error_code{}, std::move(last));
+    what.current->may_ask.close();
+  }
   what.current.reset();
 }
 
@@ -205,11 +224,17 @@ asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
   what.current = task;
   what.running.push_back(task);
   ++what.groups;
+  {
+    const std::scoped_lock lock(what.mutex);
+    what.youngest = task;
+    if (++what.groups_left == 1) task->may_ask.close();
+  }
   asio::co_spawn(where_.pool, decode(task), asio::detached);
 }
 
 void compressed_inputs::close_group(compressed_input& what) {
   what.current->blocks.try_send(error_code{}, block{.end = true});
+  what.current->may_ask.close();
   what.current.reset();
   what.next.frames = what.frames_walked;
   what.next.compressed_bytes += std::exchange(what.current_bytes, 0);
@@ -232,7 +257,14 @@ asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
   } catch (...) {
     task->end.wrong = words(failure_text(std::current_exception()));
   }
-  if (task->end.wrong) task->of.damaged = true;
+  if (task->end.wrong) {
+    task->of.damaged = true;
+    task->of.end_reading();  // it may be waiting for blocks that nobody will decode, or for bytes that nobody wants
+  }
+  {
+    const std::scoped_lock lock(task->of.mutex);
+    if (--task->of.groups_left == 1) task->of.youngest->may_ask.close();
+  }
   counts_.close_group(task->owner.input, task->owner.group, task->end);
   contexts_.release(*task->context);
   task->ended.try_send(error_code{});
@@ -286,7 +318,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
     task.end.wrong = words(failure_text(last.error));
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
-  } else if (std::string missing = task.decoder->missing_at_end(0); missing.empty()) {
+  } else if (const std::string missing = task.decoder->missing_at_end(0); missing.empty()) {
     return;
   } else if (how_.skip_damage) {
     begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
@@ -348,16 +380,24 @@ asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<cons
     task.end.text_bytes += got.produced;
     notes_.decompress.bytes += got.produced;
     cut.commit(where, got.produced, task.owner);
-    if ((task.of.text_so_far += got.produced) > how_.most_text) {
+    const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
+    if (text_so_far > how_.most_text) {
       task.end.wrong = words(too_much_text(how_.most_text, task.decoder->consumed_total()));
       break;
     }
     if (got.status == io::fill_status::needs_input) break;
     if (got.status == io::fill_status::failed) co_return false;
-    if (got.status == io::fill_status::needs_window) co_await task.context->grant_window();
+    if (got.status == io::fill_status::needs_window) co_await grant_window(task);
     if (got.status == io::fill_status::frame_verified) conclude_verified(task);
   }
   co_return true;
+}
+
+// Who has such memory must not wait for blocks of who waits for it. So a group asks for it when all of its bytes are
+// here, or when no other group of its input has blocks.
+asio::awaitable<void> compressed_inputs::grant_window(group& task) {
+  co_await task.may_ask.async_receive(asio::as_tuple(asio::use_awaitable));
+  co_await task.context->grant_window();
 }
 
 // A place that is not filled because of an exception is given back: its slot could never be sealed.

@@ -27,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -68,14 +69,15 @@ class compressed_inputs {
   struct group;
   using group_pointer = std::shared_ptr<group>;
 
+  static std::string manner_of(const compressed_input& what);
   boost::asio::awaitable<void> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head);
-  boost::asio::awaitable<void> split(compressed_input& what, block_reader& blocks);
+  boost::asio::awaitable<void> split(compressed_input& what);
   boost::asio::awaitable<void> hand_on(compressed_input& what, const block& from);
   boost::asio::awaitable<void> end_input(compressed_input& what, block last);
   boost::asio::awaitable<void> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
   boost::asio::awaitable<void> begin_group(compressed_input& what);
-  void close_group(compressed_input& what);
-  boost::asio::awaitable<void> oldest_ended(compressed_input& what);
+  static void close_group(compressed_input& what);
+  static boost::asio::awaitable<void> oldest_ended(compressed_input& what);
   boost::asio::awaitable<void> decode(group_pointer task);
   boost::asio::awaitable<void> decode_blocks(group& task);
   boost::asio::awaitable<void> take_block(group& task, const block& next);
@@ -83,7 +85,8 @@ class compressed_inputs {
   void end_of_blocks(group& task, const block& last);
   boost::asio::awaitable<void> skip(group& task, const block& from, std::span<const std::byte>& in);
   void begin_skipping(group& task, std::string cause);
-  void end_skipping(group& task, std::uint64_t at);
+  static void end_skipping(group& task, std::uint64_t at);
+  static boost::asio::awaitable<void> grant_window(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, const place& where);
   void conclude_verified(group& task);
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -25,8 +26,8 @@ namespace gpuhist::pipeline {
 class decode_context {
  public:
   /// `large_windows`: for windows larger than limits.granted_bytes.
-  decode_context(ring& slots, collector& counted, const io::decoder_limits& limits, memory_budget& large_windows)
-      : cut(slots, counted), limits_(limits), budget_(large_windows) {}
+  decode_context(ring& slots, collector& counted, io::decoder_limits limits, memory_budget& large_windows)
+      : cut(slots, counted), limits_(std::move(limits)), budget_(large_windows) {}
 
   /// A decoder of the format, to be restarted. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);

@@ -162,7 +162,7 @@ void driver::make_ring() {
 driver::~driver() {
   pool_.join();
   if (leaves_device_) {
-    static_cast<void>(engine_.taken.release());  // its lanes wait for jobs that do not come
+    [[maybe_unused]] const auto* left = engine_.taken.release();  // its lanes wait for jobs that do not come
   } else {
     engine_.taken.reset();
   }

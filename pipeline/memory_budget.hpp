@@ -9,14 +9,15 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
 /// Thread-safe. A task that holds some asks for more only after giving back what it has: then none waits for ever.
 class memory_budget {
  public:
-  memory_budget(std::uint64_t bytes, const boost::asio::any_io_executor& executor)
-      : left_(bytes), executor_(executor) {}
+  memory_budget(std::uint64_t bytes, boost::asio::any_io_executor executor)
+      : left_(bytes), executor_(std::move(executor)) {}
 
   /// Precondition: no more than the whole budget.
   boost::asio::awaitable<void> acquire(std::uint64_t bytes);

@@ -85,9 +85,10 @@ void plan_decoders(const config::options& typed, plan& planned) {
   buffers.open_inputs = buffers.decoders + 1;
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
-  buffers.extra_blocks = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>({std::uint64_t{blocks_ahead} * buffers.decoders, most_extra_blocks,
-                               typed.memory_limit / share_of_memory / buffers.block_bytes}));
+  const std::uint64_t extra =
+      std::min<std::uint64_t>(std::uint64_t{blocks_ahead} * buffers.decoders, most_extra_blocks);
+  const std::uint64_t allowed = typed.memory_limit / share_of_memory / buffers.block_bytes;
+  buffers.extra_blocks = static_cast<std::uint32_t>(std::min(extra, allowed));
   // a damaged frame is skipped as a group of its own: what is whole before and behind it is not touched
   buffers.group_bytes = typed.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }

@@ -76,7 +76,7 @@ std::string rung_of(const feed_notes& fed) {
       some(fed.frames, "frame") + ", up to " + some(fed.decompress.most_in_flight, "decoder") + " at once";
   for (const input_manner& each : fed.decoding) {
     words += "; " + some(each.inputs, "input");
-    words += each.how.empty() ? " in one piece: a single frame, or too short to split" : " split: " + each.how;
+    words += " " + each.how;
   }
   return words;
 }

@@ -211,10 +211,14 @@ class Signals(CommandTest):
                     feed(running, [text(size)])
                     sent += size
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                    running.process.send_signal(signal.SIGUSR1)
                     plural = "" if sent == 1 else "s"
+                    said = ""
+                    while f"{sent} byte{plural} counted" not in said:  # what was read may not have reached a slot yet
+                        running.process.send_signal(signal.SIGUSR1)
+                        said = running.process.stderr.readline().decode()
+                        self.assertTrue(said.endswith("/s\n"), said)
                     self.assertRegex(
-                        running.process.stderr.readline().decode(),
+                        said,
                         rf"^gpuhist: {sent} byte{plural} counted \(.*\), {sent} byte{plural} read, [0-9.]+ s, [0-9.]+ [kMG]?B/s\n$")
                 running.process.stdin.close()
                 self.assertEqual(running.process.stderr.read(), b"")
