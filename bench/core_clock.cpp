@@ -1,9 +1,8 @@
 #include "bench/core_clock.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 namespace gpuhist::bench {
 namespace {

@@ -225,8 +225,9 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
   bool goes_on = true;
   if (failure) {
     goes_on = device_->can_count();
-  } else if ((failure = miscount_of(job, request_.counted))) {
-    goes_on = false;
+  } else {
+    failure = miscount_of(job, request_.counted);
+    goes_on = failure == nullptr;
   }
   {
     const std::scoped_lock lock(mutex_);

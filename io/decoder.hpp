@@ -67,6 +67,11 @@ class decoder {
   /// (or wrong), in a clause like that of fault().
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
 
+  /// The same where not the input is over but, by the sizes that headers state, a frame (io/splitter.hpp).
+  [[nodiscard]] virtual std::string missing_at_frame_end(std::uint64_t text_before) const {
+    return missing_at_end(text_before);
+  }
+
   /// Whether a frame is open: bytes were consumed for it and it has not ended.
   [[nodiscard]] virtual bool in_frame() const = 0;
 

@@ -87,7 +87,7 @@ asio::awaitable<std::shared_ptr<std::byte>> block_reader::memory() {
 asio::awaitable<void> block_reader::fill(std::vector<std::byte> head) {
   block last{.end = true};
   try {
-    while (!stop_.stop_requested()) {
+    while (!stop_.stop_requested() && !given_up_) {
       const std::shared_ptr<std::byte> into = co_await memory();
       const std::span<std::byte> room(into.get(), account_->pool->block_bytes());
       std::size_t size = std::min(head.size(), room.size());
@@ -134,6 +134,9 @@ asio::awaitable<std::size_t> block_reader::read_into(std::span<std::byte> out) {
 
 asio::awaitable<block> block_reader::next() { co_return co_await filled_.async_receive(asio::use_awaitable); }
 
-void block_reader::give_up() { account_->own.close(); }
+void block_reader::give_up() {
+  given_up_ = true;
+  account_->own.close();
+}
 
 }  // namespace gpuhist::pipeline

@@ -97,6 +97,7 @@ class block_reader {
   std::stop_token stop_;
   std::shared_ptr<account> account_;
   std::atomic<bool> farther_{false};
+  std::atomic<bool> given_up_{false};
   std::uint64_t offset_ = 0;  // of files
   channel filled_;
 };

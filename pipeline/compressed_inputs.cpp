@@ -30,6 +30,10 @@ std::function<std::string(std::uint64_t)> words(std::string text) {
   return [text = std::move(text)](std::uint64_t) { return text; };
 }
 
+std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uint64_t text_before) {
+  return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
+}
+
 std::string too_much_text(std::uint64_t most, std::uint64_t compressed) {
   return "decompresses to more than the " + config::format_size(most) +
          " of --max-output; given up at compressed offset " + std::to_string(compressed);
@@ -90,6 +94,7 @@ struct compressed_inputs::group {
   std::uint64_t frame_begin = 0;   // compressed offset
   std::uint64_t frame_bytes = 0;   // of text, so far
   std::uint64_t frames_ended = 0;  // of the input, damaged ones among them
+  bool ends_input = false;         // not just where the next group begins
   group_end end{};
   std::optional<lost_stretch> lost{};    // being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
@@ -199,6 +204,7 @@ asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block
   last.end = true;
   if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
   if (what.current) {
+    what.current->ends_input = true;
     what.current->blocks.try_send(error_code{}, std::move(last));
     what.current->may_ask.close();
   }
@@ -318,14 +324,14 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
     task.end.wrong = words(failure_text(last.error));
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
-  } else if (const std::string missing = task.decoder->missing_at_end(0); missing.empty()) {
+  } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
     return;
   } else if (how_.skip_damage) {
     begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
     end_skipping(task, task.skipped_to);
   } else {
-    task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
-      return kept->missing_at_end(before);
+    task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
+      return missing_at_end(*kept, ends_input, before);
     };
   }
 }

@@ -1,0 +1,202 @@
+// For tests of frames decoded side by side: archives of random frames, plans with small buffers, runs over an engine
+// that answers in any order, and what a decoder alone, in order, makes of the same bytes.
+#pragma once
+
+#include "pipeline/driver.hpp"
+#include "pipeline/plan.hpp"
+#include "tests/contract/decoder_contract.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/shuffling_engine.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+using byte_counts = std::vector<std::uint64_t>;
+
+inline byte_counts counts_of(std::span<const std::byte> text) {
+  byte_counts counts(256);
+  for (const std::byte each : text) ++counts[std::to_integer<std::size_t>(each)];
+  return counts;
+}
+
+inline std::string_view characters(const byte_vector& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Aborts, with the seed, where nothing moved for a minute: a test of what must not come to a halt must not either.
+class watchdog {
+ public:
+  /// Something moved, and what comes next can be had again with this seed.
+  void moved(std::uint32_t seed) {
+    seed_ = seed;
+    ++moves_;
+  }
+
+ private:
+  void watch(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any asleep;
+    std::unique_lock lock(mutex);
+    for (std::uint64_t seen = 0; !stop.stop_requested(); seen = moves_) {
+      asleep.wait_for(lock, stop, std::chrono::minutes(1), [] { return false; });
+      if (stop.stop_requested() || seen != moves_) continue;
+      std::fprintf(stderr, "nothing moved for a minute: seed %u\n", seed_.load());
+      std::abort();
+    }
+  }
+
+  std::atomic<std::uint32_t> seed_ = 0;
+  std::atomic<std::uint64_t> moves_ = 1;
+  std::jthread thread_{[this](const std::stop_token& stop) { watch(stop); }};
+};
+
+/// Another number in every call.
+class dice {
+ public:
+  explicit dice(std::uint32_t seed) : engine_(seed) {}
+  std::uint32_t operator()() { return static_cast<std::uint32_t>(engine_()); }
+  std::uint32_t operator()(std::uint32_t least, std::uint32_t most) { return least + (*this)() % (most - least + 1); }
+
+  template <typename T>
+  T one_of(std::initializer_list<T> each) {
+    return each.begin()[(*this)() % each.size()];
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// A plan for these files that counts all 256 values; its buffers are to be changed as wanted.
+inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t chunk_bytes, std::uint32_t slots,
+                                std::uint32_t threads) {
+  config::options typed;
+  typed.inputs = std::move(inputs);
+  typed.buckets = {"bytes"};
+  typed.engine = "host";
+  typed.chunk_size = chunk_bytes;
+  typed.slots = slots;
+  typed.threads = threads;
+  return pipeline::make_plan(typed);
+}
+
+/// Buffers of any size that a run must get along with, the smallest as often as others.
+inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs, std::uint32_t chunk_bytes) {
+  const std::uint32_t threads = random(1, 3);
+  pipeline::plan planned = byte_plan(std::move(inputs), chunk_bytes, random(2, 5), threads);
+  pipeline::buffer_plan& buffers = planned.buffers;
+  buffers.decoders = random(1, buffers.slots - 1);
+  buffers.open_inputs = random(1, buffers.decoders + 1);
+  buffers.block_bytes = random.one_of({1U, 7U, 64U, 1000U, 1U << 15U});
+  buffers.blocks = random(2, 3);
+  buffers.extra_blocks = random(0, 1);
+  buffers.group_bytes = random.one_of({1U, 1U, 50U, 3000U});
+  return planned;
+}
+
+/// Frames of all sizes about a chunk's, empty ones, and skippable ones between them.
+inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t most_frames) {
+  zstd_sample_builder made("random");
+  made.frame({});
+  for (std::uint32_t left = random(0, most_frames); left > 0; --left) {
+    const std::uint32_t size =
+        random.one_of({0U, 1U, chunk_bytes - 1, chunk_bytes, chunk_bytes + 1, random(0, 9 * chunk_bytes)});
+    made.frame(random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),
+               {.level = 1,
+                .checksum = random(0, 3) != 0,
+                .content_size = random(0, 1) == 0,
+                .window_log = random.one_of({10, 13, 15})});
+    if (random(0, 5) == 0) made.skippable(random(0, 50), random(0, 15));
+  }
+  return made.build();
+}
+
+inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> failing_job = {}) {
+  return {.make_engine = [seed, failing_job](std::string_view, const gpu::engine_request& request) {
+    return gpu::engine_choice{.taken = std::make_unique<shuffling_engine>(request.counted, seed, failing_job),
+                              .reason = {}};
+  }};
+}
+
+/// A pipe with an archive in it, and a name under which it can be opened. Written by a thread, for it may not fit.
+class piped_archive {
+ public:
+  explicit piped_archive(byte_vector bytes) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    reading_ = ends[0];
+    writer_ = std::jthread([bytes = std::move(bytes), out = ends[1]] {
+      sigset_t of_this_thread;  // nobody may read any more: that is no reason to die
+      ::sigemptyset(&of_this_thread);
+      ::sigaddset(&of_this_thread, SIGPIPE);
+      ::pthread_sigmask(SIG_BLOCK, &of_this_thread, nullptr);
+      for (std::size_t at = 0; at < bytes.size();) {
+        const ssize_t written = ::write(out, bytes.data() + at, bytes.size() - at);
+        if (written < 0) break;
+        at += static_cast<std::size_t>(written);
+      }
+      ::close(out);
+    });
+  }
+  piped_archive(const piped_archive&) = delete;
+  piped_archive& operator=(const piped_archive&) = delete;
+  ~piped_archive() { ::close(reading_); }
+
+  [[nodiscard]] std::string name() const { return "/dev/fd/" + std::to_string(reading_); }
+
+ private:
+  int reading_ = -1;
+  std::jthread writer_;
+};
+
+/// Of a plan: what each of its decoders may have (decode_contexts), but with all of it granted.
+inline io::decoder_limits limits_of(const pipeline::plan& planned) {
+  const std::uint64_t own =
+      std::min<std::uint64_t>(std::uint64_t{8} << 20U, planned.buffers.window_limit / (4 * planned.buffers.decoders));
+  return {.window_bytes = planned.buffers.window_limit - planned.buffers.decoders * own};
+}
+
+/// What one decoder, in order, makes of an archive.
+struct in_order {
+  byte_vector text;
+  std::size_t verified = 0;         ///< bytes of it
+  std::size_t verified_packed = 0;  ///< compressed bytes of that
+  std::size_t consumed = 0;         ///< of the archive
+  std::string error;
+};
+
+inline in_order decode_in_order(const io::format& format, const io::decoder_limits& limits,
+                                std::span<const std::byte> packed, std::size_t cut, std::size_t plain_bound) {
+  const auto decoder = format.make_decoder(limits);
+  decoding got = decode(*decoder, packed, always(cut), always(everything), plain_bound);
+  return {.text = std::move(got.plain),
+          .verified = got.ends.empty() ? 0 : got.ends.back().plain,
+          .verified_packed = got.ends.empty() ? 0 : got.ends.back().packed,
+          .consumed = decoder->consumed_total(),
+          .error = got.failed ? got.error : got.missing};
+}
+
+}  // namespace gpuhist::test
