@@ -143,7 +143,6 @@ class fastest final : public benchmark::BenchmarkReporter {
 void register_entrants(const std::vector<entrant>& entrants) {
   for (const entrant& each : entrants) {
     const std::string name = each.kernel == nullptr ? "sum" : std::string(each.kernel->name);
-    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the library owns it
     benchmark::RegisterBenchmark(name.c_str(), [each](benchmark::State& state) {
       each.kernel == nullptr ? run_sum(state, each) : run_kernel(state, each);
     });

@@ -14,11 +14,15 @@ rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partiti
                                std::vector<std::string> input_names)
     : counted_(counted), row_classes_(rows.classes), verified_(counted.classes), unverified_(counted.classes) {
   for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
-  inputs_.resize(input_names.size());
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    inputs_[i].name = std::move(input_names[i]);
-    inputs_[i].verified = inputs_[i].unverified = gpu::tally(counted.classes);
-  }
+  for (std::string& name : input_names) open_input(std::move(name));
+}
+
+input_id rolling_counts::open_input(std::string name) {
+  const std::scoped_lock lock(mutex_);
+  inputs_.emplace_back().name = std::move(name);
+  inputs_.back().verified = gpu::tally(counted_.classes);
+  inputs_.back().unverified = gpu::tally(counted_.classes);
+  return static_cast<input_id>(inputs_.size() - 1);
 }
 
 group_id rolling_counts::open_group(input_id input) {

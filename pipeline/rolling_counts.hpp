@@ -45,6 +45,9 @@ class rolling_counts {
   /// `counted`: the partition of the tallies; `rows`: that of the rows to be merged, at least as fine.
   rolling_counts(const gpu::partition& counted, const gpu::partition& rows, std::vector<std::string> input_names);
 
+  /// One more input, known by the number that comes back.
+  input_id open_input(std::string name);
+
   /// The next group of an input.
   group_id open_group(input_id input);
 
