@@ -1,6 +1,7 @@
-"""engines.py GPUHIST MAKE_LOG FOLDER: the wall time of --engine auto beside the better of host and cuda (where there is
+"""engines.py GPUHIST MAKE_LOG FOLDER [NAME]: the wall time of --engine auto beside the better of host and cuda (where there is
 a device), over inputs of five sizes, plain and zstd, letters and bytes. Runs alternate; medians. What is asked of auto is
-at most 1.05 times the better one and 3 ms (1.02 and 3 ms where there is no device)."""
+at most 1.05 times the better one and 3 ms (1.02 and 3 ms where there is no device). With a NAME only the inputs that have
+it in theirs ("16 GiB")."""
 
 import os
 import pathlib
@@ -26,15 +27,18 @@ def repacked(path, gpuhist, plain):
     return path
 
 
-def inputs_in(folder, gpuhist, make_log):
+def inputs_in(folder, gpuhist, make_log, wanted):
     """Yields (name, bytes, arguments)."""
     for name, size in SIZES.items():
+        if not any(wanted in f"{name} {kind}" for kind in ("plain", "one frame", "many frames")):
+            continue
         of_file = min(size, LARGEST_FILE)
         plain = made(folder / f"{of_file}.log", [make_log, of_file])
         one = made(folder / f"{of_file}.log.zst", ["zstd", "-q", "-T0", "-c", plain])
         many = repacked(folder / f"{of_file}.log.many.zst", gpuhist, plain)
         for kind, path in (("plain", plain), ("one frame", one), ("many frames", many)):
-            yield f"{name} {kind}", size, [path] * (size // of_file)
+            if wanted in f"{name} {kind}":
+                yield f"{name} {kind}", size, [path] * (size // of_file)
 
 
 def seconds(command):
@@ -59,7 +63,7 @@ def main():
     engines = ("host", "cuda", "auto") if device else ("host", "auto")
     factor = 1.05 if device else 1.02
     print(f"{'input':20}{'scheme':10}" + "".join(f"{engine + ' ms':>12}" for engine in engines) + "   auto / best, limit")
-    for name, size, files in inputs_in(folder, gpuhist, make_log):
+    for name, size, files in inputs_in(folder, gpuhist, make_log, sys.argv[4] if len(sys.argv) > 4 else ""):
         for scheme in ("letters", "bytes"):
             times = measure(gpuhist, engines, ["--buckets", scheme, *map(str, files)], size)
             best = min(each for engine, each in times.items() if engine != "auto")

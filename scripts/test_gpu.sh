@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines]`: what only a machine with a GPU can show, from
-# a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda; the four tools
-# of compute-sanitizer; the rate of a cached file beside the link's, measured in the same run; the kernel catalogue; auto
-# beside host and cuda. The first three when none is named. Exit 0: nothing failed.
+# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines] [archives]`: what only a machine with a GPU can
+# show, from a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda; the
+# four tools of compute-sanitizer; the rate of a cached file beside the link's, measured in the same run; the kernel
+# catalogue; auto beside host and cuda; archives beside their decoders alone. The first three when none is named.
+# Exit 0: nothing failed.
 set -uo pipefail
-bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines]}")
+bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines] [archives]}")
 shift
 parts=${*:-tests sanitize rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -48,6 +49,21 @@ sanitize() {
     "$bundle/bin/test_gpu_device" --test-case-exclude='*5 GiB*'
   check 'compute-sanitizer racecheck, lanes' compute-sanitizer --tool racecheck --error-exitcode 9 \
     "$bundle/bin/test_gpu_device" --test-case='*unaligned extents of a small chunk*'
+  check 'compute-sanitizer memcheck, the command interrupted' interrupted
+}
+
+# While copies are in flight: the report says what was counted so far, nothing hangs, no memory is touched that is gone.
+interrupted() {
+  local report="$work/interrupted.json" log="$work/interrupted.log" job
+  yes "$(printf 'x%.0s' {1..200})" | timeout 120 compute-sanitizer --tool memcheck "$GPUHIST" --engine cuda \
+    --buckets letters --format json -o "$report" >"$log" 2>&1 &
+  job=$!
+  for _ in $(seq 200); do pgrep -x gpuhist >/dev/null && break; sleep 0.1; done
+  sleep 6
+  pkill -INT -x gpuhist
+  wait "$job"
+  cat "$log"
+  grep -q '"complete": *false' "$report" && grep 'ERROR SUMMARY: 0 errors' "$log"
 }
 
 # A file in the page cache, named so often that a run takes seconds, in turn with the link alone.
@@ -66,7 +82,11 @@ rates() {
 
 kernels() { "$bundle/bin/gpuhist-bench" kernels; }
 
-engines() { python3 -B "$bundle/bench/engines.py" "$GPUHIST" "$bundle/bin/make_log" "$work"; }
+engines() { python3 -B "$bundle/bench/engines.py" "$GPUHIST" "$bundle/bin/make_log" "$work" ${ONLY:+"$ONLY"}; }
+
+archives() {
+  python3 -B "$bundle/bench/archives.py" "$GPUHIST" "$bundle/bin/gpuhist-bench" "$bundle/bin/make_log" "$work"
+}
 
 nvidia-smi -L
 for part in $parts; do "$part"; done

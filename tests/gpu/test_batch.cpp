@@ -102,7 +102,11 @@ TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same byte
 TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, folded to the classes asked for") {
   partition halves{.class_of = {}, .classes = 2};
   std::fill(halves.class_of.begin() + 200, halves.class_of.end(), std::uint8_t{1});
-  for (const partition& counted : {partition::identity(), halves}) {
+  partition scattered{.class_of = {}, .classes = 7};
+  for (std::size_t value = 0; value < 256; ++value) {
+    scattered.class_of[value] = static_cast<std::uint8_t>(value * value / 3 % 7);
+  }
+  for (const partition& counted : {partition::identity(), halves, scattered}) {
     chunks data(3);
     data.take(1, 100, {{0, 50}, {50, 100}});
     for (std::size_t i = 0; i < 3; ++i) {
@@ -113,18 +117,18 @@ TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, fol
     for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
     under_test.lay_out();
     const auto rows = under_test.rows();
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(1 + i / 256);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i * 2654435761U >> 12U);
     under_test.hand_out_rows(counted);
 
-    std::vector<std::uint32_t> sizes(counted.classes);
-    for (const std::uint8_t each : counted.class_of) ++sizes[each];
-    std::uint32_t number = 0;
+    std::size_t next = 0;
     for (const auto& each : data.rows) {
-      for (std::size_t at = 0; at < each.size(); ++at) {
-        if (at % counted.classes == 0) ++number;
-        CHECK(each[at] == number * sizes[at % counted.classes]);
+      for (std::size_t first = 0; first < each.size(); first += counted.classes) {
+        std::vector<std::uint32_t> expected(counted.classes);
+        for (const std::uint8_t its : counted.class_of) expected[its] += rows[next++];
+        CHECK(std::equal(expected.begin(), expected.end(), each.begin() + static_cast<std::ptrdiff_t>(first)));
       }
     }
+    CHECK(next == rows.size());
   }
 }
 

@@ -1,14 +1,19 @@
 // The CUDA engine on the real device: the contract, totals past 2^32, and thousands of extents.
 #include "contract/engine_contract.hpp"
+#include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "gpu/cuda/devices.hpp"
 #include "support/failing_runtime.hpp"
 
 #include <doctest/doctest.h>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <future>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -100,6 +105,58 @@ TEST_CASE("whichever call of the real runtime is the first to fail, every job is
       CAPTURE(plan->failed_call());
       CHECK(plan->calls_after_failure() == 0);
     }
+  }
+}
+
+// The host may count only once the device is up, or cannot be had: so the device has all of the jobs.
+void count_automatically_with_failure(const std::shared_ptr<planned_failure>& plan) {
+  const extent all{0, job_bytes};
+  std::vector<std::shared_ptr<contract::job_memory>> memory(6);
+  for (auto& each : memory) each = std::make_shared<contract::job_memory>(job_bytes, 1, 256);
+  boost::asio::thread_pool pool(1);
+  std::string warning;
+  {
+    const engine_request request{.counted = partition::identity(),
+                                 .run = [&](auto task) { boost::asio::post(pool, std::move(task)); },
+                                 .streams = 2,
+                                 .max_chunk = job_bytes,
+                                 .max_extents = 1};
+    automatic_engine engine(
+        request,
+        {.wake = [&] { return std::make_unique<cuda_engine>(make_failing_runtime(make_runtime(), plan), request); },
+         .patience = std::chrono::milliseconds(0),
+         .most_device_bytes = 6 * job_bytes});
+    for (const auto& each : memory) engine.register_memory(each->all(), each);
+    std::promise<void> held;
+    boost::asio::post(pool, [until = held.get_future().share()] { until.wait(); });
+    for (const auto& each : memory) engine.submit(each->prepare(contract::random_bytes(job_bytes, 3), {&all, 1}));
+    while (engine.stats().still_waking) std::this_thread::yield();
+    held.set_value();
+    const auto expected =
+        contract::count_obviously(contract::random_bytes(job_bytes, 3), {&all, 1}, partition::identity());
+    for (const auto& each : memory) {
+      CHECK(std::ranges::equal(each->wait(), expected));
+      CHECK(each->answers() == 1);
+    }
+    warning = engine.stats().warning;
+  }
+  pool.join();
+  CAPTURE(warning);
+  if (!warning.empty()) {
+    CHECK(warning.starts_with("device "));
+    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+  }
+}
+
+TEST_CASE("whichever call of the real runtime fails, the automatic engine counts all, and no call follows") {
+  if (no_device()) return;
+  for (unsigned n = 1, before = 1;; before = std::exchange(n, n + before)) {
+    CAPTURE(n);
+    const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::sticky, launch_failure);
+    count_automatically_with_failure(plan);
+    if (plan->failed_call().empty()) break;
+    CAPTURE(plan->failed_call());
+    CHECK(plan->calls_after_failure() == 0);
   }
 }
 
