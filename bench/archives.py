@@ -1,8 +1,10 @@
-"""archives.py GPUHIST GPUHIST_BENCH MAKE_LOG FOLDER: how close whole runs over compressed archives come to decompressing
-them and nothing else, on all cores. An archive of many frames, 64 zstd files of one frame, 64 gzip files, each of 4 GiB of
-log text, named four times; letters and bytes; every engine there is. Runs alternate, medians; `gpuhist-bench decompress`
-over the same files says what the decoders alone do (the fastest of its repetitions), from memory. What is asked is 0.95."""
+"""archives.py GPUHIST GPUHIST_BENCH MAKE_LOG FOLDER: how close runs over compressed archives come to decompressing them
+and nothing else, on all cores. An archive of many frames, 64 zstd files of one frame, 64 gzip files, each of 4 GiB of log
+text, named so often that the start of a process does not matter; letters and bytes; every engine there is. Rates from the
+first byte read to the last count (and of the whole process), medians of alternating runs; `gpuhist-bench decompress` over
+the same files says what the decoders alone do (the fastest of its repetitions), from memory. What is asked is 0.95."""
 
+import argparse
 import concurrent.futures
 import json
 import os
@@ -12,10 +14,10 @@ import subprocess
 import sys
 import time
 
-FILES, FILE_BYTES, TIMES = 64, 64 << 20, 4
+FILES, FILE_BYTES = 64, 64 << 20
 
 
-def make_archives(folder, gpuhist, make_log):
+def make_archives(folder, gpuhist, make_log, wanted):
     plain = folder / "archives.log"
     if not plain.exists():
         with plain.open("wb") as out:
@@ -38,10 +40,16 @@ def make_archives(folder, gpuhist, make_log):
             piece.wait()
         return path
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        zst = list(pool.map(lambda n: compress(n, "zst", ["zstd", "-q", "-c"]), range(FILES)))
-        gz = list(pool.map(lambda n: compress(n, "gz", ["gzip", "-c"]), range(FILES)))
-    return {"many frames": [many], f"{FILES} x .zst": zst, f"{FILES} x .gz": gz}
+    def all_of(suffix, command):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(lambda number: compress(number, suffix, command), range(FILES)))
+
+    sets = {
+        "many frames": lambda: [many],
+        f"{FILES} x .zst": lambda: all_of("zst", ["zstd", "-q", "-c"]),
+        f"{FILES} x .gz": lambda: all_of("gz", ["gzip", "-c"]),
+    }
+    return {name: make() for name, make in sets.items() if wanted in name}
 
 
 def decoders_alone(bench, files):
@@ -51,29 +59,45 @@ def decoders_alone(bench, files):
 
 
 def seconds(command):
+    """Of the whole process, and from the first byte read to the last count."""
     begin = time.monotonic()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.monotonic() - begin
+    ended = subprocess.run([*command, "--stats", "--format", "json"], stdout=subprocess.PIPE, check=True)
+    return time.monotonic() - begin, json.loads(ended.stdout)["stats"]["seconds"]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("gpuhist", "bench", "make_log"):
+        parser.add_argument(name)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--times", type=int, default=16, help="how often the files are named")
+    parser.add_argument("--runs", type=int, default=4, help="of which the first is not counted")
+    parser.add_argument("--only", default="", help="only archives that have this in their name")
+    return parser.parse_args()
 
 
 def main():
-    gpuhist, bench, make_log, folder = sys.argv[1], sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
+    asked = parse()
     engines = ("host", "cuda", "auto") if os.path.exists("/dev/nvidiactl") else ("host",)
-    print(f"{'archives':14}{'buckets':10}{'decoders alone':>15}" + "".join(f"{each:>16}" for each in engines))
-    for name, files in make_archives(folder, gpuhist, make_log).items():
-        text_bytes, alone = decoders_alone(bench, files)
+    print(f"GB/s of text (of the decoders alone; of the whole process), {asked.times} times 4 GiB")
+    print(f"{'archives':14}{'buckets':10}{'decoders':>9}" + "".join(f"{each:>22}" for each in engines))
+    for name, files in make_archives(asked.folder, asked.gpuhist, asked.make_log, asked.only).items():
+        text_bytes, alone = decoders_alone(asked.bench, files)
+        rate = text_bytes / alone
         for scheme in ("letters", "bytes"):
             times = {engine: [] for engine in engines}
-            for run in range(4):
+            for run in range(asked.runs):
                 for engine in engines:
-                    spent = seconds([gpuhist, "--engine", engine, "--buckets", scheme, *map(str, files * TIMES)])
+                    command = [asked.gpuhist, "--engine", engine, "--buckets", scheme, *map(str, files * asked.times)]
+                    spent = seconds(command)
                     if run:  # the first warms the caches
                         times[engine].append(spent)
-            rate = text_bytes / alone
-            row = f"{name:14}{scheme:10}{rate / 1e9:10.1f} GB/s"
+            row = f"{name:14}{scheme:10}{rate / 1e9:9.1f}"
             for engine in engines:
-                its = text_bytes * TIMES / statistics.median(times[engine])
-                row += f"{its / 1e9:9.1f} ({its / rate:.2f})"
+                whole, counting = (
+                    text_bytes * asked.times / statistics.median(each) / rate for each in zip(*times[engine])
+                )
+                row += f"{counting * rate / 1e9:9.1f} ({counting:.2f}; {whole:.2f})"
             print(row, flush=True)
 
 

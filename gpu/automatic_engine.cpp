@@ -19,6 +19,8 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+bool cores_are_wanted(const engine_request& request) { return request.cores_are_wanted && request.cores_are_wanted(); }
+
 std::exception_ptr miscount_of(const counting_job& job, const partition& counted) {
   try {
     check_rows(job, counted.classes, "cuda");
@@ -121,7 +123,13 @@ void automatic_engine::count_one_on_host() noexcept {
   if (job != nullptr) job->done(*job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
 }
 
-// The cores fall short when more chunks wait than there are threads, some time into the run.
+// When more chunks wait than there are threads, or when counting takes from decompression what it could use.
+bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) const {
+  if (waiting_.size() > request_.threads) return true;
+  if (!cores_are_wanted(request_)) return false;
+  return host_.stats().busy_seconds > how_.counting_share * elapsed.count() * request_.threads;
+}
+
 // Goes by what came so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any amount.
 bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) const {
   if (!request_.expected_bytes) return true;
@@ -134,9 +142,9 @@ void automatic_engine::wake_if_cores_fall_short() {
   std::shared_ptr<awakening> begun;
   {
     const std::scoped_lock lock(mutex_);
-    if (state_ != device_state::asleep || !how_.wake || waiting_.size() <= request_.threads) return;
+    if (state_ != device_state::asleep || !how_.wake) return;
     const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
-    if (elapsed < how_.patience || !is_worthwhile(elapsed)) return;
+    if (elapsed < how_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return;
     state_ = device_state::waking;
     begun = awakening_ = std::make_shared<awakening>();
     begun->waiting = this;
@@ -179,7 +187,8 @@ void automatic_engine::could_not_wake(const std::exception_ptr& why) {
 }
 
 // The device gets what the cores do not come to, a whole copy at a time: chunk by chunk, the waking of its threads
-// would cost more than it counts.
+// would cost more than it counts. Where the cores have better to do it gets whatever there is: decompression is too
+// slow for that to matter.
 void automatic_engine::feed_device() {
   for (std::vector<device_job*> sent = take_for_device(); !sent.empty(); sent = take_for_device()) {
     for (device_job* each : sent) device_->submit(each->job);
@@ -188,16 +197,20 @@ void automatic_engine::feed_device() {
 
 std::vector<automatic_engine::device_job*> automatic_engine::take_for_device() {
   std::vector<device_job*> taken;
-  const std::uint64_t enough = std::max(request_.max_copy, 1U);
+  const std::uint64_t enough = cores_are_wanted(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
   if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return taken;
-  for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty();) {
+  for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty() && !is_for_host(*waiting_.front());) {
     counting_job* const job = take_waiting();
     bytes += job->bytes.size();
     on_device_ += job->bytes.size();
     taken.push_back(prepare_for_device(*job));
   }
   return taken;
+}
+
+bool automatic_engine::is_for_host(const counting_job& job) const {
+  return job.bytes.size() < std::uint64_t{how_.least_extent} * job.extents.size();
 }
 
 // Comes back in answered(). With the lock.

@@ -30,6 +30,10 @@ class automatic_engine final : public engine {
     /// cores' time meanwhile.
     std::chrono::milliseconds worthwhile{500};
     std::uint64_t most_device_bytes = 0;  ///< with the device at once
+    /// Of the time of all cores that decompression could use: counting more than this wakes a device.
+    double counting_share = 0.05;
+    /// Chunks of extents that are shorter than this on average are the host's: a device spends its time on their rows.
+    std::uint32_t least_extent = 1024;
   };
 
   automatic_engine(const engine_request& request, settings how);
@@ -54,7 +58,8 @@ class automatic_engine final : public engine {
   struct device_job;
 
   void wake_if_cores_fall_short();
-  [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;  // with the lock
+  [[nodiscard]] bool cores_fall_short(std::chrono::duration<double> elapsed) const;  // with the lock
+  [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;     // with the lock
   void woken(std::unique_ptr<engine> device);
   void could_not_wake(const std::exception_ptr& why);
   void feed_device();
@@ -64,6 +69,7 @@ class automatic_engine final : public engine {
   void count_one_on_host() noexcept;
   std::vector<device_job*> take_for_device();
   device_job* prepare_for_device(counting_job& job);
+  [[nodiscard]] bool is_for_host(const counting_job& job) const;
   counting_job* take_waiting();  // with the lock; null: none waits
   std::unique_ptr<device_job> spare_device_job();
   [[nodiscard]] std::string note() const;

@@ -54,7 +54,10 @@ struct engine_request {
   std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
   std::uint32_t max_copy = 0;     ///< bytes that cross at once: chunks are grouped up to here; 0: singly
   std::optional<std::uint64_t> expected_bytes{};  ///< of the run, at the least, where that is known before
-  std::optional<engine_forecast> forecast{};      ///< of this very request: devices are not looked for again
+  /// Of `auto`: whether something else, decompression, could use all cores right now. Asked from any thread; may be
+  /// empty.
+  std::function<bool()> cores_are_wanted{};
+  std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
 };
 
 /// The engine that was taken and, for `auto`, why ("no CUDA device: ...").

@@ -132,7 +132,13 @@ asio::awaitable<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   }
 }
 
-asio::awaitable<block> block_reader::next() { co_return co_await filled_.async_receive(asio::use_awaitable); }
+// A block that is there is taken at once: a turn of the pool for each would let the splitting fall behind many
+// decoders.
+asio::awaitable<block> block_reader::next() {
+  block there;
+  if (filled_.try_receive([&](error_code, block&& next) { there = std::move(next); })) co_return there;
+  co_return co_await filled_.async_receive(asio::use_awaitable);
+}
 
 void block_reader::give_up() {
   given_up_ = true;

@@ -111,19 +111,20 @@ driver::driver(const plan& what, const run_hooks& hooks)
       progress_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
       status_signal_(context_, static_cast<bool>(hooks.status)) {
-  engine_ =
-      hooks.make_engine(what.engine, {.counted = what.partition,
-                                      .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
-                                      .threads = what.threads,
-                                      .streams = what.streams,
-                                      .devices = what.devices,
-                                      .all_devices = what.all_devices,
-                                      .kernel = what.kernel,
-                                      .max_chunk = what.buffers.chunk_bytes,
-                                      .max_extents = what.buffers.max_extents,
-                                      .max_copy = what.buffers.copy_bytes,
-                                      .expected_bytes = what.expected_bytes,
-                                      .forecast = what.forecast});
+  engine_ = hooks.make_engine(what.engine,
+                              {.counted = what.partition,
+                               .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
+                               .threads = what.threads,
+                               .streams = what.streams,
+                               .devices = what.devices,
+                               .all_devices = what.all_devices,
+                               .kernel = what.kernel,
+                               .max_chunk = what.buffers.chunk_bytes,
+                               .max_extents = what.buffers.max_extents,
+                               .max_copy = what.buffers.copy_bytes,
+                               .expected_bytes = what.expected_bytes,
+                               .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
+                               .forecast = what.forecast});
   make_ring();
   gpu::engine& engine = *engine_.taken;
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));

@@ -85,7 +85,7 @@ kernels() { "$bundle/bin/gpuhist-bench" kernels; }
 engines() { python3 -B "$bundle/bench/engines.py" "$GPUHIST" "$bundle/bin/make_log" "$work" ${ONLY:+"$ONLY"}; }
 
 archives() {
-  python3 -B "$bundle/bench/archives.py" "$GPUHIST" "$bundle/bin/gpuhist-bench" "$bundle/bin/make_log" "$work"
+  python3 -B "$bundle/bench/archives.py" "$GPUHIST" "$bundle/bin/gpuhist-bench" "$bundle/bin/make_log" "$work" ${ARCHIVES:-}
 }
 
 nvidia-smi -L

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import unittest
 
@@ -24,8 +25,10 @@ class ManyFrames(CommandTest):
 
     def test_neither_threads_nor_slots_change_the_counts_of_archives_by_pzstd_and_zstd(self):
         data = text(9_000_000)
-        framed = b"".join(zstd(data[at : at + 70_000], "-1") for at in range(0, len(data), 70_000))
-        for encoded in (pzstd(data, "-p", "4", "-1"), framed):
+        archives = [b"".join(zstd(data[at : at + 70_000], "-1") for at in range(0, len(data), 70_000))]
+        if shutil.which("pzstd"):
+            archives.append(pzstd(data, "-p", "4", "-1"))
+        for encoded in archives:
             for options in (
                 *(("-T", threads) for threads in ("1", "2", "3", "4")),
                 *(("--slots", slots, "-T", "4") for slots in ("2", "3", "8")),

@@ -46,8 +46,8 @@ struct machine {
 
   std::unique_ptr<automatic_engine> make(waker wake, std::chrono::milliseconds patience = 0ms) {
     return std::make_unique<automatic_engine>(
-        request,
-        automatic_engine::settings{.wake = std::move(wake), .patience = patience, .most_device_bytes = unlimited});
+        request, automatic_engine::settings{
+                     .wake = std::move(wake), .patience = patience, .most_device_bytes = unlimited, .least_extent = 0});
   }
 
   ~machine() { pool.join(); }
@@ -95,9 +95,11 @@ TEST_CASE("the automatic engine keeps the contract of engines, with and without 
       const auto cuda = [request] {
         return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(std::make_shared<cuda::ledger>()), request);
       };
-      return std::make_unique<automatic_engine>(
-          request, automatic_engine::settings{
-                       .wake = device ? waker(cuda) : waker(), .patience = 0ms, .most_device_bytes = unlimited});
+      return std::make_unique<automatic_engine>(request,
+                                                automatic_engine::settings{.wake = device ? waker(cuda) : waker(),
+                                                                           .patience = 0ms,
+                                                                           .most_device_bytes = unlimited,
+                                                                           .least_extent = 0});
     });
   }
 }
@@ -290,6 +292,74 @@ TEST_CASE("what the host will soon have counted wakes no device, what takes it l
     check_all(memory, here.request.counted);
     CHECK(is_woken == much_is_left);
   }
+}
+
+TEST_CASE("where decompression could use the cores, a device is woken for less, and counts whatever there is") {
+  for (const bool wanted : {false, true}) {
+    CAPTURE(wanted);
+    machine here;
+    here.request.threads = 1000;  // so many never wait
+    here.request.cores_are_wanted = [wanted] { return wanted; };
+    std::atomic<int> woken = 0;
+    const auto under_test = std::make_unique<automatic_engine>(
+        here.request, automatic_engine::settings{.wake =
+                                                     [&] {
+                                                       ++woken;
+                                                       return fake_cuda(here.request)();
+                                                     },
+                                                 .patience = 0ms,
+                                                 .worthwhile = 0ms,
+                                                 .most_device_bytes = unlimited,
+                                                 .counting_share = 0,
+                                                 .least_extent = 0});
+    const auto memory = memory_for(40);
+    for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+    const auto count = [&](std::uint32_t i) {
+      under_test->submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
+    };
+    for (std::uint32_t i = 0; i < 20; ++i) count(i), memory[i]->wait();  // one at a time
+    while (under_test->stats().still_waking) std::this_thread::yield();
+    {
+      const held_pool held(here.pool);
+      for (std::uint32_t i = 20; i < 23; ++i) count(i);  // less than a copy's worth
+      while (wanted && under_test->stats().device_bytes < 3 * job_bytes) std::this_thread::yield();
+    }
+    for (std::uint32_t i = 23; i < 40; ++i) count(i);
+    check_all(memory, here.request.counted);
+    CHECK(woken == (wanted ? 1 : 0));
+  }
+}
+
+TEST_CASE("chunks of short extents are left to the host") {
+  machine here;
+  here.request.max_extents = 4;
+  here.request.cores_are_wanted = [] { return true; };
+  const auto under_test = std::make_unique<automatic_engine>(
+      here.request,
+      automatic_engine::settings{
+          .wake = fake_cuda(here.request), .patience = 0ms, .most_device_bytes = unlimited, .least_extent = 1000});
+  const auto memory = memory_for(20);
+  std::vector<std::unique_ptr<contract::job_memory>> shorter(20);
+  for (auto& each : shorter) {
+    each = std::make_unique<contract::job_memory>(job_bytes, 4, here.request.counted.classes);
+    under_test->register_memory(each->all(), nullptr);
+  }
+  for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
+  const std::vector<extent> four{{0, 1}, {1, 1001}, {1500, 1600}, {1600, job_bytes}};
+  {
+    const held_pool held(here.pool);
+    submit_all(*under_test, memory);  // whose chunks hold 3000 bytes in three extents each
+    while (under_test->stats().device_bytes < 20 * job_bytes) std::this_thread::yield();
+    for (std::uint32_t i = 0; i < shorter.size(); ++i) {
+      under_test->submit(shorter[i]->prepare(contract::random_bytes(job_bytes, i), four));
+    }
+  }
+  check_all(memory, here.request.counted);
+  for (std::uint32_t i = 0; i < shorter.size(); ++i) {
+    const auto expected = contract::count_obviously(contract::random_bytes(job_bytes, i), four, here.request.counted);
+    CHECK(std::ranges::equal(shorter[i]->wait(), expected));
+  }
+  CHECK(under_test->stats().device_bytes == 20 * job_bytes);
 }
 
 TEST_CASE("a short run wakes no device") {
