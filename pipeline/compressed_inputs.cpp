@@ -378,6 +378,10 @@ asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, st
 // False where the frame is damaged. Takes what it decoded from the front of `in`.
 asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
+  // a core that decodes on and on stays within its caches; fewer decoders leave threads that larger chunks wake less
+  // often
+  const bool all_work = notes_.decompress.now_in_flight >= contexts_.size();
+  cut.limit_chunks(all_work ? how_.busy_chunk_bytes : std::numeric_limits<std::uint32_t>::max());
   while (!stop_.stop_requested()) {
     const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
     const io::fill_result got = fill(task, in, where);

@@ -32,14 +32,15 @@ void cutter::begin(slot& fresh) {
   current_ = &fresh;
   fresh.cut_by = id_;
   fresh.sequence = next_sequence_++;
+  fresh.room = static_cast<std::uint32_t>(std::min<std::size_t>(fresh.bytes.size(), most_));
 }
 
 bool cutter::is_full(const slot& it) {
-  return it.used == it.bytes.size() || it.segments.size() + it.outstanding == it.extents.size();
+  return it.used == it.room || it.segments.size() + it.outstanding == it.extents.size();
 }
 
 place cutter::hand_out(slot& in, std::uint64_t wanted) {
-  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, in.bytes.size() - in.used));
+  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, in.room - in.used));
   const place room{.in = &in, .begin = in.used, .bytes = in.bytes.subspan(in.used, length)};
   in.used += length;
   ++in.outstanding;
@@ -56,7 +57,7 @@ void cutter::commit(const place& where, std::size_t filled, const text_owner& ow
   --in.outstanding;
   if (in.sealed) {
     if (in.outstanding == 0) collector_.submit(in);
-  } else if (in.used == in.bytes.size()) {
+  } else if (in.used == in.room) {
     seal(in);
   }
 }

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class cutter {
   /// Room for 1 to `wanted` bytes, behind all places handed out before; waits for a free slot where there is none.
   /// One caller at a time.
   boost::asio::awaitable<place> reserve(std::uint64_t wanted);
+
+  /// Slots begun from now on are full with so many bytes, 1 or more. To be called by whoever reserves.
+  void limit_chunks(std::uint32_t most) { most_ = most; }
 
   /// The first `filled` bytes of a place belong to this owner. Places are committed in any order, by any thread. What
   /// was not filled goes back where the place was the last one, else it stays a gap.
@@ -65,6 +69,7 @@ class cutter {
   std::mutex mutex_;
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;
+  std::uint32_t most_ = std::numeric_limits<std::uint32_t>::max();  // bytes of a chunk
 };
 
 }  // namespace gpuhist::pipeline

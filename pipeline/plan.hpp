@@ -22,20 +22,21 @@ namespace gpuhist::pipeline {
 
 /// Sizes of the ring and of what is read ahead. All in bytes unless said otherwise.
 struct buffer_plan {
-  std::uint32_t chunk_bytes = 0;      ///< the text a slot holds
-  std::uint32_t slots = 0;            ///< how many there are
-  std::uint32_t populated_slots = 0;  ///< that have their pages from the start
-  std::uint32_t copy_bytes = 0;       ///< bytes that cross to a device at once at the most
-  std::uint32_t max_extents = 0;      ///< segments of a chunk at the most
-  std::uint32_t block_bytes = 0;      ///< compressed bytes are read ahead in blocks of this size
-  std::uint32_t blocks = 0;           ///< how many of them, of every compressed input that is open
-  std::uint32_t extra_blocks = 0;     ///< and how many more, of all inputs of several frames together
-  std::uint32_t open_inputs = 0;      ///< compressed inputs that are open at once at the most
-  std::uint32_t decoders = 0;         ///< that work at once at the most
-  std::uint32_t group_bytes = 0;      ///< compressed bytes that are worth a decoder of their own
-  std::uint64_t memory_limit = 0;     ///< of the whole process
-  std::uint64_t window_limit = 0;     ///< what is left of the memory limit for a decoder's window
-  std::size_t pipe_bytes = 0;         ///< the capacity that pipes are enlarged to
+  std::uint32_t chunk_bytes = 0;       ///< the text a slot holds
+  std::uint32_t busy_chunk_bytes = 0;  ///< of it, what is used while all cores decompress
+  std::uint32_t slots = 0;             ///< how many there are
+  std::uint32_t populated_slots = 0;   ///< that have their pages from the start
+  std::uint32_t copy_bytes = 0;        ///< bytes that cross to a device at once at the most
+  std::uint32_t max_extents = 0;       ///< segments of a chunk at the most
+  std::uint32_t block_bytes = 0;       ///< compressed bytes are read ahead in blocks of this size
+  std::uint32_t blocks = 0;            ///< how many of them, of every compressed input that is open
+  std::uint32_t extra_blocks = 0;      ///< and how many more, of all inputs of several frames together
+  std::uint32_t open_inputs = 0;       ///< compressed inputs that are open at once at the most
+  std::uint32_t decoders = 0;          ///< that work at once at the most
+  std::uint32_t group_bytes = 0;       ///< compressed bytes that are worth a decoder of their own
+  std::uint64_t memory_limit = 0;      ///< of the whole process
+  std::uint64_t window_limit = 0;      ///< what is left of the memory limit for a decoder's window
+  std::size_t pipe_bytes = 0;          ///< the capacity that pipes are enlarged to
 };
 
 struct plan {

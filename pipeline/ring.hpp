@@ -64,6 +64,7 @@ struct slot {
   phase now = phase::free;
 
   // Of the filling phase, kept by the cutter under its lock.
+  std::uint32_t room = 0;         ///< bytes that it is to hold this time
   std::uint32_t used = 0;         ///< bytes handed out
   std::uint32_t outstanding = 0;  ///< places handed out and not yet committed
   bool sealed = false;            ///< no more places
