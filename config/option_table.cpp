@@ -62,6 +62,14 @@ constexpr std::array rows = {
         "instead of ending it there. What was lost is listed in the result, with its place in the archive and in "
         "the text; the input stays incomplete, and so does the exit status tell.",
         "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
+    option_row{
+        inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
+        "read on what is written to files, until a signal",
+        "Counts what is in the files and then what comes to them, by their names: through rotation (renamed and made "
+        "anew), truncation, and while they are not there. A signal ends it, with the report: what the files held by "
+        "then is counted. With --snapshot-every it is a live meter. Plain text only. What is written between the last "
+        "reading of a file and its truncation (logrotate's copytruncate) cannot be known; a truncation is told.",
+        "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&options::follow>},
     option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
                "what standard input is called in the result",
                "What standard input is called in the result. Default: (standard input).",

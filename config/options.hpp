@@ -46,6 +46,7 @@ struct options {
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;
+  bool follow = false;  ///< inputs are files that grow: read on until a signal
   bool byte_counts = false;
   bool count_unverified = false;
   bool stats = false;

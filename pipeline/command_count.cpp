@@ -72,6 +72,9 @@ outcome run_before_people(const plan& planned, destination& where, const render_
     where.write(planned.format->render(now, target_for(where)));
     if (target.terminal) screen.restore();
   };
+  hooks.remark = [&](const std::string& what) {
+    if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
+  };
   hooks.watch_signals = true;
   hooks.process_ends = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };

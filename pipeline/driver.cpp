@@ -134,7 +134,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
-      *counts_, notes_, stop_.get_token());
+      *counts_, notes_, hooks_.remark ? hooks_.remark : [](const std::string&) {}, stop_.get_token());
 }
 
 // Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.

@@ -24,6 +24,7 @@ struct run_hooks {
   std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
   /// After the run, by outcome::end_at_once: a device is left as it is; putting it to sleep takes 0.1 s.
   bool process_ends = false;
+  std::function<void(const std::string&)> remark{};     ///< what people should know at once, of followed files
   bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
   std::function<void(const run_progress&)> progress{};  ///< every progress_interval; what it throws stops the run
   std::chrono::milliseconds progress_interval{0};       ///< above zero where progress is given

@@ -20,12 +20,13 @@ namespace gpuhist::pipeline {
 namespace asio = boost::asio;
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-               feed_notes& notes, std::stop_token stop)
+               feed_notes& notes, follower::remark tell, std::stop_token stop)
     : plan_(what),
       where_(where),
       cutter_(slots, counted),
       counts_(counts),
       notes_(notes),
+      tell_(std::move(tell)),
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
              notes.read, where.pool, stop),
@@ -40,7 +41,20 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .skip_damage = what.skip_damage},
                   {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
 
+asio::awaitable<void> feeder::follow_all() {
+  std::vector<std::pair<input_id, std::string>> inputs;
+  for (input_id input = 0; input < plan_.inputs.size(); ++input) {
+    counts_.set_format(input, "raw");
+    inputs.emplace_back(input, plan_.inputs[input]);
+  }
+  add_manner(notes_.reading, "followed, straight into the slots");
+  follower follows(cutter_, counts_, notes_.read, where_.streams, plan_.buffers.chunk_bytes, tell_, stop_);
+  co_await asio::co_spawn(where_.streams, follows.follow(std::move(inputs)), asio::use_awaitable);
+  flush();
+}
+
 asio::awaitable<void> feeder::feed_all() {
+  if (plan_.follow) co_return co_await follow_all();
   std::exception_ptr error;
   try {
     for (input_id input = 0; input < plan_.inputs.size(); ++input) {

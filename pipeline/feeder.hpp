@@ -8,6 +8,7 @@
 #include "pipeline/cutter.hpp"
 #include "pipeline/decode_contexts.hpp"
 #include "pipeline/feed_notes.hpp"
+#include "pipeline/follower.hpp"
 #include "pipeline/plain_files.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/ring.hpp"
@@ -36,7 +37,7 @@ class feeder {
   };
 
   feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-         feed_notes& notes, std::stop_token stop);
+         feed_notes& notes, follower::remark tell, std::stop_token stop);
 
   /// Feeds all inputs and flushes the last slot. On the pool. Throws only for what no input is to blame for.
   boost::asio::awaitable<void> feed_all();
@@ -48,6 +49,7 @@ class feeder {
   using shared_source = std::shared_ptr<io::source>;
   using bytes = std::vector<std::byte>;
 
+  boost::asio::awaitable<void> follow_all();
   boost::asio::awaitable<void> feed(input_id input);
   boost::asio::awaitable<bytes> head_of(io::source& source);
   void note_manner(const io::source& source, bool is_raw);
@@ -60,6 +62,7 @@ class feeder {
   cutter cutter_;  // of all text that is not decoded
   rolling_counts& counts_;
   feed_notes& notes_;
+  follower::remark tell_;
   std::stop_token stop_;
   plain_files files_;
   decode_contexts contexts_;

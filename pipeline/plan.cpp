@@ -124,6 +124,13 @@ gpu::engine_forecast forecast(const config::options& typed, const plan& so_far) 
                                               .all_devices = so_far.all_devices});
 }
 
+void check_followed(const config::options& typed) {
+  if (typed.inputs.empty() || std::ranges::find(typed.inputs, "-") != typed.inputs.end()) {
+    throw config::usage_error(typed.where("--follow") +
+                              ": needs names of files; a stream is read until it ends in any case");
+  }
+}
+
 // Archives hold more text than they have bytes: a lower bound. Beyond so many files, looking costs more than it is
 // worth.
 std::optional<std::uint64_t> expected_bytes(const std::vector<std::string>& inputs) {
@@ -165,6 +172,8 @@ plan make_plan(const config::options& typed) {
   planned.dictionary = resolve_dictionary(typed);
   planned.max_output = typed.max_output;
   planned.skip_damage = typed.skip_damage;
+  planned.follow = typed.follow;
+  if (typed.follow) check_followed(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
   planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));

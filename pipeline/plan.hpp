@@ -46,6 +46,7 @@ struct plan {
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< bytes of text of a compressed input
   bool skip_damage = false;
+  bool follow = false;               ///< inputs are files that grow
   gpu::partition partition;          ///< what is counted
   std::vector<scheme_view> schemes;  ///< what is asked of it
   std::string engine;                ///< "auto", "cuda", "host"

@@ -1,0 +1,144 @@
+#include "io/followed_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+// A writer keeps a renamed file open until it is told to open its log anew: logrotate does that at once, with
+// `delaycompress` because some programs take their time.
+constexpr auto patience = std::chrono::minutes(5);
+constexpr std::size_t most_earlier = 4;
+
+struct stat status_of(const descriptor& fd) {
+  struct stat found{};
+  ::fstat(fd.get(), &found);
+  return found;
+}
+
+std::uint64_t size_of(const descriptor& fd) { return static_cast<std::uint64_t>(status_of(fd).st_size); }
+
+ssize_t read_at(const descriptor& fd, std::span<std::byte> out, std::uint64_t offset) {
+  ssize_t got = -1;
+  do {
+    got = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+}  // namespace
+
+// Opened without waiting: the name may be a FIFO's by now.
+std::optional<followed_file::generation> followed_file::open_named(clock::time_point now) const {
+  descriptor fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw input_error(std::system_category().message(errno), position_);
+  }
+  const struct stat found = status_of(fd);
+  if (!S_ISREG(found.st_mode)) throw input_error("is no regular file: only those are followed", position_);
+  generation made;
+  made.fd = std::move(fd);
+  made.device = found.st_dev;
+  made.inode = found.st_ino;
+  made.grown = now;
+  return made;
+}
+
+name_change followed_file::look(clock::time_point now) {
+  forget_old(now);
+  struct stat named{};
+  const bool exists = ::stat(path_.c_str(), &named) == 0;
+  if (!exists && errno != ENOENT && errno != ENOTDIR) {
+    throw input_error(std::system_category().message(errno), position_);
+  }
+  if (current_ && exists && named.st_dev == current_->device && named.st_ino == current_->inode) {
+    if (!begins_anew(*current_)) return name_change::none;
+    begin_again(*current_);
+    return name_change::truncated;
+  }
+  const bool had_one = current_.has_value();
+  std::optional<generation> found = exists ? open_named(now) : std::nullopt;
+  if (had_one) retire(now);
+  current_ = std::move(found);
+  if (current_) return had_one ? name_change::replaced : name_change::appeared;
+  return had_one ? name_change::vanished : name_change::none;
+}
+
+std::uint64_t followed_file::pending() const {
+  const auto left_of = [](const generation& it) {
+    const std::uint64_t size = size_of(it.fd);
+    return size > it.offset ? size - it.offset : 0;
+  };
+  std::uint64_t sum = current_ ? left_of(*current_) : 0;
+  for (const generation& each : earlier_) sum += left_of(each);
+  return sum;
+}
+
+std::size_t followed_file::read_some(std::span<std::byte> out) {
+  for (generation& each : earlier_) {
+    if (const std::size_t got = read_of(each, out)) return got;
+  }
+  return current_ ? read_of(*current_, out) : 0;
+}
+
+// What was read of a file that begins anew is dropped: look() has to say so first. Looked at after the reading, so that
+// no truncation comes in between.
+std::size_t followed_file::read_of(generation& from, std::span<std::byte> out) {
+  const ssize_t got = read_at(from.fd, out, from.offset);
+  if (got < 0) throw input_error("reading failed: " + std::system_category().message(errno), position_);
+  const auto bytes = static_cast<std::size_t>(got);
+  if (bytes == 0 || begins_anew(from)) return 0;
+  remember(from, out.first(bytes));
+  from.offset += bytes;
+  from.grown = clock::now();
+  position_ += bytes;
+  return bytes;
+}
+
+// By its size, and where it has grown again since by what stands before the place that was read up to.
+bool followed_file::begins_anew(const generation& it) {
+  if (size_of(it.fd) < it.offset) return true;
+  std::array<std::byte, remembered_bytes> now{};
+  const std::span<std::byte> room = std::span(now).first(it.last_size);
+  const ssize_t got = read_at(it.fd, room, it.offset - it.last_size);
+  return got >= 0 && !std::ranges::equal(std::span(now).first(static_cast<std::size_t>(got)),
+                                         std::span(it.last).first(it.last_size));
+}
+
+void followed_file::begin_again(generation& it) {
+  it.offset = 0;
+  it.last_size = 0;
+}
+
+void followed_file::remember(generation& of, std::span<const std::byte> read) {
+  const std::span<const std::byte> fresh = read.last(std::min(read.size(), remembered_bytes));
+  const std::size_t kept = std::min(of.last_size, remembered_bytes - fresh.size());
+  std::copy_n(of.last.begin() + static_cast<std::ptrdiff_t>(of.last_size - kept), kept, of.last.begin());
+  std::ranges::copy(fresh, of.last.begin() + static_cast<std::ptrdiff_t>(kept));
+  of.last_size = kept + fresh.size();
+}
+
+// What had the name is read on: whoever writes to it may not know yet.
+void followed_file::retire(clock::time_point now) {
+  current_->grown = now;
+  earlier_.push_back(std::move(*current_));
+  current_.reset();
+}
+
+void followed_file::forget_old(clock::time_point now) {
+  const auto is_done = [&](const generation& it) { return size_of(it.fd) <= it.offset && now - it.grown > patience; };
+  while (!earlier_.empty() && is_done(earlier_.front())) earlier_.pop_front();
+  while (earlier_.size() > most_earlier && size_of(earlier_.front().fd) <= earlier_.front().offset) {
+    earlier_.pop_front();
+  }
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,219 @@
+"""--follow: files that grow, are rotated by the real logrotate, truncated and made anew. Never a byte twice, and none
+missed that can be known of."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from support import ALL_SCHEMES, CommandTest, Running, main, oracle, run, text, wait_until, zstd
+
+FOLLOW = ("--follow", "--format", "json", *ALL_SCHEMES)
+LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+class FollowTest(CommandTest):
+    def follow(self, *arguments):
+        self.seen = self.folder / "seen.jsonl"
+        return Running(*FOLLOW, "--snapshot-every", "20ms", "--append", "--output", self.seen, *arguments)
+
+    def counted(self):
+        """Bytes counted so far, by the last snapshot that is there as a whole."""
+        try:
+            lines = self.seen.read_bytes().split(b"\n")[:-1]
+        except FileNotFoundError:
+            return -1
+        return json.loads(lines[-1])["bytes"] if lines else -1
+
+    def wait_for(self, size):
+        wait_until(lambda: self.counted() >= size)
+
+    def stop(self, running, number=signal.SIGTERM):
+        running.process.send_signal(number)
+        ended = running.finish()
+        self.assertEqual(ended.status, -number, ended)
+        ended.stdout = self.seen.read_bytes()
+        return ended
+
+    def assert_all(self, ended, data):
+        self.assertIs(ended.result["complete"], True, ended)
+        self.assert_counts(ended.result, data)
+
+
+class Follow(FollowTest):
+    def test_what_comes_to_several_files_is_counted_until_a_signal(self):
+        parts = [[text(50_000, 10 * file + step) for step in range(5)] for file in range(3)]
+        paths = [self.file(f"{file}.log", part[0]) for file, part in enumerate(parts)]
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for path, part in zip(paths, parts):
+                path.write_bytes(part[0])
+            with self.subTest(number=number), self.follow(*paths) as running:
+                self.wait_for(150_000)
+                for step in range(1, 5):
+                    for path, part in zip(paths, parts):
+                        with path.open("ab") as log:
+                            log.write(part[step])
+                    self.wait_for(150_000 * (step + 1))
+                ended = self.stop(running, number)
+                self.assert_all(ended, b"".join(b"".join(part) for part in parts))
+                for said, part in zip(ended.result["inputs"], parts):
+                    self.assert_counts(said, b"".join(part))
+                self.seen.unlink()
+
+    def test_what_was_written_before_the_signal_is_counted(self):
+        path = self.file("a.log", b"")
+        with self.follow(path) as running:
+            self.wait_for(0)
+            with path.open("ab") as log:
+                log.write(text(3_000_000))
+            self.assert_all(self.stop(running), text(3_000_000))
+
+    def test_a_file_that_is_not_there_is_waited_for(self):
+        path = self.folder / "later.log"
+        with self.follow(path) as running:
+            self.wait_for(0)
+            path.write_bytes(b"there\n")
+            self.wait_for(6)
+            path.unlink()
+            time.sleep(0.1)
+            path.write_bytes(b"and again\n")
+            self.wait_for(16)
+            ended = self.stop(running)
+        self.assert_all(ended, b"there\nand again\n")
+        self.assertIn("later.log: no such file yet: waiting for it", ended.stderr)
+
+    def test_a_truncation_is_told(self):
+        path = self.file("a.log", b"a first line\n")
+        with self.follow(path) as running:
+            self.wait_for(13)
+            path.write_bytes(b"b\n")
+            self.wait_for(15)
+            ended = self.stop(running)
+        self.assert_all(ended, b"a first line\nb\n")
+        self.assertIn("a.log: was truncated after 13 bytes were counted", ended.stderr)
+
+    def test_only_plain_files_are_followed(self):
+        packed = self.file("a.zst", zstd(b"text"))
+        good = self.file("b.log", b"good")
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        with self.follow(packed, good, fifo) as running:
+            self.wait_for(4)
+            ended = self.stop(running)
+        self.assertIs(ended.result["complete"], False)
+        self.assert_counts(ended.result, b"good")
+        said = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
+        self.assertIn("is zstd: --follow counts text as it is written", said["a.zst"]["error"])
+        self.assertIn("is no regular file", said["fifo"]["error"])
+        self.assertIs(said["b.log"]["complete"], True)
+
+    def test_where_nothing_can_be_followed_the_run_ends(self):
+        ended = run(*FOLLOW, self.folder)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("is no regular file", ended.stderr)
+
+    def test_streams_are_not_followed(self):
+        for arguments in ((), ("-",), ("-", "a.log")):
+            ended = run("--follow", *arguments)
+            self.assertEqual(ended.status, 2, ended)
+            self.assertIn("--follow: needs names of files", ended.stderr)
+
+
+class Writer(threading.Thread):
+    """Writes lines as fast as it can; opens its log anew when it is told to, as daemons do on a signal."""
+
+    def __init__(self, path, told):
+        super().__init__()
+        self.path, self.told = path, told
+        self.lines = 0
+        self.paused = self.over = False
+        self.rests = threading.Event()
+
+    @staticmethod
+    def block(first):
+        return b"".join(b"%08d a line of the log, with some text in it\n" % number for number in range(first, first + 100))
+
+    def run(self):
+        log = open(self.path, "ab", buffering=0)
+        while not self.over:
+            if self.told.exists():
+                log.close()
+                log = open(self.path, "ab", buffering=0)
+                self.told.unlink()
+            if self.paused:
+                self.rests.set()
+                time.sleep(0.001)
+                continue
+            self.rests.clear()
+            log.write(self.block(self.lines))
+            self.lines += 100
+        log.close()
+
+    def size(self):
+        return len(self.block(0)) // 100 * self.lines
+
+    def written(self):
+        return b"".join(self.block(first) for first in range(0, self.lines, 100))
+
+
+@unittest.skipUnless(LOGROTATE, "no logrotate here")
+class Rotation(FollowTest):
+    def rotate(self, path, told, *how):
+        config = self.folder / "logrotate.conf"
+        directives = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *how))
+        config.write_text(f"{path} {{\n{directives}\npostrotate\ntouch {told}\nendscript\n}}\n")
+        os.chmod(config, 0o644)
+        subprocess.run([LOGROTATE, "-f", "-s", self.folder / "state", config], check=True)
+
+    def under_rotation(self, how, pause=False):
+        (self.folder / "log").mkdir(mode=0o755)
+        path = self.folder / "log" / "app.log"
+        told = self.folder / "told"
+        path.write_bytes(b"")
+        writer = Writer(path, told)
+        with self.follow(path) as running:
+            writer.start()
+            try:
+                for rotation in range(6):
+                    time.sleep(0.1)
+                    if pause:  # what is written while logrotate copies and truncates it loses itself
+                        writer.paused = True
+                        writer.rests.wait()
+                        self.wait_for(writer.size())
+                    self.rotate(path, told, *how)
+                    if pause:
+                        writer.paused = False
+                    else:
+                        wait_until(lambda: not told.exists())
+            finally:
+                writer.over = True
+                writer.join()
+            self.wait_for(writer.size())
+            ended = self.stop(running)
+        self.assertGreater(writer.lines, 1000)
+        self.assert_all(ended, writer.written())
+
+    def test_create(self):
+        self.under_rotation(["create"])
+
+    def test_create_with_compression(self):
+        self.under_rotation(["create", "compress", "delaycompress"])
+
+    def test_nocreate(self):
+        self.under_rotation(["nocreate"])
+
+    def test_olddir(self):
+        (self.folder / "old").mkdir()
+        self.under_rotation(["create", f"olddir {self.folder / 'old'}"])
+
+    def test_copytruncate(self):
+        self.under_rotation(["copytruncate"], pause=True)
+
+
+if __name__ == "__main__":
+    main()
