@@ -52,7 +52,7 @@ asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::stri
   for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
   const auto wake_up = [this] { asio::post(timer_.get_executor(), [this] { timer_.cancel(); }); };
   const std::stop_callback wake_on_stop(stop_, wake_up);
-  for (followed& each : files_) {
+  for (const followed& each : files_) {
     if (changes_) watch_path(folder_of(each.file.path()), names);
   }
   for (bool first = true, last = false; !last; first = false) {
