@@ -9,7 +9,7 @@ if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   export PATH="/usr/local/cuda/bin:$PATH"
 fi
 
-build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev zlib1g-dev libhwy-dev libcli11-dev
+build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev liblz4-dev zlib1g-dev libhwy-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; what clang-format writes differs by version.
 check_packages=(clang-tidy-19 clang-format-19)
