@@ -37,7 +37,7 @@ void turn(options& into, value v) {
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd gzip xz lzma lzip bzip2 lz4",
-               reading_runs, common, "auto (by content), raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4",
+               reading_runs, common, "auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
                "also those of archives; the others insist on what they say. 'lzma' is the format before xz, which has "

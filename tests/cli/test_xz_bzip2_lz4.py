@@ -32,9 +32,10 @@ def ways(*command):
 SUFFIXES = {"xz": ".xz", "lzma": ".lzma", "lzip": ".lz", "bzip2": ".bz2", "lz4": ".lz4"}
 WRITERS = {
     "xz": ways("xz", "-zcq")(
-        "-0", "-6", "-9", "-C none", "-C sha256", "-T2 --block-size=50000", "--x86 --lzma2=preset=1", "--delta=dist=3 --lzma2=dict=4KiB"
+        *("-0", "-6", "-7", "-C none", "-C sha256", "-T2 --block-size=50000"),
+        *("--x86 --lzma2=preset=1", "--delta=dist=3 --lzma2=dict=4KiB"),
     ),
-    "lzma": ways("xz", "-zcq", "--format=lzma")("-0", "-9"),
+    "lzma": ways("xz", "-zcq", "--format=lzma")("-0", "-6"),
     "lzip": ways("lzip", "-cq")("-0", "-9", "-s 4096", "-b 100000"),
     "bzip2": ways("bzip2", "-zcq")("-1", "-9"),
     "lz4": ways("lz4", "-zcq")("-1", "-9", "-B4 -BD", "-B7 --no-frame-crc", "-BX -B5", "-l", "--content-size"),
@@ -186,7 +187,8 @@ class Formats(CommandTest):
                 self.assertIsNone(unpacked(encoded, *READERS[kind]))
                 ended, said = self.run_damaged(kind, encoded)
                 self.assert_counts(ended.result, parts[0])
-                self.assertRegex(said["error"], rf"^{FRAME[kind]} 2 is damaged \(.*\) at compressed offset \d+, decompressed offset \d+$")
+                clause = rf"^{FRAME[kind]} 2 is damaged \(.*\) at compressed offset \d+, decompressed offset \d+$"
+                self.assertRegex(said["error"], clause)
 
     def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
         data = text(30_000)
@@ -243,7 +245,8 @@ class Formats(CommandTest):
             with self.subTest(kind=kind):
                 ended, said = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
                 self.assertEqual(ended.result["bytes"], 0)
-                self.assertRegex(said["error"], rf"^{FRAME[kind]} 1 needs a window of (1 GiB|512 MiB), more than .* --memory-limit")
+                clause = rf"^{FRAME[kind]} 1 needs a window of (1 GiB|512 MiB), more than .* --memory-limit"
+                self.assertRegex(said["error"], clause)
                 self.assert_format_counted(kind, encoded, data, "--memory-limit", "3GiB")
 
     def test_names_and_force(self):
