@@ -23,7 +23,7 @@ struct format {
   /// Of readable formats that are compressed; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
-  std::string_view frame_magic{};  ///< what every frame that is looked for behind damage begins with
+  std::string_view frame_magic{};  ///< what every frame that is looked for behind damage begins with; empty: none is
 };
 
 /// How many leading bytes detect() wants to see; fewer only where the input is shorter.
@@ -35,7 +35,8 @@ const format& detect(std::span<const std::byte> head);
 /// Whether more bytes behind `head` could change what detect() says of it: whoever types text is not kept waiting.
 bool is_undecided(std::span<const std::byte> head);
 
-/// The format that a name's suffix promises (".zst"), or null where it promises nothing.
+/// The format that a name's suffix promises (".zst"), or null where it promises nothing; the first one where it may be
+/// that of several.
 const format* promised_by(std::string_view name);
 
 /// A readable format by name ("raw", "zstd"), or null.
@@ -45,7 +46,8 @@ const format* format_named(std::string_view name);
 std::vector<std::string_view> input_format_names();
 
 /// Settles the format of an input: by content where `forced` is null, held against the name. Throws input_error (at
-/// offset 0) for a broken promise or for a format that is recognised but not readable.
+/// offset 0) for a broken promise or for a format that is recognised but not readable. A format without a magic number
+/// (.lzma) is only ever found by its name, or forced.
 const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced);
 
 }  // namespace gpuhist::io
