@@ -40,8 +40,9 @@ constexpr std::array rows = {
                reading_runs, common, "auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
-               "also those of archives; the others insist on what they say. 'lzma' is the format before xz, which has "
-               "no mark to find it by: 'auto' takes files named .lzma for it. Default: auto.",
+               "also those of archives; 'zstd', 'gzip', 'xz', 'lzip', 'bzip2' and 'lz4' insist on what they say; so "
+               "does 'lzma', the format before xz, which has no mark to find it by: 'auto' takes files named .lzma "
+               "for it. Default: auto.",
                "gpuhist --input-format raw backup.zst",
                [](options& o, value v) {
                  o.input_format = parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2 or lz4");

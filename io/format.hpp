@@ -16,9 +16,9 @@ namespace gpuhist::io {
 
 /// One row of the table of formats.
 struct format {
-  std::string_view name;  ///< "raw", "zstd", "gzip", ...
-  bool readable = false;  ///< false: recognised, so that it is refused and not counted as if it were text
-  std::string_view hint;  ///< for formats that are not readable: what to do instead
+  std::string_view name;    ///< "raw", "zstd", "gzip", ...
+  bool readable = false;    ///< false: recognised, so that it is refused and not counted as if it were text
+  std::string_view hint{};  ///< for formats that are not readable: what to do instead
 
   /// Of readable formats that are compressed; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
