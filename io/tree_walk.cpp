@@ -157,7 +157,7 @@ bool tree_walk::is_being_walked(dev_t device, ino_t inode) const {
 }
 
 // Returns 0, or the error that ended the reading.
-int tree_walk::read_names(level& of) const {
+int tree_walk::read_names(level& of) {
   // a stream of its own: closing it closes its descriptor
   const int own = ::fcntl(of.folder.get(), F_DUPFD_CLOEXEC, 0);
   if (own < 0) return errno;
@@ -169,7 +169,7 @@ int tree_walk::read_names(level& of) const {
   }
   for (;;) {
     errno = 0;
-    const dirent* const entry = ::readdir(stream.get());
+    const dirent* const entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is ours alone
     if (entry == nullptr) break;
     if (is_dot_or_dots(entry->d_name)) continue;
     of.order.push_back(of.names.size());

@@ -56,6 +56,7 @@ class tree_walk {
   std::optional<tree_entry> next();
 
   [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] bool follows_links() const { return how_.follow_links; }
 
  private:
   /// A directory that is being walked. Its names are one text: a character of their kind, the name, a zero.
@@ -71,7 +72,7 @@ class tree_walk {
   std::optional<tree_entry> enter(descriptor folder);
   std::optional<tree_entry> come_to(level& in, char kind, const char* name);
   std::optional<tree_entry> enter_below(level& in, const char* name);
-  int read_names(level& of) const;
+  static int read_names(level& of);
   char kind_of(level& in, char kind, const char* name);
   const descriptor& folder_of(level& of);
   [[nodiscard]] bool is_being_walked(dev_t device, ino_t inode) const;

@@ -23,7 +23,6 @@
 
 using gpuhist::io::open_below;
 using gpuhist::io::open_path;
-using gpuhist::io::path_pattern;
 using gpuhist::io::skip_cause;
 using gpuhist::io::tree_entry;
 using gpuhist::io::tree_walk;
@@ -247,7 +246,7 @@ TEST_CASE("the rest of a tree is walked where a directory cannot be read") {
 }
 
 TEST_CASE("a tree deeper than PATH_MAX is walked to its bottom, and back, with few descriptors") {
-  tree it;
+  const tree it;
   const std::string name(200, 'd');
   constexpr int depth = 60;
   static_assert(depth * 200 > 2 * PATH_MAX);
