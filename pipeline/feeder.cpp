@@ -24,6 +24,11 @@ constexpr std::size_t batch_inputs = 32;           // read by one thread: worth 
 constexpr std::uint64_t small_bytes = 256 * 1024;  // larger files are worth several threads each
 constexpr std::string_view small_manner = "small files whole, several at once";
 
+// What promises to be an archive would only be opened twice.
+bool is_small(const listed_input& what) {
+  return what.regular && what.size <= small_bytes && io::promised_by(what.name) == nullptr;
+}
+
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
@@ -116,7 +121,7 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
       counts_.fail(one.input, 0, one.what.error);
     } else if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
-    } else if (many && one.what.regular && one.what.size <= small_bytes) {
+    } else if (many && is_small(one.what)) {
       small.push_back(std::move(one));
     } else {
       co_await feed(std::move(one));
