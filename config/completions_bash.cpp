@@ -39,7 +39,7 @@ std::string branch(const option_row& row) {
   const std::string names =
       (row.short_name().empty() ? "" : std::string(row.short_name()) + "|") + std::string(row.long_name());
   const std::string words = joined(row.key() == "help" ? help_topics() : row.choice_names());
-  const bool is_list = row.kind == value_kind::list;
+  const bool is_list = row.kind == value_kind::list && !words.empty();
   std::string action = words.empty() ? ":" : "_gpuhist_words '" + words + "'";
   if (is_list) action = "_gpuhist_list '" + words + "'";
   if (row.kind == value_kind::file) action = "_gpuhist_files";

@@ -39,7 +39,8 @@ std::string values(const option_row& row) {
   }
   if (!row.takes_value()) return "";
   if (row.kind == value_kind::file) return " -r -F";
-  if (row.kind == value_kind::list) return " -x -a " + quoted("(__fish_append , " + std::string(row.choices) + ")");
+  if (row.kind == value_kind::list && !row.choices.empty())
+    return " -x -a " + quoted("(__fish_append , " + std::string(row.choices) + ")");
   return " -x" + (row.choices.empty() ? "" : " -a " + quoted(row.choices));
 }
 

@@ -32,7 +32,8 @@ std::string value_of(const option_row& row) {
   if (!row.takes_value()) return "";
   const std::string message = ":" + escaped(row.value) + ":";
   if (row.kind == value_kind::file) return message + "_files";
-  if (row.kind == value_kind::list) return message + "_sequence compadd - " + std::string(row.choices);
+  if (row.kind == value_kind::list && !row.choices.empty())
+    return message + "_sequence compadd - " + std::string(row.choices);
   return message + (row.choices.empty() ? " " : "(" + std::string(row.choices) + ")");
 }
 

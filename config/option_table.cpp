@@ -36,6 +36,54 @@ void turn(options& into, value v) {
 
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
+    option_row{
+        inputs, "-r,--recursive", "", value_kind::flag, "", counting_runs, common,
+        "count the files below directories as well",
+        "Counts what is in the directories among the inputs: every regular file below them, depth first, in the order "
+        "of "
+        "the bytes of their names. Without it a directory is an error. What is neither file nor directory (symbolic "
+        "links, FIFOs, sockets, devices) is skipped, and said so; a directory or file that cannot be read is an error, "
+        "and the rest is counted.",
+        "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
+    option_row{
+        inputs, "--files-from", "FILE", value_kind::file, "", counting_runs, rare,
+        "read more names of inputs from FILE, one a line",
+        "Reads names of inputs from FILE, one a line ('-': standard input), and counts those behind the ones of the "
+        "command line. Empty lines are passed over. Names are taken as they come, so a long list costs no memory. "
+        "Where the list is standard input, '-' cannot be an input. Default: none.",
+        "find . -name '*.log' -print0 | gpuhist -0 --files-from -",
+        [](options& o, value v) { o.files_from = parse_text(v, "give a path, or - for standard input"); }},
+    option_row{
+        inputs, "-0,--null", "", value_kind::flag, "", counting_runs, rare, "names of --files-from end in NUL",
+        "The names in the list of --files-from end in a NUL byte instead of a line feed, as 'find -print0' writes "
+        "them: they may hold any other byte.",
+        "find . -type f -print0 | gpuhist --null --files-from -", turn<&options::null>},
+    option_row{
+        inputs, "--include", "GLOB", value_kind::list, "", counting_runs, rare,
+        "with -r: only files that match (repeatable)",
+        "Of the files below directories (-r), counts only those that match one of the patterns. *, ?, [...] and \\ are "
+        "as in the shell, byte by byte; a leading dot is nothing special. A pattern without a slash is held against "
+        "the "
+        "last component of the name, one with a slash against the whole path below the directory that was named: there "
+        "* "
+        "crosses no slash, and ** as a component matches any number of components. Default: all files.",
+        "gpuhist -r --include '*.log' --include '*.txt' /srv",
+        [](options& o, value v) { o.include.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
+    option_row{
+        inputs, "--exclude", "GLOB", value_kind::list, "", counting_runs, rare,
+        "with -r: no files or directories that match",
+        "Of what is below directories (-r), leaves out the files that match one of the patterns, and the directories "
+        "that do, with all that is in them. Patterns are those of --include; one that ends in a slash matches "
+        "directories only. It goes before --include. Default: nothing.",
+        "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
+        [](options& o, value v) { o.exclude.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
+    option_row{
+        inputs, "--follow-symlinks", "", value_kind::flag, "", counting_runs, rare,
+        "with -r: follow symbolic links as well",
+        "Follows symbolic links that are found below directories (-r): what they lead to is counted under their "
+        "name, also if it is counted under another. A link to a directory that it lies in is skipped. Links among "
+        "the inputs themselves are followed in any case.",
+        "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd gzip xz lzma lzip bzip2 lz4",
                reading_runs, common, "auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "

@@ -16,7 +16,7 @@ namespace gpuhist::config {
 enum class value_kind : std::uint8_t {
   flag,      ///< nothing
   choice,    ///< one of `choices`
-  list,      ///< some of `choices`, or more; may be repeated
+  list,      ///< some of `choices`, or more; no choices: anything; may be repeated
   text,      ///< anything
   file,      ///< a path
   number,    ///< a whole number

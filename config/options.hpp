@@ -23,7 +23,13 @@ enum class command { count, report, devices, repack };
 
 struct options {
   command what = command::count;
-  std::vector<std::string> inputs;   ///< paths; "-" is standard input; empty: standard input
+  std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
+  bool recursive = false;                 ///< directories among the inputs are walked
+  std::optional<std::string> files_from;  ///< a list of more inputs: a path; "-" is standard input
+  bool null = false;                      ///< its names end in NUL
+  std::vector<std::string> include;       ///< patterns (io/path_pattern) of files in trees; empty: all
+  std::vector<std::string> exclude;       ///< patterns of files and directories in trees
+  bool follow_symlinks = false;           ///< in trees
   std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
   std::string engine = "auto";
   std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them

@@ -1,4 +1,5 @@
 // Opening: decides what kind of source a name is, and says in the system's words why it is none.
+#include "io/long_path.hpp"
 #include "io/source.hpp"
 
 #include <fcntl.h>
@@ -90,6 +91,15 @@ source open_source(const std::string& path, const boost::asio::any_io_executor& 
     }
   }
   return stream_source(executor, std::move(fd), pipe_bytes);
+}
+
+file_source open_regular(const std::string& path, bool follow_links) {
+  // should something else lie there by now, open() is not to wait for it
+  descriptor fd = open_path(path, O_RDONLY | O_NONBLOCK | (follow_links ? 0 : O_NOFOLLOW));
+  struct stat status{};
+  if (!fd || ::fstat(fd.get(), &status) != 0) throw_errno();
+  if (!S_ISREG(status.st_mode)) throw input_error("is no regular file any more", 0);
+  return {std::move(fd), 0, static_cast<std::uint64_t>(status.st_size)};
 }
 
 }  // namespace gpuhist::io

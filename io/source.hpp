@@ -92,6 +92,10 @@ class stream_source {
 
 using source = std::variant<file_source, stream_source>;
 
+/// Opens what was a regular file a moment ago, by a path of any length: never waits, and touches nothing else. Throws
+/// input_error (offset 0), also where it is none any more, or a symbolic link while `follow_links` is false.
+file_source open_regular(const std::string& path, bool follow_links);
+
 /// Opens a file by path, or standard input for "-". A path that names a pipe or socket this process already has open
 /// (/dev/stdin, /dev/fd/63) borrows that descriptor as "-" does. Regular files and block devices become a file_source,
 /// all else a stream_source on `executor`. Never blocks on a FIFO without a writer. Throws input_error (offset 0): no

@@ -12,6 +12,7 @@
 #include "pipeline/report.hpp"
 #include "pipeline/status_signal.hpp"
 #include "pipeline/terminal.hpp"
+#include "pipeline/text.hpp"
 
 #include <unistd.h>
 
@@ -34,6 +35,15 @@ void complain_of_inputs(const outcome& done) {
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
   if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
   if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
+}
+
+// "skipped 3 FIFOs in trees, the first: logs/pipe"
+void tell_skipped(const report& result) {
+  for (const skipped_names& each : result.skipped) {
+    const bool several = each.count > 1;
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + std::string(each.what) +
+             (several ? ", the first one: " : ": ") + printable(each.first));
+  }
 }
 
 // A slip in the name of a command, or one that does not come first, reads as a file that is not there.
@@ -59,7 +69,9 @@ progress make_progress(const plan& planned, console& screen) {
                                                       .terminal = screen.is_terminal() && !terminal_is_dumb(),
                                                       .foreground = screen.is_in_foreground(),
                                                       .typed_on = reads_what_is_typed(planned)});
-  return {screen, style, style == progress_style::none ? std::nullopt : source_bytes_of(planned.inputs)};
+  const bool is_open_ended = planned.trees || planned.list;  // what will be found nobody knows
+  return {screen, style,
+          style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
 }
 
 // Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
@@ -69,7 +81,7 @@ outcome run_before_people(const plan& planned, destination& where, const render_
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
     screen.clear();  // a report in a pipe may come out on the same terminal
-    where.write(planned.format->render(now, target_for(where)));
+    where.write([&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
     if (target.terminal) screen.restore();
   };
   hooks.remark = [&](const std::string& what) {
@@ -95,8 +107,9 @@ ending count(const config::options& typed) {
   }
   const outcome done = run_before_people(planned, where, target);
   complain_of_inputs(done);
+  if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
-  where.write(planned.format->render(done.result, target_for(where)));
+  where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target));

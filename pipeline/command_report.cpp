@@ -35,7 +35,7 @@ ending report_results(const config::options& typed) {
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;
   destination where(typed.output, how);
-  where.write(format.render(shown, target_for(where)));
+  where.write([&](const text_sink& out) { format.render(shown, target_for(where), out); });
   where.commit();
   if (!shown.complete && sum.faults().empty()) complain("the results are of a run that was incomplete");
   return {.exit_status = shown.complete ? ending::counted_all : ending::input_failed};

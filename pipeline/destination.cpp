@@ -168,36 +168,51 @@ destination::~destination() {
 }
 
 void destination::write(std::string_view text) {
-  if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
-  write_all(text);
-  if (how_ == writing::replacing) return appear();
-  fresh_ = fresh_ && text.empty();
+  write([text](const text_sink& out) { out(text); });
 }
 
-void destination::write_all(std::string_view text) {
-  std::size_t done = 0;
-  const auto give_up = [&](int error) {
-    if (how_ == writing::append) cut_off(done);
-    fail(name_, error);
-  };
-  while (done < text.size()) {
-    const ssize_t written = ::write(fd_.get(), text.data() + done, text.size() - done);
-    if (written > 0) {
-      done += static_cast<std::size_t>(written);
-    } else if (written == 0) {
-      give_up(EIO);  // not for ever
+void destination::write(const std::function<void(const text_sink&)>& pieces) {
+  constexpr std::size_t block_bytes = 256 * 1024;
+  if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
+  std::uint64_t written = 0;
+  try {
+    std::string block;
+    pieces([&](std::string_view piece) {
+      if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
+      block += piece;
+      if (block.size() < block_bytes) return;
+      write_all(block, written);
+      block.clear();
+    });
+    write_all(block, written);
+  } catch (...) {
+    if (how_ == writing::append) cut_off(written);
+    throw;
+  }
+  if (how_ == writing::replacing) return appear();
+  fresh_ = fresh_ && written == 0;
+}
+
+void destination::write_all(std::string_view text, std::uint64_t& written) {
+  while (!text.empty()) {
+    const ssize_t taken = ::write(fd_.get(), text.data(), text.size());
+    if (taken > 0) {
+      text.remove_prefix(static_cast<std::size_t>(taken));
+      written += static_cast<std::uint64_t>(taken);
+    } else if (taken == 0) {
+      fail(name_, EIO);  // not for ever
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       // somebody made the shared descriptor non-blocking; its flags are not ours to change
       pollfd room{fd_.get(), POLLOUT, 0};
-      if (::poll(&room, 1, -1) < 0 && errno != EINTR) give_up(errno);
+      if (::poll(&room, 1, -1) < 0 && errno != EINTR) fail(name_, errno);
     } else if (errno != EINTR) {
-      give_up(errno);
+      fail(name_, errno);
     }
   }
 }
 
 // The half of a line would spoil the next one as well. Where others have appended since, their text must stay.
-void destination::cut_off(std::size_t written) {
+void destination::cut_off(std::uint64_t written) {
   const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
   struct stat now{};
   if (written == 0 || ::fstat(fd_.get(), &now) != 0 || now.st_size != end) return;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "io/descriptor.hpp"
+#include "pipeline/report.hpp"
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -41,6 +43,10 @@ class destination {
   /// file ends as it did before. Throws destination_error.
   void write(std::string_view text);
 
+  /// The same of a text that `pieces` hands on bit by bit, through the sink that it is given: written in large blocks.
+  /// Also throws what `pieces` throws; that text is cut off then.
+  void write(const std::function<void(const text_sink&)>& pieces);
+
   /// Everything was written: makes the file appear; reports errors that only close or fsync see. Throws
   /// destination_error.
   void commit();
@@ -56,8 +62,8 @@ class destination {
  private:
   void open_in_place(const std::filesystem::path& path, bool regular);
   void open_temporary();
-  void write_all(std::string_view text);
-  void cut_off(std::size_t written);
+  void write_all(std::string_view text, std::uint64_t& written);
+  void cut_off(std::uint64_t written);
   void appear();
 
   std::string name_;  // for messages

@@ -37,14 +37,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::vector<std::string> result_names(const plan& what) {
-  std::vector<std::string> names = what.inputs;
-  for (std::string& name : names) {
-    if (name == "-") name = what.label;
-  }
-  return names;
-}
-
 // One run. The io_context, run by the calling thread, reads streams, watches signals and writes snapshots; the pool
 // reads files, decodes and, for the host engine, counts. Nothing in either blocks on the other.
 class driver {
@@ -127,7 +119,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                .forecast = what.forecast});
   make_ring();
   gpu::engine& engine = *engine_.taken;
-  counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), result_names(what));
+  counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), std::vector<std::string>{});
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
@@ -323,14 +315,12 @@ report driver::make_report(report::kind what) const {
   out.totals_only = plan_.totals_only;
   out.elapsed_seconds = elapsed();
   if (what == report::kind::result) {
+    out.skipped = feeder_->skipped();
     if (plan_.stats) out.stats = make_stats();
     if (plan_.count_unverified) {
-      const auto count_all = [](auto& of) {
-        of.verified += of.unverified;
-        of.counted_unverified = of.unverified.bytes() > 0;
-      };
-      count_all(out);
-      for (input_report& each : out.inputs) count_all(each);
+      out.verified += out.unverified;
+      out.counted_unverified = out.unverified.bytes() > 0;
+      out.inputs.count_unverified();
     }
   }
   return out;
@@ -343,7 +333,7 @@ run_stats driver::make_stats() const {
                   .counting = engine_.taken->stats(),
                   .classes = plan_.partition.classes,
                   .counted_classes = engine_.taken->row_partition().classes,
-                  .inputs = plan_.inputs.size(),
+                  .inputs = counts_->inputs(),
                   .disk_bytes = disk_bytes_read(),
                   .seconds = seconds_,
                   .stopped = stop_.stop_requested(),

@@ -19,13 +19,13 @@ struct input_manner {
   std::uint64_t inputs = 0;
 };
 
-/// Counts the manner, one of few.
-inline void add_manner(std::vector<input_manner>& to, std::string_view how) {
+/// Counts the manner, one of few, of so many inputs.
+inline void add_manner(std::vector<input_manner>& to, std::string_view how, std::uint64_t inputs = 1) {
   const auto known = std::ranges::find(to, how, &input_manner::how);
   if (known == to.end()) {
-    to.push_back({.how = std::string(how), .inputs = 1});
+    to.push_back({.how = std::string(how), .inputs = inputs});
   } else {
-    ++known->inputs;
+    known->inputs += inputs;
   }
 }
 

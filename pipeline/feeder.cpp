@@ -18,6 +18,18 @@
 
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t batch_inputs = 32;           // read by one thread: worth waking it for
+constexpr std::uint64_t small_bytes = 256 * 1024;  // larger files are worth several threads each
+constexpr std::string_view small_manner = "small files whole, several at once";
+
+// What promises to be an archive would only be opened twice.
+bool is_small(const listed_input& what) {
+  return what.regular && what.size <= small_bytes && io::promised_by(what.name) == nullptr;
+}
+
+}  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
                feed_notes& notes, follower::remark tell, std::stop_token stop)
@@ -39,13 +51,16 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .group_bytes = what.buffers.group_bytes,
                    .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = what.skip_damage},
-                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
+                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
+      small_({.most_bytes = small_bytes, .forced_format = what.forced_format}, contexts_, counts, notes, where.pool,
+             stop),
+      list_(what, where.streams, std::move(stop)) {}
 
 asio::awaitable<void> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
-  for (input_id input = 0; input < plan_.inputs.size(); ++input) {
-    counts_.set_format(input, "raw");
-    inputs.emplace_back(input, plan_.inputs[input]);
+  for (const std::string& name : plan_.inputs) {
+    inputs.emplace_back(counts_.open_input(name), name);
+    counts_.set_format(inputs.back().first, "raw");
   }
   add_manner(notes_.reading, "followed, straight into the slots");
   follower follows(cutter_, counts_, notes_.read, where_.streams, plan_.buffers.chunk_bytes, tell_, stop_);
@@ -57,25 +72,78 @@ asio::awaitable<void> feeder::feed_all() {
   if (plan_.follow) co_return co_await follow_all();
   std::exception_ptr error;
   try {
-    for (input_id input = 0; input < plan_.inputs.size(); ++input) {
-      if (stop_.stop_requested()) {
-        counts_.fail(input, 0, not_read());
-      } else {
-        co_await feed(input);
-      }
+    for (;;) {
+      std::vector<listed_input> batch = co_await list_.next(batch_inputs);
+      if (batch.empty()) break;
+      co_await feed_batch(std::move(batch));
+      co_await feed_left();
     }
+    co_await small_.drain();
+    co_await feed_left();
   } catch (...) {
     error = std::current_exception();
   }
+  fail_left();
   // in any case: what is in flight is still to be submitted
-  co_await files_.drain();
   try {
-    co_await compressed_.drain();
+    co_await drain();
   } catch (...) {
     if (!error) error = std::current_exception();
   }
+  if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
   flush();
   if (error) std::rethrow_exception(error);
+}
+
+asio::awaitable<void> feeder::drain() {
+  std::exception_ptr error;
+  try {
+    co_await small_.drain();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await files_.drain();
+  co_await compressed_.drain();
+  if (error) std::rethrow_exception(error);
+}
+
+input_id feeder::open(const listed_input& what) {
+  return counts_.open_input(what.name == "-" ? plan_.label : what.name);
+}
+
+// Numbers them in their order, whoever reads them when.
+asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
+  const bool many = batch.size() > 1;  // a single one is read by all threads, in ranges
+  std::vector<numbered_input> small;
+  for (listed_input& each : batch) {
+    numbered_input one{.input = open(each), .what = std::move(each)};
+    if (!one.what.error.empty()) {
+      counts_.fail(one.input, 0, one.what.error);
+    } else if (stop_.stop_requested()) {
+      counts_.fail(one.input, 0, not_read());
+    } else if (many && is_small(one.what)) {
+      small.push_back(std::move(one));
+    } else {
+      co_await feed(std::move(one));
+    }
+  }
+  if (!small.empty()) co_await small_.add(std::move(small));
+}
+
+// What small_files did not take.
+asio::awaitable<void> feeder::feed_left() {
+  for (numbered_input& each : small_.take_left()) {
+    if (stop_.stop_requested()) {
+      counts_.fail(each.input, 0, not_read());
+    } else {
+      co_await feed(std::move(each));
+    }
+  }
+}
+
+void feeder::fail_left() {
+  if (!stop_.stop_requested()) return;
+  for (const listed_input& each : list_.left()) counts_.fail(open(each), 0, each.error);
 }
 
 std::vector<cut_mark> feeder::flush() {
@@ -84,14 +152,17 @@ std::vector<cut_mark> feeder::flush() {
   return marks;
 }
 
-asio::awaitable<void> feeder::feed(input_id input) {
-  const std::string& name = plan_.inputs[input];
-  if (name == "-") {  // only then is the offset of a redirected file where the next one begins
-    co_await files_.drain();
-    co_await compressed_.drain();
-  }
+io::source feeder::open_source(const listed_input& what) const {
+  if (what.in_tree) return io::open_regular(what.name, what.follow_links);
+  return io::open_source(what.name, where_.streams, plan_.buffers.pipe_bytes);
+}
+
+asio::awaitable<void> feeder::feed(numbered_input one) {
+  const input_id input = one.input;
+  const std::string& name = one.what.name;
+  if (name == "-") co_await drain();  // only then is the offset of a redirected file where the next one begins
   try {
-    auto source = std::make_shared<io::source>(io::open_source(name, where_.streams, plan_.buffers.pipe_bytes));
+    auto source = std::make_shared<io::source>(open_source(one.what));
     const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
       asio::post(streams, [weak] {
         const auto still_open = weak.lock();

@@ -1,6 +1,6 @@
-// Feeds the ring: opens every input in turn, settles its format, and has its text put into slots, by plain_files, by
-// compressed_inputs, or read from a stream. What fails is the input's error in the rolling counts; the others are still
-// fed.
+// Feeds the ring: takes the inputs of the list in turn, settles their formats, and has their text put into slots, by
+// small_files where there are many, by plain_files, by compressed_inputs, or read from a stream. What fails is the
+// input's error in the rolling counts; the others are still fed.
 #pragma once
 
 #include "io/source.hpp"
@@ -9,10 +9,12 @@
 #include "pipeline/decode_contexts.hpp"
 #include "pipeline/feed_notes.hpp"
 #include "pipeline/follower.hpp"
+#include "pipeline/input_list.hpp"
 #include "pipeline/plain_files.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
+#include "pipeline/small_files.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -42,6 +44,9 @@ class feeder {
   /// Feeds all inputs and flushes the last slot. On the pool. Throws only for what no input is to blame for.
   boost::asio::awaitable<void> feed_all();
 
+  /// What was found in trees and is no input. After feed_all().
+  [[nodiscard]] const std::vector<skipped_names>& skipped() const { return list_.skipped(); }
+
   /// Seals what there is in slots that are not full, so that it is counted now. Returns up to where. Thread-safe.
   std::vector<cut_mark> flush();
 
@@ -50,7 +55,13 @@ class feeder {
   using bytes = std::vector<std::byte>;
 
   boost::asio::awaitable<void> follow_all();
-  boost::asio::awaitable<void> feed(input_id input);
+  input_id open(const listed_input& what);
+  boost::asio::awaitable<void> feed_batch(std::vector<listed_input> batch);
+  boost::asio::awaitable<void> feed_left();
+  void fail_left();
+  boost::asio::awaitable<void> drain();
+  boost::asio::awaitable<void> feed(numbered_input one);
+  [[nodiscard]] io::source open_source(const listed_input& what) const;
   boost::asio::awaitable<bytes> head_of(io::source& source);
   void note_manner(const io::source& source, bool is_raw);
   boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
@@ -67,6 +78,8 @@ class feeder {
   plain_files files_;
   decode_contexts contexts_;
   compressed_inputs compressed_;
+  small_files small_;
+  input_list list_;
 };
 
 }  // namespace gpuhist::pipeline

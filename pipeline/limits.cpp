@@ -74,7 +74,7 @@ std::optional<verdict> many_small_inputs(const run_stats& stats) {
   if (stats.inputs < many_inputs || stats.bytes / stats.inputs >= small_input) return std::nullopt;
   if (pool_share(stats) > most_of_the_time) return std::nullopt;
   return verdict{"opening inputs: " + grouped(stats.inputs) + " of them, of " +
-                     config::format_size(stats.bytes / stats.inputs) + " on average, are opened one after the other",
+                     config::format_size(stats.bytes / stats.inputs) + " on average, are opened, read and closed",
                  "fewer and larger inputs, as of `cat`"};
 }
 

@@ -26,6 +26,36 @@ constexpr std::uint32_t busy_chunk_bytes = mib;
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
 
+io::path_filter resolve_filter(const config::options& typed) {
+  io::path_filter made;
+  for (const std::string& each : typed.include) made.include.emplace_back(each);
+  for (const std::string& each : typed.exclude) made.exclude.emplace_back(each);
+  return made;
+}
+
+void refuse_without(bool given, const config::options& typed, std::string_view option, std::string_view needs) {
+  if (given) throw config::usage_error(typed.where(option) + ": is of use only with " + std::string(needs));
+}
+
+void resolve_inputs(const config::options& typed, plan& planned) {
+  planned.inputs = typed.inputs;
+  planned.list = typed.files_from;
+  if (planned.inputs.empty() && !planned.list) planned.inputs.emplace_back("-");
+  if (typed.null) planned.list_end = '\0';
+  refuse_without(typed.null && !planned.list, typed, "--null", "--files-from");
+  if (planned.list == "-" && std::ranges::find(planned.inputs, "-") != planned.inputs.end()) {
+    throw config::usage_error(typed.where("--files-from") +
+                              ": standard input cannot be an input ('-') and the list of inputs; give one of them");
+  }
+  if (typed.recursive) {
+    planned.trees = {.filter = resolve_filter(typed), .follow_links = typed.follow_symlinks};
+    return;
+  }
+  refuse_without(!typed.include.empty(), typed, "--include", "--recursive");
+  refuse_without(!typed.exclude.empty(), typed, "--exclude", "--recursive");
+  refuse_without(typed.follow_symlinks, typed, "--follow-symlinks", "--recursive");
+}
+
 std::string resolve_engine(const config::options& typed) {
   try {
     return std::string(gpu::canonical_engine(typed.engine));
@@ -69,9 +99,15 @@ std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& count
       .mapped_bytes();
 }
 
-// What the result holds of an input: two tallies, twice when it is reported, and its line.
-std::uint64_t input_bytes(const gpu::partition& counted) {
-  return 4 * sizeof(std::uint64_t) * counted.classes + std::uint64_t{512};
+// Names that were typed, and inputs that are not over: as many as there are segments in the slots, at the most. Those
+// that are over lie in a file (finished_inputs).
+std::uint64_t bytes_of_inputs(const config::options& typed, const buffer_plan& buffers) {
+  constexpr std::uint64_t finished_bytes = 2 * mib;
+  constexpr std::uint64_t input_bytes = 512;
+  std::uint64_t named = 0;
+  for (const std::string& each : typed.inputs) named += 2 * sizeof each + each.size();
+  const bool many = typed.inputs.size() > 1 || typed.recursive || typed.files_from;
+  return named + (many ? finished_bytes + std::uint64_t{buffers.slots} * buffers.max_extents * input_bytes : 0);
 }
 
 std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
@@ -99,9 +135,8 @@ void plan_decoders(const config::options& typed, plan& planned) {
 
 // Default slots give way to a small memory limit; slots that were asked for do not.
 void fit_into(std::uint64_t limit, const config::options& typed, const gpu::partition& counted, buffer_plan& buffers) {
-  const std::uint64_t fixed =
-      process_allowance + read_ahead_bytes(buffers) + typed.inputs.size() * input_bytes(counted);
-  const auto needed = [&] { return fixed + ring_bytes(buffers, counted); };
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
+  const auto needed = [&] { return fixed + ring_bytes(buffers, counted) + bytes_of_inputs(typed, buffers); };
   while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
@@ -125,6 +160,10 @@ gpu::engine_forecast forecast(const config::options& typed, const plan& so_far) 
 }
 
 void check_followed(const config::options& typed) {
+  if (typed.recursive || typed.files_from) {
+    throw config::usage_error(typed.where("--follow") + ": follows named files; leave out " +
+                              typed.where(typed.recursive ? "--recursive" : "--files-from"));
+  }
   if (typed.inputs.empty() || std::ranges::find(typed.inputs, "-") != typed.inputs.end()) {
     throw config::usage_error(typed.where("--follow") +
                               ": needs names of files; a stream is read until it ends in any case");
@@ -165,8 +204,7 @@ void size_buffers(const config::options& typed, plan& planned) {
 
 plan make_plan(const config::options& typed) {
   plan planned;
-  planned.inputs = typed.inputs;
-  if (planned.inputs.empty()) planned.inputs.emplace_back("-");
+  resolve_inputs(typed, planned);
   planned.label = typed.label;
   planned.forced_format = resolve_input_format(typed);
   planned.dictionary = resolve_dictionary(typed);
@@ -184,7 +222,9 @@ plan make_plan(const config::options& typed) {
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;
   planned.forecast = forecast(typed, planned);
-  if (planned.forecast.shared) planned.expected_bytes = expected_bytes(planned.inputs);
+  if (planned.forecast.shared && !planned.trees && !planned.list) {
+    planned.expected_bytes = expected_bytes(planned.inputs);
+  }
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;
   planned.how = resolve_writing(typed, *planned.format);

@@ -6,6 +6,7 @@
 #include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
+#include "io/tree_walk.hpp"
 #include "io/zstd_dictionary.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/partitioning.hpp"
@@ -40,7 +41,10 @@ struct buffer_plan {
 };
 
 struct plan {
-  std::vector<std::string> inputs;            ///< paths; "-" is standard input; never empty
+  std::vector<std::string> inputs;            ///< paths; "-" is standard input
+  std::optional<std::string> list;            ///< of more inputs: a path, "-" is standard input
+  char list_end = '\n';                       ///< what its names end in
+  std::optional<io::walk_settings> trees;     ///< how directories are walked; nothing: they are errors
   std::string label;                          ///< the name of standard input in results
   const io::format* forced_format = nullptr;  ///< null: by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/input_reports.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/run_stats.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,27 +16,11 @@
 
 namespace gpuhist::pipeline {
 
-/// What was lost of a compressed input, and gone on behind (--skip-damage).
-struct lost_stretch {
-  std::uint64_t compressed_begin = 0;  ///< where the damaged frame begins
-  std::uint64_t compressed_end = 0;    ///< where decoding went on
-  std::uint64_t text_offset = 0;       ///< the place in the text that was had, where the frame's is missing
-  std::uint64_t unverified_bytes = 0;  ///< of that frame's text, decoded before the fault
-  std::string cause;
-};
-
-/// One input's share of a report. Tallies are over the partition of the report.
-struct input_report {
-  std::string name;                               ///< raw bytes, not necessarily UTF-8
-  std::string format;                             ///< "raw", "zstd", or "unknown" where it could not be opened
-  std::optional<std::uint64_t> compressed_bytes;  ///< read so far, where the input is compressed
-  bool complete = false;
-  std::string error;  ///< empty where there was none
-  gpu::tally verified;
-  gpu::tally unverified;
-  bool counted_unverified = false;   ///< --count-unverified: `verified` holds the unverified bytes as well
-  std::vector<lost_stretch> lost{};  ///< in the order of the input; the first thousand
-  std::uint64_t lost_stretches = 0;  ///< how many there were in all
+/// Of what was found in trees and is nothing to be read: all of one cause.
+struct skipped_names {
+  std::string_view what;    ///< "FIFO", in the singular
+  std::uint64_t count = 0;  ///< how many there were
+  std::string first;        ///< raw bytes
 };
 
 /// A result at the end of a run, or a snapshot in the middle, of which every input's counts are those of a prefix.
@@ -45,13 +31,14 @@ struct report {
   bool complete = false;  ///< every byte of every input was counted and verified
   gpu::partition partition;
   std::vector<scheme_view> schemes;
-  gpu::tally verified;               ///< the totals
-  gpu::tally unverified;             ///< a snapshot calls this "provisional"
-  bool counted_unverified = false;   ///< --count-unverified: `verified` holds unverified bytes as well
-  std::vector<input_report> inputs;  ///< in the order given
-  bool byte_counts = false;          ///< keep the 256 counts (the partition is the identity then)
-  bool ignore_case = false;          ///< A-Z were folded onto a-z in the schemes
-  bool totals_only = false;          ///< people are not shown a row an input
+  gpu::tally verified;                 ///< the totals
+  gpu::tally unverified;               ///< a snapshot calls this "provisional"
+  bool counted_unverified = false;     ///< --count-unverified: `verified` holds unverified bytes as well
+  input_reports inputs;                ///< in the order given, or found
+  std::vector<skipped_names> skipped;  ///< in trees, by cause
+  bool byte_counts = false;            ///< keep the 256 counts (the partition is the identity then)
+  bool ignore_case = false;            ///< A-Z were folded onto a-z in the schemes
+  bool totals_only = false;            ///< people are not shown a row an input
   std::optional<run_stats> stats;
   double elapsed_seconds = 0;  ///< snapshots: since the first read
 };
@@ -65,8 +52,12 @@ struct render_target {
   bool first = true;      ///< nothing was written there before: a header is due where the format has one
 };
 
-/// Each renders the whole text, with its final newline.
-using renderer = std::string (*)(const report&, const render_target&);
+/// Takes a text piece by piece.
+using text_sink = std::function<void(std::string_view)>;
+
+/// Each renders the whole text, with its final newline: piece by piece, so that reports of many inputs need no memory
+/// for it. Throws what the sink throws, and std::system_error where inputs cannot be read back.
+using renderer = void (*)(const report&, const render_target&, const text_sink&);
 
 /// One row of the table of report formats.
 struct report_format {
@@ -76,11 +67,11 @@ struct report_format {
   bool whole = false;          ///< a later report replaces an earlier one, instead of following it
 };
 
-std::string render_table(const report& what, const render_target& target);
-std::string render_json(const report& what, const render_target& target);
-std::string render_jsonl(const report& what, const render_target& target);
-std::string render_csv(const report& what, const render_target& target);
-std::string render_prometheus(const report& what, const render_target& target);
+void render_table(const report& what, const render_target& target, const text_sink& out);
+void render_json(const report& what, const render_target& target, const text_sink& out);
+void render_jsonl(const report& what, const render_target& target, const text_sink& out);
+void render_csv(const report& what, const render_target& target, const text_sink& out);
+void render_prometheus(const report& what, const render_target& target, const text_sink& out);
 
 /// Text of --stats for people: a line a stage, the engine and why, the limiting stage.
 std::string render_stats(const run_stats& stats, const render_target& target);

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -64,7 +65,7 @@ void add_unverified(std::string& out, const report& what, const part& of, const 
   add_buckets(out, what, of, counts);
 }
 
-void add_result(std::string& out, const report& what, bool terminal) {
+void write_result(const report& what, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "total", .input = ""};
   add_sizes(out, what, total, what.verified);
   add_row(out, total, "", "complete", what.complete ? 1 : 0);
@@ -79,11 +80,13 @@ void add_result(std::string& out, const report& what, bool terminal) {
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_buckets(out, what, input, each.verified);
     add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
+    to(std::exchange(out, {}));
   }
+  to(out);
 }
 
 // Of the inputs only how far they were read: their counts come with the result.
-void add_snapshot(std::string& out, const report& what, bool terminal) {
+void write_snapshot(const report& what, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "snapshot", .input = ""};
   const part provisional{.kind = "provisional", .input = ""};
   add_row(out, total, "", "elapsed_milliseconds",
@@ -96,19 +99,20 @@ void add_snapshot(std::string& out, const report& what, bool terminal) {
     const std::string name = terminal ? printable(each.name) : each.name;
     add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
     add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
+    to(std::exchange(out, {}));
   }
+  to(out);
 }
 
 }  // namespace
 
-std::string render_csv(const report& what, const render_target& target) {
-  std::string out = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
+void render_csv(const report& what, const render_target& target, const text_sink& out) {
+  const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
   if (what.what == report::kind::result) {
-    add_result(out, what, target.terminal);
+    write_result(what, target.terminal, out, heading);
   } else {
-    add_snapshot(out, what, target.terminal);
+    write_snapshot(what, target.terminal, out, heading);
   }
-  return out;
 }
 
 }  // namespace gpuhist::pipeline

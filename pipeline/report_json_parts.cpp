@@ -37,6 +37,8 @@ void add_counts(json& to, const report& what, const gpu::tally& counts) {
   if (what.byte_counts && what.what == report::kind::result) to["byte_counts"] = byte_counts_of(what, counts);
 }
 
+std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 json counts_of(const report& what, const gpu::tally& counts) {
   json out = {{"bytes", counts.bytes()}};
   add_counts(out, what, counts);
@@ -49,7 +51,7 @@ json named(const std::string& name) {
   return out;
 }
 
-json prefix_of(const input_report& input) {
+json prefix_of(const report& /*what*/, const input_report& input) {
   json out = named(input.name);
   out["format"] = input.format;
   out["prefix_bytes"] = input.verified.bytes() + input.unverified.bytes();
@@ -89,6 +91,9 @@ json totals_as_json(const report& what) {
   json out = start_of(what, "result");
   if (what.unverified.bytes() > 0) out["unverified"] = counts_of(what, what.unverified);
   if (what.counted_unverified) out["counted_unverified"] = true;
+  std::uint64_t skipped = 0;
+  for (const skipped_names& each : what.skipped) skipped += each.count;
+  if (skipped > 0) out["skipped"] = skipped;
   return out;
 }
 
@@ -109,15 +114,25 @@ json input_as_json(const report& what, const input_report& input) {
   return out;
 }
 
-json snapshot_as_json(const report& what) {
-  json out = start_of(what, "snapshot");
-  out["provisional"] = counts_of(what, what.unverified);
-  json inputs = json::array();
-  for (const input_report& each : what.inputs) inputs.push_back(prefix_of(each));
-  out["inputs"] = std::move(inputs);
-  return out;
+void write_with_inputs(const json& before, const report& what, json (*one)(const report&, const input_report&),
+                       const json& behind, const text_sink& out) {
+  std::string open = text_of(before);
+  open.pop_back();  // the brace
+  out(open + R"(,"inputs":[)");
+  bool first = true;
+  for (const input_report& each : what.inputs) {
+    out((std::exchange(first, false) ? "" : ",") + text_of(one(what, each)));
+  }
+  const std::string rest = text_of(behind);
+  out((behind.empty() ? "]" : "],") + rest.substr(1) + "\n");
 }
 
-std::string as_line(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
+void write_snapshot(const report& what, const text_sink& out) {
+  json before = start_of(what, "snapshot");
+  before["provisional"] = counts_of(what, what.unverified);
+  write_with_inputs(before, what, prefix_of, json::object(), out);
+}
+
+std::string as_line(const json& object) { return text_of(object) + "\n"; }
 
 }  // namespace gpuhist::pipeline

@@ -15,8 +15,13 @@ nlohmann::ordered_json totals_as_json(const report& what);
 /// An input of a result.
 nlohmann::ordered_json input_as_json(const report& what, const input_report& input);
 
-/// A snapshot, with the prefixes of its inputs.
-nlohmann::ordered_json snapshot_as_json(const report& what);
+/// A snapshot, with the prefixes of its inputs: one line.
+void write_snapshot(const report& what, const text_sink& out);
+
+/// One line: the object `before`, in it as "inputs" what `one` makes of each of them, and the members of `behind`.
+void write_with_inputs(const nlohmann::ordered_json& before, const report& what,
+                       nlohmann::ordered_json (*one)(const report&, const input_report&),
+                       const nlohmann::ordered_json& behind, const text_sink& out);
 
 /// One line with its end. What is no UTF-8 becomes U+FFFD; of names `name_base64` has the truth.
 std::string as_line(const nlohmann::ordered_json& object);

@@ -25,11 +25,10 @@ json last_line_of(const report& what) {
 
 }  // namespace
 
-std::string render_jsonl(const report& what, const render_target& /*target*/) {
-  if (what.what == report::kind::snapshot) return as_line(snapshot_as_json(what));
-  std::string text;
-  for (const input_report& each : what.inputs) text += as_line(line_of(what, each));
-  return text + as_line(last_line_of(what));
+void render_jsonl(const report& what, const render_target& /*target*/, const text_sink& out) {
+  if (what.what == report::kind::snapshot) return write_snapshot(what, out);
+  for (const input_report& each : what.inputs) out(as_line(line_of(what, each)));
+  out(as_line(last_line_of(what)));
 }
 
 }  // namespace gpuhist::pipeline

@@ -37,6 +37,9 @@ std::string escaped(std::string_view value) {
 /// Writes family by family.
 class exposition {
  public:
+  /// Borrows `out`.
+  explicit exposition(const text_sink& out) : out_(out) {}
+
   /// Begins a family. Its samples are added before the next one begins.
   void family(std::string_view name, std::string_view help) {
     name_ = "gpuhist_" + std::string(name);
@@ -63,9 +66,14 @@ class exposition {
     }
   }
 
-  std::string take() { return std::move(text_); }
+  /// Hands on what there is.
+  void write() {
+    out_(text_);
+    text_.clear();
+  }
 
  private:
+  const text_sink& out_;
   std::string name_;
   std::string text_;
 };
@@ -95,9 +103,10 @@ void add_inputs(exposition& to, const report& what, bool terminal) {
   using addition = std::function<void(const input_report&, const labels&)>;
   const auto family = [&](std::string_view name, std::string_view help, const addition& add) {
     to.family(name, help);
-    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
-      const input_report& each = what.inputs[i];
-      add(each, {{"index", std::to_string(i)}, {"input", terminal ? printable(each.name) : each.name}});
+    std::size_t index = 0;
+    for (const input_report& each : what.inputs) {
+      add(each, {{"index", std::to_string(index++)}, {"input", terminal ? printable(each.name) : each.name}});
+      to.write();
     }
   };
   family("input_bytes", "Bytes of an input that were counted and verified.", [&](const auto& each, labels with) {
@@ -122,11 +131,11 @@ void add_inputs(exposition& to, const report& what, bool terminal) {
 
 }  // namespace
 
-std::string render_prometheus(const report& what, const render_target& target) {
-  exposition out;
-  add_totals(out, what);
-  add_inputs(out, what, target.terminal);
-  return out.take();
+void render_prometheus(const report& what, const render_target& target, const text_sink& out) {
+  exposition to(out);
+  add_totals(to, what);
+  add_inputs(to, what, target.terminal);
+  to.write();
 }
 
 }  // namespace gpuhist::pipeline

@@ -88,27 +88,34 @@ std::string most_of(const report& what, const gpu::tally& counts) {
   return printable(view.scheme.buckets[at]) + " " + fixed(share, 1) + " %";
 }
 
-std::string inputs_table(const report& what, std::uint64_t all, const render_target& target) {
-  const bool snapshot = what.what == report::kind::snapshot;
-  const bool faultless = snapshot || std::ranges::all_of(what.inputs, &input_report::complete);
-  std::vector<table_row> rows;
+/// All but the verdict.
+table_row row_of(const report& what, const input_report& input, std::uint64_t all) {
+  const gpu::tally counts = shown(what, input.verified, input.unverified);
+  const std::uint64_t bytes = counts.bytes();
+  return {printable(input.name), grouped(bytes),        grouped(lines_in(counts, what.partition)),
+          share_of(bytes, all),  most_of(what, counts), ""};
+}
+
+/// Two passes, so that a table of very many inputs needs no memory: one for the widths of the columns.
+void write_inputs_table(const report& what, std::uint64_t all, const render_target& target, const text_sink& out) {
+  bool faultless = true;
+  row_widths widths;
   for (const input_report& each : what.inputs) {
-    const gpu::tally counts = shown(what, each.verified, each.unverified);
-    rows.push_back({printable(each.name), grouped(counts.bytes()), grouped(lines_in(counts, what.partition)),
-                    share_of(counts.bytes(), all), most_of(what, counts),
-                    faultless       ? ""
-                    : each.complete ? "ok"
-                                    : "INCOMPLETE"});
+    widths.add(row_of(what, each, all));
+    faultless = faultless && (each.complete || what.what == report::kind::snapshot);
   }
+  if (!faultless) widths.add({"", "", "", "", "", "INCOMPLETE"});
   const text_table table(
-      {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, rows,
+      {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
       target.width);
-  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool alarming = !faultless && !what.inputs[i].complete;
-    text += painted(table.line(rows[i]), ink::alarm, alarming && target.color) + "\n";
+  out(painted(table.heading(), ink::heading, target.color) + "\n");
+  for (const input_report& each : what.inputs) {
+    table_row row = row_of(what, each, all);
+    if (!faultless) row.back() = each.complete ? "ok" : "INCOMPLETE";
+    const bool alarming = !faultless && !each.complete;
+    out(painted(table.line(row), ink::alarm, alarming && target.color) + "\n");
   }
-  return text;
+  out("\n");
 }
 
 std::string totals_lines(const report& what, const std::vector<table_row>& totals, const text_table& frame) {
@@ -122,17 +129,17 @@ std::string totals_lines(const report& what, const std::vector<table_row>& total
   return text;
 }
 
-std::string faults_of(const report& what, bool color) {
+void write_faults(const report& what, bool color, const text_sink& out) {
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
-  std::string text;
+  bool any = false;
   for (const input_report& each : what.inputs) {
     if (each.complete && each.error.empty()) continue;
     const std::string reason = each.error.empty() ? "not counted to its end" : printable(each.error);
-    text += incomplete + printable(each.name) + ": " + reason + "\n";
+    out(incomplete + printable(each.name) + ": " + reason + "\n");
+    any = true;
   }
   // as after a signal between two inputs: nothing is wrong with any one of them
-  if (text.empty() && !what.complete) text = incomplete + "not everything was counted\n";
-  return text;
+  if (!any && !what.complete) out(incomplete + "not everything was counted\n");
 }
 
 std::string snapshot_line(const report& what, const gpu::tally& counts) {
@@ -156,21 +163,19 @@ text_table frame_of(const bucket_tables& tables, std::size_t width) {
 
 }  // namespace
 
-std::string render_table(const report& what, const render_target& target) {
+void render_table(const report& what, const render_target& target, const text_sink& out) {
   const gpu::tally counts = shown(what, what.verified, what.unverified);
   const bucket_tables tables = tables_of(what, counts);
   const text_table frame = frame_of(tables, target.width);
   const bool snapshot = what.what == report::kind::snapshot;
-  std::string text;
-  if (snapshot) text = painted(snapshot_line(what, counts), ink::heading, target.color) + "\n";
+  if (snapshot) out(painted(snapshot_line(what, counts), ink::heading, target.color) + "\n");
   for (std::size_t i = 0; i < what.schemes.size(); ++i) {
-    if (what.schemes.size() > 1) text += printable(what.schemes[i].scheme.name) + "\n";
-    text += bucket_lines(tables.schemes[i], frame, target) + "\n";
+    if (what.schemes.size() > 1) out(printable(what.schemes[i].scheme.name) + "\n");
+    out(bucket_lines(tables.schemes[i], frame, target) + "\n");
   }
-  if (what.inputs.size() > 1 && !what.totals_only) text += inputs_table(what, counts.bytes(), target) + "\n";
-  text += totals_lines(what, tables.totals, frame);
-  if (!snapshot) text += faults_of(what, target.color);
-  return text;
+  if (what.inputs.size() > 1 && !what.totals_only) write_inputs_table(what, counts.bytes(), target, out);
+  out(totals_lines(what, tables.totals, frame));
+  if (!snapshot) write_faults(what, target.color, out);
 }
 
 }  // namespace gpuhist::pipeline

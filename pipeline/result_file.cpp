@@ -24,8 +24,7 @@ io::descriptor open_results(const std::string& path) {
 }
 
 /// The inputs of a result: within it, or the lines before it.
-std::vector<input_report> inputs_of(const nlohmann::json& document, letter_case wanted,
-                                    std::vector<input_report> before) {
+input_reports inputs_of(const nlohmann::json& document, letter_case wanted, input_reports before) {
   if (const auto count = document.find("input_count"); count != document.end()) {
     if (!count->is_number_unsigned() || count->get<std::size_t>() != before.size()) {
       throw result_damage("\"input_count\" is " + count->dump() + ", but there are " + std::to_string(before.size()) +
@@ -69,7 +68,7 @@ void result_sum::add_lines(int fd, place& at) {
     try {
       add_document(line, at);
     } catch (const result_damage& damage) {
-      at.inputs.clear();
+      at.inputs = {};
       at.spoilt = true;
       complain(at, damage.what());
     }
@@ -87,7 +86,7 @@ void result_sum::add_document(std::string_view line, place& at) {
 }
 
 void result_sum::add_result(const nlohmann::json& document, place& at) {
-  std::vector<input_report> before = std::exchange(at.inputs, {});
+  input_reports before = std::exchange(at.inputs, {});
   ++at.results;
   // a line of its inputs was damaged: that has been told
   if (std::exchange(at.spoilt, false) && document.contains("input_count")) return;
@@ -103,7 +102,7 @@ void result_sum::add_result(const nlohmann::json& document, place& at) {
   sum_.verified += one.verified;
   sum_.unverified += one.unverified;
   sum_.counted_unverified = sum_.counted_unverified || one.counted_unverified;
-  std::ranges::move(one.inputs, std::back_inserter(sum_.inputs));
+  for (const input_report& each : one.inputs) sum_.inputs.push_back(each);
 }
 
 void result_sum::finish(place& at) {

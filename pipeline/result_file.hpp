@@ -37,8 +37,8 @@ class result_sum {
     std::string name;
     std::size_t line = 0;
     std::size_t results = 0;
-    std::vector<input_report> inputs{};  // lines that wait for their result
-    bool spoilt = false;                 // one of them was damaged
+    input_reports inputs{};  // lines that wait for their result
+    bool spoilt = false;     // one of them was damaged
   };
 
   void add_lines(int fd, place& at);

@@ -10,30 +10,67 @@ bool rolling_counts::input_counts::complete() const {
   return expected == merged && groups.empty() && error.empty() && unverified.bytes() == 0;
 }
 
+// What is damaged brings nothing any more.
+bool rolling_counts::input_counts::is_over() const { return dropping || (expected == merged && groups.empty()); }
+
 rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
                                std::vector<std::string> input_names)
-    : counted_(counted), row_classes_(rows.classes), verified_(counted.classes), unverified_(counted.classes) {
+    : counted_(counted),
+      row_classes_(rows.classes),
+      verified_(counted.classes),
+      unverified_(counted.classes),
+      finished_(std::make_shared<finished_inputs>(counted.classes)) {
   for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
   for (std::string& name : input_names) open_input(std::move(name));
 }
 
 input_id rolling_counts::open_input(std::string name) {
+  auto opened = std::make_unique<input_counts>();
+  opened->name = std::move(name);
   const std::scoped_lock lock(mutex_);
-  inputs_.emplace_back().name = std::move(name);
-  inputs_.back().verified = gpu::tally(counted_.classes);
-  inputs_.back().unverified = gpu::tally(counted_.classes);
-  return static_cast<input_id>(inputs_.size() - 1);
+  inputs_.push_back({.open = std::move(opened)});
+  return static_cast<input_id>(before_ + inputs_.size() - 1);
+}
+
+std::size_t rolling_counts::inputs() const {
+  const std::scoped_lock lock(mutex_);
+  return before_ + inputs_.size();
+}
+
+// Null where it was laid down: nothing more can be said of it.
+rolling_counts::input_counts* rolling_counts::open_one(input_id input) const {
+  return input < before_ ? nullptr : inputs_[input - before_].open.get();
+}
+
+void rolling_counts::lay_down_if_over(input_id input) {
+  input_counts* const of = open_one(input);
+  if (of == nullptr || !of->is_over()) return;
+  const input_report said = report_of(*of);
+  all_complete_ = all_complete_ && said.complete;
+  inputs_[input - before_] = {.open = nullptr, .at = finished_->lay_down(said)};
+  for (; !inputs_.empty() && !inputs_.front().open; ++before_) {
+    finished_->append(inputs_.front().at);
+    inputs_.pop_front();
+  }
 }
 
 group_id rolling_counts::open_group(input_id input) {
   const std::scoped_lock lock(mutex_);
-  input_counts& of = inputs_[input];
+  input_counts* const known = open_one(input);
+  if (known == nullptr) return 1;  // damaged meanwhile: whatever comes of any of its groups is dropped
+  input_counts& of = *known;
   of.groups.push_back({.verified = gpu::tally(counted_.classes), .unverified = gpu::tally(counted_.classes)});
   return of.front + of.groups.size() - 1;
 }
 
 void rolling_counts::add_row(gpu::tally& to, std::span<const std::uint32_t> row) const {
+  to.counts.resize(counted_.classes);
   for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
+}
+
+void rolling_counts::add(gpu::tally& to, const gpu::tally& more) const {
+  to.counts.resize(counted_.classes);
+  to += more;
 }
 
 void rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) {
@@ -41,23 +78,24 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const segment& each = segments[i];
     const auto row = rows.subspan(i * row_classes_, row_classes_);
-    input_counts& input = inputs_[each.owner.input];
     merged_ += each.where.size();
     if (each.owner.group == 0) {
+      input_counts& input = *open_one(each.owner.input);  // not over: this text is missing yet
       add_row(verified_, row);
       add_row(input.verified, row);
       input.merged += each.where.size();
     } else if (frame_group* const group = group_of(each.owner)) {
       merge_into(*group, each, row);
-      commit_groups(input);
+      commit_groups(*open_one(each.owner.input));
     }
+    lay_down_if_over(each.owner.input);
   }
 }
 
 // Null where the group does not count any more.
 rolling_counts::frame_group* rolling_counts::group_of(const text_owner& owner) {
-  input_counts& input = inputs_[owner.input];
-  return input.dropping ? nullptr : &input.groups[owner.group - input.front];
+  input_counts* const input = open_one(owner.input);
+  return input == nullptr || input->dropping ? nullptr : &input->groups[owner.group - input->front];
 }
 
 void rolling_counts::merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row) {
@@ -99,7 +137,8 @@ void rolling_counts::close_group(input_id input, group_id group, group_end end) 
   frame_group* const closed = group_of({.input = input, .group = group});
   if (closed == nullptr) return;
   closed->end = std::move(end);
-  commit_groups(inputs_[input]);
+  commit_groups(*open_one(input));
+  lay_down_if_over(input);
 }
 
 void rolling_counts::commit_groups(input_counts& input) {
@@ -115,8 +154,8 @@ void rolling_counts::commit_groups(input_counts& input) {
 void rolling_counts::commit(input_counts& input, const frame_group& group) {
   gpu::tally damaged = group.unverified;
   for (const open_frame& left : group.frames) damaged += left.counts;
-  input.verified += group.verified;
-  input.unverified += damaged;
+  add(input.verified, group.verified);
+  add(input.unverified, damaged);
   verified_ += group.verified;
   unverified_ += damaged;
   input.compressed_bytes = group.end->compressed_bytes;
@@ -143,30 +182,37 @@ void rolling_counts::note_lost(input_counts& input, const group_end& end) {
 
 void rolling_counts::set_format(input_id input, std::string_view format) {
   const std::scoped_lock lock(mutex_);
-  inputs_[input].format = format;
+  if (input_counts* const of = open_one(input)) of->format = format;
 }
 
 void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  input_counts& of = inputs_[input];
-  if (group == of.front && !of.dropping) of.compressed_bytes = bytes;
+  input_counts* const of = open_one(input);
+  if (of != nullptr && group == of->front && !of->dropping) of->compressed_bytes = bytes;
 }
 
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  inputs_[input].expected = bytes;
+  if (input_counts* const of = open_one(input)) of->expected = bytes;
+  lay_down_if_over(input);
 }
 
 void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view error) {
   const std::scoped_lock lock(mutex_);
-  inputs_[input].expected = bytes;
-  if (inputs_[input].error.empty()) inputs_[input].error = error;
+  input_counts* const of = open_one(input);
+  if (of == nullptr) return;
+  of->expected = bytes;
+  if (of->error.empty()) of->error = error;
+  lay_down_if_over(input);
 }
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  const input_counts& of = inputs_[input];
-  return of.merged + (of.groups.empty() ? 0 : of.groups.front().merged);
+  if (const input_counts* const of = open_one(input)) {
+    return of->merged + (of->groups.empty() ? 0 : of->groups.front().merged);
+  }
+  const input_report said = finished_->at(input < before_ ? finished_->number(input) : inputs_[input - before_].at);
+  return said.verified.bytes() + said.unverified.bytes();
 }
 
 std::uint64_t rolling_counts::merged_bytes() const {
@@ -183,26 +229,39 @@ void rolling_counts::add_front(const input_counts& input, gpu::tally& verified, 
   for (const open_frame& frame : front.frames) unverified += frame.counts;
 }
 
+input_report rolling_counts::report_of(const input_counts& input) const {
+  const auto sized = [this](gpu::tally counts) {
+    counts.counts.resize(counted_.classes);
+    return counts;
+  };
+  return {.name = input.name,
+          .format = input.format,
+          .compressed_bytes = input.compressed_bytes,
+          .complete = input.complete(),
+          .error = input.error,
+          .verified = sized(input.verified),
+          .unverified = sized(input.unverified),
+          .lost = input.lost,
+          .lost_stretches = input.lost_stretches};
+}
+
 void rolling_counts::write_to(report& out) const {
   const std::scoped_lock lock(mutex_);
   out.partition = counted_;
   out.verified = verified_;
   out.unverified = unverified_;
-  out.complete = true;
-  out.inputs.clear();
-  for (const input_counts& each : inputs_) {
-    out.inputs.push_back({.name = each.name,
-                          .format = each.format,
-                          .compressed_bytes = each.compressed_bytes,
-                          .complete = each.complete(),
-                          .error = each.error,
-                          .verified = each.verified,
-                          .unverified = each.unverified,
-                          .lost = each.lost,
-                          .lost_stretches = each.lost_stretches});
-    add_front(each, out.inputs.back().verified, out.inputs.back().unverified);
-    add_front(each, out.verified, out.unverified);
-    out.complete = out.complete && out.inputs.back().complete;
+  out.complete = all_complete_;
+  out.inputs = {finished_, before_};
+  for (const input_entry& each : inputs_) {
+    if (!each.open) {
+      out.inputs.push_back(each.at);
+      continue;
+    }
+    input_report said = report_of(*each.open);
+    add_front(*each.open, said.verified, said.unverified);
+    add_front(*each.open, out.verified, out.unverified);
+    out.complete = out.complete && said.complete;
+    out.inputs.push_back(std::move(said));
   }
 }
 

@@ -5,9 +5,13 @@
 //     input:   committed ........... | front group | younger groups, merged or not ...
 //              verified, unverified    verified,     not part of any report yet, and never
 //                                      open frames   if the front group turns out damaged
+//
+// An input that is over is laid down (finished_inputs) as soon as all of its text was merged, so that memory holds
+// those that are not, however many there are.
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/finished_inputs.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/ring.hpp"
 
@@ -15,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -67,10 +72,14 @@ class rolling_counts {
   /// Decoding has come so far in an input; heeded where it is the front group's.
   void set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes);
 
-  /// The input was read to its end: `bytes` of text were handed on for merging.
+  /// Inputs opened so far.
+  [[nodiscard]] std::size_t inputs() const;
+
+  /// The input was read to its end: `bytes` of text were handed on for merging. Nothing more is said of it, but what
+  /// is merged.
   void finish(input_id input, std::uint64_t bytes);
 
-  /// The input failed, or was left, after `bytes` of text.
+  /// The input failed, or was left, after `bytes` of text. Likewise.
   void fail(input_id input, std::uint64_t bytes, std::string_view error);
 
   /// Text of an input's prefix that was merged so far.
@@ -103,7 +112,7 @@ class rolling_counts {
     std::string name;
     std::string format = "unknown";
     std::optional<std::uint64_t> compressed_bytes;
-    gpu::tally verified;
+    gpu::tally verified;    // empty until there is something in it, as is
     gpu::tally unverified;  // of damaged frames
     std::uint64_t merged = 0;
     std::optional<std::uint64_t> expected;  // known once reading ended
@@ -115,9 +124,20 @@ class rolling_counts {
     bool dropping = false;  // a group was damaged: what comes of younger ones does not count
 
     [[nodiscard]] bool complete() const;
+    [[nodiscard]] bool is_over() const;
   };
 
+  // An input that is open, or where it was laid down.
+  struct input_entry {
+    std::unique_ptr<input_counts> open;
+    finished_inputs::location at = 0;
+  };
+
+  [[nodiscard]] input_counts* open_one(input_id input) const;
+  [[nodiscard]] input_report report_of(const input_counts& input) const;
+  void lay_down_if_over(input_id input);
   void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
+  void add(gpu::tally& to, const gpu::tally& more) const;
   frame_group* group_of(const text_owner& owner);
   void merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row);
   open_frame& frame_named(frame_group& group, frame_id id) const;
@@ -135,7 +155,10 @@ class rolling_counts {
   gpu::tally verified_;
   gpu::tally unverified_;  // of damaged frames
   std::uint64_t merged_ = 0;
-  std::vector<input_counts> inputs_;
+  std::deque<input_entry> inputs_;  // from the first one that is not over on
+  std::size_t before_ = 0;          // those before it
+  bool all_complete_ = true;        // of those that were laid down
+  std::shared_ptr<finished_inputs> finished_;
 };
 
 }  // namespace gpuhist::pipeline

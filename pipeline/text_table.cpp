@@ -65,11 +65,28 @@ std::string share_of(std::uint64_t count, std::uint64_t all) {
   return fixed(all == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(all), 2) + " %";
 }
 
+void row_widths::add(const table_row& row) {
+  widest_.resize(std::max(widest_.size(), row.size()));
+  for (std::size_t i = 0; i < row.size(); ++i) widest_[i] = std::max(widest_[i], columns(row[i]));
+}
+
+namespace {
+
+row_widths measured(std::span<const table_row> rows) {
+  row_widths widths;
+  for (const table_row& each : rows) widths.add(each);
+  return widths;
+}
+
+}  // namespace
+
 text_table::text_table(std::vector<table_column> columns, std::span<const table_row> rows, std::size_t width)
+    : text_table(std::move(columns), measured(rows), width) {}
+
+text_table::text_table(std::vector<table_column> columns, const row_widths& rows, std::size_t width)
     : columns_(std::move(columns)), widths_(columns_.size()), width_(width) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths_[i] = pipeline::columns(columns_[i].heading);
-    for (const table_row& row : rows) widths_[i] = std::max(widths_[i], pipeline::columns(row[i]));
+    widths_[i] = std::max(pipeline::columns(columns_[i].heading), rows.of(i));
   }
   drop_dispensable_columns();
   cut_names();

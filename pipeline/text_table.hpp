@@ -35,11 +35,24 @@ struct table_column {
 /// Cells of the first column are names: they are cut (cut_to) where all else does not help. Others are never cut.
 using table_row = std::vector<std::string>;
 
+/// How wide the widest cell of each column is, of rows that nobody keeps.
+class row_widths {
+ public:
+  void add(const table_row& row);
+  [[nodiscard]] std::size_t of(std::size_t column) const { return column < widest_.size() ? widest_[column] : 0; }
+
+ private:
+  std::vector<std::size_t> widest_;
+};
+
 /// Columns as wide as their widest cell, fitted to a width.
 class text_table {
  public:
   /// Measures the rows; all must have a cell a column. Cells are UTF-8 that is safe to print.
   text_table(std::vector<table_column> columns, std::span<const table_row> rows, std::size_t width);
+
+  /// The same of rows that were measured one by one.
+  text_table(std::vector<table_column> columns, const row_widths& rows, std::size_t width);
 
   /// One line without its end, and without spaces at its end.
   [[nodiscard]] std::string line(const table_row& row) const;

@@ -85,6 +85,38 @@ inline pipeline::run_stats some_stats() {
   return stats;
 }
 
+/// All that a format writes, in one text.
+inline std::string rendered(pipeline::renderer by, const pipeline::report& what,
+                            const pipeline::render_target& target = {}) {
+  std::string text;
+  by(what, target, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+inline std::string render_table(const pipeline::report& what, const pipeline::render_target& target) {
+  return rendered(pipeline::render_table, what, target);
+}
+inline std::string render_json(const pipeline::report& what, const pipeline::render_target& target) {
+  return rendered(pipeline::render_json, what, target);
+}
+inline std::string render_jsonl(const pipeline::report& what, const pipeline::render_target& target) {
+  return rendered(pipeline::render_jsonl, what, target);
+}
+inline std::string render_csv(const pipeline::report& what, const pipeline::render_target& target) {
+  return rendered(pipeline::render_csv, what, target);
+}
+inline std::string render_prometheus(const pipeline::report& what, const pipeline::render_target& target) {
+  return rendered(pipeline::render_prometheus, what, target);
+}
+
+/// Changes one of the inputs.
+template <typename Change>
+void change_input(pipeline::report& of, std::size_t number, Change change) {
+  pipeline::input_report input = of.inputs[number];
+  change(input);
+  of.inputs.replace(number, std::move(input));
+}
+
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> lines;

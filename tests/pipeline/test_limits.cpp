@@ -145,7 +145,7 @@ TEST_CASE("many small inputs are limited by being opened, unless the threads wer
   run_stats stats = run_of({reading_files(0.3), counting(0.1)});
   stats.inputs = 100'000;
   CHECK(judge(stats).limited_by ==
-        "opening inputs: 100,000 of them, of 9.8 KiB on average, are opened one after the other");
+        "opening inputs: 100,000 of them, of 9.8 KiB on average, are opened, read and closed");
   CHECK(judge(stats).would_help == "fewer and larger inputs, as of `cat`");
   stats.stages = {reading_files(0.3), counting(1.6)};
   CHECK(judge(stats).limited_by.starts_with("count: "));

@@ -105,7 +105,7 @@ TEST_CASE("what was not verified stands beside the totals, in the totals' form, 
   report what = empty_report({"letters"});
   add_input(what, "good", "abc\n");
   add_input(what, "bad.zst", "a\n", "zz\n", "frame 2 is damaged at offset 17");
-  what.inputs[1].compressed_bytes = 99;
+  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 99; });
   const ordered_json out = parsed(what);
   CHECK(out["complete"] == false);
   CHECK(out["bytes"] == 6);
@@ -155,8 +155,8 @@ TEST_CASE("names and errors that are not UTF-8 never throw, and names are carrie
   what.what = report::kind::snapshot;
   CHECK(parsed(what)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   for (int byte = 0; byte < 256; ++byte) {
-    what.inputs[0].name = static_cast<char>(byte);
-    what.inputs[0].error = static_cast<char>(byte);
+    change_input(what, 0, [&](auto& it) { it.name = static_cast<char>(byte); });
+    change_input(what, 0, [&](auto& it) { it.error = static_cast<char>(byte); });
     CHECK_NOTHROW(render_json(what, {}));
     CHECK_NOTHROW(render_table(what, {}));
   }

@@ -35,7 +35,7 @@ TEST_CASE("a family is announced once and its samples stand together") {
   report what = empty_report({"letters", "classes"});
   add_input(what, "same", "abc", "z", "damaged");
   add_input(what, "same", "abc");
-  what.inputs[1].compressed_bytes = 2;
+  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 2; });
   std::set<std::string> families;
   std::string family;
   for (const std::string& line : lines_of(render_prometheus(what, {}))) {

@@ -187,7 +187,7 @@ TEST_CASE("a run that was ended early says so even where no input failed") {
   report what = report_of({"letters"}, "abc");
   what.complete = false;
   CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  not everything was counted");
-  what.inputs[0].complete = false;
+  change_input(what, 0, [&](auto& it) { it.complete = false; });
   CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  input: not counted to its end");
 }
 

@@ -21,7 +21,7 @@ report sample(const std::string& name, std::string_view text) {
   what.byte_counts = true;
   add_input(what, name, text);
   add_input(what, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
-  what.inputs[1].compressed_bytes = 77;
+  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 77; });
   return what;
 }
 
@@ -62,8 +62,8 @@ std::string said(report what) {
 
 TEST_CASE("a result is read back as it was, from JSON and from lines, names and unverified counts included") {
   const report what = sample("caf\xe9 \"x\"", "Hello,\nworld \xc3\xa9\n");
-  for (const renderer render : {render_json, render_jsonl}) {
-    const reading got = read_text(render(what, {}));
+  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+    const reading got = read_text(rendered(render, what));
     CHECK(got.faults.empty());
     CHECK(got.results == 1);
     CHECK(said(got.sum) == said(what));
@@ -78,7 +78,7 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   report both = one;
   both.verified += two.verified;
   both.unverified += two.unverified;
-  both.inputs.insert(both.inputs.end(), two.inputs.begin(), two.inputs.end());
+  for (const input_report& each : two.inputs) both.inputs.push_back(each);
   const reading got = read_text(render_json(snapshot, {}) + render_jsonl(one, {}) + "\n" + render_json(snapshot, {}) +
                                 render_json(two, {}));
   CHECK(got.faults.empty());
@@ -99,14 +99,14 @@ TEST_CASE("without byte counts those by the scheme bytes serve, unless they fold
   const reading got = read_text(render_json(what, {}));
   CHECK(got.sum.verified == what.verified);
   what.ignore_case = true;
-  for (const renderer render : {render_json, render_jsonl}) {
-    CHECK(read_text(render(what, {})).faults ==
-          std::vector<std::string>(1, render == render_json
+  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+    CHECK(read_text(rendered(render, what)).faults ==
+          std::vector<std::string>(1, render == gpuhist::pipeline::render_json
                                           ? "1: counted with --ignore-case, and no byte counts were kept; give "
                                             "--ignore-case, or count again with --byte-counts"
                                           : "1: input \"input\": counted with --ignore-case, and no byte counts were "
                                             "kept; give --ignore-case, or count again with --byte-counts"));
-    CHECK(read_text(render(what, {}), letter_case::ignored).faults.empty());
+    CHECK(read_text(rendered(render, what), letter_case::ignored).faults.empty());
   }
   CHECK(read_text(render_json(report_of({"letters"}, "abc"), {})).faults ==
         std::vector<std::string>{"1: no byte counts were kept; count again with --byte-counts"});

@@ -1,0 +1,201 @@
+#include "io/tree_walk.hpp"
+
+#include "io/long_path.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+constexpr std::size_t open_folders = 8;  // those deepest down: their neighbours come next
+
+// Kinds of names, as a character each.
+constexpr char kind_folder = 'd';
+constexpr char kind_file = 'f';
+constexpr char kind_link = 'l';
+constexpr char kind_fifo = 'p';
+constexpr char kind_socket = 's';
+constexpr char kind_device = 'c';
+constexpr char kind_unknown = '?';
+constexpr char kind_dangling = 'x';
+
+char kind_of_type(unsigned char type) {
+  switch (type) {
+    case DT_DIR:
+      return kind_folder;
+    case DT_REG:
+      return kind_file;
+    case DT_LNK:
+      return kind_link;
+    case DT_FIFO:
+      return kind_fifo;
+    case DT_SOCK:
+      return kind_socket;
+    case DT_CHR:
+    case DT_BLK:
+      return kind_device;
+    default:
+      return kind_unknown;
+  }
+}
+
+char kind_of_mode(mode_t mode) { return kind_of_type(static_cast<unsigned char>(IFTODT(mode))); }
+
+bool is_dot_or_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
+
+struct close_stream {
+  void operator()(DIR* open) const { ::closedir(open); }
+};
+
+}  // namespace
+
+std::string_view name_of(skip_cause cause) {
+  constexpr std::array<std::string_view, 6> names = {
+      "symbolic link", "dangling symbolic link", "symbolic link to a directory above it", "FIFO", "socket", "device"};
+  return names[static_cast<std::size_t>(cause)];
+}
+
+tree_walk::tree_walk(std::string root, walk_settings how)
+    : root_(std::move(root)), how_(std::move(how)), path_(root_) {}
+
+std::optional<tree_entry> tree_walk::next() {
+  if (!std::exchange(began_, true)) {
+    auto failure = enter(open_path(root_, folder_flags));
+    root_bytes_ = path_.size();
+    if (failure) return failure;
+  }
+  while (!levels_.empty()) {
+    level& in = levels_.back();
+    path_.resize(in.path_bytes);
+    if (in.order.empty()) {
+      levels_.pop_back();
+      continue;
+    }
+    const char* const entry = in.names.data() + in.order.back();
+    in.order.pop_back();
+    path_ += entry + 1;
+    if (auto found = come_to(in, entry[0], entry + 1)) return found;
+  }
+  return std::nullopt;
+}
+
+// What there is to say of a name; nothing where it is not wanted, or is a directory that is walked from now on.
+std::optional<tree_entry> tree_walk::come_to(level& in, char kind, const char* name) {
+  const char now = kind_of(in, kind, name);
+  const std::string_view below = std::string_view(path_).substr(root_bytes_);
+  if (now == kind_folder) {
+    if (!how_.filter.enters_directory(below)) return std::nullopt;
+    return enter_below(in, name);
+  }
+  if (!how_.filter.takes_file(below)) return std::nullopt;
+  switch (now) {
+    case kind_link:
+      return skipped(skip_cause::link);
+    case kind_dangling:
+      return skipped(skip_cause::dangling_link);
+    case kind_fifo:
+      return skipped(skip_cause::fifo);
+    case kind_socket:
+      return skipped(skip_cause::socket);
+    case kind_device:
+      return skipped(skip_cause::device);
+    default:
+      return tree_entry{.what = tree_entry::kind::file, .path = path_};
+  }
+}
+
+// What the directory did not say, and what a link leads to. What cannot be found out is left to whoever opens it.
+char tree_walk::kind_of(level& in, char kind, const char* name) {
+  struct stat found{};
+  if (kind == kind_unknown) {
+    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
+    kind = kind_of_mode(found.st_mode);
+  }
+  if (kind != kind_link || !how_.follow_links) return kind;
+  if (::fstatat(folder_of(in).get(), name, &found, 0) == 0) return kind_of_mode(found.st_mode);
+  return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? kind_dangling : kind_file;
+}
+
+std::optional<tree_entry> tree_walk::enter_below(level& in, const char* name) {
+  const descriptor& folder = folder_of(in);
+  if (!folder) return failed(errno);
+  return enter(open_below(folder, name, folder_flags | (how_.follow_links ? 0 : O_NOFOLLOW)));
+}
+
+// The directory at path_, opened. Says what is wrong with it; where some of its names were had, those come yet.
+std::optional<tree_entry> tree_walk::enter(descriptor folder) {
+  if (!folder) return failed(errno);
+  level fresh{.folder = std::move(folder)};
+  struct stat found{};
+  if (::fstat(fresh.folder.get(), &found) != 0) return failed(errno);
+  if (is_being_walked(found.st_dev, found.st_ino)) return skipped(skip_cause::loop);
+  fresh.device = found.st_dev;
+  fresh.inode = found.st_ino;
+  const int error = read_names(fresh);
+  std::optional<tree_entry> failure;
+  if (error != 0) failure = failed(error);
+  if (!path_.ends_with('/')) path_ += '/';
+  fresh.path_bytes = path_.size();
+  levels_.push_back(std::move(fresh));
+  if (levels_.size() > open_folders) levels_[levels_.size() - 1 - open_folders].folder = {};
+  return failure;
+}
+
+bool tree_walk::is_being_walked(dev_t device, ino_t inode) const {
+  return std::ranges::any_of(levels_, [&](const level& each) { return each.device == device && each.inode == inode; });
+}
+
+// Returns 0, or the error that ended the reading.
+int tree_walk::read_names(level& of) {
+  // a stream of its own: closing it closes its descriptor
+  const int own = ::fcntl(of.folder.get(), F_DUPFD_CLOEXEC, 0);
+  if (own < 0) return errno;
+  const std::unique_ptr<DIR, close_stream> stream(::fdopendir(own));
+  if (!stream) {
+    const int error = errno;
+    ::close(own);
+    return error;
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is ours alone
+    if (entry == nullptr) break;
+    if (is_dot_or_dots(entry->d_name)) continue;
+    of.order.push_back(of.names.size());
+    of.names += kind_of_type(entry->d_type);
+    of.names.append(entry->d_name).push_back('\0');
+  }
+  const int error = errno;
+  const char* const names = of.names.data();
+  std::ranges::sort(of.order, [names](std::size_t left, std::size_t right) {
+    return std::strcmp(names + left + 1, names + right + 1) > 0;  // last first
+  });
+  return error;
+}
+
+// Opened again where it was closed for the sake of deeper ones.
+const descriptor& tree_walk::folder_of(level& of) {
+  if (!of.folder) of.folder = open_path(path_.substr(0, of.path_bytes), folder_flags);
+  return of.folder;
+}
+
+tree_entry tree_walk::failed(int error) const {
+  return {.what = tree_entry::kind::failed, .path = path_, .error = std::system_category().message(error)};
+}
+
+tree_entry tree_walk::skipped(skip_cause cause) const {
+  return {.what = tree_entry::kind::skipped, .path = path_, .cause = cause};
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,43 @@
+// Bytes that are written once, in pieces, and read back: in memory as long as they are few, else in a file without a
+// name in the folder for temporary files, which is gone with the process.
+#pragma once
+
+#include "io/descriptor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+
+/// All members are thread-safe.
+class spilled_bytes {
+ public:
+  /// `in_memory`: bytes that are held in memory at the most, as long as a file can be had and takes them. Where none
+  /// does (no folder, no room), what comes stays in memory: nothing is lost for it.
+  explicit spilled_bytes(std::size_t in_memory) : in_memory_(in_memory) {}
+
+  /// Returns where the piece lies.
+  std::uint64_t append(std::string_view piece);
+
+  /// Up to `length` bytes from there; fewer only where there are no more, or at the end of a piece. Throws
+  /// std::system_error where the file cannot be read.
+  [[nodiscard]] std::string read(std::uint64_t from, std::size_t length) const;
+
+  /// Bytes that are held in memory now.
+  [[nodiscard]] std::size_t held() const;
+
+ private:
+  void spill();
+
+  const std::size_t in_memory_;
+  mutable std::mutex mutex_;
+  io::descriptor file_;
+  bool no_file_ = false;
+  std::uint64_t file_bytes_ = 0;
+  std::string tail_;  // behind those of the file
+};
+
+}  // namespace gpuhist::pipeline

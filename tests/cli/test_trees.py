@@ -1,0 +1,500 @@
+"""Trees and very many inputs: --recursive, --files-from, patterns; hostile names, loops, what is no file, what may not be
+read, what changes meanwhile; and memory that does not grow with their number. The oracle is os.walk and a Counter."""
+
+import base64
+import collections
+import itertools
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from support import ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Ended, Running, feed, main, run, text, wait_until, zstd
+
+JSON = ("--buckets", "bytes", "--format", "json", "-q")
+LETTERS = ("--buckets", "letters", "--format", "json", "-q")
+NOBODY = 65534
+
+
+def files_below(root, follow=False):
+    """The regular files below a directory as bytes: depth first, each directory's names in the order of their bytes."""
+    found = []
+
+    def walk(folder):
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if os.path.islink(path) and not follow:
+                continue
+            if os.path.isdir(path):
+                walk(path)
+            elif os.path.isfile(path):
+                found.append(path)
+
+    walk(os.fsencode(root))
+    by_walk = [os.path.join(at, each) for at, _, names in os.walk(os.fsencode(root), followlinks=follow) for each in names]
+    assert set(found) <= set(by_walk)
+    return found
+
+
+def name_of(entry):
+    return base64.b64decode(entry["name_base64"]) if "name_base64" in entry else os.fsencode(entry["name"])
+
+
+def names_in(result):
+    return [name_of(each) for each in result["inputs"]]
+
+
+def bytes_counted(part):
+    return collections.Counter({int(name, 16): count for name, count in part["buckets"]["bytes"].items() if count})
+
+
+def run_listed(names, *options, **how):
+    return run(*JSON, *options, "--files-from", "-", stdin_bytes=names, **how)
+
+
+def running_lines(running):
+    with open(f"/proc/{running.process.pid}/fd/1", "rb") as out:
+        return [line for line in out.read().decode().split("\n")[:-1]]
+
+
+class TreeTest(CommandTest):
+    def make(self, name, content=b"x"):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def assert_inputs(self, ended, paths, status=0):
+        """The inputs are these files in this order, each with the counts of its bytes; the totals are their sums."""
+        self.assertEqual(ended.status, status, ended)
+        paths = [os.fsencode(path) for path in paths]
+        self.assertEqual(names_in(ended.result), paths)
+        total = collections.Counter()
+        for entry, path in zip(ended.result["inputs"], paths):
+            with open(path, "rb") as file:
+                content = collections.Counter(file.read())
+            self.assertEqual(bytes_counted(entry), content)
+            self.assertIs(entry["complete"], True)
+            total += content
+        self.assertEqual(bytes_counted(ended.result), total)
+        self.assertIs(ended.result["complete"], status == 0)
+
+
+class Walking(TreeTest):
+    def test_a_tree_is_counted_depth_first_in_the_order_of_bytes_whatever_the_sizes(self):
+        for at, size in enumerate((0, 1, 7, 8, 9, 4095, 4096, 4097, 262_143, 262_144, 262_145, 700_000)):
+            self.make(f"d{at % 3}/e{at % 2}/f{size}", text(size, at))
+        self.make("d1.b", b"between")
+        (self.folder / "empty").mkdir()
+        for options in ((), ("-T", "1"), ("--slots", "2", "--chunk-size", "4096"), ("-T", "7", "--chunk-size", "1000")):
+            with self.subTest(options=options):
+                self.assert_inputs(run(*JSON, *options, "-r", self.folder), files_below(self.folder))
+
+    def test_files_trees_and_lists_are_counted_in_the_order_they_are_given(self):
+        for name in ("a/x", "b/y", "c", "d", "e"):
+            self.make(name, name.encode())
+        at = self.folder
+        names = self.file("list", f"{at}/b\n\n{at}/e".encode())
+        ended = run(*JSON, "-r", at / "d", at / "a", at / "c", "--files-from", names)
+        self.assert_inputs(ended, [at / "d", at / "a/x", at / "c", at / "b/y", at / "e"])
+
+    def test_archives_in_a_tree_are_decompressed(self):
+        data = text(100_000)
+        self.make("t/a.zst", zstd(data))
+        self.make("t/b", data)
+        ended = run(*JSON, "-r", self.folder / "t")
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual([each["format"] for each in ended.result["inputs"]], ["zstd", "raw"])
+        self.assert_counts(ended.result, data * 2)
+
+    def test_a_directory_without_recursive_is_an_error_that_names_the_option(self):
+        self.make("t/a")
+        ended = run("--format", "json", self.folder / "t", self.make("b"))
+        self.assertEqual(ended.status, 1)
+        self.assertIn("is a directory; --recursive (-r) counts the files below it", ended.stderr)
+        self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True])
+
+    def test_patterns_choose_among_files_and_prune_directories(self):
+        for name in ("a.log", "b.txt", "x/a.log", "x/cache/c.log", "cache/d.log", "x/y/z/e.log"):
+            self.make("t/" + name, name.encode())
+        at = self.folder / "t"
+        for options, expected in (
+            (("--include", "*.log", "--exclude", "cache"), ["a.log", "x/a.log", "x/y/z/e.log"]),
+            (("--include", "x/*.log"), ["x/a.log"]),
+            (("--include", "x/**/*.log"), ["x/a.log", "x/cache/c.log", "x/y/z/e.log"]),
+            (("--exclude", "/cache/", "--exclude", "*.txt"), ["a.log", "x/a.log", "x/cache/c.log", "x/y/z/e.log"]),
+            (("--include", "none"), []),
+        ):
+            with self.subTest(options=options):
+                self.assert_inputs(run(*JSON, "-r", *options, at), [at / each for each in expected])
+
+    def test_options_that_are_of_no_use_alone_are_refused(self):
+        for options, said in (
+            (("--include", "*"), "--include: is of use only with --recursive"),
+            (("--exclude", "*"), "--exclude: is of use only with --recursive"),
+            (("--follow-symlinks",), "--follow-symlinks: is of use only with --recursive"),
+            (("-0",), "--null: is of use only with --files-from"),
+            (("--files-from", "-", "-"), "--files-from: standard input cannot be an input"),
+        ):
+            with self.subTest(options=options):
+                ended = run(*options)
+                self.assertEqual(ended.status, 2)
+                self.assertIn(said, ended.stderr)
+
+    def test_names_of_every_kind(self):
+        names = [b"\n", b" ", b"*", b"-r", b"--", b"a\nb", b"n" * 255, b"caf\xe9", b"\xff\xfe", "größe".encode(), b"\x1b[2J"]
+        root = os.fsencode(self.folder) + b"/t"
+        os.mkdir(root)
+        for name in names:
+            os.mkdir(root + b"/in " + name[:200])
+            for path in (root + b"/" + name, root + b"/in " + name[:200] + b"/" + name):
+                with open(path, "wb") as file:
+                    file.write(name)
+        self.assert_inputs(run(*JSON, "-r", root), files_below(root))
+        listed = run_listed(b"\0".join(files_below(root)), "-0")
+        self.assert_inputs(listed, files_below(root))
+
+    def test_links_are_skipped_and_said_or_followed_where_that_is_asked_for(self):
+        self.make("t/a/x", b"one")
+        (self.folder / "t/to-file").symlink_to("a/x")
+        (self.folder / "t/to-folder").symlink_to("a")
+        (self.folder / "t/nowhere").symlink_to("none")
+        (self.folder / "t/a/up").symlink_to("..")
+        root = self.folder / "t"
+        ended = run("--buckets", "bytes", "--format", "json", "-r", root)
+        self.assert_inputs(ended, [root / "a/x"])
+        self.assertEqual(ended.result["skipped"], 4)
+        self.assertEqual(ended.stderr, f"gpuhist: skipped 4 times a symbolic link, the first one: {root}/a/up\n")
+        ended = run("--buckets", "bytes", "--format", "json", "-r", "--follow-symlinks", root)
+        self.assert_inputs(ended, [root / "a/x", root / "to-file", root / "to-folder/x"])
+        self.assertEqual(ended.result["skipped"], 3)
+        self.assertIn(f"skipped 2 times a symbolic link to a directory above it, the first one: {root}/a/up\n", ended.stderr)
+        self.assertIn(f"skipped a dangling symbolic link: {root}/nowhere\n", ended.stderr)
+        self.assert_inputs(run(*JSON, "-r", root / "to-folder", root / "to-file"), [root / "to-folder/x", root / "to-file"])
+
+    def test_fifos_and_sockets_in_a_tree_are_never_waited_for(self):
+        self.make("t/a", b"one")
+        os.mkfifo(self.folder / "t/fifo")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(self.folder / "t/s"))
+            ended = run("--buckets", "bytes", "--format", "json", "-r", self.folder / "t")
+        self.assert_inputs(ended, [self.folder / "t/a"])
+        self.assertEqual(ended.result["skipped"], 2)
+        self.assertIn("skipped a FIFO: ", ended.stderr)
+        self.assertIn("skipped a socket: ", ended.stderr)
+        self.assertEqual(run(*JSON, "-r", self.folder / "t").stderr, "")
+
+    def test_a_fifo_in_a_list_is_read_all_the_same(self):
+        os.mkfifo(self.folder / "fifo")
+        after = self.make("after", b"after")
+        with Running(*JSON, "--files-from", self.file("list", f"{self.folder}/fifo\n{after}\n".encode())) as running:
+            writer = threading.Thread(target=(self.folder / "fifo").write_bytes, args=(b"through the fifo",))
+            writer.start()
+            ended = running.finish()
+            writer.join()
+        self.assert_counts(ended.result, b"through the fifoafter")
+
+    def test_a_tree_deeper_than_the_longest_path_is_counted(self):
+        root = self.folder / "t"
+        root.mkdir()
+        at = os.open(root, os.O_RDONLY)
+        for _ in range(40):  # 8,000 bytes of path: beyond PATH_MAX
+            with open(os.open("f", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=at), "wb") as file:
+                file.write(b"deep")
+            os.mkdir("d" * 200, dir_fd=at)
+            below = os.open("d" * 200, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        os.close(at)
+        ended = run(*JSON, "-r", root)
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual(len(ended.result["inputs"]), 40)
+        self.assert_counts(ended.result, b"deep" * 40)
+        subprocess.run(["rm", "-rf", root], check=True)  # shutil cannot
+
+
+class Lists(TreeTest):
+    def test_names_come_from_a_file_or_from_standard_input_by_line_or_by_nul(self):
+        paths = [self.make(f"f{i}", text(100 * i)) for i in range(70)]
+        lines = "\n".join(map(str, paths)).encode()
+        self.assert_inputs(run_listed(lines), paths)
+        self.assert_inputs(run_listed(lines + b"\n\n"), paths)
+        self.assert_inputs(run_listed(lines.replace(b"\n", b"\0"), "-0"), paths)
+        self.assert_inputs(run(*JSON, "--files-from", self.file("list", lines)), paths)
+        with open(self.file("list", lines), "rb") as redirected:
+            self.assert_inputs(run(*JSON, "--files-from", "-", stdin=redirected), paths)
+        self.assert_inputs(run_listed(b""), [])
+
+    def test_inputs_are_counted_while_the_list_is_still_written(self):
+        paths = [self.make(f"f{i}", text(1000 * i)) for i in range(5)]
+        with Running(*JSON, "--snapshot-every", "10ms", "--files-from", "-", stdin=subprocess.PIPE) as running:
+            for path in paths[:2]:
+                feed(running, [f"{path}\n".encode()])
+            feed(running, [str(paths[2])[:5].encode()])  # half a name
+            wait_until(lambda: len(json.loads((running_lines(running) or ["{}"])[-1]).get("inputs", [])) == 2)
+            feed(running, [str(paths[2])[5:].encode() + b"\n" + f"{paths[3]}\n{paths[4]}".encode()])
+            running.process.stdin.close()
+            self.assert_inputs(running.finish(), paths)
+
+    def test_what_is_missing_is_an_error_of_that_name_and_the_rest_is_counted(self):
+        there = self.make("there", b"text")
+        ended = run_listed(f"{self.folder}/none\n{there}\n{self.folder}\n-\n".encode())
+        self.assertEqual(ended.status, 1)
+        self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True, False, False])
+        self.assertEqual(ended.result["inputs"][0]["error"], "No such file or directory")
+        self.assertIn("where the names come from", ended.result["inputs"][3]["error"])
+        self.assert_counts(ended.result, b"text")
+
+    def test_a_list_that_cannot_be_read_is_an_error_and_named_inputs_are_counted(self):
+        ended = run(*JSON, "--files-from", self.folder / "none", self.make("a", b"text"))
+        self.assertEqual(ended.status, 1)
+        self.assertEqual(ended.result["inputs"][1]["error"], "the list of names (--files-from): No such file or directory")
+        self.assert_counts(ended.result, b"text")
+
+    def test_a_name_without_an_end_is_given_up(self):
+        ended = run_listed(b"x" * 3_000_000)
+        self.assertEqual(ended.status, 1)
+        self.assertIn("longer than 1 MiB", ended.stderr)
+
+    def test_a_signal_while_the_list_is_waited_for_leaves_a_result_that_says_so(self):
+        path = self.make("a", b"text")
+        with Running(*JSON, "--snapshot-every", "10ms", "--files-from", "-", stdin=subprocess.PIPE) as running:
+            feed(running, [f"{path}\n".encode()])
+            wait_until(lambda: any('"bytes":4,' in line for line in running_lines(running)))
+            running.process.send_signal(signal.SIGTERM)
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM)
+        self.assertIs(ended.result["complete"], False)
+        self.assertIn("stopped before all of it was read", ended.result["inputs"][-1]["error"])
+        self.assert_counts(ended.result, b"text")
+
+
+class Hostile(TreeTest):
+    """As somebody who may not read everything: root may."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+        self.program = shutil.copy(GPUHIST, self.folder / "program")  # where everybody can get at it
+        self.root = self.folder / "t"
+        for name in ("a/x", "b/secret", "c/closed/y", "c/open/z", "d"):
+            self.make("t/" + name, name.encode())
+        (self.root / "b/secret").chmod(0)
+        (self.root / "c/closed").chmod(0)
+        self.addCleanup(lambda: (self.root / "c/closed").chmod(0o700))
+        if os.geteuid() == 0:
+            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.root], check=True)
+
+    def run_as_somebody(self, *arguments):
+        command = [self.program, "--engine", ENGINE, *map(os.fspath, arguments)]
+        if os.geteuid() == 0:
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def test_what_may_not_be_read_is_an_error_of_that_name_and_the_rest_is_counted(self):
+        ended = self.run_as_somebody(*JSON, "-r", self.root)
+        self.assertEqual(ended.status, 1, ended)
+        by_name = {os.path.relpath(name_of(each).decode(), self.root): each for each in ended.result["inputs"]}
+        self.assertEqual(list(by_name), ["a/x", "b/secret", "c/closed", "c/open/z", "d"])
+        for name, each in by_name.items():
+            closed = name in ("b/secret", "c/closed")
+            self.assertEqual(each.get("error"), "Permission denied" if closed else None)
+            self.assertIs(each["complete"], not closed)
+        self.assert_counts(ended.result, b"a/xc/open/zd")
+        self.assertEqual(ended.stderr.count("Permission denied"), 2)
+
+    def test_errors_of_a_tree_are_in_every_format(self):
+        for form in ("table", "json", "jsonl", "csv"):
+            with self.subTest(form=form):
+                ended = self.run_as_somebody("--format", form, "-r", self.root)
+                self.assertEqual(ended.status, 1)
+                self.assertIn(b"secret", ended.stdout)
+                self.assertIn(b"c/closed", ended.stdout)
+
+
+class Changing(TreeTest):
+    def test_files_that_vanish_or_shrink_or_grow_meanwhile_harm_nobody(self):
+        root = self.folder / "t"
+        for i in range(300):
+            self.make(f"t/{i:03}", text(5000, i))
+        steady = self.make("u", text(10_000))
+        over = threading.Event()
+
+        def change():
+            for i in itertools.cycle(range(300)):
+                if over.is_set():
+                    return
+                path = root / f"{i:03}"
+                try:
+                    if i % 3 == 0:
+                        path.unlink(missing_ok=True)
+                    elif i % 3 == 1:
+                        os.truncate(path, i * 10)
+                    else:
+                        path.write_bytes(text(5000 + i * 50, i))
+                except FileNotFoundError:
+                    pass
+                if i % 30 == 0:
+                    (root / "000").write_bytes(b"again")
+
+        changing = threading.Thread(target=change)
+        changing.start()
+        try:
+            for _ in range(5):
+                ended = run(*JSON, "-r", root, steady)
+                self.assertIn(ended.status, (0, 1), ended)
+                entries = ended.result["inputs"]
+                self.assertEqual(ended.status, 0 if all(each["complete"] for each in entries) else 1)
+                self.assertEqual(sum(each["bytes"] for each in entries), ended.result["bytes"])
+                self.assert_counts(entries[-1], text(10_000))
+                for each in entries:
+                    self.assertIn(each.get("error", "No such file or directory"), ("No such file or directory",))
+        finally:
+            over.set()
+            changing.join()
+
+    def test_a_file_that_grows_while_it_is_read_among_others_is_read_to_an_end(self):
+        self.make("t/a", b"small")
+        growing = self.make("t/b", text(200_000))
+        with open(growing, "ab") as writer:
+            over = threading.Event()
+            thread = threading.Thread(target=lambda: [writer.write(b"more\n") for _ in iter(over.is_set, True)])
+            thread.start()
+            try:
+                ended = run(*JSON, "-r", self.folder / "t")
+            finally:
+                over.set()
+                thread.join()
+        self.assertEqual(ended.status, 0, ended)
+        self.assertGreaterEqual(ended.result["inputs"][1]["bytes"], 200_000)
+
+    def test_files_of_proc_and_sys_whose_size_is_a_lie(self):
+        """Of a size that is said to be 0 or 4096, and of a content that is steady."""
+        paths = ["/proc/version", "/proc/filesystems", "/proc/cmdline", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/devices/system/cpu/online"]
+        paths = [each for each in paths if os.access(each, os.R_OK)]
+        self.assertGreater(len(paths), 2)
+        self.assert_inputs(run(*JSON, *paths), paths)
+
+    def test_the_long_file_of_proc_among_small_ones(self):
+        long = pathlib.Path("/proc/kallsyms")
+        if not long.exists() or len(content := long.read_bytes()) < 1_000_000:
+            self.skipTest("no long file in /proc")
+        ended = run(*JSON, self.make("a", b"a"), long, self.make("b", b"b"))
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual(bytes_counted(ended.result), collections.Counter(content + b"ab"))
+
+    def test_a_tree_of_proc_ends_whatever_it_holds(self):
+        ended = run(*JSON, "-r", "/proc/self", "--exclude", "task/", "--exclude", "mem", "--exclude", "pagemap")
+        self.assertIn(ended.status, (0, 1))
+        self.assertGreater(len(ended.result["inputs"]), 10)
+
+    @unittest.skipIf(SANITIZED, "takes long with sanitizers")
+    def test_a_sparse_file_of_more_than_4_gib_in_a_tree(self):
+        size = (1 << 32) + 12_345
+        with open(self.make("t/sparse"), "wb") as file:
+            file.truncate(size - 1)
+            file.seek(size - 1)
+            file.write(b"x")
+        self.make("t/small", b"y")
+        ended = run("--buckets", "letters", "--format", "json", "-r", self.folder / "t")
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [1, size])
+        self.assertEqual(ended.result["buckets"]["letters"]["u-x"], 1)
+        self.assertEqual(ended.result["buckets"]["letters"]["other"], size - 1)
+
+
+class Many(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.count = 3_000 if SANITIZED else 20_000
+        cls.tree = pathlib.Path(tempfile.mkdtemp(prefix="gpuhist-test-"))
+        line = text(500)
+        cls.data = b""
+        for i in range(cls.count):
+            if i % 100 == 0:
+                folder = cls.tree / f"d{i // 100:04}"
+                folder.mkdir()
+            content = line[: i % 400]
+            (folder / f"f{i:05}").write_bytes(content)
+            cls.data += content
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.tree)
+
+    def counted(self, *options, limit=None, what=None):
+        def in_child():
+            if limit:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+        out = tempfile.TemporaryFile()
+        self.addCleanup(out.close)
+        process = subprocess.Popen(
+            [GPUHIST, "--engine", ENGINE, *LETTERS, *map(os.fspath, options), *map(os.fspath, what or ["-r", self.tree])],
+            stdin=subprocess.DEVNULL, stdout=out, preexec_fn=in_child)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        return Ended(process.returncode, out.read(), b""), usage.ru_maxrss * 1024
+
+    def test_all_of_very_many_files_are_counted_in_order_with_64_descriptors(self):
+        ended, _ = self.counted("-T", "4", limit=64)
+        self.assertEqual(ended.status, 0)
+        self.assertEqual(names_in(ended.result), files_below(self.tree))
+        self.assert_counts(ended.result, self.data)
+        self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [i % 400 for i in range(self.count)])
+
+    def test_every_format_of_very_many_inputs_says_the_same(self):
+        ended, _ = self.counted("--format", "jsonl")
+        lines = ended.documents
+        self.assertEqual(lines[-1]["input_count"], self.count)
+        self.assertEqual(len(lines), self.count + 1)
+        self.assertEqual(sum(line["bytes"] for line in lines[:-1]), len(self.data))
+        table = run("-r", self.tree).stdout.decode()
+        self.assertEqual(sum("/f" in line for line in table.splitlines()), self.count)
+
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
+    def test_memory_does_not_grow_with_the_number_of_inputs(self):
+        options = ("--byte-counts", "--format", "csv", "--output", "/dev/null")
+        few, few_bytes = self.counted(*options, what=["-r", self.tree / "d0000", self.tree / "d0001"])
+        many, many_bytes = self.counted(*options)
+        more, more_bytes = self.counted(*options, what=["-r", self.tree, self.tree, self.tree])
+        self.assertEqual([each.status for each in (few, many, more)], [0, 0, 0])
+        self.assertLess(many_bytes - few_bytes, 8 << 20, "20,000 inputs of 256 counts would be 40 MB and more")
+        self.assertLess(more_bytes - many_bytes, 2 << 20)
+
+    def test_inputs_behind_a_slow_one_keep_their_order(self):
+        fifo = self.tree.parent / (self.tree.name + ".fifo")
+        os.mkfifo(fifo)
+        self.addCleanup(fifo.unlink)
+        folder = self.tree / "d0001"
+        with Running(*LETTERS, "-r", folder, fifo, folder) as running:
+            with open(fifo, "wb") as writer:
+                writer.write(b"slow")
+            ended = running.finish()
+        self.assertEqual(ended.status, 0, ended)
+        below = files_below(folder)
+        self.assertEqual(names_in(ended.result), [*below, os.fsencode(fifo), *below])
+
+    def test_a_signal_in_the_middle_of_a_tree_leaves_a_result_that_says_so(self):
+        with Running(*LETTERS, "--snapshot-every", "1MiB", "-r", *[self.tree] * 5) as running:
+            wait_until(lambda: running_lines(running))
+            running.process.send_signal(signal.SIGINT)
+            ended = running.finish()
+        if ended.status == 0:
+            self.skipTest("it was over before the signal came")
+        self.assertEqual(ended.status, -signal.SIGINT)
+        self.assertIs(ended.result["complete"], False)
+        self.assertTrue(any("error" in each for each in ended.result["inputs"]))
+
+
+if __name__ == "__main__":
+    main()
