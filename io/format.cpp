@@ -56,8 +56,8 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   return result;
 }
 
-const std::array<format_row, 6>& table() {
-  static const std::array<format_row, 6> rows{{
+const std::array<format_row, 10>& table() {
+  static const std::array<format_row, 10> rows{{
       {{.name = "raw", .readable = true, .hint = ""}, {}, {}},
       {{.name = "zstd",
         .readable = true,
@@ -84,6 +84,10 @@ const std::array<format_row, 6>& table() {
       {{.name = "lz4", .readable = false, .hint = "decompress it first: lz4 -dc FILE | gpuhist"},
        {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18})},
        {".lz4"}},
+      {{.name = "tar", .readable = true, .hint = "", .archive = archive_kind::tar}, {}, {}},
+      {{.name = "zip", .readable = true, .hint = "", .archive = archive_kind::zip}, {}, {}},
+      {{.name = "7z", .readable = true, .hint = "", .archive = archive_kind::seven_zip}, {}, {}},
+      {{.name = "cpio", .readable = true, .hint = "", .archive = archive_kind::cpio}, {}, {}},
   }};
   return rows;
 }

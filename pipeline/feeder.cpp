@@ -19,6 +19,22 @@
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
 
+namespace {
+
+// What decoders within archives may have, which nobody shares with them; and an entry in the result for each member.
+archive_limits limits_of_archives(const plan& what) {
+  constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
+  constexpr std::uint64_t share_of_memory = 4;
+  const buffer_plan& buffers = what.buffers;
+  const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
+  const std::uint64_t of_a_member = std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + 512;
+  return {.most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+          .most_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
+          .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary}};
+}
+
+}  // namespace
+
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
                feed_notes& notes, follower::remark tell, std::stop_token stop)
     : plan_(what),
@@ -39,7 +55,11 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .group_bytes = what.buffers.group_bytes,
                    .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = what.skip_damage},
-                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
+                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
+      archives_({.limits = limits_of_archives(what),
+                 .block_bytes = what.buffers.block_bytes,
+                 .own_blocks = what.buffers.blocks},
+                {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, std::move(stop)) {}
 
 asio::awaitable<void> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
@@ -70,6 +90,11 @@ asio::awaitable<void> feeder::feed_all() {
   // in any case: what is in flight is still to be submitted
   co_await files_.drain();
   try {
+    co_await archives_.drain();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  try {
     co_await compressed_.drain();
   } catch (...) {
     if (!error) error = std::current_exception();
@@ -89,6 +114,7 @@ asio::awaitable<void> feeder::feed(input_id input) {
   if (name == "-") {  // only then is the offset of a redirected file where the next one begins
     co_await files_.drain();
     co_await compressed_.drain();
+    co_await archives_.drain();
   }
   try {
     auto source = std::make_shared<io::source>(io::open_source(name, where_.streams, plan_.buffers.pipe_bytes));
@@ -101,8 +127,18 @@ asio::awaitable<void> feeder::feed(input_id input) {
     const bool is_file = std::holds_alternative<io::file_source>(*source);
     auto head = co_await asio::co_spawn(is_file ? where_.pool : where_.streams, head_of(*source), asio::use_awaitable);
     if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-    const io::format& format = io::settle_format(name, head, plan_.forced_format);
+    const auto forced_archive = archive_asked_for();
+    const io::format& format =
+        forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
     counts_.set_format(input, format.name);
+    const bool has_members = co_await is_archive(name, *source, head, format);
+    if (has_members) {
+      note_manner(*source, true);
+      std::string shown_as = name == "-" ? plan_.label : name;
+      co_await archives_.add(input, std::move(shown_as), std::move(source), std::move(head), forced_archive);
+      if (!is_file || name == "-") co_await archives_.drain();
+      co_return;
+    }
     const bool is_raw = format.name == "raw";
     note_manner(*source, is_raw);
     if (is_raw && is_file) {
@@ -145,17 +181,29 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
   add_manner(notes_.reading, how);
 }
 
+std::optional<io::archive_kind> feeder::archive_asked_for() const {
+  if (plan_.forced_format == nullptr || plan_.forced_format->archive == io::archive_kind::none) return std::nullopt;
+  return plan_.forced_format->archive;
+}
+
+// Whether what there is may be taken for an archive: not where a format is forced that is none.
+bool feeder::takes_archives() const { return plan_.forced_format == nullptr || archive_asked_for(); }
+
 // The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
 // a stop).
 asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
-  bytes head(io::detection_bytes);
+  bytes head(takes_archives() ? io::archive_head_bytes : io::detection_bytes);
   if (const auto* file = std::get_if<io::file_source>(&source)) {
     head.resize(file->read_at(head, 0));
     co_return head;
   }
   auto& stream = std::get<io::stream_source>(source);
   std::size_t have = 0;
-  while (have < head.size() && io::is_undecided(std::span(head).first(have))) {
+  const auto is_undecided = [&] {
+    const auto so_far = std::span(head).first(have);
+    return io::is_undecided(so_far) || (takes_archives() && io::is_undecided_archive(so_far));
+  };
+  while (have < head.size() && is_undecided()) {
     const auto read = stream.read_some(std::span(head).subspan(have));
     if (read == 0U) break;
     if (read) {
@@ -167,6 +215,65 @@ asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
   notes_.read.bytes += have;
   head.resize(have);
   co_return head;
+}
+
+// Whether members are to be looked for. What is compressed is looked into, unless its name says so.
+asio::awaitable<bool> feeder::is_archive(const std::string& name, io::source& source, bytes& head,
+                                         const io::format& format) {
+  if (!takes_archives()) co_return false;
+  if (plan_.forced_format != nullptr || io::promised_archive(name).kind != io::archive_kind::none) co_return true;
+  if (format.make_decoder == nullptr) co_return io::detect_archive(head) != io::archive_kind::none;
+  const bytes text = co_await decoded_head(source, head, format);
+  co_return io::detect_archive(text) != io::archive_kind::none;
+}
+
+// The first bytes of the text, no more than decide whether it is an archive. `head` grows by what had to be read. What
+// fails is told by whoever decodes it in earnest.
+asio::awaitable<feeder::bytes> feeder::decoded_head(io::source& source, bytes& head, const io::format& format) {
+  constexpr std::size_t most_compressed = std::size_t{16} << 20U;
+  constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
+  const std::unique_ptr<io::decoder> decoder = format.make_decoder(
+      {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
+  bytes text(io::archive_head_bytes);
+  std::size_t have = 0;
+  std::size_t fed = 0;
+  const auto so_far = [&] { return std::span(text).first(have); };
+  while (have < text.size() && io::is_undecided_archive(so_far()) && head.size() < most_compressed) {
+    if (fed == head.size()) {
+      const std::size_t more = co_await read_more(source, head);
+      if (more == 0) break;
+    }
+    const io::fill_result got = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
+    fed += got.consumed;
+    have += got.produced;
+    if (got.status == io::fill_status::failed) break;
+    if (got.status == io::fill_status::needs_window) decoder->grant_window(decoder->window_wanted());
+  }
+  text.resize(have);
+  co_return text;
+}
+
+// Bytes of the source behind `head`, to its end.
+asio::awaitable<std::size_t> feeder::read_more(io::source& source, bytes& head) {
+  constexpr std::size_t step = std::size_t{64} << 10U;
+  const std::size_t have = head.size();
+  head.resize(have + step);
+  std::size_t size = 0;
+  if (const auto* file = std::get_if<io::file_source>(&source)) {
+    size = file->read_at(std::span(head).subspan(have), have);
+  } else {
+    const auto read = [](io::stream_source& stream, std::span<std::byte> out) -> asio::awaitable<std::size_t> {
+      for (;;) {
+        if (const auto got = stream.read_some(out)) co_return *got;
+        if (!co_await stream.readable()) co_return 0;
+      }
+    };
+    size = co_await asio::co_spawn(
+        where_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)), asio::use_awaitable);
+    notes_.read.bytes += size;
+  }
+  head.resize(have + size);
+  co_return size;
 }
 
 asio::awaitable<void> feeder::feed_stream(input_id input, shared_source source, bytes head) {

@@ -1,6 +1,7 @@
 #include "pipeline/rolling_counts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,23 @@ input_id rolling_counts::open_input(std::string name) {
   inputs_.back().verified = gpu::tally(counted_.classes);
   inputs_.back().unverified = gpu::tally(counted_.classes);
   return static_cast<input_id>(inputs_.size() - 1);
+}
+
+input_id rolling_counts::open_member(std::string name, input_id archive) {
+  const input_id member = open_input(std::move(name));
+  const std::scoped_lock lock(mutex_);
+  inputs_[member].archive = archive;
+  return member;
+}
+
+void rolling_counts::stand_back(input_id archive) {
+  const std::scoped_lock lock(mutex_);
+  inputs_[archive].stands_back = true;
+}
+
+std::string rolling_counts::name_of(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  return inputs_[input].name;
 }
 
 group_id rolling_counts::open_group(input_id input) {
@@ -183,6 +201,14 @@ void rolling_counts::add_front(const input_counts& input, gpu::tally& verified, 
   for (const open_frame& frame : front.frames) unverified += frame.counts;
 }
 
+// Archives are read side by side: their members are opened in any order but their own.
+std::vector<input_id> rolling_counts::order_of_report() const {
+  std::vector<input_id> order(inputs_.size());
+  std::iota(order.begin(), order.end(), input_id{0});
+  std::ranges::stable_sort(order, {}, [this](input_id each) { return inputs_[each].archive.value_or(each); });
+  return order;
+}
+
 void rolling_counts::write_to(report& out) const {
   const std::scoped_lock lock(mutex_);
   out.partition = counted_;
@@ -190,7 +216,10 @@ void rolling_counts::write_to(report& out) const {
   out.unverified = unverified_;
   out.complete = true;
   out.inputs.clear();
-  for (const input_counts& each : inputs_) {
+  for (const input_id input : order_of_report()) {
+    const input_counts& each = inputs_[input];
+    out.complete = out.complete && each.complete();
+    if (each.stands_back && each.error.empty()) continue;
     out.inputs.push_back({.name = each.name,
                           .format = each.format,
                           .compressed_bytes = each.compressed_bytes,
@@ -202,7 +231,6 @@ void rolling_counts::write_to(report& out) const {
                           .lost_stretches = each.lost_stretches});
     add_front(each, out.inputs.back().verified, out.inputs.back().unverified);
     add_front(each, out.verified, out.unverified);
-    out.complete = out.complete && out.inputs.back().complete;
   }
 }
 

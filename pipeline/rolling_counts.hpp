@@ -48,6 +48,15 @@ class rolling_counts {
   /// One more input, known by the number that comes back.
   input_id open_input(std::string name);
 
+  /// One more input, a member of another one: reports show it behind that one and its members before.
+  input_id open_member(std::string name, input_id archive);
+
+  /// An input that is represented by its members: reports leave it out, unless something is wrong with it.
+  void stand_back(input_id archive);
+
+  /// As it is reported.
+  [[nodiscard]] std::string name_of(input_id input) const;
+
   /// The next group of an input.
   group_id open_group(input_id input);
 
@@ -108,7 +117,9 @@ class rolling_counts {
     std::uint64_t merged = 0;
     std::optional<std::uint64_t> expected;  // known once reading ended
     std::string error;
-    std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
+    std::optional<input_id> archive{};  // whose member it is
+    bool stands_back = false;           // where nothing is wrong with it
+    std::deque<frame_group> groups;     // whose turn has not come, the front one first; bounded by those in flight
     std::vector<lost_stretch> lost;
     std::uint64_t lost_stretches = 0;
     group_id front = 1;     // the front one's number
@@ -125,6 +136,7 @@ class rolling_counts {
   void commit_groups(input_counts& input);
   void commit(input_counts& input, const frame_group& group);
   static void note_lost(input_counts& input, const group_end& end);
+  [[nodiscard]] std::vector<input_id> order_of_report() const;
   static void add_front(const input_counts& input, gpu::tally& verified, gpu::tally& unverified);
 
   const gpu::partition counted_;
