@@ -38,7 +38,7 @@ void turn(options& into, value v) {
 constexpr std::array rows = {
     option_row{
         inputs, "--input-format", "FORMAT", value_kind::choice, "auto raw zstd gzip tar zip 7z cpio", reading_runs,
-        common, "auto (by content), raw, zstd, gzip, tar, zip, 7z, cpio",
+        common, "auto (by content), raw, zstd, gzip, tar, zip, ...",
         "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
         "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
         "also those of archives; 'zstd' and 'gzip' insist on what they say, and count what is in it as it is; 'tar', "

@@ -155,7 +155,7 @@ class BashCompletion(CommandTest):
     def test_values_that_have_names_are_offered(self):
         self.assertEqual(self.completions("--engine", "c"), ["cpu", "cuda"])
         self.assertEqual(self.completions("--engine", "=", "c"), ["cpu", "cuda"])
-        self.assertEqual(self.completions("--input-format", "="), ["auto", "gzip", "raw", "zstd"])
+        self.assertEqual(self.completions("--input-format", "="), ["7z", "auto", "cpio", "gzip", "raw", "tar", "zip", "zstd"])
         self.assertEqual(self.completions("--buckets", "letters,b"), ["letters,bytes"])
         self.assertEqual(self.completions("--buckets", "letters,bytes,cl"), ["letters,bytes,classes"])
         self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "zsh"])
