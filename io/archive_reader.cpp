@@ -5,7 +5,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <locale.h>
 #include <clocale>
 #include <cstdio>
 
@@ -198,7 +197,7 @@ std::span<const std::byte> archive_reader::take_block() {
   for (;;) {
     const void* bytes = nullptr;
     std::size_t size = 0;
-    std::int64_t offset = static_cast<std::int64_t>(had_);
+    auto offset = static_cast<std::int64_t>(had_);
     const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {

@@ -58,7 +58,7 @@ class archive_reader {
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
   [[noreturn]] void break_off(const std::string& message);
-  [[noreturn]] void fail_member(const std::string& message);
+  [[noreturn]] static void fail_member(const std::string& message);
 
   const archive_kind kind_;
   byte_reader& from_;

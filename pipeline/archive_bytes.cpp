@@ -126,7 +126,8 @@ decoded_bytes::decoded_bytes(io::byte_reader& from, io::decoder& decoder, guard&
 std::size_t decoded_bytes::read(std::span<std::byte> out) {
   std::size_t filled = 0;
   frame_ended_ = false;
-  while (filled < out.size() && !failed_ && !ended_ && !(frame_ended_ && filled > 0)) {
+  while (filled < out.size() && !failed_ && !ended_) {
+    if (frame_ended_ && filled > 0) break;
     if (in_.empty() && !holds_text_ && !refill()) break;
     decode(out, filled);
   }

@@ -51,9 +51,9 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
   try {
     count(whole);
     // whoever writes into a pipe is not to fail because the archive's end came before theirs
-    if (!bytes.seekable_bytes()) drain(whole);
-  } catch (const io::input_error&) {  // noted where it belongs
-  } catch (const std::bad_alloc&) {
+    if (!bytes.seekable_bytes()) attempt(whole, [&] { drain(whole); });
+  } catch (const io::input_error&) {
+    given_up_ = true;  // why was noted where it happened, and around it
   }
   if (!own.has_text) counts_.finish(input, 0);
 }
@@ -196,14 +196,11 @@ void archive_walk::attempt(const content& what, const std::function<void()>& tas
     return task();
   } catch (const std::bad_alloc&) {
     wrong = "not enough memory to read it";
-    if (is_over()) throw;
   } catch (const io::input_error&) {
     wrong = failure_text(std::current_exception());
-    counts_.fail(shown(what), 0, wrong);
-    if (is_over()) throw;
-    return;
   }
   counts_.fail(shown(what), 0, wrong);
+  if (is_over()) throw io::input_error(wrong, 0);
 }
 
 void archive_walk::drain(const content& what) {

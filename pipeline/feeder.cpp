@@ -33,6 +33,16 @@ archive_limits limits_of_archives(const plan& what) {
           .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary}};
 }
 
+// Goes back in any case.
+struct borrowed_context {
+  decode_contexts& from;
+  decode_context* context = nullptr;
+
+  ~borrowed_context() {
+    if (context != nullptr) from.release(*context);
+  }
+};
+
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
@@ -232,13 +242,14 @@ asio::awaitable<bool> feeder::is_archive(const std::string& name, io::source& so
 asio::awaitable<feeder::bytes> feeder::decoded_head(io::source& source, bytes& head, const io::format& format) {
   constexpr std::size_t most_compressed = std::size_t{16} << 20U;
   constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
-  const std::unique_ptr<io::decoder> decoder = format.make_decoder(
+  const std::unique_ptr<io::decoder> own = format.make_decoder(
       {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
+  borrowed_context larger{.from = contexts_};
+  io::decoder* decoder = own.get();
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
   std::size_t fed = 0;
-  const auto so_far = [&] { return std::span(text).first(have); };
-  while (have < text.size() && io::is_undecided_archive(so_far()) && head.size() < most_compressed) {
+  while (have < text.size() && io::is_undecided_archive(std::span(text).first(have)) && head.size() < most_compressed) {
     if (fed == head.size()) {
       const std::size_t more = co_await read_more(source, head);
       if (more == 0) break;
@@ -247,7 +258,15 @@ asio::awaitable<feeder::bytes> feeder::decoded_head(io::source& source, bytes& h
     fed += got.consumed;
     have += got.produced;
     if (got.status == io::fill_status::failed) break;
-    if (got.status == io::fill_status::needs_window) decoder->grant_window(decoder->window_wanted());
+    if (got.status != io::fill_status::needs_window) continue;
+    if (larger.context == nullptr) {  // once more, with memory that is accounted for
+      larger.context = co_await contexts_.acquire();
+      decoder = &larger.context->decoder_for(format);
+      decoder->restart({});
+      fed = have = 0;
+    } else {
+      co_await larger.context->grant_window();
+    }
   }
   text.resize(have);
   co_return text;
