@@ -56,8 +56,15 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   return result;
 }
 
-const std::array<format_row, 10>& table() {
-  static const std::array<format_row, 10> rows{{
+/// Two bytes, and a third whose bits 5 and 6 are not in use.
+constexpr magic_number compress_magic() {
+  magic_number result = exactly({0x1F, 0x9D, 0x00});
+  result.mask[2] = 0x60;
+  return result;
+}
+
+const std::array<format_row, 11>& table() {
+  static const std::array<format_row, 11> rows{{
       {{.name = "raw", .readable = true, .hint = ""}, {}, {}},
       {{.name = "zstd",
         .readable = true,
@@ -84,6 +91,9 @@ const std::array<format_row, 10>& table() {
       {{.name = "lz4", .readable = false, .hint = "decompress it first: lz4 -dc FILE | gpuhist"},
        {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18})},
        {".lz4"}},
+      {{.name = "compress", .readable = false, .hint = "decompress it first: uncompress -c FILE | gpuhist"},
+       {compress_magic()},
+       {}},
       {{.name = "tar", .readable = true, .hint = "", .archive = archive_kind::tar}, {}, {}},
       {{.name = "zip", .readable = true, .hint = "", .archive = archive_kind::zip}, {}, {}},
       {{.name = "7z", .readable = true, .hint = "", .archive = archive_kind::seven_zip}, {}, {}},

@@ -248,11 +248,11 @@ class Damage(ArchiveTest):
     def test_a_compressed_tar_that_is_cut_or_damaged_anywhere_counts_nothing_unverified(self):
         members = {f"x.tar.zst/{name}": data for name, data in self.SMALL.items()}
         encoded = zstd(tar(self.SMALL), "--check")
-        for size in range(0, len(encoded), 7):
+        for size in range(0, len(encoded), 11):
             with self.subTest(size=size):
                 result = self.assert_never_wrong(run(*JSON, self.file("x.tar.zst", encoded[:size])), members)
                 self.assertEqual((result["complete"], result["bytes"]), (False, 0))
-        for place in range(0, len(encoded), 5):
+        for place in range(0, len(encoded), 9):
             damaged = bytearray(encoded)
             damaged[place] ^= 0x10
             with self.subTest(place=place):
@@ -302,14 +302,14 @@ class Damage(ArchiveTest):
         archive = zipped(self.SMALL)
         members = {f"x.zip/{name}": data for name, data in self.SMALL.items()}
         complete = 0
-        for damaged in (*(archive[:size] for size in range(0, len(archive), 9)), *self.flipped(archive, 3)):
+        for damaged in (*(archive[:size] for size in range(0, len(archive), 13)), *self.flipped(archive, 5)):
             with self.subTest(size=len(damaged)):
                 result = self.assert_never_wrong(run(*JSON, self.file("x.zip", damaged)), members)
                 complete += result["complete"]
                 through_pipe = run(*JSON, "--label", str(self.folder / "x.zip"), stdin_bytes=damaged)
                 if len(damaged) >= 4 and damaged[:4] == b"PK\3\4":
                     self.assert_never_wrong(through_pipe, members)
-        self.assertLess(complete, 120)  # of a few hundred: times, attributes and comments are not covered by anything
+        self.assertLess(complete, 60)  # of a hundred and more: times, attributes and comments are not covered by anything
 
     def flipped(self, archive, step):
         for place in range(0, len(archive), step):

@@ -42,6 +42,7 @@ TEST_CASE("formats are found by content") {
   CHECK(detect(bytes_of(empty_bzip2_head)).name == "bzip2");
   CHECK(detect(bytes_of(xz_head)).name == "xz");
   CHECK(detect(bytes_of(lz4_head)).name == "lz4");
+  CHECK(detect(bytes_of("\x1F\x9D\x90it")).name == "compress");
 }
 
 TEST_CASE("what has no whole magic number is raw, text that begins like one included") {
@@ -97,7 +98,8 @@ TEST_CASE("a forced format is taken as it is") {
 }
 
 TEST_CASE("only formats that can be read can be forced") {
-  CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "tar", "zip", "7z", "cpio"});
+  CHECK(input_format_names() ==
+        std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "tar", "zip", "7z", "cpio"});
   for (const std::string_view name : {"bzip2", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
 }
 
