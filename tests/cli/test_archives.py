@@ -5,12 +5,13 @@ import gzip
 import io
 import os
 import random
+import signal
 import subprocess
 import tarfile
 import unittest
 import zipfile
 
-from support import CommandTest, main, noise, oracle, run, run_fed, text, zstd
+from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 
@@ -532,6 +533,18 @@ class Streams(ArchiveTest):
                 at += size
             ended = run_fed(pieces, *JSON, "--label", "stream")
             self.assert_members(ended, "stream", list(FILES.items()))
+
+    def test_a_signal_ends_an_archive_that_still_comes(self):
+        archive = tar({"a": text(1000), "b": text(900_000)})
+        for encoded in (archive, zstd(archive)):
+            with Running(*JSON, stdin=subprocess.PIPE) as running:
+                feed(running, [encoded[: len(encoded) // 2]])
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                running.process.send_signal(signal.SIGINT)
+                ended = running.finish()
+            self.assertEqual(ended.status, -signal.SIGINT, ended)
+            self.assertIs(ended.result["complete"], False)
+            self.assertIn("stopped at offset", ended.stderr)
 
     def test_few_threads_and_slots_and_tiny_chunks(self):
         archives = [self.file(f"{i}.tar.zst", zstd(tar(FILES))) for i in range(5)]
