@@ -1,9 +1,15 @@
 // The table of formats: magic numbers, suffixes and what to do with what cannot be read.
 #include "io/format.hpp"
 
+#include "io/bzip2_decoder.hpp"
 #include "io/gzip_decoder.hpp"
 #include "io/gzip_splitter.hpp"
 #include "io/input_error.hpp"
+#include "io/lz4_decoder.hpp"
+#include "io/lz4_splitter.hpp"
+#include "io/lzip_decoder.hpp"
+#include "io/whole_splitter.hpp"
+#include "io/xz_decoder.hpp"
 #include "io/zstd_decoder.hpp"
 #include "io/zstd_splitter.hpp"
 
@@ -37,7 +43,7 @@ constexpr magic_number exactly(std::initializer_list<std::uint8_t> bytes) {
   return result;
 }
 
-/// zstd's 0x184D2A50 to 0x184D2A5F, little endian.
+/// 0x184D2A50 to 0x184D2A5F, little endian: skippable frames, which zstd and lz4 share.
 constexpr magic_number skippable_magic() {
   magic_number result = exactly({0x50, 0x2A, 0x4D, 0x18});
   result.mask[0] = 0xF0;
@@ -56,6 +62,13 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   return result;
 }
 
+/// "LZIP" and a version from 0 to 7, because text may well begin with "LZIP".
+constexpr magic_number lzip_magic() {
+  magic_number result = exactly({'L', 'Z', 'I', 'P', 0});
+  result.mask[4] = 0xF8;
+  return result;
+}
+
 /// Two bytes, and a third whose bits 5 and 6 are not in use.
 constexpr magic_number compress_magic() {
   magic_number result = exactly({0x1F, 0x9D, 0x00});
@@ -63,12 +76,11 @@ constexpr magic_number compress_magic() {
   return result;
 }
 
-const std::array<format_row, 11>& table() {
-  static const std::array<format_row, 11> rows{{
-      {{.name = "raw", .readable = true, .hint = ""}, {}, {}},
+const std::array<format_row, 14>& table() {
+  static const std::array<format_row, 14> rows{{
+      {{.name = "raw", .readable = true}, {}, {}},
       {{.name = "zstd",
         .readable = true,
-        .hint = "",
         .make_decoder = make_zstd_decoder,
         .make_splitter = make_zstd_splitter,
         .frame_magic = "\x28\xB5\x2F\xFD"},
@@ -76,28 +88,52 @@ const std::array<format_row, 11>& table() {
        {".zst", ".zstd", ".tzst"}},
       {{.name = "gzip",
         .readable = true,
-        .hint = "",
         .make_decoder = make_gzip_decoder,
         .make_splitter = make_gzip_splitter,
         .frame_magic = "\x1F\x8B\x08"},
        {exactly({0x1F, 0x8B})},
        {".gz", ".tgz", ".bgz"}},
-      {{.name = "bzip2", .readable = false, .hint = "decompress it first: bzip2 -dc FILE | gpuhist"},
-       {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
-       {".bz2", ".tbz2", ".tbz"}},
-      {{.name = "xz", .readable = false, .hint = "decompress it first: xz -dc FILE | gpuhist"},
+      {{.name = "xz",
+        .readable = true,
+        .make_decoder = make_xz_decoder,
+        .make_splitter = make_whole_splitter,
+        .frame_magic = {"\xFD\x37zXZ\0", 6}},
        {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
        {".xz", ".txz"}},
-      {{.name = "lz4", .readable = false, .hint = "decompress it first: lz4 -dc FILE | gpuhist"},
-       {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18})},
-       {".lz4"}},
+      {{.name = "lzma", .readable = true, .make_decoder = make_lzma_decoder, .make_splitter = make_whole_splitter},
+       {},  // it has none: nothing but a name says what it is
+       {".lzma", ".tlz"}},
+      {{.name = "lzip",
+        .readable = true,
+        .make_decoder = make_lzip_decoder,
+        .make_splitter = make_whole_splitter,
+        .frame_magic = "LZIP"},
+       {lzip_magic()},
+       {".lz", ".tlz"}},
+      {{.name = "bzip2",
+        .readable = true,
+        .make_decoder = make_bzip2_decoder,
+        .make_splitter = make_whole_splitter,
+        .frame_magic = "BZh"},
+       {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
+       {".bz2", ".tbz2", ".tbz", ".tb2"}},
+      {{.name = "lz4",
+        .readable = true,
+        .make_decoder = make_lz4_decoder,
+        .make_splitter = make_lz4_splitter,
+        .frame_magic = "\x04\x22\x4D\x18"},
+       {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18}), skippable_magic()},
+       {".lz4", ".tlz4"}},
+      {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
+       {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
+       {".lzo", ".tzo"}},
       {{.name = "compress", .readable = false, .hint = "decompress it first: uncompress -c FILE | gpuhist"},
        {compress_magic()},
        {}},
-      {{.name = "tar", .readable = true, .hint = "", .archive = archive_kind::tar}, {}, {}},
-      {{.name = "zip", .readable = true, .hint = "", .archive = archive_kind::zip}, {}, {}},
-      {{.name = "7z", .readable = true, .hint = "", .archive = archive_kind::seven_zip}, {}, {}},
-      {{.name = "cpio", .readable = true, .hint = "", .archive = archive_kind::cpio}, {}, {}},
+      {{.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}},
+      {{.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}},
+      {{.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}},
+      {{.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}},
   }};
   return rows;
 }
@@ -121,8 +157,13 @@ bool same_letters(std::string_view left, std::string_view right) {
   });
 }
 
+bool claims(const format_row& row, std::span<const std::byte> head) {
+  return std::ranges::any_of(row.magics, [head](const magic_number& magic) { return begins_with(head, magic); });
+}
+
+/// What a name promises: any of the formats that are called so; the first of them where one is to be named.
 struct promise {
-  const format* what = nullptr;
+  const format_row* first = nullptr;
   std::string_view suffix;
 };
 
@@ -132,11 +173,22 @@ promise promise_of(std::string_view name) {
     for (const std::string_view suffix : row.suffixes) {
       // a file that is called ".gz" is a hidden file, not a promise
       if (file.size() > suffix.size() && same_letters(file.substr(file.size() - suffix.size()), suffix)) {
-        return {.what = &row.shown, .suffix = suffix};
+        return {.first = &row, .suffix = suffix};
       }
     }
   }
   return {};
+}
+
+/// The format that keeps the promise, or null. One without a magic number keeps it by not being any other.
+const format* kept_by(const promise& promised, std::span<const std::byte> head) {
+  const format* unmarked = nullptr;
+  for (const format_row& row : table()) {
+    if (std::ranges::count(row.suffixes, promised.suffix) == 0) continue;
+    if (claims(row, head)) return &row.shown;
+    if (row.magics.empty()) unmarked = &row.shown;
+  }
+  return !head.empty() && detect(head).name == "raw" ? unmarked : nullptr;
 }
 
 [[noreturn]] void refuse_broken(const promise& promised, const format& found, bool empty) {
@@ -144,7 +196,7 @@ promise promise_of(std::string_view name) {
   if (empty) {
     message += "is empty";
   } else if (found.name == "raw") {
-    message += "does not hold " + std::string(promised.what->name) +
+    message += "does not hold " + std::string(promised.first->shown.name) +
                " data; if it is text, rename it or give --input-format raw";
   } else {
     message += "holds " + std::string(found.name) + " data; ";
@@ -158,9 +210,7 @@ promise promise_of(std::string_view name) {
 
 const format& detect(std::span<const std::byte> head) {
   for (const format_row& row : table()) {
-    for (const magic_number& magic : row.magics) {
-      if (begins_with(head, magic)) return row.shown;
-    }
+    if (claims(row, head)) return row.shown;
   }
   return table().front().shown;
 }
@@ -173,7 +223,10 @@ bool is_undecided(std::span<const std::byte> head) {
   });
 }
 
-const format* promised_by(std::string_view name) { return promise_of(name).what; }
+const format* promised_by(std::string_view name) {
+  const promise promised = promise_of(name);
+  return promised.first == nullptr ? nullptr : &promised.first->shown;
+}
 
 const format* format_named(std::string_view name) {
   for (const format_row& row : table()) {
@@ -192,9 +245,10 @@ std::vector<std::string_view> input_format_names() {
 
 const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced) {
   if (forced != nullptr) return *forced;  // what is forced and wrong, its decoder reports
-  const format& found = detect(head);
   const promise promised = promise_of(name);
-  if (promised.what != nullptr && promised.what != &found) refuse_broken(promised, found, head.empty());
+  const format* const kept = promised.first == nullptr ? nullptr : kept_by(promised, head);
+  const format& found = kept == nullptr ? detect(head) : *kept;
+  if (promised.first != nullptr && kept == nullptr) refuse_broken(promised, found, head.empty());
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
                           std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",

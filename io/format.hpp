@@ -17,14 +17,14 @@ namespace gpuhist::io {
 
 /// One row of the table of formats.
 struct format {
-  std::string_view name;  ///< "raw", "zstd", "gzip", ...
-  bool readable = false;  ///< false: recognised, so that it is refused and not counted as if it were text
-  std::string_view hint;  ///< for formats that are not readable: what to do instead
+  std::string_view name;    ///< "raw", "zstd", "gzip", ...
+  bool readable = false;    ///< false: recognised, so that it is refused and not counted as if it were text
+  std::string_view hint{};  ///< for formats that are not readable: what to do instead
 
   /// Of readable formats that are compressed; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
-  std::string_view frame_magic{};             ///< what every frame that is looked for behind damage begins with
+  std::string_view frame_magic{};  ///< what every frame that is looked for behind damage begins with; empty: none is
   archive_kind archive = archive_kind::none;  ///< what holds members is found by io/archive_format.hpp, not by detect()
 };
 
@@ -37,7 +37,8 @@ const format& detect(std::span<const std::byte> head);
 /// Whether more bytes behind `head` could change what detect() says of it: whoever types text is not kept waiting.
 bool is_undecided(std::span<const std::byte> head);
 
-/// The format that a name's suffix promises (".zst"), or null where it promises nothing.
+/// The format that a name's suffix promises (".zst"), or null where it promises nothing; the first one where it may be
+/// that of several.
 const format* promised_by(std::string_view name);
 
 /// A readable format by name ("raw", "zstd"), or null.
@@ -47,7 +48,8 @@ const format* format_named(std::string_view name);
 std::vector<std::string_view> input_format_names();
 
 /// Settles the format of an input: by content where `forced` is null, held against the name. Throws input_error (at
-/// offset 0) for a broken promise or for a format that is recognised but not readable.
+/// offset 0) for a broken promise or for a format that is recognised but not readable. A format without a magic number
+/// (.lzma) is only ever found by its name, or forced.
 const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced);
 
 }  // namespace gpuhist::io

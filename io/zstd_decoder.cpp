@@ -2,6 +2,7 @@
 // that fails does not say what it wrote before the fault: like this, a unit that fails has written nothing.
 #include "io/zstd_decoder.hpp"
 
+#include "io/size_text.hpp"
 #include "io/zstd_blocks.hpp"
 #include "io/zstd_dictionary.hpp"
 #include "io/zstd_frame.hpp"
@@ -21,15 +22,6 @@ namespace {
 struct context_deleter {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
 };
-
-/// For people, and exact: in the largest unit that divides it.
-std::string size_text(std::uint64_t bytes) {
-  if (bytes == 0) return "0 bytes";
-  if (bytes % (1U << 30U) == 0) return std::to_string(bytes >> 30U) + " GiB";
-  if (bytes % (1U << 20U) == 0) return std::to_string(bytes >> 20U) + " MiB";
-  if (bytes % (1U << 10U) == 0) return std::to_string(bytes >> 10U) + " KiB";
-  return std::to_string(bytes) + " bytes";
-}
 
 /// ZSTD_d_stableOutBuffer under the name that zstd.h always has; where a library does not know it, frames are decoded
 /// through the window as others are.

@@ -19,7 +19,7 @@ class frame_search {
     std::size_t at = 0;      ///< where the rest of it is in this one
   };
 
-  /// The first magic number that ends in this piece.
+  /// The first magic number that ends in this piece. None is found of a format without one.
   std::optional<hit> find(std::span<const std::byte> piece);
 
   [[nodiscard]] std::string_view magic() const { return magic_; }

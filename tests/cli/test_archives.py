@@ -1,8 +1,10 @@
 """Archives: every member that is a file is an input of its own, exactly; headers, padding and damage never count as text.
 The oracle is what Python's tarfile and zipfile, which share no code with the program, find in the same archives."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 import signal
@@ -112,6 +114,7 @@ class Tar(ArchiveTest):
                                      stdout=subprocess.PIPE, check=True).stdout
             members = [(f"./{name.removeprefix('./')}", data) for name, data in in_tar(archive)]
             for name, encoded in (("x.tar", archive), ("x.tar.gz", gzip.compress(archive)), ("x.tgz", gzip.compress(archive)),
+                                  ("x.tar.xz", lzma.compress(archive)), ("x.tar.bz2", bz2.compress(archive)),
                                   ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check"))):
                 with self.subTest(format=format, name=name):
                     # a tar older than "ustar" is only taken for one under its name

@@ -1,8 +1,6 @@
 """Damaged inputs: nothing unverified is counted quietly, nothing verified is lost, and the message says where."""
 
-import bz2
 import json
-import lzma
 import random
 import re
 import subprocess
@@ -167,10 +165,9 @@ class BrokenPromises(CommandTest):
                 self.assert_refused(self.file("data.zst", content), ".zst")
 
     def test_what_cannot_be_read_is_recognised_and_not_counted_as_text(self):
-        for name, compress in (("bzip2", bz2.compress), ("xz", lzma.compress)):
-            self.assert_refused(self.file("data.log", compress(text(1000))), name)
-        self.assert_refused(self.file("data.bz2", bz2.compress(text(1000))), "bzip2")
-        self.assert_refused(self.file("data.xz", lzma.compress(text(1000))), "xz")
+        lzop = b"\x89LZO\0\r\n\x1a\n" + text(1000)
+        self.assert_refused(self.file("data.log", lzop), "lzop")
+        self.assert_refused(self.file("data.lzo", lzop), "lzop")
 
     def test_text_under_a_name_that_promises_gzip(self):
         self.assert_refused(self.file("data.gz", b"just text\n"), "gzip")

@@ -260,7 +260,7 @@ inline void check_restart(const decoder_maker& make, const decoder_sample& sampl
     std::size_t frames = 0;
     for (std::uint64_t at = from.packed;;) {
       const auto got = decoder->fill(std::span(sample.packed).subspan(at), out);
-      REQUIRE(got.status != io::fill_status::failed);
+      REQUIRE_MESSAGE(got.status != io::fill_status::failed, decoder->fault(0));
       at += got.consumed;
       text.insert(text.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
       if (got.status == io::fill_status::frame_verified) ++frames;

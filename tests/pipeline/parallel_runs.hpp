@@ -35,6 +35,13 @@
 
 namespace gpuhist::test {
 
+/// Runs are many times as slow under a sanitizer: there so many times fewer of them.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr std::uint32_t fewer = 8;
+#else
+inline constexpr std::uint32_t fewer = 1;
+#endif
+
 using byte_counts = std::vector<std::uint64_t>;
 
 inline byte_counts counts_of(std::span<const std::byte> text) {

@@ -181,7 +181,7 @@ void for_all_formats(const std::function<void(const io::format&, const test::dec
 
 TEST_CASE("archives of any frames give the report that a decoder alone, in order, gives") {
   test::watchdog watchdog;
-  for (std::uint32_t seed = 1; seed <= 600; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 600 / test::fewer; ++seed) {
     watchdog.moved(seed);
     test::dice random(seed);
     const test::decoder_sample archive = test::random_archive(random, random.one_of({1U, 40U, 1000U}), 20);
@@ -192,7 +192,7 @@ TEST_CASE("archives of any frames give the report that a decoder alone, in order
 TEST_CASE("an archive that stops at any byte gives what a decoder alone gives of it") {
   test::watchdog watchdog;
   for_all_formats([&](const io::format& format, const test::decoder_sample& archive) {
-    for (std::size_t length = 0; length < archive.packed.size(); ++length) {
+    for (std::size_t length = 0; length < archive.packed.size(); length += test::fewer) {
       for (std::uint32_t again = 0; again < 3; ++again) {
         watchdog.moved(again);
         CAPTURE(length);
@@ -208,7 +208,7 @@ TEST_CASE("an archive damaged at any byte gives what a decoder alone gives of it
   constexpr std::size_t bound = std::size_t{1} << 18U;  // a damaged run may be long: 128 KiB a block of zstd
   test::watchdog watchdog;
   for_all_formats([&](const io::format& format, const test::decoder_sample& archive) {
-    for (std::size_t place = 0; place < archive.packed.size(); ++place) {
+    for (std::size_t place = 0; place < archive.packed.size(); place += test::fewer) {
       for (const unsigned change : {1U << (place % 8), 0x80U >> (place % 8), 0xFFU}) {
         watchdog.moved(change);
         CAPTURE(place);
@@ -224,7 +224,7 @@ TEST_CASE("an archive damaged at any byte gives what a decoder alone gives of it
 TEST_CASE("every snapshot of archives that are decoded side by side is of exactly a prefix of each, and they grow") {
   test::watchdog watchdog;
   std::uint64_t snapshots = 0;
-  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 32 / test::fewer; ++seed) {
     watchdog.moved(seed);
     CAPTURE(seed);
     test::dice random(seed);
@@ -252,13 +252,13 @@ TEST_CASE("every snapshot of archives that are decoded side by side is of exactl
       CHECK(done.result.inputs[i].verified.counts == test::counts_of(all.made[i].plain));
     }
   }
-  CHECK(snapshots > 30);
+  CHECK(snapshots > 30 / test::fewer);
 }
 
 TEST_CASE("a signal in the middle leaves a prefix of every archive, and says where the reading ended") {
   test::watchdog watchdog;
   std::uint32_t in_the_middle = 0;
-  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 96 / test::fewer; ++seed) {
     watchdog.moved(seed);
     CAPTURE(seed);
     test::dice random(seed);
@@ -281,12 +281,12 @@ TEST_CASE("a signal in the middle leaves a prefix of every archive, and says whe
     }
     if (!done.result.complete) ++in_the_middle;
   }
-  CHECK(in_the_middle > 10);
+  CHECK(in_the_middle > 10 / test::fewer);
 }
 
 TEST_CASE("an engine that fails at any chunk leaves a prefix of every archive, and says where one of them ends") {
   test::watchdog watchdog;
-  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 16 / test::fewer; ++seed) {
     test::dice random(seed);
     const archives all(random, random(1, 3), 1000, 8);
     const plan planned = test::random_plan(random, all.names, 1000);

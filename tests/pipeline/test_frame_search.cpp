@@ -43,3 +43,9 @@ TEST_CASE("a magic number that began before the first piece is found, but for on
   CHECK(hit->at == 0);
   CHECK_FALSE(frame_search("abac", {}).find(std::as_bytes(std::span(piece))));
 }
+
+TEST_CASE("of a format without a magic number no frame is found, whatever goes by") {
+  const std::string bytes(1000, '\0');
+  frame_search search("", std::as_bytes(std::span(bytes)));
+  for (int pieces = 0; pieces < 3; ++pieces) CHECK_FALSE(search.find(std::as_bytes(std::span(bytes))));
+}

@@ -1,0 +1,160 @@
+#include "io/frame_decoder.hpp"
+
+#include "io/size_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::io {
+
+frame_decoder::frame_decoder(const decoder_limits& limits, words names)
+    : limits_(limits), names_(names), granted_(limits.granted_bytes) {}
+
+fill_result frame_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
+  cursor at{.in = in, .out = out};
+  step_result ended;
+  while (!ended) ended = go_on(at);
+  return {.status = *ended, .consumed = in.size() - at.in.size(), .produced = out.size() - at.out.size()};
+}
+
+frame_decoder::step_result frame_decoder::go_on(cursor& at) {
+  if (holds_ahead_) {
+    if (at.out.empty()) return fill_status::output_full;
+    at.out.front() = ahead_;
+    holds_ahead_ = false;
+    write(at, 1);
+  }
+  if (!wrong_.empty()) return fill_status::failed;
+  return step(at);
+}
+
+void frame_decoder::restart(const decode_start& where) {
+  begin_anew();
+  header_size_ = 0;
+  holds_ahead_ = false;
+  frames_ended_ = where.frames;
+  consumed_ = where.compressed_bytes;
+  produced_ = 0;
+  wrong_.clear();
+}
+
+// A smaller window than the one before is worth giving its memory back.
+void frame_decoder::grant_window(std::uint64_t bytes) {
+  if (bytes != granted_) free_memory();
+  granted_ = bytes;
+}
+
+void frame_decoder::take(cursor& at, std::size_t bytes) {
+  at.in = at.in.subspan(bytes);
+  consumed_ += bytes;
+}
+
+void frame_decoder::write(cursor& at, std::size_t bytes) {
+  at.out = at.out.subspan(bytes);
+  produced_ += bytes;
+}
+
+bool frame_decoder::collect(cursor& at, std::size_t bytes) {
+  const std::size_t here = std::min(bytes - header_size_, at.in.size());
+  std::ranges::copy(at.in.first(here), header_.begin() + static_cast<std::ptrdiff_t>(header_size_));
+  header_size_ += here;
+  take(at, here);
+  return header_size_ == bytes;
+}
+
+bool frame_decoder::may_begin(std::string_view magic) const {
+  const std::size_t known = std::min(magic.size(), header_size_);
+  return std::ranges::equal(collected().first(known), std::as_bytes(std::span(magic)).first(known));
+}
+
+std::span<std::byte> frame_decoder::room(const cursor& at) {
+  constexpr std::size_t most_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
+  if (at.out.empty()) return {&ahead_, 1};
+  return at.out.first(std::min(at.out.size(), most_at_once));
+}
+
+void frame_decoder::advance(cursor& at, std::size_t took, std::size_t wrote) {
+  take(at, took);
+  if (at.out.empty()) {
+    holds_ahead_ = wrote != 0;
+  } else {
+    write(at, wrote);
+  }
+}
+
+frame_decoder::step_result frame_decoder::went_on(cursor& at, std::size_t took, std::size_t wrote) {
+  const bool all_written = wrote < room(at).size();
+  advance(at, took, wrote);
+  if (!all_written) return std::nullopt;
+  if (at.in.empty()) return fill_status::needs_input;
+  return took == 0 && wrote == 0 ? fail_damaged("nothing can be made of it") : std::nullopt;
+}
+
+frame_decoder::step_result frame_decoder::ask_for_window(std::uint64_t bytes) {
+  wanted_ = bytes;
+  if (bytes > limits_.window_bytes) {
+    return fail(frame_name() + " needs a window of " + size_text(bytes) + ", more than the " +
+                size_text(limits_.window_bytes) + " left of --memory-limit; give a --memory-limit at least " +
+                size_text(bytes - limits_.window_bytes) + " larger,");
+  }
+  return bytes > granted_ ? step_result(fill_status::needs_window) : std::nullopt;
+}
+
+// The fault is told when all text before it is delivered: see go_on().
+frame_decoder::step_result frame_decoder::fail(std::string what) {
+  wrong_ = std::move(what);
+  wrong_at_ = consumed_;
+  return holds_ahead_ ? std::nullopt : step_result(fill_status::failed);
+}
+
+frame_decoder::step_result frame_decoder::fail_damaged(std::string_view cause) {
+  return fail(frame_name() + " is damaged (" + std::string(cause) + ")");
+}
+
+frame_decoder::step_result frame_decoder::refuse_magic() {
+  const std::string format(names_.format);
+  const bool at_the_start = consumed_ == header_size_;
+  fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
+                    : "trailing data that is not " + format + " where " + frame_name() + " would begin,");
+  wrong_at_ -= header_size_;
+  return fill_status::failed;
+}
+
+frame_decoder::step_result frame_decoder::end_frame() {
+  ++frames_ended_;
+  header_size_ = 0;
+  return fill_status::frame_verified;
+}
+
+std::string frame_decoder::frame_name() const {
+  return std::string(names_.frame) + " " + std::to_string(frames_ended_ + 1);
+}
+
+std::string frame_decoder::offsets(std::uint64_t compressed, std::uint64_t text_before) const {
+  return " at compressed offset " + std::to_string(compressed) + ", decompressed offset " +
+         std::to_string(text_before + produced_);
+}
+
+std::string frame_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+
+// Some clauses end in a comma, for the offsets.
+std::string frame_decoder::fault_cause() const { return wrong_.substr(0, wrong_.find_last_not_of(',') + 1); }
+
+std::string frame_decoder::missing_at_end(std::uint64_t text_before) const {
+  if (!wrong_.empty()) return fault(text_before);
+  if (consumed_ == 0) {
+    return "is empty: there is no " + std::string(names_.format) + " " + std::string(names_.frame) +
+           " at compressed offset 0, decompressed offset 0";
+  }
+  if (in_frame()) return frame_name() + " ends early: the input stops" + offsets(consumed_, text_before);
+  const std::string loose = loose_end();
+  return loose.empty() ? loose : loose + offsets(consumed_, text_before);
+}
+
+std::string frame_decoder::missing_at_frame_end(std::uint64_t text_before) const {
+  if (!wrong_.empty() || !in_frame()) return missing_at_end(text_before);
+  return frame_name() + " is damaged (it does not end where the sizes in headers say)" +
+         offsets(consumed_, text_before);
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,12 @@
+// Sizes in messages about inputs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuhist::io {
+
+/// For people, and exact: in the largest unit that divides it.
+std::string size_text(std::uint64_t bytes);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,279 @@
+"""xz, lzma, lzip, bzip2 and lz4: whatever the tools write counts like the text in it; what they refuse is refused."""
+
+import bz2
+import lzma
+import random
+import shutil
+import struct
+import subprocess
+import unittest
+
+from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, text
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+
+
+def packed(data, *command):
+    return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def unpacked(encoded, *command):
+    """What a tool makes of it, or None where it refuses."""
+    done = subprocess.run(command, input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return done.stdout if done.returncode == 0 else None
+
+
+
+def ways(*command):
+    """A command with each of some sets of options."""
+    return lambda *sets: [[*command, *options.split()] for options in sets]
+
+
+SUFFIXES = {"xz": ".xz", "lzma": ".lzma", "lzip": ".lz", "bzip2": ".bz2", "lz4": ".lz4"}
+WRITERS = {
+    "xz": ways("xz", "-zcq")(
+        *("-0", "-6", "-7", "-C none", "-C sha256", "-T2 --block-size=50000"),
+        *("--x86 --lzma2=preset=1", "--delta=dist=3 --lzma2=dict=4KiB"),
+    ),
+    "lzma": ways("xz", "-zcq", "--format=lzma")("-0", "-6"),
+    "lzip": ways("lzip", "-cq")("-0", "-9", "-s 4096", "-b 100000"),
+    "bzip2": ways("bzip2", "-zcq")("-1", "-9"),
+    "lz4": ways("lz4", "-zcq")("-1", "-9", "-B4 -BD", "-B7 --no-frame-crc", "-BX -B5", "-l", "--content-size"),
+}
+READERS = {
+    "xz": ["xz", "-dcq"],
+    "lzma": ["xz", "-dcq", "--format=lzma"],
+    "lzip": ["lzip", "-dcq"],
+    "bzip2": ["bzip2", "-dcq"],
+    "lz4": ["lz4", "-dcq"],
+}
+MULTIPLE = ("xz", "lzip", "bzip2", "lz4")  # .lzma holds one stream only
+FRAME = {"xz": "stream", "lzma": "stream", "lzip": "member", "bzip2": "stream", "lz4": "frame"}
+
+
+def written(kind, data):
+    return packed(data, *WRITERS[kind][0])
+
+
+class Formats(CommandTest):
+    def assert_format_counted(self, kind, encoded, data, *options):
+        """By name, by force and, where content says what it is, from a pipe."""
+        path = self.file("data" + SUFFIXES[kind], encoded)
+        ways = [((path,), None), (("--input-format", kind), encoded)]
+        if kind != "lzma":
+            ways.append(((), encoded))
+        for arguments, stdin_bytes in ways:
+            ended = run(*JSON, *options, *arguments, stdin_bytes=stdin_bytes)
+            self.assert_counted(ended, data)
+            (said,) = ended.result["inputs"]
+            self.assertEqual((said["format"], said["compressed_bytes"]), (kind, len(encoded)))
+            self.assert_counts(said, data)
+
+    def run_damaged(self, kind, encoded, *options):
+        """By its name, beside a good file that must count all the same; what is said of the damaged one."""
+        ended = run(*JSON, *options, self.file("hurt" + SUFFIXES[kind], encoded))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIs(ended.result["complete"], False)
+        (said,) = ended.result["inputs"]
+        self.assertIn(said["error"], ended.stderr)
+        return ended, said
+
+    def test_what_the_tools_write_at_every_level_and_in_every_shape(self):
+        data = text(150_000) + noise(50_000)
+        for kind, commands in WRITERS.items():
+            for command in commands:
+                with self.subTest(command=command):
+                    self.assert_format_counted(kind, packed(data, *command), data)
+
+    def test_what_parallel_tools_write(self):
+        data = text(1_500_000)
+        commands = {"pixz -p 2": "xz", "lbzip2 -zcn2": "bzip2", "pbzip2 -c": "bzip2", "plzip -c": "lzip"}
+        for command, kind in ((command.split(), kind) for command, kind in commands.items()):
+            if shutil.which(command[0]):  # no more than an addition: not every machine has them
+                with self.subTest(command=command):
+                    self.assert_format_counted(kind, packed(data, *command), data)
+        self.assert_format_counted("xz", packed(data, "xz", "-zcq", "-1", "-T2", "--block-size=300000"), data)
+
+    def test_nothing_and_a_byte(self):
+        for kind in WRITERS:
+            for data in (b"", b"x"):
+                with self.subTest(kind=kind, data=data):
+                    self.assert_format_counted(kind, written(kind, data), data)
+
+    def test_python_s_own_encoders(self):
+        data = text(100_000, 5)
+        for check in (lzma.CHECK_NONE, lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256):
+            self.assert_format_counted("xz", lzma.compress(data, check=check), data)
+        self.assert_format_counted("lzma", lzma.compress(data, format=lzma.FORMAT_ALONE), data)
+        for level in range(1, 10):
+            self.assert_format_counted("bzip2", bz2.compress(data, level), data)
+
+    def test_many_frames_one_after_another(self):
+        chosen = random.Random(4)
+        for kind in MULTIPLE:
+            parts = [text(chosen.choice((0, 1, 300, 90_000)), number) for number in range(12)]
+            commands = [c for c in WRITERS[kind] if "-l" not in c]
+            encoded = b"".join(packed(part, *chosen.choice(commands)) for part in parts)
+            data = b"".join(parts)
+            with self.subTest(kind=kind):
+                self.assertEqual(unpacked(encoded, *READERS[kind]), data)
+                for options in ((), ("-T", "5", "--chunk-size", "3000"), ("--slots", "2")):
+                    self.assert_format_counted(kind, encoded, data, *options)
+
+    def test_frames_of_lz4_are_decoded_side_by_side(self):
+        parts = [text(200_000, number) for number in range(8)]
+        encoded = b"".join(packed(part, "lz4", "-zcq") for part in parts)
+        ended = run(*JSON, "--stats", "-T", "4", self.file("data.lz4", encoded))
+        self.assert_counted(ended, b"".join(parts))
+        self.assertIn("split: frames found by the sizes of their blocks", ended.result["stats"]["decompression"])
+        ended = run(*JSON, "--stats", self.file("data.xz", b"".join(lzma.compress(part) for part in parts)))
+        self.assert_counted(ended, b"".join(parts))
+        self.assertIn(
+            "in one piece: streams of this format cannot be found without decoding them",
+            ended.result["stats"]["decompression"],
+        )
+
+    def test_skippable_and_legacy_frames_of_lz4(self):
+        data = text(10_000)
+        skip = struct.pack("<II", 0x184D2A53, 11) + b"not counted"
+        frame, legacy = written("lz4", data), packed(data, "lz4", "-zcql")
+        for encoded, times in ((skip + frame, 1), (frame + skip + frame + skip, 2), (frame + legacy + frame + legacy, 4)):
+            self.assertEqual(unpacked(encoded, *READERS["lz4"]), data * times)
+            path = self.file("data.lz4", encoded)
+            self.assert_counted(run(*JSON, path), data * times)
+            self.assert_counted(run(*JSON, "--input-format", "lz4", stdin_bytes=encoded), data * times)
+
+    def test_a_legacy_frame_of_many_blocks(self):
+        data = noise(9_000_000) + text(500_000)
+        self.assert_counted(run(*JSON, stdin_bytes=packed(data, "lz4", "-zcql")), data)
+
+    def test_padding_of_xz(self):
+        data = text(1000)
+        encoded = lzma.compress(data)
+        for zeros in range(13):
+            padded = encoded + bytes(zeros) + encoded + bytes(zeros)
+            expected = unpacked(padded, *READERS["xz"])
+            with self.subTest(zeros=zeros):
+                self.assertEqual(expected is not None, zeros % 4 == 0)
+                if expected is not None:
+                    self.assert_format_counted("xz", padded, expected)
+                else:
+                    ended, said = self.run_damaged("xz", padded)
+                    self.assert_counts(ended.result, data)
+                    self.assertIn("is not a multiple of four bytes", said["error"])
+
+    def test_what_is_cut_off_is_never_counted(self):
+        data = text(2000)
+        for kind in WRITERS:
+            encoded = written(kind, data)
+            chosen = random.Random(len(encoded))
+            for length in sorted(chosen.sample(range(14, len(encoded)), 12)) + [len(encoded) - 1]:
+                with self.subTest(kind=kind, length=length):
+                    ended, said = self.run_damaged(kind, encoded[:length])
+                    self.assertEqual(ended.result["bytes"], 0)
+                    self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", said["error"])
+                    unverified = said.get("unverified", {"bytes": 0})["bytes"]
+                    if unverified:
+                        self.assertEqual(counts_of(said["unverified"]), oracle(data[:unverified]))
+
+    def test_damage_of_a_later_frame_leaves_those_before_it_counted(self):
+        parts = [text(30_000, seed) for seed in range(3)]
+        for kind in MULTIPLE:
+            frames = [written(kind, part) for part in parts]
+            broken = bytearray(frames[1])
+            broken[len(broken) // 2] ^= 0x40
+            encoded = frames[0] + bytes(broken) + frames[2]
+            with self.subTest(kind=kind):
+                self.assertIsNone(unpacked(encoded, *READERS[kind]))
+                ended, said = self.run_damaged(kind, encoded)
+                self.assert_counts(ended.result, parts[0])
+                clause = rf"^{FRAME[kind]} 2 is damaged \(.*\) at compressed offset \d+, decompressed offset \d+$"
+                self.assertRegex(said["error"], clause)
+
+    def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
+        data = text(30_000)
+        for kind in WRITERS:
+            encoded = written(kind, data)
+            for garbage in (b"garbage", text(100_000)):
+                with self.subTest(kind=kind):
+                    ended, said = self.run_damaged(kind, encoded + garbage)
+                    self.assert_counts(ended.result, data)
+                    self.assertIn("trailing data", said["error"])
+                    self.assertIn(f"at compressed offset {len(encoded)}, decompressed offset 30000", said["error"])
+
+    def test_a_flipped_bit_is_never_counted_as_other_text(self):
+        data = text(3000)
+        chosen = random.Random(12)
+        for kind in MULTIPLE:
+            encoded = written(kind, data)
+            for place in chosen.sample(range(8, len(encoded)), 20):
+                damaged = bytearray(encoded)
+                damaged[place] ^= 1 << chosen.randrange(8)
+                expected = unpacked(bytes(damaged), *READERS[kind])
+                ended = run(*JSON, self.file("data" + SUFFIXES[kind], bytes(damaged)))
+                with self.subTest(kind=kind, place=place):
+                    if expected is None:
+                        self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+                    elif ended.status == 0:
+                        self.assert_counts(ended.result, expected)
+
+    def test_behind_damage_counting_goes_on_with_the_next_frame(self):
+        parts = [text(5000, seed) for seed in range(5)]
+        for kind in MULTIPLE:
+            frames = [written(kind, part) for part in parts]
+            hurt = bytearray(frames[1])
+            hurt[len(hurt) // 2] ^= 8
+            ended = run(*JSON, "--skip-damage", stdin_bytes=frames[0] + bytes(hurt) + b"".join(frames[2:]))
+            with self.subTest(kind=kind):
+                self.assertEqual(ended.status, 1, ended)
+                self.assert_counts(ended.result, b"".join([parts[0], *parts[2:]]))
+                (lost,) = ended.result["inputs"][0]["lost"]
+                self.assertEqual((lost["compressed_begin"], lost["compressed_end"]), (len(frames[0]), len(frames[0]) + len(hurt)))
+        damaged = bytearray(written("lzma", parts[0]))
+        damaged[600] ^= 8
+        ended = run(*JSON, "--skip-damage", self.file("a.lzma", bytes(damaged) + frames[0] * 3))
+        self.assertIn(ended.status, (0, 1))
+        self.assertEqual(len(ended.result["inputs"][0]["lost"]), 1)  # nothing can be found, and it ends all the same
+
+    def test_a_dictionary_over_the_memory_limit_is_refused_before_it_is_allocated(self):
+        data = text(1000)
+        for kind, encoded in (
+            ("xz", packed(data, "xz", "-zcq", "--lzma2=dict=1GiB")),
+            ("lzma", packed(data, "xz", "-zcq", "--format=lzma", "--lzma1=dict=1GiB")),
+            ("lzip", b"LZIP\1\x1d" + written("lzip", data)[6:]),  # 512 MiB in the header; the data needs less
+        ):
+            with self.subTest(kind=kind):
+                ended, said = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
+                self.assertEqual(ended.result["bytes"], 0)
+                clause = rf"^{FRAME[kind]} 1 needs a window of (1 GiB|512 MiB), more than .* --memory-limit"
+                self.assertRegex(said["error"], clause)
+                self.assert_format_counted(kind, encoded, data, "--memory-limit", "3GiB")
+
+    def test_names_and_force(self):
+        data = text(500)
+        for kind in WRITERS:
+            suffix = SUFFIXES[kind]
+            for content, words in ((b"", f"is named {suffix} but is empty"), (b"just text, and some more of it\n", f"not")):
+                ended = run(*JSON, self.file("data" + suffix, content), self.file("good", b"hello"))
+                with self.subTest(kind=kind, content=content):
+                    self.assertEqual(ended.status, 1, ended)
+                    self.assertIn(words, ended.stderr)
+                    self.assert_counts(ended.result, b"hello")
+            for content in (b"", b"just text, and some more of it\n"):
+                ended = run(*JSON, "--input-format", kind, stdin_bytes=content)
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+        self.assert_counted(run(*JSON, self.file("data.tlz", written("lzma", data))), data)
+        self.assert_counted(run(*JSON, self.file("other.tlz", written("lzip", data))), data)
+
+    def test_all_formats_in_one_run(self):
+        parts = {kind: text(70_000, seed) for seed, kind in enumerate(WRITERS)}
+        paths = [self.file(kind + SUFFIXES[kind], written(kind, part)) for kind, part in parts.items()]
+        for options in ((), ("-T", "1"), ("-T", "6", "--chunk-size", "5000")):
+            ended = run(*JSON, *options, *paths)
+            self.assert_counted(ended, b"".join(parts.values()))
+            for said, part in zip(ended.result["inputs"], parts.values()):
+                self.assert_counts(said, part)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+// The contract of decoders, passed by bzip2, and what only bzip2 has: block sizes, messages.
+#include "io/bzip2_decoder.hpp"
+
+#include "tests/io/packed_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::fill_status;
+using gpuhist::io::make_bzip2_decoder;
+
+namespace {
+
+const decoder_maker make = [] { return make_bzip2_decoder({}); };
+
+std::vector<decoder_sample> small_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(packed_sample_builder("one byte").bzip2(sample_text(1), 1).build());
+  samples.push_back(packed_sample_builder("nothing, twice").bzip2({}).bzip2({}, 1).build());
+  samples.push_back(packed_sample_builder("text").bzip2(sample_text(300), 1).build());
+  samples.push_back(packed_sample_builder("streams")
+                        .bzip2(sample_text(100, 2), 2)
+                        .bzip2({}, 9)
+                        .bzip2(noise(70), 1)
+                        .bzip2(byte_vector(300, std::byte{'b'}), 1)
+                        .build());
+  return samples;
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+/// More than two blocks of level 1, runs of any length among the text.
+byte_vector mixed_text() {
+  byte_vector mixed = joined(sample_text(90'000), noise(70'000));
+  for (std::size_t length = 1; length < 400; length += 3) mixed.resize(mixed.size() + length, std::byte(length % 256));
+  return joined(mixed, sample_text(50'000, 4));
+}
+
+byte_vector bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string error_of(const byte_vector& packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U).error;
+}
+
+}  // namespace
+
+TEST_CASE("bzip2: cuts of input and output change neither a byte nor a stream's end") {
+  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
+  check_cuts(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).bzip2(mixed_text(), 9).build());
+}
+
+TEST_CASE("bzip2: an input that stops inside a stream is never accepted") {
+  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+}
+
+TEST_CASE("bzip2: no damaged byte makes other content be accepted, whatever the cuts") {
+  check_damage(make, packed_sample_builder("text and noise").bzip2(sample_text(120), 1).bzip2(noise(9), 1).build());
+}
+
+TEST_CASE("bzip2: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
+  check_exact_room(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).build());
+}
+
+TEST_CASE("bzip2: calls with empty spans are harmless, however many") {
+  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
+}
+
+TEST_CASE("bzip2: a decoder that begins anew, at any stream, is like a new one") {
+  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
+}
+
+TEST_CASE("bzip2: the text before a wrong checksum is all reported, whatever the room, then the fault") {
+  const byte_vector plain = sample_text(5000);
+  byte_vector packed = bzip2_stream_of(plain, 1);
+  packed[10] ^= std::byte{1};  // of the block: behind the stream's header (4) and the block's magic number (6)
+  for_all_cuts(5000, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make, packed, in, out, plain.size());
+    CHECK(got.failed);
+    CHECK(got.plain == plain);
+    CHECK_MESSAGE(got.error.starts_with(
+                      "stream 1 is damaged (a block does not decode, or does not match its checksum) at compressed "),
+                  got.error);
+    CHECK_MESSAGE(got.error.ends_with(", decompressed offset 5000"), got.error);
+  });
+}
+
+TEST_CASE("bzip2: what never was bzip2, and what follows the last stream, are told apart") {
+  CHECK(
+      error_of(bytes_of("plain text")) ==
+      "is not bzip2 data: there is no bzip2 magic number at its start, at compressed offset 0, decompressed offset 0");
+  CHECK(
+      error_of(bytes_of("BZh0")) ==
+      "stream 1 is damaged (its header has a block size that cannot be) at compressed offset 4, decompressed offset 0");
+  const byte_vector stream = bzip2_stream_of(sample_text(10));
+  for (const std::string_view junk :
+       {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\0", 1)}) {
+    CHECK(error_of(joined(stream, bytes_of(junk))) ==
+          "trailing data that is not bzip2 where stream 2 would begin, at compressed offset " +
+              std::to_string(stream.size()) + ", decompressed offset 10");
+  }
+  CHECK(make()->missing_at_end(0) ==
+        "is empty: there is no bzip2 stream at compressed offset 0, decompressed offset 0");
+}
+
+TEST_CASE("bzip2: memory for blocks is refused over the limit, and asked for over what was granted") {
+  const byte_vector packed = bzip2_stream_of(sample_text(10), 9);
+  byte_vector out(100);
+  const auto refusing = make_bzip2_decoder({.window_bytes = 3'000'000});
+  CHECK(refusing->fill(packed, out).status == fill_status::failed);
+  CHECK_MESSAGE(refusing->fault(0).starts_with("stream 1 needs a window of 3600000 bytes, more than the 3000000 bytes"),
+                refusing->fault(0));
+  const auto asking = make_bzip2_decoder({.window_bytes = 4'000'000, .granted_bytes = 1'000'000});
+  const auto asked = asking->fill(packed, out);
+  CHECK(asked.status == fill_status::needs_window);
+  CHECK(asking->window_wanted() == 3'600'000);
+  asking->grant_window(3'600'000);
+  CHECK(asking->fill(std::span(packed).subspan(asked.consumed), out).status == fill_status::frame_verified);
+}

@@ -1,0 +1,258 @@
+// The contract of decoders, passed by lz4, and what only lz4 has: block sizes, skippable and legacy frames, messages.
+#include "io/lz4_decoder.hpp"
+
+#include "tests/io/lz4_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::fill_status;
+using gpuhist::io::make_lz4_decoder;
+
+namespace {
+
+const decoder_maker make = [] { return make_lz4_decoder({}); };
+
+constexpr lz4_settings all_checks{
+    .linked_blocks = true, .block_checksums = true, .content_checksum = true, .content_size = true};
+constexpr lz4_settings no_checks{.content_checksum = false};
+
+std::vector<decoder_sample> small_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(lz4_sample_builder("one byte").frame(sample_text(1)).build());
+  samples.push_back(
+      lz4_sample_builder("nothing, in three ways").frame({}).frame({}, no_checks).frame({}, all_checks).build());
+  samples.push_back(lz4_sample_builder("text").frame(sample_text(700)).build());
+  samples.push_back(lz4_sample_builder("all that can be checked").frame(sample_text(600), all_checks).build());
+  samples.push_back(lz4_sample_builder("no checksum").frame(sample_text(300), no_checks).build());
+  samples.push_back(lz4_sample_builder("a stored block")
+                        .frame(noise(300), {.block_checksums = true})
+                        .frame(noise(200), no_checks)
+                        .build());
+  samples.push_back(lz4_sample_builder("frames of all kinds")
+                        .skippable(0)
+                        .frame(sample_text(100, 2), all_checks)
+                        .skippable(9, 15)
+                        .frame({})
+                        .frame(byte_vector(300, std::byte{'b'}), {.block_size = LZ4F_max4MB, .level = 9})
+                        .skippable(3)
+                        .build());
+  return samples;
+}
+
+std::vector<decoder_sample> legacy_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(lz4_sample_builder("nothing").legacy_magic().build());
+  samples.push_back(lz4_sample_builder("legacy, two blocks, then others")
+                        .legacy_magic()
+                        .legacy_block(sample_text(300))
+                        .legacy_block(noise(50))
+                        .legacy_magic()
+                        .legacy_block(sample_text(1))
+                        .frame(sample_text(100))
+                        .skippable(5)
+                        .legacy_magic()
+                        .legacy_block(sample_text(40, 3))
+                        .skippable(2)
+                        .build());
+  return samples;
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+/// Text, noise and a run: blocks of both kinds, and repetitions across blocks.
+byte_vector mixed_text() {
+  byte_vector mixed = joined(joined(sample_text(100'000), noise(80'000)), sample_text(60'000));
+  mixed.resize(mixed.size() + 90'000, std::byte{'z'});
+  return mixed;
+}
+
+std::vector<decoder_sample> large_samples() {
+  const byte_vector mixed = mixed_text();
+  lz4_settings one_block = no_checks;
+  one_block.block_size = LZ4F_max1MB;
+  std::vector<decoder_sample> samples;
+  samples.push_back(lz4_sample_builder("blocks by themselves").frame(mixed).build());
+  samples.push_back(lz4_sample_builder("linked blocks, all checks").frame(mixed, all_checks).build());
+  samples.push_back(lz4_sample_builder("one block, then several")
+                        .frame(mixed, one_block)
+                        .frame(mixed, {.block_size = LZ4F_max256KB, .linked_blocks = true, .level = 9})
+                        .build());
+  return samples;
+}
+
+byte_vector bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+decoding decode_at_once(const byte_vector& packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U);
+}
+
+std::string error_of(const byte_vector& packed) { return decode_at_once(packed).error; }
+
+}  // namespace
+
+TEST_CASE("lz4: cuts of input and output change neither a byte nor a frame's end") {
+  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
+  for (const decoder_sample& sample : legacy_samples()) check_cuts(make, sample);
+}
+
+TEST_CASE("lz4: cuts change nothing in frames of many blocks either") {
+  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+  const byte_vector large = joined(mixed_text(), joined(sample_text(7'000'000), mixed_text()));
+  const decoder_sample legacy =
+      lz4_sample_builder("a legacy block").legacy_magic().legacy_block(large).legacy_block(sample_text(9)).build();
+  for (const std::size_t room : {std::size_t{100'000}, everything}) {
+    const decoding got = decode(make, legacy.packed, always(60'001), always(room), legacy.plain.size());
+    CHECK_MESSAGE(got.accepted(), got.error, got.missing);
+    CHECK(got.plain == legacy.plain);
+    CHECK(got.ends == legacy.ends);
+  }
+}
+
+TEST_CASE("lz4: an input that stops inside a frame is never accepted, one that stops between two is") {
+  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+  for (const decoder_sample& sample : legacy_samples()) check_truncations(make, sample);
+}
+
+TEST_CASE("lz4: no damaged byte makes other content be accepted, whatever the cuts") {
+  check_damage(make, lz4_sample_builder("text and noise").frame(sample_text(300)).frame(noise(40)).build());
+  check_damage(make, lz4_sample_builder("all checks").frame(sample_text(200), all_checks).frame({}).build());
+}
+
+TEST_CASE("lz4: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
+  for (const decoder_sample& sample : legacy_samples()) check_exact_room(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
+}
+
+TEST_CASE("lz4: calls with empty spans are harmless, however many") {
+  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
+  for (const decoder_sample& sample : legacy_samples()) check_empty_calls(make, sample);
+}
+
+TEST_CASE("lz4: a decoder that begins anew, at any frame, is like a new one") {
+  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
+}
+
+TEST_CASE("lz4: what was decoded before a fault is all reported, whatever the room") {
+  const byte_vector plain = mixed_text();
+  byte_vector packed = lz4_frame_of(plain, {.block_checksums = true});
+  packed[packed.size() - 10] ^= std::byte{1};  // the checksum of the last block, behind full ones of 64 KiB
+  const std::size_t whole = plain.size() / 65'536 * 65'536;
+  for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make, packed, in, out, plain.size());
+    CHECK(got.failed);
+    CHECK(got.plain.size() == whole);
+    CHECK(begin_alike(got.plain, plain));
+    CHECK_MESSAGE(got.error.starts_with("frame 1 is damaged (a block does not match its checksum) at compressed"),
+                  got.error);
+    CHECK_MESSAGE(got.error.ends_with(", decompressed offset " + std::to_string(whole)), got.error);
+  });
+}
+
+TEST_CASE("lz4: a fault is told with frame, cause and both offsets") {
+  const byte_vector first = lz4_frame_of(sample_text(500));
+  byte_vector second = lz4_frame_of(sample_text(200));
+  second.back() ^= std::byte{1};
+  CHECK(error_of(joined(first, second)) ==
+        "frame 2 is damaged (its text does not match its checksum) at compressed offset " +
+            std::to_string(first.size() + second.size()) + ", decompressed offset 700");
+  byte_vector header = lz4_frame_of(sample_text(200));
+  header[6] ^= std::byte{1};
+  CHECK(error_of(header) ==
+        "frame 1 is damaged (its header does not match its checksum) at compressed offset 7, decompressed offset 0");
+  byte_vector sized = lz4_frame_of(sample_text(200), all_checks);
+  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x24\x40", 6)))
+            .starts_with("frame 1 is damaged (its header says another version than 1) at compressed offset 6,"));
+  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x66\x40", 6)))
+            .starts_with("frame 1 is damaged (its header has reserved bits set)"));
+  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x64\x30", 6)))
+            .starts_with("frame 1 is damaged (its header has a block size that cannot be)"));
+}
+
+TEST_CASE("lz4: a frame that needs a dictionary is refused, not decoded without it") {
+  const byte_vector packed = lz4_frame_of(sample_text(200), {.dictionary_id = 77});
+  CHECK(error_of(packed) ==
+        "frame 1 needs dictionary 77, which gpuhist cannot be given for lz4, at compressed offset 11, "
+        "decompressed offset 0");
+}
+
+TEST_CASE("lz4: blocks over the memory limit are refused at their header, and asked for over what was granted") {
+  const byte_vector packed = lz4_frame_of(sample_text(10), {.block_size = LZ4F_max4MB});
+  byte_vector out(100);
+  const auto refusing = make_lz4_decoder({.window_bytes = 6U << 20U});
+  CHECK(refusing->fill(std::span(packed).first(7), out).status == fill_status::failed);
+  CHECK(refusing->fault(0) ==
+        "frame 1 needs a window of 8 MiB, more than the 6 MiB left of --memory-limit; give a --memory-limit at least "
+        "2 MiB larger, at compressed offset 7, decompressed offset 0");
+  const auto asking = make_lz4_decoder({.window_bytes = 8U << 20U, .granted_bytes = 1U << 20U});
+  const auto asked = asking->fill(packed, out);
+  CHECK(asked.status == fill_status::needs_window);
+  CHECK(asking->window_wanted() == 8U << 20U);
+  asking->grant_window(8U << 20U);
+  const auto got = asking->fill(std::span(packed).subspan(asked.consumed), out);
+  CHECK(got.status == fill_status::frame_verified);
+  CHECK(got.produced == 10);
+
+  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(10)));
+  const auto small = make_lz4_decoder({.window_bytes = 4U << 20U});
+  CHECK(small->fill(legacy, out).status == fill_status::failed);
+  CHECK_MESSAGE(small->fault(0).starts_with("frame 1 needs a window of "), small->fault(0));
+}
+
+TEST_CASE("lz4: a legacy block that does not decode, or of no bytes, is damage") {
+  byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(100)));
+  const byte_vector good = legacy;
+  legacy.resize(legacy.size() + 4);
+  CHECK(error_of(legacy) == "frame 2 is damaged (a legacy block of no bytes) at compressed offset " +
+                                std::to_string(legacy.size()) + ", decompressed offset 100");
+  byte_vector damaged = good;
+  for (std::size_t i = 8; i < damaged.size(); ++i) damaged[i] = std::byte{0xFF};
+  CHECK(error_of(damaged).starts_with("frame 1 is damaged (its legacy block does not decode) at compressed offset "));
+}
+
+TEST_CASE("lz4: what never was lz4, and what follows the last frame, are told apart") {
+  CHECK(error_of(bytes_of("plain text")) ==
+        "is not lz4 data: there is no lz4 magic number at its start, at compressed offset 0, decompressed offset 0");
+  const byte_vector frame = lz4_frame_of(sample_text(10));
+  for (const std::string_view junk :
+       {std::string_view("junk"), std::string_view("\x04junk"), std::string_view("\0", 1)}) {
+    const decoding got = decode_at_once(joined(frame, bytes_of(junk)));
+    CHECK(got.ends.size() == 1);
+    CHECK(got.error == "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
+                           std::to_string(frame.size()) + ", decompressed offset 10");
+  }
+  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(10)));
+  CHECK(error_of(joined(legacy, bytes_of("junk"))) ==
+        "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
+            std::to_string(legacy.size()) + ", decompressed offset 10");
+}
+
+TEST_CASE("lz4: a decoder that began behind other frames tells number and offsets of the whole input") {
+  byte_vector frame = lz4_frame_of(sample_text(200));
+  frame.back() ^= std::byte{1};
+  const auto decoder = make();
+  byte_vector out(200);
+  decoder->restart({.frames = 41, .compressed_bytes = 5000});
+  CHECK(decoder->fill(frame, out).status == fill_status::failed);
+  CHECK(decoder->fault_cause() == "frame 42 is damaged (its text does not match its checksum)");
+  CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
+                                    std::to_string(5000 + frame.size()) + ", decompressed offset 7200");
+  CHECK(decoder->fill(frame, out).consumed == 0);
+  decoder->restart({.frames = 2, .compressed_bytes = 100});
+  CHECK(decoder->fill(std::span(frame).first(11), out).status == fill_status::needs_input);
+  CHECK(decoder->missing_at_end(30) ==
+        "frame 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
+}
+
+TEST_CASE("lz4: an input of no bytes at all is not a whole one") {
+  CHECK(make()->missing_at_end(0) == "is empty: there is no lz4 frame at compressed offset 0, decompressed offset 0");
+}

@@ -1,0 +1,58 @@
+// The contract of splitters, passed by lz4.
+#include "io/lz4_splitter.hpp"
+
+#include "io/lz4_decoder.hpp"
+#include "tests/contract/splitter_contract.hpp"
+#include "tests/io/lz4_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::make_lz4_splitter;
+
+namespace {
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+std::string_view manner_of(const byte_vector& packed) {
+  const auto splitter = make_lz4_splitter();
+  for (std::size_t at = 0; at < packed.size();) at += splitter->advance(std::span(packed).subspan(at)).taken;
+  return splitter->manner();
+}
+
+}  // namespace
+
+TEST_CASE("lz4: a splitter finds the frames that the decoder finds, whatever the cuts") {
+  check_splits(make_lz4_splitter, lz4_sample_builder("one").frame(sample_text(700)).build());
+  check_splits(make_lz4_splitter,
+               lz4_sample_builder("all kinds")
+                   .frame({})
+                   .skippable(7)
+                   .frame(sample_text(200'000), {.linked_blocks = true, .block_checksums = true, .content_size = true})
+                   .frame(noise(70'000), {.content_checksum = false})
+                   .skippable(0)
+                   .frame(noise(1), {.block_size = LZ4F_max4MB})
+                   .build());
+}
+
+TEST_CASE("lz4: a splitter finds all frames before a damaged byte, and breaks at none") {
+  check_damaged_splits(make_lz4_splitter, lz4_sample_builder("small frames")
+                                              .frame(sample_text(100))
+                                              .frame({})
+                                              .frame(noise(50), {.block_checksums = true})
+                                              .build());
+}
+
+TEST_CASE("lz4: legacy frames are followed no further, and it is said why") {
+  const byte_vector frame = lz4_frame_of(sample_text(500));
+  CHECK(manner_of(joined(frame, frame)) == "frames found by the sizes of their blocks");
+  const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(50)));
+  const byte_vector both = joined(frame, joined(legacy, frame));
+  CHECK(split(make_lz4_splitter, both, always(7)) == std::vector<std::size_t>{frame.size()});
+  CHECK(manner_of(both) == "legacy frames have no end that could be found");
+  CHECK(manner_of(joined(frame, noise(30))) == "no frame can be found behind what is no lz4 frame");
+}

@@ -1,0 +1,187 @@
+// The contract of decoders, passed by lzip and by .lzma, and what only they have: versions, dictionaries, no magic.
+#include "io/lzip_decoder.hpp"
+
+#include "tests/io/packed_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::fill_status;
+using gpuhist::io::make_lzip_decoder;
+using gpuhist::io::make_lzma_decoder;
+
+namespace {
+
+const decoder_maker make_lzip = [] { return make_lzip_decoder({}); };
+const decoder_maker make_lzma = [] { return make_lzma_decoder({}); };
+
+std::vector<decoder_sample> lzip_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(packed_sample_builder("one byte").lzip(sample_text(1)).build());
+  samples.push_back(packed_sample_builder("nothing, twice").lzip({}).lzip({}).build());
+  samples.push_back(packed_sample_builder("text").lzip(sample_text(400)).build());
+  samples.push_back(packed_sample_builder("members")
+                        .lzip(sample_text(100, 2))
+                        .lzip(noise(70), 20)
+                        .lzip({})
+                        .lzip(byte_vector(300, std::byte{'b'}), 16 + (3U << 5U))
+                        .build());
+  return samples;
+}
+
+std::vector<decoder_sample> lzma_samples() {
+  std::vector<decoder_sample> samples;
+  for (const bool sized : {false, true}) {
+    const auto add = [&](const char* name, const byte_vector& plain) {
+      samples.push_back(packed_sample_builder(name).frame(plain, lzma_stream_of(plain, sized)).build());
+    };
+    add("nothing", {});
+    add("one byte", sample_text(1));
+    add("text", sample_text(400));
+    add("a run", byte_vector(3000, std::byte{'c'}));
+  }
+  return samples;
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+byte_vector mixed_text() { return joined(sample_text(90'000), noise(70'000)); }
+
+byte_vector bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string error_of(const decoder_maker& make, const byte_vector& packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U).error;
+}
+
+}  // namespace
+
+TEST_CASE("lzip: cuts of input and output change neither a byte nor a member's end") {
+  for (const decoder_sample& sample : lzip_samples()) check_cuts(make_lzip, sample);
+  check_cuts(make_lzip, packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build());
+}
+
+TEST_CASE("lzip: an input that stops inside a member is never accepted") {
+  for (const decoder_sample& sample : lzip_samples()) check_truncations(make_lzip, sample);
+}
+
+TEST_CASE("lzip: no damaged byte makes other content be accepted, whatever the cuts") {
+  check_damage(make_lzip, packed_sample_builder("text and noise").lzip(sample_text(200)).lzip(noise(20)).build());
+}
+
+TEST_CASE("lzip: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : lzip_samples()) check_exact_room(make_lzip, sample);
+}
+
+TEST_CASE("lzip: calls with empty spans are harmless, however many") {
+  for (const decoder_sample& sample : lzip_samples()) check_empty_calls(make_lzip, sample);
+}
+
+TEST_CASE("lzip: a decoder that begins anew, at any member, is like a new one") {
+  for (const decoder_sample& sample : lzip_samples()) check_restart(make_lzip, sample);
+}
+
+TEST_CASE("lzip: the text before a wrong checksum is all reported, whatever the room, then the fault") {
+  const byte_vector plain = mixed_text();
+  byte_vector packed = lzip_member_of(plain);
+  packed[packed.size() - 20] ^= std::byte{1};
+  for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make_lzip, packed, in, out, plain.size());
+    CHECK(got.failed);
+    CHECK(got.plain == plain);
+    CHECK_MESSAGE(got.error.starts_with("member 1 is damaged (its data does not decode, or does not match its checksum "
+                                        "or sizes) at compressed offset "),
+                  got.error);
+    CHECK_MESSAGE(got.error.ends_with(", decompressed offset 160000"), got.error);
+  });
+}
+
+TEST_CASE("lzip: versions and dictionaries that cannot be are refused at the header") {
+  byte_vector packed = lzip_member_of(sample_text(10));
+  packed[4] = std::byte{2};
+  CHECK(error_of(make_lzip, packed) ==
+        "member 1 is of version 2 of the lzip format, which liblzma does not know, at compressed offset 6, "
+        "decompressed offset 0");
+  packed[4] = std::byte{1};
+  for (const unsigned code : {0U, 11U, 30U, 12U + (1U << 5U)}) {
+    packed[5] = static_cast<std::byte>(code);
+    CHECK(error_of(make_lzip, packed) ==
+          "member 1 is damaged (its header has a dictionary size that cannot be) at compressed offset 6, "
+          "decompressed offset 0");
+  }
+}
+
+TEST_CASE("lzip: what never was lzip, and what follows the last member, are told apart: the latter is not ignored") {
+  CHECK(error_of(make_lzip, bytes_of("plain text")) ==
+        "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
+  const byte_vector member = lzip_member_of(sample_text(10));
+  for (const std::string_view junk :
+       {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\0", 1)}) {
+    CHECK(error_of(make_lzip, joined(member, bytes_of(junk))) ==
+          "trailing data that is not lzip where member 2 would begin, at compressed offset " +
+              std::to_string(member.size()) + ", decompressed offset 10");
+  }
+  CHECK(make_lzip()->missing_at_end(0) ==
+        "is empty: there is no lzip member at compressed offset 0, decompressed offset 0");
+}
+
+TEST_CASE("lzip: a dictionary over the limit is refused at the header, and asked for over what was granted") {
+  const byte_vector packed = lzip_member_of(sample_text(10), 26 + (4U << 5U));  // 64 MiB less a quarter
+  byte_vector out(100);
+  const auto refusing = make_lzip_decoder({.window_bytes = 47U << 20U});
+  CHECK(refusing->fill(packed, out).status == fill_status::failed);
+  CHECK(
+      refusing->fault(0) ==
+      "member 1 needs a window of 48 MiB, more than the 47 MiB left of --memory-limit; give a --memory-limit at least "
+      "1 MiB larger, at compressed offset 6, decompressed offset 0");
+  const auto asking = make_lzip_decoder({.window_bytes = 48U << 20U, .granted_bytes = 1U << 20U});
+  const auto asked = asking->fill(packed, out);
+  CHECK(asked.status == fill_status::needs_window);
+  CHECK(asking->window_wanted() == 48U << 20U);
+  asking->grant_window(48U << 20U);
+  CHECK(asking->fill(std::span(packed).subspan(asked.consumed), out).status == fill_status::frame_verified);
+}
+
+TEST_CASE("lzma: cuts of input and output change neither a byte nor the stream's end") {
+  for (const decoder_sample& sample : lzma_samples()) check_cuts(make_lzma, sample);
+  for (const bool sized : {false, true}) {
+    check_cuts(make_lzma,
+               packed_sample_builder("large").frame(mixed_text(), lzma_stream_of(mixed_text(), sized)).build());
+  }
+}
+
+TEST_CASE("lzma: an input that stops inside the stream is never accepted") {
+  for (const decoder_sample& sample : lzma_samples()) check_truncations(make_lzma, sample);
+}
+
+TEST_CASE("lzma: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : lzma_samples()) check_exact_room(make_lzma, sample);
+}
+
+TEST_CASE("lzma: calls with empty spans are harmless, and a decoder that begins anew is like a new one") {
+  for (const decoder_sample& sample : lzma_samples()) check_empty_calls(make_lzma, sample);
+  for (const decoder_sample& sample : lzma_samples()) check_restart(make_lzma, sample);
+}
+
+TEST_CASE("lzma: a header that no encoder writes is none, and nothing may follow the stream") {
+  CHECK(error_of(make_lzma, bytes_of("plain text that is long enough")) ==
+        "is not lzma data: it begins with no header that encoders write, at compressed offset 13, "
+        "decompressed offset 0");
+  const byte_vector stream = lzma_stream_of(sample_text(100), false);
+  for (const auto& [place, value] : {std::pair{0U, 225U}, {1U, 1U}, {4U, 7U}, {12U, 0U}}) {
+    byte_vector odd = stream;
+    odd[place] = static_cast<std::byte>(value);
+    CHECK_MESSAGE(error_of(make_lzma, odd).starts_with("is not lzma data"), place);
+  }
+  for (const byte_vector& more : {stream, bytes_of("x")}) {
+    CHECK(error_of(make_lzma, joined(stream, more)) ==
+          "trailing data behind the end of the stream, at compressed offset " + std::to_string(stream.size()) +
+              ", decompressed offset 100");
+  }
+}

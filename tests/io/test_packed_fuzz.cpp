@@ -1,0 +1,195 @@
+// xz, lzip, bzip2 and lz4 against one call of the library that wrote them: 100000 damaged frames, the same for the same
+// seed, and every cut of small ones.
+#include "io/format.hpp"
+
+#include "tests/io/lz4_samples.hpp"
+#include "tests/io/packed_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <bzlib.h>
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace gpuhist::test;
+
+namespace {
+
+constexpr std::size_t most_text = std::size_t{1} << 17U;
+
+/// What a library makes of one frame at the front of some bytes: its text where all is well.
+struct verdict {
+  bool good = false;
+  byte_vector plain;
+  std::size_t packed_bytes = 0;
+};
+
+verdict run_lzma(lzma_stream& coder, std::span<const std::byte> packed) {
+  verdict result;
+  result.plain.resize(most_text);
+  coder.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
+  coder.avail_in = packed.size();
+  coder.next_out = reinterpret_cast<std::uint8_t*>(result.plain.data());
+  coder.avail_out = result.plain.size();
+  result.good = lzma_code(&coder, LZMA_FINISH) == LZMA_STREAM_END;
+  result.packed_bytes = coder.total_in;
+  result.plain.resize(coder.total_out);
+  lzma_end(&coder);
+  return result;
+}
+
+constexpr std::uint64_t memory_limit = std::uint64_t{160} << 20U;
+
+verdict ask_xz(std::span<const std::byte> packed) {
+  lzma_stream coder = LZMA_STREAM_INIT;
+  REQUIRE(lzma_stream_decoder(&coder, memory_limit, LZMA_TELL_UNSUPPORTED_CHECK) == LZMA_OK);
+  return run_lzma(coder, packed);
+}
+
+verdict ask_lzip(std::span<const std::byte> packed) {
+  lzma_stream coder = LZMA_STREAM_INIT;
+  REQUIRE(lzma_lzip_decoder(&coder, memory_limit, 0) == LZMA_OK);
+  return run_lzma(coder, packed);
+}
+
+verdict ask_bzip2(std::span<const std::byte> packed) {
+  verdict result;
+  result.plain.resize(most_text);
+  byte_vector in(packed.begin(), packed.end());
+  bz_stream stream{};
+  REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
+  stream.next_in = reinterpret_cast<char*>(in.data());
+  stream.avail_in = static_cast<unsigned>(in.size());
+  stream.next_out = reinterpret_cast<char*>(result.plain.data());
+  stream.avail_out = static_cast<unsigned>(result.plain.size());
+  result.good = BZ2_bzDecompress(&stream) == BZ_STREAM_END;
+  result.packed_bytes = in.size() - stream.avail_in;
+  result.plain.resize(result.plain.size() - stream.avail_out);
+  BZ2_bzDecompressEnd(&stream);
+  return result;
+}
+
+verdict ask_lz4(std::span<const std::byte> packed) {
+  verdict result;
+  result.plain.resize(most_text);
+  LZ4F_dctx* context = nullptr;
+  REQUIRE(LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) == 0);
+  std::size_t took = packed.size();
+  std::size_t wrote = result.plain.size();
+  result.good = LZ4F_decompress(context, result.plain.data(), &wrote, packed.data(), &took, nullptr) == 0;
+  result.packed_bytes = took;
+  result.plain.resize(result.good ? wrote : 0);
+  LZ4F_freeDecompressionContext(context);
+  return result;
+}
+
+byte_vector some_text(std::mt19937& random) {
+  const auto seed = static_cast<std::uint32_t>(random());
+  return random() % 3 == 0 ? noise(random() % 100, seed) : sample_text(random() % 500, seed);
+}
+
+byte_vector some_xz(const byte_vector& text, std::mt19937& random) {
+  constexpr std::array checks{LZMA_CHECK_CRC32, LZMA_CHECK_CRC64, LZMA_CHECK_SHA256};
+  return xz_stream_of(text, {.check = checks.at(random() % checks.size()),
+                             .block_bytes = random() % 3 == 0 ? 60 : std::size_t{0},
+                             .dictionary = 4096});
+}
+
+byte_vector some_lzip(const byte_vector& text, std::mt19937& /*random*/) { return lzip_member_of(text); }
+
+byte_vector some_bzip2(const byte_vector& text, std::mt19937& /*random*/) { return bzip2_stream_of(text, 1); }
+
+byte_vector some_lz4(const byte_vector& text, std::mt19937& random) {
+  return lz4_frame_of(
+      text,
+      {.linked_blocks = random() % 2 == 0, .block_checksums = random() % 2 == 0, .content_size = random() % 2 == 0});
+}
+
+struct subject {
+  std::string_view format;
+  verdict (*ask)(std::span<const std::byte>);
+  byte_vector (*make)(const byte_vector&, std::mt19937&);
+};
+
+constexpr std::array subjects{
+    subject{.format = "xz", .ask = ask_xz, .make = some_xz},
+    subject{.format = "lzip", .ask = ask_lzip, .make = some_lzip},
+    subject{.format = "bzip2", .ask = ask_bzip2, .make = some_bzip2},
+    subject{.format = "lz4", .ask = ask_lz4, .make = some_lz4},
+};
+
+/// Flips a bit or several, cuts the end off, overwrites, or takes bytes out.
+void damage(byte_vector& packed, std::mt19937& random) {
+  const auto place = [&] { return packed.begin() + static_cast<std::ptrdiff_t>(random() % packed.size()); };
+  switch (random() % 8) {
+    case 0:
+      packed.erase(place(), packed.end());
+      break;
+    case 1:
+      packed.erase(place());
+      break;
+    case 2:
+      *place() = static_cast<std::byte>(random() & 0xFFU);
+      [[fallthrough]];
+    default:
+      *place() ^= static_cast<std::byte>(1U << (random() % 8));
+  }
+}
+
+/// One damaged frame; whether it was accepted.
+bool try_damaged(const subject& of, gpuhist::io::decoder& decoder, const byte_vector& packed, std::uint32_t trial) {
+  const verdict expected = of.ask(packed);
+  const auto once = std::span(packed).first(expected.good ? expected.packed_bytes : packed.size());
+  decoder.restart({});
+  const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
+  const decoding got = decode(decoder, once, cut, cut, most_text);
+  const bool accepted = got.accepted() && got.ends.size() == 1;
+  if (accepted != expected.good) FAIL(of.format, ", trial ", trial, ": ", got.error, got.missing);
+  if (accepted && got.plain != expected.plain) FAIL(of.format, ", trial ", trial, ": other text");
+  return accepted;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "of 100000 damaged frames exactly those are accepted that the libraries accept, with the text that was in them") {
+  for (const subject& of : subjects) {
+    std::mt19937 random(25'000);
+    const auto decoder = gpuhist::io::format_named(of.format)->make_decoder({});
+    std::size_t good = 0;
+    byte_vector text;
+    byte_vector whole;
+    for (std::uint32_t trial = 0; trial < 25'000; ++trial) {
+      if (trial % 10 == 0) {
+        text = some_text(random);
+        whole = of.make(text, random);
+      }
+      byte_vector packed = whole;
+      damage(packed, random);
+      if (!try_damaged(of, *decoder, packed, trial)) continue;
+      ++good;
+      decoder->restart({});
+      const decoding got = decode(*decoder, packed, always(everything), always(everything), most_text);
+      if (!begin_alike(got.plain, text) || got.plain.size() < text.size()) FAIL(of.format, ", trial ", trial);
+    }
+    CAPTURE(of.format);
+    CHECK(good < 500);  // an overwritten byte that is what it was; what no checksum covers
+  }
+}
+
+TEST_CASE("every cut of a small frame is refused, with the text before it") {
+  std::mt19937 random(3);
+  for (const subject& of : subjects) {
+    CAPTURE(of.format);
+    const byte_vector text = sample_text(300);
+    const byte_vector packed = of.make(text, random);
+    const auto make = [&of] { return gpuhist::io::format_named(of.format)->make_decoder({}); };
+    for (std::size_t length = 0; length < packed.size(); ++length) {
+      const decoding got =
+          decode(make, std::span(packed).first(length), always(everything), always(everything), most_text);
+      CHECK_FALSE(got.accepted());
+      CHECK(begin_alike(got.plain, text));
+    }
+  }
+}

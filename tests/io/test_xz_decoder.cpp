@@ -1,0 +1,220 @@
+// The contract of decoders, passed by xz, and what only xz has: padding, blocks, checks of several kinds, dictionaries.
+#include "io/xz_decoder.hpp"
+
+#include "tests/io/packed_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace gpuhist::test;
+using gpuhist::io::fill_status;
+using gpuhist::io::make_xz_decoder;
+
+namespace {
+
+const decoder_maker make = [] { return make_xz_decoder({}); };
+
+std::vector<decoder_sample> small_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(packed_sample_builder("one byte").xz(sample_text(1)).build());
+  samples.push_back(packed_sample_builder("nothing, thrice").xz({}).xz({}, {.check = LZMA_CHECK_NONE}).xz({}).build());
+  samples.push_back(packed_sample_builder("text").xz(sample_text(400), {.check = LZMA_CHECK_CRC64}).build());
+  samples.push_back(packed_sample_builder("a stored chunk").xz(noise(100), {.check = LZMA_CHECK_SHA256}).build());
+  samples.push_back(packed_sample_builder("no check").xz(sample_text(150), {.check = LZMA_CHECK_NONE}).build());
+  samples.push_back(packed_sample_builder("blocks").xz(sample_text(300), {.block_bytes = 90}).build());
+  samples.push_back(packed_sample_builder("streams, padding between and behind, a filter")
+                        .xz(sample_text(100, 2))
+                        .padding_in_fours(4)
+                        .xz({})
+                        .xz(byte_vector(300, std::byte{'b'}), {.x86_filter = true})
+                        .padding_in_fours(12)
+                        .xz(noise(20), {.block_bytes = 7})
+                        .padding_in_fours(8)
+                        .build());
+  return samples;
+}
+
+byte_vector joined(byte_vector left, const byte_vector& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+byte_vector mixed_text() {
+  byte_vector mixed = joined(sample_text(90'000), noise(70'000));
+  mixed.resize(mixed.size() + 40'000, std::byte{'z'});
+  return mixed;
+}
+
+std::vector<decoder_sample> large_samples() {
+  std::vector<decoder_sample> samples;
+  samples.push_back(packed_sample_builder("chunks of all kinds").xz(mixed_text(), {.preset = 1}).build());
+  samples.push_back(packed_sample_builder("a dictionary that wraps")
+                        .xz(mixed_text(), {.dictionary = 4096})
+                        .xz(mixed_text(), {.block_bytes = 30'000})
+                        .build());
+  return samples;
+}
+
+byte_vector bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+decoding decode_at_once(const byte_vector& packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U);
+}
+
+std::string error_of(const byte_vector& packed) { return decode_at_once(packed).error; }
+
+}  // namespace
+
+TEST_CASE("xz: cuts of input and output change neither a byte nor a stream's end") {
+  for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
+}
+
+TEST_CASE("xz: an input that stops inside a stream or its padding is never accepted, one that stops behind is") {
+  for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
+}
+
+TEST_CASE("xz: no damaged byte makes other content be accepted, whatever the cuts") {
+  check_damage(make, packed_sample_builder("text and noise").xz(sample_text(200)).xz(noise(20)).build());
+  check_damage(make, packed_sample_builder("blocks, padding")
+                         .xz(sample_text(150), {.check = LZMA_CHECK_CRC64, .block_bytes = 80})
+                         .padding_in_fours(4)
+                         .xz({})
+                         .build());
+}
+
+TEST_CASE("xz: room for exactly the content is room enough for the verdict") {
+  for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
+}
+
+TEST_CASE("xz: calls with empty spans are harmless, however many") {
+  for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
+}
+
+TEST_CASE("xz: a decoder that begins anew, at any stream, is like a new one") {
+  for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
+  for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
+}
+
+TEST_CASE("xz: the text before a wrong check is all reported, whatever the room, then the fault") {
+  const byte_vector plain = mixed_text();
+  byte_vector packed = xz_stream_of(plain);
+  // from the end: footer (12), index (CRC-32, padding, sizes, 12 or 16 bytes), then the check of the only block
+  const std::size_t index_bytes = 4 * (1 + std::to_integer<std::size_t>(packed[packed.size() - 8]));
+  packed[packed.size() - 12 - index_bytes - 1] ^= std::byte{1};
+  for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
+    const decoding got = decode(make, packed, in, out, plain.size());
+    CHECK(got.failed);
+    CHECK(got.plain == plain);
+    CHECK_MESSAGE(got.error.starts_with(
+                      "stream 1 is damaged (block 1 does not decode, or does not match its checksum) at compressed"),
+                  got.error);
+    CHECK_MESSAGE(got.error.ends_with(", decompressed offset 200000"), got.error);
+  });
+}
+
+TEST_CASE("xz: damage is told with the stream, the block, the cause and both offsets") {
+  const byte_vector first = xz_stream_of(sample_text(500));
+  const byte_vector second = xz_stream_of(sample_text(200), {.block_bytes = 100});
+  const auto damaged_at = [&](std::size_t place) {
+    byte_vector packed = joined(first, second);
+    packed[first.size() + place] ^= std::byte{1};
+    return error_of(packed);
+  };
+  const auto where = [&](std::size_t offset, int text) {
+    return " at compressed offset " + std::to_string(first.size() + offset) + ", decompressed offset " +
+           std::to_string(text);
+  };
+  CHECK(damaged_at(7) == "stream 2 is damaged (its header does not match its checksum)" + where(12, 500));
+  CHECK(damaged_at(14) ==
+        "stream 2 is damaged (the header of block 1 is wrong, or does not match its checksum)" + where(24, 500));
+  CHECK(damaged_at(second.size() - 1) ==
+        "stream 2 is damaged (its end is none, or does not match its checksum)" + where(second.size(), 700));
+  CHECK_MESSAGE(damaged_at(second.size() - 13)
+                    .starts_with("stream 2 is damaged (its index does not match its blocks, or its checksum)"),
+                damaged_at(second.size() - 13));
+}
+
+TEST_CASE("xz: padding that is not a multiple of four bytes is an error, before a stream and at the end") {
+  const byte_vector stream = xz_stream_of(sample_text(10));
+  for (const std::size_t zeros : {1U, 2U, 3U, 6U}) {
+    byte_vector padded = stream;
+    padded.resize(padded.size() + zeros);
+    const std::string error = "the padding behind stream 1 is not a multiple of four bytes, at compressed offset " +
+                              std::to_string(padded.size()) + ", decompressed offset 10";
+    const decoding got = decode_at_once(padded);
+    CHECK(got.ends.size() == 1);
+    CHECK(got.missing == error);
+    CHECK(error_of(joined(padded, stream)) == error);
+  }
+}
+
+TEST_CASE("xz: what never was xz, and what follows the last stream, are told apart") {
+  CHECK(error_of(bytes_of("plain text")) ==
+        "is not xz data: there is no xz magic number at its start, at compressed offset 0, decompressed offset 0");
+  CHECK(error_of(bytes_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
+  const byte_vector stream = xz_stream_of(sample_text(10));
+  for (const std::string_view junk :
+       {std::string_view("junk"), std::string_view("\xFD\x37no"), std::string_view("\0\0\0\0junk", 8)}) {
+    const decoding got = decode_at_once(joined(stream, bytes_of(junk)));
+    CHECK(got.ends.size() == 1);
+    const std::size_t zeros = junk.front() == '\0' ? 4 : 0;
+    CHECK(got.error == "trailing data that is not xz where stream 2 would begin, at compressed offset " +
+                           std::to_string(stream.size() + zeros) + ", decompressed offset 10");
+  }
+  CHECK(make()->missing_at_end(0) == "is empty: there is no xz stream at compressed offset 0, decompressed offset 0");
+}
+
+TEST_CASE("xz: a check of a kind that nobody knows is an error, not a stream without a check") {
+  byte_vector packed = xz_stream_of(sample_text(100));
+  packed[7] = std::byte{2};  // no kind of check has the number 2, but the format gives its size
+  const std::uint32_t crc = lzma_crc32(reinterpret_cast<const std::uint8_t*>(packed.data()) + 6, 2, 0);
+  for (unsigned i = 0; i < 4; ++i) packed[8 + i] = static_cast<std::byte>(crc >> (8 * i));
+  CHECK(
+      error_of(packed) ==
+      "stream 1 has checksums of a kind that liblzma does not know (2) at compressed offset 12, decompressed offset 0");
+}
+
+TEST_CASE("xz: a dictionary over the limit is refused at its header, one at the limit is not") {
+  const byte_vector packed = xz_stream_of(sample_text(10), {.dictionary = 64U << 20U});
+  byte_vector out(100);
+  const auto refusing = make_xz_decoder({.window_bytes = 48U << 20U});
+  CHECK(refusing->fill(packed, out).status == fill_status::failed);
+  CHECK(
+      refusing->fault(0) ==
+      "stream 1 needs a window of 64 MiB, more than the 48 MiB left of --memory-limit; give a --memory-limit at least "
+      "16 MiB larger, at compressed offset 24, decompressed offset 0");
+  CHECK(make_xz_decoder({.window_bytes = 64U << 20U})->fill(packed, out).status == fill_status::frame_verified);
+}
+
+TEST_CASE("xz: a larger dictionary is asked for, between two blocks of a stream as well") {
+  const byte_vector plain = sample_text(600);
+  const byte_vector packed = xz_stream_of_two_dictionaries(plain, 1U << 20U, 32U << 20U);
+  for (const std::size_t cut : {std::size_t{1}, everything}) {
+    const auto decoder = make_xz_decoder({.window_bytes = 64U << 20U, .granted_bytes = 64U << 10U});
+    byte_vector text;
+    std::vector<std::uint64_t> asked;
+    byte_vector out(1000);
+    std::size_t at = 0;
+    auto status = fill_status::needs_input;
+    for (int calls = 0; status != fill_status::frame_verified; ++calls) {
+      REQUIRE(calls < 3000);
+      const auto got = decoder->fill(std::span(packed).subspan(at, std::min(cut, packed.size() - at)), out);
+      status = got.status;
+      REQUIRE(status != fill_status::failed);
+      at += got.consumed;
+      text.insert(text.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
+      if (status != fill_status::needs_window) continue;
+      asked.push_back(decoder->window_wanted());
+      decoder->grant_window(0);  // as the pipeline does it: what was there before is given back first
+      decoder->grant_window(asked.back());
+    }
+    CHECK(asked == std::vector<std::uint64_t>{1U << 20U, 32U << 20U});
+    CHECK(text == plain);
+    CHECK(at == packed.size());
+  }
+}
