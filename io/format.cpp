@@ -69,8 +69,15 @@ constexpr magic_number lzip_magic() {
   return result;
 }
 
-const std::array<format_row, 9>& table() {
-  static const std::array<format_row, 9> rows{{
+/// Two bytes, and a third whose bits 5 and 6 are not in use.
+constexpr magic_number compress_magic() {
+  magic_number result = exactly({0x1F, 0x9D, 0x00});
+  result.mask[2] = 0x60;
+  return result;
+}
+
+const std::array<format_row, 14>& table() {
+  static const std::array<format_row, 14> rows{{
       {{.name = "raw", .readable = true}, {}, {}},
       {{.name = "zstd",
         .readable = true,
@@ -120,6 +127,13 @@ const std::array<format_row, 9>& table() {
       {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
        {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
        {".lzo", ".tzo"}},
+      {{.name = "compress", .readable = false, .hint = "decompress it first: uncompress -c FILE | gpuhist"},
+       {compress_magic()},
+       {}},
+      {{.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}},
+      {{.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}},
+      {{.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}},
+      {{.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}},
   }};
   return rows;
 }

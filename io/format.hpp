@@ -1,6 +1,7 @@
 // Which format bytes are in: found by content, held against what the name promises. One table, one row a format.
 #pragma once
 
+#include "io/archive_format.hpp"
 #include "io/decoder.hpp"
 #include "io/splitter.hpp"
 
@@ -24,6 +25,7 @@ struct format {
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
   std::string_view frame_magic{};  ///< what every frame that is looked for behind damage begins with; empty: none is
+  archive_kind archive = archive_kind::none;  ///< what holds members is found by io/archive_format.hpp, not by detect()
 };
 
 /// How many leading bytes detect() wants to see; fewer only where the input is shorter.

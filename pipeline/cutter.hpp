@@ -39,6 +39,9 @@ class cutter {
   /// One caller at a time.
   boost::asio::awaitable<place> reserve(std::uint64_t wanted);
 
+  /// The same without waiting: nothing where no slot is free.
+  std::optional<place> try_reserve(std::uint64_t wanted);
+
   /// Slots begun from now on are full with so many bytes, 1 or more. To be called by whoever reserves.
   void limit_chunks(std::uint32_t most) { most_ = most; }
 
@@ -55,7 +58,6 @@ class cutter {
   cut_mark flush();
 
  private:
-  std::optional<place> try_reserve(std::uint64_t wanted);
   // Under the lock:
   static bool is_full(const slot& it);
   static place hand_out(slot& in, std::uint64_t wanted);

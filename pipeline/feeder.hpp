@@ -4,6 +4,7 @@
 #pragma once
 
 #include "io/source.hpp"
+#include "pipeline/archive_inputs.hpp"
 #include "pipeline/compressed_inputs.hpp"
 #include "pipeline/cutter.hpp"
 #include "pipeline/decode_contexts.hpp"
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -63,6 +65,12 @@ class feeder {
   boost::asio::awaitable<void> feed(numbered_input one);
   [[nodiscard]] io::source open_source(const listed_input& what) const;
   boost::asio::awaitable<bytes> head_of(io::source& source);
+  boost::asio::awaitable<std::size_t> read_more(io::source& source, bytes& head);
+  boost::asio::awaitable<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
+  [[nodiscard]] std::optional<io::archive_kind> archive_asked_for() const;
+  [[nodiscard]] bool takes_archives() const;
+  boost::asio::awaitable<bool> is_archive(const std::string& name, io::source& source, bytes& head,
+                                          const io::format& format);
   void note_manner(const io::source& source, bool is_raw);
   boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
   boost::asio::awaitable<void> put(input_id input, std::span<const std::byte> text);
@@ -78,6 +86,7 @@ class feeder {
   plain_files files_;
   decode_contexts contexts_;
   compressed_inputs compressed_;
+  archive_inputs archives_;
   small_files small_;
   input_list list_;
 };

@@ -67,6 +67,10 @@ repack_plan make_repack_plan(const config::options& typed) {
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
   planned.forced_format = resolve_input_format(typed);
+  if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
+    throw config::usage_error(typed.where("--input-format") + ": repack takes archives of members as they are; give " +
+                              "raw, zstd or gzip, or leave it out");
+  }
   planned.decoding.dictionary = resolve_dictionary(typed);
   planned.output = resolve_output(typed);
   planned.replace = typed.force;

@@ -1,6 +1,7 @@
 #include "pipeline/rolling_counts.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -47,11 +48,55 @@ void rolling_counts::lay_down_if_over(input_id input) {
   if (of == nullptr || !of->is_over()) return;
   const input_report said = report_of(*of);
   all_complete_ = all_complete_ && said.complete;
-  inputs_[input - before_] = {.open = nullptr, .at = finished_->lay_down(said)};
-  for (; !inputs_.empty() && !inputs_.front().open; ++before_) {
-    finished_->append(inputs_.front().at);
+  input_entry& laid_down = entry(input);
+  laid_down.at = finished_->lay_down(said);
+  laid_down.is_wrong = !said.error.empty();
+  laid_down.open.reset();
+  if (laid_down.archive) --entry(*laid_down.archive).open_members;
+  append_over();
+}
+
+// Archives are read side by side: their members are opened in any order but their own. An archive is over last, and
+// takes its members with it.
+void rolling_counts::append_over() {
+  const auto append = [this](const input_entry& next) {
+    finished_->append(next.at);
+    ++appended_;
+  };
+  for (; !inputs_.empty() && !inputs_.front().open && inputs_.front().open_members == 0; ++before_) {
+    const input_entry& front = inputs_.front();
+    if (!front.archive) {
+      if (!front.stands_back || front.is_wrong) append(front);
+      for (const input_id member : front.members) append(entry(member));
+    }
     inputs_.pop_front();
   }
+}
+
+input_id rolling_counts::open_member(std::string name, input_id archive) {
+  const input_id member = open_input(std::move(name));
+  const std::scoped_lock lock(mutex_);
+  entry(member).archive = archive;
+  entry(archive).members.push_back(member);
+  ++entry(archive).open_members;
+  return member;
+}
+
+void rolling_counts::stand_back(input_id archive) {
+  const std::scoped_lock lock(mutex_);
+  entry(archive).stands_back = true;
+}
+
+std::string rolling_counts::name_of(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  const input_counts* const of = open_one(input);
+  return of != nullptr ? of->name : laid_down(input).name;
+}
+
+// Those before the first open one are known by their place in the report only: the same as long as there are no
+// archives. (Who asks with archives asks of inputs whose text is missing, which are open.)
+input_report rolling_counts::laid_down(input_id input) const {
+  return finished_->at(input < before_ ? finished_->number(input) : entry(input).at);
 }
 
 group_id rolling_counts::open_group(input_id input) {
@@ -211,7 +256,7 @@ std::uint64_t rolling_counts::merged_bytes(input_id input) const {
   if (const input_counts* const of = open_one(input)) {
     return of->merged + (of->groups.empty() ? 0 : of->groups.front().merged);
   }
-  const input_report said = finished_->at(input < before_ ? finished_->number(input) : inputs_[input - before_].at);
+  const input_report said = laid_down(input);
   return said.verified.bytes() + said.unverified.bytes();
 }
 
@@ -251,18 +296,24 @@ void rolling_counts::write_to(report& out) const {
   out.verified = verified_;
   out.unverified = unverified_;
   out.complete = all_complete_;
-  out.inputs = {finished_, before_};
+  out.inputs = {finished_, appended_};
   for (const input_entry& each : inputs_) {
-    if (!each.open) {
-      out.inputs.push_back(each.at);
-      continue;
-    }
-    input_report said = report_of(*each.open);
-    add_front(*each.open, said.verified, said.unverified);
-    add_front(*each.open, out.verified, out.unverified);
-    out.complete = out.complete && said.complete;
-    out.inputs.push_back(std::move(said));
+    if (each.archive) continue;
+    write_input(each, out);
+    for (const input_id member : each.members) write_input(entry(member), out);
   }
+}
+
+void rolling_counts::write_input(const input_entry& from, report& out) const {
+  if (!from.open) {
+    if (!from.stands_back || from.is_wrong) out.inputs.push_back(from.at);
+    return;
+  }
+  input_report said = report_of(*from.open);
+  add_front(*from.open, said.verified, said.unverified);
+  add_front(*from.open, out.verified, out.unverified);
+  out.complete = out.complete && said.complete;
+  if (!from.stands_back || !said.error.empty()) out.inputs.push_back(std::move(said));
 }
 
 }  // namespace gpuhist::pipeline

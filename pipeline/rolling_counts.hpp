@@ -53,6 +53,15 @@ class rolling_counts {
   /// One more input, known by the number that comes back.
   input_id open_input(std::string name);
 
+  /// One more input, a member of another one: reports show it behind that one and its members before.
+  input_id open_member(std::string name, input_id archive);
+
+  /// An input that is represented by its members: reports leave it out, unless something is wrong with it.
+  void stand_back(input_id archive);
+
+  /// As it is reported.
+  [[nodiscard]] std::string name_of(input_id input) const;
+
   /// The next group of an input.
   group_id open_group(input_id input);
 
@@ -131,11 +140,21 @@ class rolling_counts {
   struct input_entry {
     std::unique_ptr<input_counts> open;
     finished_inputs::location at = 0;
+    std::optional<input_id> archive{};  // whose member it is: it is reported behind that one
+    std::vector<input_id> members{};    // of an archive, in their order
+    std::size_t open_members = 0;
+    bool stands_back = false;  // of an archive: it is left out where nothing is wrong with it
+    bool is_wrong = false;     // of one that was laid down
   };
 
   [[nodiscard]] input_counts* open_one(input_id input) const;
   [[nodiscard]] input_report report_of(const input_counts& input) const;
+  [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
+  [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
+  [[nodiscard]] input_report laid_down(input_id input) const;
   void lay_down_if_over(input_id input);
+  void append_over();
+  void write_input(const input_entry& from, report& out) const;
   void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
   void add(gpu::tally& to, const gpu::tally& more) const;
   frame_group* group_of(const text_owner& owner);
@@ -157,6 +176,7 @@ class rolling_counts {
   std::uint64_t merged_ = 0;
   std::deque<input_entry> inputs_;  // from the first one that is not over on
   std::size_t before_ = 0;          // those before it
+  std::size_t appended_ = 0;        // of those: in the report
   bool all_complete_ = true;        // of those that were laid down
   std::shared_ptr<finished_inputs> finished_;
 };

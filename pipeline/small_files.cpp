@@ -1,5 +1,6 @@
 #include "pipeline/small_files.hpp"
 
+#include "io/archive_format.hpp"
 #include "pipeline/input_failure.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -93,7 +94,7 @@ asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io
   constexpr std::uint64_t unknown_bytes = 4096;  // where the size says nothing, as in /proc
   const text_owner owner{.input = one.input};
   std::uint64_t offset = 0;
-  std::array<std::byte, io::detection_bytes> head{};
+  std::array<std::byte, io::archive_head_bytes> head{};
   for (;;) {
     const std::uint64_t size = from.size_hint();
     // a byte more than there should be: that it stays empty shows the end
@@ -130,10 +131,11 @@ asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io
 }
 
 bool small_files::is_plain(const numbered_input& one, std::span<const std::byte> head) {
-  head = head.first(std::min(head.size(), io::detection_bytes));
-  const io::format& format = io::settle_format(one.what.name, head, how_.forced_format);
+  const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
+  const io::format& format = io::settle_format(one.what.name, first(io::detection_bytes), how_.forced_format);
   counts_.set_format(one.input, format.name);
-  return format.name == "raw";
+  if (format.name != "raw") return false;
+  return how_.forced_format != nullptr || io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;
 }
 
 }  // namespace gpuhist::pipeline

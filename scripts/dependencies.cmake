@@ -14,6 +14,7 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal>=2.30)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
 pkg_check_modules(lzma REQUIRED IMPORTED_TARGET liblzma>=5.4) # the first that reads lzip
 find_package(BZip2 REQUIRED)
+pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive>=3.6)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)

@@ -49,6 +49,7 @@ TEST_CASE("formats are found by content") {
   CHECK(detect(bytes_of(legacy_lz4_head)).name == "lz4");
   CHECK(detect(bytes_of(lzip_head)).name == "lzip");
   CHECK(detect(bytes_of(lzop_head)).name == "lzop");
+  CHECK(detect(bytes_of("\x1F\x9D\x90it")).name == "compress");
 }
 
 TEST_CASE("what has no whole magic number is raw, text that begins like one included") {
@@ -122,8 +123,8 @@ TEST_CASE("a forced format is taken as it is") {
 }
 
 TEST_CASE("only formats that can be read can be forced") {
-  CHECK(input_format_names() ==
-        std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip", "bzip2", "lz4"});
+  CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip",
+                                                              "bzip2", "lz4", "tar", "zip", "7z", "cpio"});
   for (const std::string_view name : {"lzop", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
 }
 

@@ -1,0 +1,52 @@
+// Tar archives made by hand, header by header (POSIX.1-1988, ustar).
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::test {
+
+/// A header block: `type` is '0' for files, '1' hard links, '2' symbolic links, '5' folders. Without `magic` it is one
+/// of the seventh edition.
+inline std::string tar_header(std::string_view name, std::size_t size, char type = '0', bool magic = true) {
+  std::string block(512, '\0');
+  const auto put = [&block](std::size_t at, std::string_view text) { block.replace(at, text.size(), text); };
+  const auto octal = [](std::size_t value, int digits) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%0*zo", digits, value);
+    return std::string(text);
+  };
+  put(0, name);
+  put(100, "0000644");
+  put(108, "0000000");
+  put(116, "0000000");
+  put(124, octal(size, 11));
+  put(136, "00000000000");
+  put(148, "        ");
+  block[156] = type;
+  if (type == '1' || type == '2') put(157, "a");  // where to
+  if (magic) put(257, std::string_view("ustar\00000", 8));
+  const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned total, char each) {
+    return total + static_cast<unsigned char>(each);
+  });
+  put(148, octal(sum, 6) + '\0');
+  return block;
+}
+
+/// Header, bytes and padding.
+inline std::string tar_member(std::string_view name, std::string_view text) {
+  std::string whole = tar_header(name, text.size()) + std::string(text);
+  whole.resize((whole.size() + 511) / 512 * 512);
+  return whole;
+}
+
+inline std::string tar_end() { return std::string(1024, '\0'); }
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace gpuhist::test

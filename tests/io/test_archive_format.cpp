@@ -1,0 +1,96 @@
+// Archives by content, held against names; and that nobody who types text waits for the verdict.
+#include "io/archive_format.hpp"
+
+#include "io/input_error.hpp"
+#include "tests/io/tar_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace gpuhist::io;
+using namespace gpuhist::test;
+
+namespace {
+
+archive_kind kind_of(std::string_view head) { return detect_archive(bytes_of(head)); }
+
+std::string refusal(std::string_view name, std::string_view head) {
+  try {
+    (void)settle_archive(name, bytes_of(head));
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+const std::string newc_header = "070701" + std::string(104, '0');
+
+}  // namespace
+
+TEST_CASE("archives are found by content") {
+  CHECK(kind_of(tar_header("a", 1)) == archive_kind::tar);
+  CHECK(kind_of(std::string("PK\3\4\x14", 5)) == archive_kind::zip);
+  CHECK(kind_of("PK\5\6") == archive_kind::zip);
+  CHECK(kind_of("7z\xBC\xAF\x27\x1C") == archive_kind::seven_zip);
+  CHECK(kind_of(newc_header) == archive_kind::cpio);
+  CHECK(kind_of("070702" + newc_header.substr(6)) == archive_kind::cpio);
+  CHECK(kind_of("070707" + std::string(70, '0')) == archive_kind::cpio);
+  std::string binary("\xC7\x71", 2);
+  binary +=
+      std::string(4, '\0') + std::string("\xA4\x81", 2) + std::string(12, '\0') + std::string("\2\0\0\0\0\0a\0", 8);
+  CHECK(kind_of(binary) == archive_kind::cpio);
+}
+
+TEST_CASE("text is no archive, however it begins") {
+  for (const char* text : {"", "a", "PK", "PK\3", "7z", "070701", "0707011234 is a number", "070707", "\xC7q", "q\xC7",
+                           "ustar", "hello\n"}) {
+    CHECK_MESSAGE(kind_of(text) == archive_kind::none, text);
+  }
+  std::string with_magic(512, 'x');
+  with_magic.replace(257, 5, "ustar");
+  CHECK(kind_of(with_magic) == archive_kind::none);
+  std::string with_line = tar_header("a\nb", 1);
+  CHECK(kind_of(with_line) == archive_kind::none);
+}
+
+TEST_CASE("a line of text decides, and what is decided stays what it is") {
+  CHECK_FALSE(is_undecided_archive(bytes_of("hello\n")));
+  CHECK_FALSE(is_undecided_archive(bytes_of("\n")));
+  CHECK_FALSE(is_undecided_archive(bytes_of(std::string(108, 'x'))));
+  for (const std::string& whole : {tar_header("a", 1), newc_header, std::string("PK\3\4"), std::string(600, '\0'),
+                                   std::string("PK then text that goes on and on\n"), std::string(512, '0')}) {
+    for (std::size_t size = 0; size <= whole.size(); ++size) {
+      const auto head = bytes_of(whole).first(size);
+      if (!is_undecided_archive(head)) CHECK(detect_archive(head) == kind_of(whole));
+    }
+    CHECK(is_undecided_archive({}));
+  }
+}
+
+TEST_CASE("a suffix promises an archive, within whatever compression") {
+  for (const char* name : {"a.tar", "a.TAR", "a.tar.gz", "a.tar.zst", "a.tgz", "dir.zip/a.tzst", "a.txz", "a.tar.Z"}) {
+    CHECK_MESSAGE(promised_archive(name).kind == archive_kind::tar, name);
+  }
+  CHECK(promised_archive("a.zip").kind == archive_kind::zip);
+  CHECK(promised_archive("a.7z").kind == archive_kind::seven_zip);
+  CHECK(promised_archive("a.cpio.gz").kind == archive_kind::cpio);
+  for (const char* name : {"", "-", "a", "a.gz", "tar", ".tar", "dir/.zip", "a.tar/b", "a.tar.txt", ".tar.gz"}) {
+    CHECK_MESSAGE(promised_archive(name).kind == archive_kind::none, name);
+  }
+}
+
+TEST_CASE("a name lets in what content alone is not certain of, and refuses what it does not promise") {
+  const std::string old_tar = tar_header("a", 1, '0', false);
+  CHECK(kind_of(old_tar) == archive_kind::none);
+  CHECK(settle_archive("a.tar", bytes_of(old_tar)) == archive_kind::tar);
+  CHECK(settle_archive("a", bytes_of(old_tar)) == archive_kind::none);
+  CHECK(settle_archive("a.tar", bytes_of(tar_end())) == archive_kind::tar);
+  CHECK(settle_archive("a", bytes_of(tar_end())) == archive_kind::none);
+  std::string damaged = old_tar;
+  damaged[0] = 'b';
+  CHECK(refusal("a.tar", damaged).starts_with("is named .tar but does not hold a tar archive"));
+  CHECK(refusal("a.tar.gz", "").starts_with("is named .tar but is empty"));
+  CHECK(refusal("a.zip", tar_header("a", 1)).starts_with("is named .zip but holds a tar archive"));
+  CHECK(settle_archive("a.log", bytes_of(tar_header("a", 1))) == archive_kind::tar);
+}

@@ -1,0 +1,154 @@
+// The members of archives made by hand: names, bytes, and what is said where something is missing.
+#include "io/archive_reader.hpp"
+
+#include "io/input_error.hpp"
+#include "tests/io/tar_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gpuhist::io;
+using namespace gpuhist::test;
+
+namespace {
+
+/// Bytes of a string, at most `step` at a time; what comes behind them may fail.
+class string_bytes : public byte_reader {
+ public:
+  explicit string_bytes(std::string text, std::size_t step = 1 << 20, bool fails = false)
+      : text_(std::move(text)), step_(step), fails_(fails) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    const std::size_t size = std::min({out.size(), step_, text_.size() - at_});
+    if (size == 0 && fails_) throw std::runtime_error("below");
+    std::copy_n(bytes_of(text_).begin() + static_cast<std::ptrdiff_t>(at_), size, out.begin());
+    at_ += size;
+    return size;
+  }
+
+ private:
+  std::string text_;
+  std::size_t step_;
+  bool fails_;
+  std::size_t at_ = 0;
+};
+
+using members = std::vector<std::pair<std::string, std::string>>;
+
+std::string rest_of(archive_reader& reader) {
+  std::string text;
+  for (;;) {
+    const auto bytes = reader.read();
+    if (bytes.empty()) return text;
+    std::transform(bytes.begin(), bytes.end(), std::back_inserter(text),
+                   [](std::byte b) { return static_cast<char>(b); });
+  }
+}
+
+members all_of(byte_reader& from, archive_kind kind = archive_kind::tar) {
+  archive_reader reader(kind, from);
+  members found;
+  while (const auto path = reader.next()) found.emplace_back(*path, rest_of(reader));
+  return found;
+}
+
+std::string failure_of(const std::string& archive, archive_kind kind = archive_kind::tar) {
+  string_bytes from(archive);
+  try {
+    all_of(from, kind);
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string lines(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += std::to_string(i) + '\n';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("members have their stored paths and their bytes, however the archive's bytes come") {
+  const members expected{{"a", lines(10)}, {"../b", ""}, {"/c", lines(30000)}, {"d\xFF\n", std::string(512, 'x')}};
+  std::string archive;
+  for (const auto& [name, text] : expected) archive += tar_member(name, text);
+  archive += tar_end();
+  for (const std::size_t step :
+       {std::size_t{1}, std::size_t{7}, std::size_t{512}, std::size_t{10000}, archive.size()}) {
+    string_bytes from(archive, step);
+    CHECK(all_of(from) == expected);
+  }
+}
+
+TEST_CASE("folders and links are no members") {
+  string_bytes from(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_member("a", "text") +
+                    tar_header("hard", 0, '1') + tar_end());
+  CHECK(all_of(from) == members{{"a", "text"}});
+}
+
+TEST_CASE("members that nobody reads are skipped") {
+  string_bytes from(tar_member("a", lines(30000)) + tar_member("b", "text") + tar_end());
+  archive_reader reader(archive_kind::tar, from);
+  REQUIRE(reader.next() == "a");
+  REQUIRE(reader.next() == "b");
+  CHECK(rest_of(reader) == "text");
+  CHECK_FALSE(reader.next());
+}
+
+TEST_CASE("archives one behind the other are read as one") {
+  const std::string archive = tar_member("a", "one") + tar_end() + tar_end();
+  string_bytes from(archive + tar_member("b", "two") + tar_end());
+  CHECK(all_of(from) == members{{"a", "one"}, {"b", "two"}});
+}
+
+TEST_CASE("an archive that ends anywhere but at its end says so, with the offset") {
+  const std::string archive = tar_member("a", lines(100)) + tar_member("b", "text") + tar_end();
+  const std::size_t end = archive.size() - 1024;
+  for (std::size_t size = 1; size <= archive.size(); ++size) {
+    const std::string said = failure_of(archive.substr(0, size));
+    const bool whole = size >= end + 512 && size % 512 == 0;
+    CHECK_MESSAGE(said.empty() == whole, size, ' ', said);
+    if (!whole && size > 1) CHECK_MESSAGE(said.ends_with("offset " + std::to_string(size)), said);
+  }
+}
+
+TEST_CASE("a damaged header breaks the archive for good, after the members before it") {
+  std::string archive = tar_member("a", "one") + tar_member("b", "two") + tar_end();
+  archive[1024 + 3] = 'x';
+  string_bytes from(archive);
+  archive_reader reader(archive_kind::tar, from);
+  REQUIRE(reader.next() == "a");
+  CHECK(rest_of(reader) == "one");
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH_AS((void)reader.next(), doctest::Contains("Damaged tar archive"), input_error);
+    CHECK(reader.is_broken());
+  }
+}
+
+TEST_CASE("what fails below comes through as it is, and again") {
+  string_bytes from(tar_member("a", lines(1000)).substr(0, 1000), 300, true);
+  archive_reader reader(archive_kind::tar, from);
+  REQUIRE(reader.next() == "a");
+  CHECK_THROWS_WITH_AS(rest_of(reader), "below", std::runtime_error);
+  CHECK(reader.is_broken());
+  CHECK_THROWS_WITH_AS((void)reader.next(), "below", std::runtime_error);
+}
+
+TEST_CASE("what is no archive at all is said to be none") {
+  CHECK_FALSE(failure_of(lines(1000)).empty());
+  CHECK_FALSE(failure_of(lines(1000), archive_kind::zip).empty());
+  CHECK_FALSE(failure_of(lines(1000), archive_kind::cpio).empty());
+  CHECK_FALSE(failure_of("", archive_kind::zip).empty());
+}
+
+TEST_CASE("a 7z archive is refused where nobody can seek") {
+  CHECK(failure_of("7z\xBC\xAF\x27\x1C", archive_kind::seven_zip).starts_with("is a 7z archive"));
+}
