@@ -172,7 +172,7 @@ void destination::write(std::string_view text) {
 }
 
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
-  constexpr std::size_t block_bytes = 256 * 1024;
+  constexpr std::size_t block_bytes = std::size_t{256} * 1024;
   if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
   std::uint64_t written = 0;
   try {

@@ -20,8 +20,8 @@ namespace gpuhist::pipeline {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t batch_inputs = 32;           // read by one thread: worth waking it for
-constexpr std::uint64_t small_bytes = 256 * 1024;  // larger files are worth several threads each
+constexpr std::size_t batch_inputs = 32;                          // read by one thread: worth waking it for
+constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // larger files are worth several threads each
 constexpr std::string_view small_manner = "small files whole, several at once";
 
 // What promises to be an archive would only be opened twice.

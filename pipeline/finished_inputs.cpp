@@ -1,5 +1,6 @@
 #include "pipeline/finished_inputs.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ std::string bytes_of(Number value) {
 template <typename Number>
 Number number_in(std::string_view bytes) {
   Number value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
+  std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
   return value;
 }
 

@@ -18,8 +18,8 @@ namespace gpuhist::pipeline {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t block_bytes = 64 * 1024;
-constexpr std::size_t longest_name = 1024 * 1024;
+constexpr std::size_t block_bytes = std::size_t{64} * 1024;
+constexpr std::size_t longest_name = std::size_t{1024} * 1024;
 
 }  // namespace
 

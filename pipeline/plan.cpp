@@ -105,7 +105,7 @@ std::uint64_t bytes_of_inputs(const config::options& typed, const buffer_plan& b
   constexpr std::uint64_t finished_bytes = 2 * mib;
   constexpr std::uint64_t input_bytes = 512;
   std::uint64_t named = 0;
-  for (const std::string& each : typed.inputs) named += 2 * sizeof each + each.size();
+  for (const std::string& each : typed.inputs) named += 2 * sizeof(std::string) + each.size();
   const bool many = typed.inputs.size() > 1 || typed.recursive || typed.files_from;
   return named + (many ? finished_bytes + std::uint64_t{buffers.slots} * buffers.max_extents * input_bytes : 0);
 }
