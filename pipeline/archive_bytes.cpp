@@ -44,7 +44,7 @@ source_bytes::source_bytes(block_reader& stream, asio::any_io_executor executor,
     : stream_(&stream), executor_(std::move(executor)), stop_(std::move(stop)) {}
 
 std::size_t source_bytes::read(std::span<std::byte> out) {
-  if (stop_.stop_requested()) throw io::input_error("stopped", offset_);
+  if (stop_.stop_requested()) throw io::input_error(left_at(offset_), 0);
   std::size_t size = 0;
   if (file_ != nullptr) {
     const stopwatch busy(notes_->read.busy_nanoseconds);
@@ -62,7 +62,7 @@ std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   if (current_.bytes.empty() && !current_.end) {
     current_ = {};  // first: its memory may be what the next one is read into
     current_ = asio::co_spawn(executor_, stream_->next(), asio::use_future).get();
-    if (stop_.stop_requested()) throw io::input_error("stopped", offset_);
+    if (stop_.stop_requested()) throw io::input_error(left_at(offset_), 0);
   }
   if (current_.end) {
     if (current_.error) std::rethrow_exception(current_.error);

@@ -151,7 +151,7 @@ void archive_walk::count_text(const content& what) {
       put(std::span(buffer_).first(size), input);
       bytes += size;
       text_bytes_ += size;
-      if (stop_.stop_requested()) throw io::input_error("stopped", bytes);
+      if (stop_.stop_requested()) throw io::input_error(left_at(bytes), 0);
       if (text_bytes_ <= limits_.most_text) continue;
       given_up_ = true;
       throw io::input_error("the archive holds more text than the " + config::format_size(limits_.most_text) +
