@@ -55,61 +55,63 @@ asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::stri
   for (const followed& each : files_) {
     if (changes_) watch_path(folder_of(each.file.path()), names);
   }
-  for (bool first = true, last = false; !last; first = false) {
-    last = stop_.stop_requested();  // what is there by now is still counted
+  for (bool first = true;; first = false) {
+    const bool stopping = stop_.stop_requested();
+    if (stopping) note_ends();
+    bool more = false;
     for (followed& each : files_) {
-      if (!each.over) co_await take_what_there_is(each);
+      if (!each.over && co_await take_some(each)) more = true;
       if (first && !each.over && each.file.current() < 0)
         tell_(each.file.path() + ": no such file yet: waiting for it");
     }
-    if (std::ranges::all_of(files_, &followed::over)) break;
-    if (!last && !stop_.stop_requested()) co_await something_changed();
+    if (std::ranges::all_of(files_, &followed::over) || (stopping && !more)) break;
+    if (!more && !stop_.stop_requested()) co_await something_changed();
   }
   for (const followed& each : files_) {
     if (!each.over) counts_.finish(each.input, each.file.position());
   }
 }
 
-// No more than there is when it begins: a writer that never rests must not keep the others waiting.
-asio::awaitable<void> follower::take_what_there_is(followed& of) {
-  try {
-    note(of, of.file.look());
-    watch(of);
-    co_await take(of, of.file.pending());
-    const io::name_change change = of.file.look();  // an end that was reached may be that of a file that was rotated
-    note(of, change);
-    if (change != io::name_change::none) {
-      watch(of);
-      co_await take(of, of.file.pending());
-    }
-  } catch (const io::input_error&) {
-    fail(of);
+// What was written by now is still counted, and no more: a writer may never rest.
+void follower::note_ends() {
+  for (followed& each : files_) {
+    if (!each.end) each.end = each.file.position() + each.file.pending();
   }
 }
 
-asio::awaitable<void> follower::take(followed& of, std::uint64_t most) {
-  for (std::uint64_t left = most; left > 0;) {
+// No more than a slot at once: between two looks at a name it may be given to one new file, but not to two. False where
+// there was nothing.
+asio::awaitable<bool> follower::take_some(followed& of) {
+  try {
+    note(of, of.file.look());
+    watch(of);
+    std::uint64_t left = of.file.pending();
+    if (of.end) left = std::min(left, *of.end - std::min(*of.end, of.file.position()));
+    if (left == 0) co_return false;
     const place where = co_await cut_.reserve(std::min<std::uint64_t>(left, largest_));
-    std::size_t read = 0;
-    try {
-      const stopwatch busy(clock_.busy_nanoseconds);
-      read = of.file.read_some(where.bytes);
-      if (read > 0 && !of.begun) {
-        of.begun = true;
-        const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
-        if (format.name != "raw") {
-          throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
-        }
-      }
-    } catch (...) {
-      cut_.commit(where, 0, {.input = of.input});
-      throw;
-    }
+    const std::size_t read = read_into(of, where);
     cut_.commit(where, read, {.input = of.input});
     clock_.bytes += read;
-    left -= std::min<std::uint64_t>(left, read);
-    if (read == 0) break;
     co_await asio::post(timer_.get_executor(), asio::use_awaitable);  // signals and timers have their turn
+    co_return read > 0;
+  } catch (const io::input_error&) {
+    fail(of);
+    co_return false;
+  }
+}
+
+// A place that is not filled because of an exception is given back: its slot could never be sealed.
+std::size_t follower::read_into(followed& of, const place& where) {
+  try {
+    const stopwatch busy(clock_.busy_nanoseconds);
+    const std::size_t read = of.file.read_some(where.bytes);
+    if (read == 0 || std::exchange(of.begun, true)) return read;
+    const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
+    if (format.name == "raw") return read;
+    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
+  } catch (...) {
+    cut_.commit(where, 0, {.input = of.input});
+    throw;
   }
 }
 

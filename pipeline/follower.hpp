@@ -39,13 +39,15 @@ class follower {
   struct followed {
     input_id input = 0;
     io::followed_file file;
-    bool over = false;   // it failed, and is left
-    bool begun = false;  // its first bytes were seen
-    int watched = -1;    // the descriptor that is watched
+    std::optional<std::uint64_t> end{};  // once it is to stop: where
+    bool over = false;                   // it failed, and is left
+    bool begun = false;                  // its first bytes were seen
+    int watched = -1;                    // the descriptor that is watched
   };
 
-  boost::asio::awaitable<void> take_what_there_is(followed& of);
-  boost::asio::awaitable<void> take(followed& of, std::uint64_t most);
+  void note_ends();
+  boost::asio::awaitable<bool> take_some(followed& of);
+  std::size_t read_into(followed& of, const place& where);
   boost::asio::awaitable<void> something_changed();
   void note(const followed& of, io::name_change what);
   void fail(followed& of);
