@@ -188,8 +188,8 @@ outcome driver::run() {
   done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto lost = collector_->lost()) {
     done.result.complete = false;
-    done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " +
-                          std::to_string(lost->offset) + " on: " + failure_text(lost->reason);
+    done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
+                          " on: " + failure_text(lost->reason);
   }
   return done;
 }

@@ -31,7 +31,8 @@ struct log {
   std::string read() {
     std::string all;
     std::array<std::byte, 3> out{};
-    while (const std::size_t got = under_test.read_some(out)) all.append(reinterpret_cast<const char*>(out.data()), got);
+    while (const std::size_t got = under_test.read_some(out))
+      all.append(reinterpret_cast<const char*>(out.data()), got);
     return all;
   }
 };
