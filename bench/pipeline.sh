@@ -16,7 +16,7 @@ made() {
   if [[ ! -e $file ]]; then "${@:2}" >"$file.part" && mv "$file.part" "$file"; fi
 }
 # part N: the Nth sixteenth of the log as one frame
-part() { tail -c +$((bytes * $1 / 16 + 1)) "$log" | head -c $((bytes / 16)) | zstd -q -c; }
+part() { (set +o pipefail; tail -c +$((bytes * $1 / 16 + 1)) "$log" | head -c $((bytes / 16)) | zstd -q -c); }
 
 made "$log" "$build/make_log" "$size"
 bytes=$(stat -c %s "$log")
