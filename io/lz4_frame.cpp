@@ -8,32 +8,15 @@
 //              reserved  block size  reserved
 #include "io/lz4_frame.hpp"
 
-#include <algorithm>
+#include "io/frame_magic.hpp"
 
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t magic_bytes = 4;
 constexpr std::uint32_t frame_magic = 0x184D2204U;
 constexpr std::uint32_t legacy_magic = 0x184C2102U;
-constexpr std::uint32_t skippable_magic = 0x184D2A50U;
-constexpr std::uint32_t whole_mask = 0xFFFFFFFFU;
-constexpr std::uint32_t skippable_mask = 0xFFFFFFF0U;
 
 constexpr std::uint32_t uncompressed_bit = 0x80000000U;
-
-std::uint32_t little_endian(std::span<const std::byte> bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = (value << 8U) | std::to_integer<std::uint32_t>(bytes[i]);
-  return value;
-}
-
-/// Whether `bytes` may be the front of `magic`, where only the bits of `mask` matter.
-bool may_begin(std::span<const std::byte> bytes, std::uint32_t magic, std::uint32_t mask) {
-  const std::size_t known = std::min(bytes.size(), magic_bytes);
-  const std::uint64_t seen = (std::uint64_t{1} << (8 * known)) - 1;
-  return ((little_endian(bytes.first(known)) ^ magic) & mask & seen) == 0;
-}
 
 lz4_header_result parse_frame(std::span<const std::byte> bytes) {
   constexpr std::size_t descriptor_bytes = 2;
@@ -54,18 +37,18 @@ lz4_header_result parse_frame(std::span<const std::byte> bytes) {
   header.linked_blocks = (flags & 0x20U) == 0;
   header.block_checksums = (flags & 0x10U) != 0;
   header.content_checksum = (flags & 0x04U) != 0;
-  header.dictionary_id =
-      little_endian(bytes.subspan(magic_bytes + descriptor_bytes + content_size_bytes, dictionary_bytes));
+  header.dictionary_id = static_cast<std::uint32_t>(
+      little_endian(bytes.subspan(magic_bytes + descriptor_bytes + content_size_bytes, dictionary_bytes)));
   return {.status = lz4_header_status::complete, .header = header};
 }
 
 lz4_header_result parse_skippable(std::span<const std::byte> bytes) {
-  constexpr std::size_t length = magic_bytes + 4;
-  if (bytes.size() < length) return {};
+  const std::optional<std::uint32_t> length = skippable_bytes(bytes);
+  if (!length) return {};
   lz4_frame_header header;
   header.kind = lz4_kind::skippable;
-  header.header_bytes = length;
-  header.skip_bytes = little_endian(bytes.subspan(magic_bytes, 4));
+  header.header_bytes = skippable_header_bytes;
+  header.skip_bytes = *length;
   return {.status = lz4_header_status::complete, .header = header};
 }
 
@@ -82,9 +65,9 @@ lz4_header_result parse_legacy(std::span<const std::byte> bytes) {
 
 lz4_header_result parse_lz4_header(std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
-  if (may_begin(bytes, frame_magic, whole_mask)) return parse_frame(bytes);
-  if (may_begin(bytes, skippable_magic, skippable_mask)) return parse_skippable(bytes);
-  if (may_begin(bytes, legacy_magic, whole_mask)) return parse_legacy(bytes);
+  if (may_begin(bytes, frame_magic)) return parse_frame(bytes);
+  if (may_begin_skippable(bytes)) return parse_skippable(bytes);
+  if (may_begin(bytes, legacy_magic)) return parse_legacy(bytes);
   return {.status = lz4_header_status::not_lz4, .header = {}};
 }
 

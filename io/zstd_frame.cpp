@@ -6,29 +6,14 @@
 //                      content size  single segment  unused  reserved  checksum  dictionary id
 #include "io/zstd_frame.hpp"
 
-#include <algorithm>
+#include "io/frame_magic.hpp"
+
 #include <array>
 
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t magic_bytes = 4;
 constexpr std::uint32_t zstd_magic = 0xFD2FB528U;
-constexpr std::uint32_t skippable_magic = 0x184D2A50U;
-constexpr std::uint32_t skippable_mask = 0xFFFFFFF0U;
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = (value << 8U) | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
-
-/// Whether `bytes` may be the front of `magic`, where only the bits of `mask` matter.
-bool may_begin(std::span<const std::byte> bytes, std::uint32_t magic, std::uint32_t mask) {
-  const std::size_t known = std::min(bytes.size(), magic_bytes);
-  const std::uint64_t seen = (std::uint64_t{1} << (8 * known)) - 1;
-  return ((little_endian(bytes.first(known)) ^ magic) & mask & seen) == 0;
-}
 
 /// RFC 8878, 3.1.1.1.2: 10 to 41 bits, in steps of an eighth.
 std::uint64_t window_size(std::byte descriptor) {
@@ -38,20 +23,20 @@ std::uint64_t window_size(std::byte descriptor) {
 }
 
 zstd_header_result parse_skippable(std::span<const std::byte> bytes) {
-  constexpr std::size_t length = magic_bytes + 4;
-  if (bytes.size() < length) return {};
+  const std::optional<std::uint32_t> length = skippable_bytes(bytes);
+  if (!length) return {};
   zstd_frame_header header;
   header.skippable = true;
-  header.skip_bytes = little_endian(bytes.subspan(magic_bytes, 4));
-  header.header_bytes = length;
+  header.skip_bytes = *length;
+  header.header_bytes = skippable_header_bytes;
   return {.status = header_status::complete, .header = header};
 }
 
 }  // namespace
 
 zstd_header_result parse_zstd_header(std::span<const std::byte> bytes) {
-  if (may_begin(bytes, skippable_magic, skippable_mask) && !bytes.empty()) return parse_skippable(bytes);
-  if (!may_begin(bytes, zstd_magic, 0xFFFFFFFFU)) return {.status = header_status::not_zstd, .header = {}};
+  if (!bytes.empty() && may_begin_skippable(bytes)) return parse_skippable(bytes);
+  if (!may_begin(bytes, zstd_magic)) return {.status = header_status::not_zstd, .header = {}};
   if (bytes.size() <= magic_bytes) return {};
 
   const auto descriptor = std::to_integer<unsigned>(bytes[magic_bytes]);

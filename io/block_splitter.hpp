@@ -1,0 +1,108 @@
+// The splitter of formats whose frames are blocks that say how long they are, behind a header, with skippable frames in
+// between: walks from size to size as the bytes go by.
+#pragma once
+
+#include "io/splitter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gpuhist::io {
+
+/// What a header says of the frame that it begins. `Blocks` follows one behind its header: left(), is_damaged(),
+/// advance(), as zstd_blocks does.
+template <typename Blocks>
+struct frame_opening {
+  enum class kind { needs_more, skippable, blocks, none };
+
+  kind what = kind::needs_more;
+  std::uint64_t skip_bytes = 0;  ///< of a skippable frame, behind its header
+  Blocks blocks{};
+  std::string_view why_none{};  ///< of `none`: a clause
+};
+
+/// `Format` has `blocks`, the type; `max_header_bytes`; `open`, from the first bytes of a frame to its frame_opening;
+/// and `nothing_behind`, the clause where blocks are damaged.
+template <typename Format>
+class block_splitter final : public splitter {
+ public:
+  split_step advance(std::span<const std::byte> bytes) override {
+    std::size_t taken = 0;
+    while (taken < bytes.size()) {
+      const std::span<const std::byte> rest = bytes.subspan(taken);
+      taken += phase_ == phase::header ? take_header(rest) : walk(rest);
+      if (end_frame()) return {.taken = taken, .frame_ends = true};
+    }
+    return {.taken = taken};
+  }
+
+  [[nodiscard]] bool counts_frame() const override { return !skippable_; }
+  [[nodiscard]] bool is_lost() const override { return phase_ == phase::lost; }
+  [[nodiscard]] std::string_view manner() const override {
+    return is_lost() ? why_lost_ : "frames found by the sizes of their blocks";
+  }
+
+ private:
+  using opening = frame_opening<typename Format::blocks>;
+  enum class phase { header, skipping, blocks, lost };
+
+  std::size_t take_header(std::span<const std::byte> bytes) {
+    std::size_t taken = 0;
+    while (phase_ == phase::header && taken < bytes.size()) {
+      header_[header_size_++] = bytes[taken++];
+      leave_header(Format::open(std::span(header_).first(header_size_)));
+    }
+    return taken;
+  }
+
+  void leave_header(const opening& found) {
+    if (found.what == opening::kind::needs_more) return;
+    if (found.what == opening::kind::none) return lose(found.why_none);
+    skippable_ = found.what == opening::kind::skippable;
+    skip_left_ = found.skip_bytes;
+    blocks_ = found.blocks;
+    phase_ = skippable_ ? phase::skipping : phase::blocks;
+  }
+
+  std::size_t walk(std::span<const std::byte> bytes) {
+    std::size_t taken = bytes.size();
+    if (phase_ == phase::skipping) {
+      taken = static_cast<std::size_t>(std::min<std::uint64_t>(skip_left_, bytes.size()));
+      skip_left_ -= taken;
+    } else if (phase_ == phase::blocks) {
+      taken = std::min(blocks_.left(), bytes.size());
+      blocks_.advance(bytes.first(taken));
+      if (blocks_.is_damaged()) lose(Format::nothing_behind);
+    }
+    return taken;
+  }
+
+  bool end_frame() {
+    const bool ends =
+        (phase_ == phase::skipping && skip_left_ == 0) || (phase_ == phase::blocks && blocks_.left() == 0);
+    if (ends) {
+      phase_ = phase::header;
+      header_size_ = 0;
+    }
+    return ends;
+  }
+
+  void lose(std::string_view why) {
+    phase_ = phase::lost;
+    why_lost_ = why;
+  }
+
+  phase phase_ = phase::header;
+  std::array<std::byte, Format::max_header_bytes> header_{};
+  std::size_t header_size_ = 0;
+  std::uint64_t skip_left_ = 0;
+  typename Format::blocks blocks_{};
+  bool skippable_ = false;
+  std::string_view why_lost_{};
+};
+
+}  // namespace gpuhist::io
