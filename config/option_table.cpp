@@ -40,8 +40,7 @@ constexpr std::array rows = {
         inputs, "-r,--recursive", "", value_kind::flag, "", counting_runs, common,
         "count the files below directories as well",
         "Counts what is in the directories among the inputs: every regular file below them, depth first, in the order "
-        "of "
-        "the bytes of their names. Without it a directory is an error. What is neither file nor directory (symbolic "
+        "of the bytes of their names. Without it a directory is an error. What is neither file nor directory (symbolic "
         "links, FIFOs, sockets, devices) is skipped, and said so; a directory or file that cannot be read is an error, "
         "and the rest is counted.",
         "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
@@ -63,10 +62,8 @@ constexpr std::array rows = {
         "with -r: only files that match (repeatable)",
         "Of the files below directories (-r), counts only those that match one of the patterns. *, ?, [...] and \\ are "
         "as in the shell, byte by byte; a leading dot is nothing special. A pattern without a slash is held against "
-        "the "
-        "last component of the name, one with a slash against the whole path below the directory that was named: there "
-        "* "
-        "crosses no slash, and ** as a component matches any number of components. Default: all files.",
+        "the last component of the name, one with a slash against the whole path below the directory that was named: "
+        "there * crosses no slash, and ** as a component matches any number of components. Default: all files.",
         "gpuhist -r --include '*.log' --include '*.txt' /srv",
         [](options& o, value v) { o.include.push_back(parse_text(v, "give a pattern such as '*.log'")); }},
     option_row{

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <memory>
 
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
