@@ -3,6 +3,7 @@
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,21 +29,11 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 /// More than two blocks of level 1, runs of any length among the text.
 byte_vector mixed_text() {
   byte_vector mixed = joined(sample_text(90'000), noise(70'000));
   for (std::size_t length = 1; length < 400; length += 3) mixed.resize(mixed.size() + length, std::byte(length % 256));
   return joined(mixed, sample_text(50'000, 4));
-}
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 std::string error_of(const byte_vector& packed) {

@@ -3,6 +3,7 @@
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -43,11 +44,6 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 /// Text, noise and a run: blocks of all types.
 byte_vector mixed_text() {
   byte_vector mixed = joined(sample_text(45'000), noise(30'000));
@@ -68,11 +64,6 @@ std::vector<decoder_sample> large_samples() {
                         .member(mixed, {.window_bits = 9})
                         .build());
   return samples;
-}
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 decoding decode_at_once(const byte_vector& packed) {

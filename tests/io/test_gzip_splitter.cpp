@@ -5,6 +5,7 @@
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -61,11 +62,6 @@ std::string_view manner_of(const byte_vector& packed) {
   const auto splitter = make_gzip_splitter();
   for (std::size_t at = 0; at < packed.size();) at += splitter->advance(std::span(packed).subspan(at)).taken;
   return splitter->manner();
-}
-
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
 }
 
 }  // namespace

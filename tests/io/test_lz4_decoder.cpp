@@ -3,6 +3,7 @@
 
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -59,11 +60,6 @@ std::vector<decoder_sample> legacy_samples() {
   return samples;
 }
 
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 /// Text, noise and a run: blocks of both kinds, and repetitions across blocks.
 byte_vector mixed_text() {
   byte_vector mixed = joined(joined(sample_text(100'000), noise(80'000)), sample_text(60'000));
@@ -83,11 +79,6 @@ std::vector<decoder_sample> large_samples() {
                         .frame(mixed, {.block_size = LZ4F_max256KB, .linked_blocks = true, .level = 9})
                         .build());
   return samples;
-}
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 decoding decode_at_once(const byte_vector& packed) {

@@ -5,6 +5,7 @@
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,11 +13,6 @@ using namespace gpuhist::test;
 using gpuhist::io::make_lz4_splitter;
 
 namespace {
-
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
 
 std::string_view manner_of(const byte_vector& packed) {
   const auto splitter = make_lz4_splitter();

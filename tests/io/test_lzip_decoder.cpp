@@ -3,6 +3,7 @@
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,17 +45,7 @@ std::vector<decoder_sample> lzma_samples() {
   return samples;
 }
 
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 byte_vector mixed_text() { return joined(sample_text(90'000), noise(70'000)); }
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
 
 std::string error_of(const decoder_maker& make, const byte_vector& packed) {
   return decode(make, packed, always(everything), always(everything), 1U << 20U).error;

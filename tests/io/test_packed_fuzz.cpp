@@ -5,6 +5,7 @@
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <bzlib.h>
 
@@ -119,24 +120,6 @@ constexpr std::array subjects{
     subject{.format = "lz4", .ask = ask_lz4, .make = some_lz4},
 };
 
-/// Flips a bit or several, cuts the end off, overwrites, or takes bytes out.
-void damage(byte_vector& packed, std::mt19937& random) {
-  const auto place = [&] { return packed.begin() + static_cast<std::ptrdiff_t>(random() % packed.size()); };
-  switch (random() % 8) {
-    case 0:
-      packed.erase(place(), packed.end());
-      break;
-    case 1:
-      packed.erase(place());
-      break;
-    case 2:
-      *place() = static_cast<std::byte>(random() & 0xFFU);
-      [[fallthrough]];
-    default:
-      *place() ^= static_cast<std::byte>(1U << (random() % 8));
-  }
-}
-
 /// One damaged frame; whether it was accepted.
 bool try_damaged(const subject& of, gpuhist::io::decoder& decoder, const byte_vector& packed, std::uint32_t trial) {
   const verdict expected = of.ask(packed);
@@ -166,7 +149,7 @@ TEST_CASE(
         whole = of.make(text, random);
       }
       byte_vector packed = whole;
-      damage(packed, random);
+      damage(packed, random, 8);
       if (!try_damaged(of, *decoder, packed, trial)) continue;
       ++good;
       decoder->restart({});

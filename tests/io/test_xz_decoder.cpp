@@ -3,6 +3,7 @@
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -34,11 +35,6 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 byte_vector mixed_text() {
   byte_vector mixed = joined(sample_text(90'000), noise(70'000));
   mixed.resize(mixed.size() + 40'000, std::byte{'z'});
@@ -53,11 +49,6 @@ std::vector<decoder_sample> large_samples() {
                         .xz(mixed_text(), {.block_bytes = 30'000})
                         .build());
   return samples;
-}
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 decoding decode_at_once(const byte_vector& packed) {

@@ -3,6 +3,7 @@
 
 #include "io/zstd_frame.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -77,16 +78,6 @@ verdict fill_once(std::span<const std::byte> packed, const decoder_limits& limit
   const auto decoder = make_zstd_decoder(limits);
   const fill_status status = decoder->fill(packed, out).status;
   return {.status = status, .error = status == fill_status::failed ? decoder->fault(0) : std::string()};
-}
-
-byte_vector joined(byte_vector left, const byte_vector& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
-byte_vector bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
