@@ -127,7 +127,7 @@ void automatic_engine::count_one_on_host() noexcept {
 bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) const {
   if (waiting_.size() > request_.threads) return true;
   if (!cores_are_wanted(request_)) return false;
-  return host_.stats().busy_seconds > how_.counting_share * elapsed.count() * request_.threads;
+  return host_.busy_seconds() > how_.counting_share * elapsed.count() * request_.threads;
 }
 
 // Goes by what came so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any amount.

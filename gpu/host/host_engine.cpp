@@ -71,7 +71,7 @@ engine_stats host_engine::stats() const {
           .startup_seconds = 0,
           .jobs = jobs_,
           .bytes = bytes_,
-          .busy_seconds = static_cast<double>(busy_nanoseconds_) * 1e-9,
+          .busy_seconds = busy_seconds(),
           .timeline = std::nullopt};
 }
 

@@ -25,6 +25,9 @@ class host_engine final : public engine {
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
 
+  /// Of all threads together, so far.
+  [[nodiscard]] double busy_seconds() const { return static_cast<double>(busy_nanoseconds_) * 1e-9; }
+
   /// Counts on the calling thread; job.done is not called. Throws engine_error for a job that is wrong.
   void count(const counting_job& job);
 
