@@ -1,7 +1,6 @@
 #include "pipeline/feeder.hpp"
 
 #include "config/size.hpp"
-#include "io/zstd_decoder.hpp"
 #include "pipeline/input_failure.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -51,16 +50,6 @@ asio::awaitable<std::exception_ptr> failure_of(asio::awaitable<void> of) {
   co_return nullptr;
 }
 
-// Goes back in any case.
-struct borrowed_context {
-  decode_contexts& from;
-  decode_context* context = nullptr;
-
-  ~borrowed_context() {
-    if (context != nullptr) from.release(*context);
-  }
-};
-
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
@@ -90,7 +79,8 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                 {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
       small_({.most_bytes = small_bytes, .forced_format = what.forced_format}, contexts_, counts, notes, where.pool,
              stop),
-      list_(what, where.streams, std::move(stop)) {}
+      list_(what, where.streams, std::move(stop)),
+      heads_(what, {.pool = where.pool, .streams = where.streams}, contexts_, notes) {}
 
 asio::awaitable<void> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
@@ -205,13 +195,13 @@ asio::awaitable<void> feeder::feed(numbered_input one) {
       });
     });
     const bool is_file = std::holds_alternative<io::file_source>(*source);
-    auto head = co_await asio::co_spawn(is_file ? where_.pool : where_.streams, head_of(*source), asio::use_awaitable);
+    auto head = co_await heads_.first_bytes(*source);
     if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-    const auto forced_archive = archive_asked_for();
+    const auto forced_archive = heads_.forced_archive();
     const io::format& format =
         forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
     counts_.set_format(input, format.name);
-    const bool has_members = co_await is_archive(name, *source, head, format);
+    const bool has_members = co_await heads_.is_archive(name, *source, head, format);
     if (has_members) {
       note_manner(*source, true);
       std::string shown_as = name == "-" ? plan_.label : name;
@@ -259,110 +249,6 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     how += ", straight into the slots";
   }
   add_manner(notes_.reading, how);
-}
-
-std::optional<io::archive_kind> feeder::archive_asked_for() const {
-  if (plan_.forced_format == nullptr || plan_.forced_format->archive == io::archive_kind::none) return std::nullopt;
-  return plan_.forced_format->archive;
-}
-
-// Whether what there is may be taken for an archive: not where a format is forced that is none.
-bool feeder::takes_archives() const { return plan_.forced_format == nullptr || archive_asked_for(); }
-
-// The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
-// a stop).
-asio::awaitable<feeder::bytes> feeder::head_of(io::source& source) {
-  bytes head(takes_archives() ? io::archive_head_bytes : io::detection_bytes);
-  if (const auto* file = std::get_if<io::file_source>(&source)) {
-    head.resize(file->read_at(head, 0));
-    co_return head;
-  }
-  auto& stream = std::get<io::stream_source>(source);
-  std::size_t have = 0;
-  const auto is_undecided = [&] {
-    const auto so_far = std::span(head).first(have);
-    return io::is_undecided(so_far) || (takes_archives() && io::is_undecided_archive(so_far));
-  };
-  while (have < head.size() && is_undecided()) {
-    const auto read = stream.read_some(std::span(head).subspan(have));
-    if (read == 0U) break;
-    if (read) {
-      have += *read;
-    } else if (!co_await stream.readable()) {
-      break;
-    }
-  }
-  notes_.read.bytes += have;
-  head.resize(have);
-  co_return head;
-}
-
-// Whether members are to be looked for. What is compressed is looked into, unless its name says so.
-asio::awaitable<bool> feeder::is_archive(const std::string& name, io::source& source, bytes& head,
-                                         const io::format& format) {
-  if (!takes_archives()) co_return false;
-  if (plan_.forced_format != nullptr || io::promised_archive(name).kind != io::archive_kind::none) co_return true;
-  if (format.make_decoder == nullptr) co_return io::detect_archive(head) != io::archive_kind::none;
-  const bytes text = co_await decoded_head(source, head, format);
-  co_return io::detect_archive(text) != io::archive_kind::none;
-}
-
-// The first bytes of the text, no more than decide whether it is an archive. `head` grows by what had to be read. What
-// fails is told by whoever decodes it in earnest.
-asio::awaitable<feeder::bytes> feeder::decoded_head(io::source& source, bytes& head, const io::format& format) {
-  constexpr std::size_t most_compressed = std::size_t{16} << 20U;
-  constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
-  const std::unique_ptr<io::decoder> own = format.make_decoder(
-      {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
-  borrowed_context larger{.from = contexts_};
-  io::decoder* decoder = own.get();
-  bytes text(io::archive_head_bytes);
-  std::size_t have = 0;
-  std::size_t fed = 0;
-  while (have < text.size() && io::is_undecided_archive(std::span(text).first(have)) && head.size() < most_compressed) {
-    if (fed == head.size()) {
-      const std::size_t more = co_await read_more(source, head);
-      if (more == 0) break;
-    }
-    const io::fill_result got = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
-    fed += got.consumed;
-    have += got.produced;
-    if (got.status == io::fill_status::failed) break;
-    if (got.status != io::fill_status::needs_window) continue;
-    if (larger.context == nullptr) {  // once more, with memory that is accounted for
-      larger.context = co_await contexts_.acquire();
-      decoder = &larger.context->decoder_for(format);
-      decoder->restart({});
-      fed = have = 0;
-    } else {
-      co_await larger.context->grant_window();
-    }
-  }
-  text.resize(have);
-  co_return text;
-}
-
-// Bytes of the source behind `head`, to its end.
-asio::awaitable<std::size_t> feeder::read_more(io::source& source, bytes& head) {
-  constexpr std::size_t step = std::size_t{64} << 10U;
-  const std::size_t have = head.size();
-  head.resize(have + step);
-  std::size_t size = 0;
-  if (const auto* file = std::get_if<io::file_source>(&source)) {
-    size = file->read_at(std::span(head).subspan(have), have);
-  } else {
-    const auto read = [](io::stream_source& stream, std::span<std::byte> out) -> asio::awaitable<std::size_t> {
-      for (;;) {
-        if (const auto got = stream.read_some(out)) co_return *got;
-        if (!co_await stream.readable()) co_return 0;
-      }
-    };
-    size = co_await asio::co_spawn(
-        where_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)), asio::use_awaitable);
-    notes_.read.bytes += size;
-  }
-  head.resize(have + size);
-  co_return size;
 }
 
 asio::awaitable<void> feeder::feed_stream(input_id input, shared_source source, bytes head) {

@@ -1,6 +1,6 @@
 // Feeds the ring: takes the inputs of the list in turn, settles their formats, and has their text put into slots, by
-// small_files where there are many, by plain_files, by compressed_inputs, or read from a stream. What fails is the
-// input's error in the rolling counts; the others are still fed.
+// small_files where there are many, by plain_files, by compressed_inputs, by archive_inputs, by a follower, or read
+// from a stream. What fails is the input's error in the rolling counts; the others are still fed.
 #pragma once
 
 #include "io/source.hpp"
@@ -10,6 +10,7 @@
 #include "pipeline/decode_contexts.hpp"
 #include "pipeline/feed_notes.hpp"
 #include "pipeline/follower.hpp"
+#include "pipeline/input_head.hpp"
 #include "pipeline/input_list.hpp"
 #include "pipeline/plain_files.hpp"
 #include "pipeline/plan.hpp"
@@ -64,13 +65,6 @@ class feeder {
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<void> feed(numbered_input one);
   [[nodiscard]] io::source open_source(const listed_input& what) const;
-  boost::asio::awaitable<bytes> head_of(io::source& source);
-  boost::asio::awaitable<std::size_t> read_more(io::source& source, bytes& head);
-  boost::asio::awaitable<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
-  [[nodiscard]] std::optional<io::archive_kind> archive_asked_for() const;
-  [[nodiscard]] bool takes_archives() const;
-  boost::asio::awaitable<bool> is_archive(const std::string& name, io::source& source, bytes& head,
-                                          const io::format& format);
   void note_manner(const io::source& source, bool is_raw);
   boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
   boost::asio::awaitable<void> put(input_id input, std::span<const std::byte> text);
@@ -89,6 +83,7 @@ class feeder {
   archive_inputs archives_;
   small_files small_;
   input_list list_;
+  head_reader heads_;
 };
 
 }  // namespace gpuhist::pipeline

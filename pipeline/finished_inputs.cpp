@@ -1,7 +1,6 @@
 #include "pipeline/finished_inputs.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,7 @@ using length_type = std::uint32_t;
 template <typename Number>
 std::string bytes_of(Number value) {
   std::string bytes(sizeof value, '\0');
-  std::memcpy(bytes.data(), &value, sizeof value);
+  std::copy_n(reinterpret_cast<const char*>(&value), sizeof value, bytes.begin());
   return bytes;
 }
 
