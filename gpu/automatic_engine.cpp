@@ -67,7 +67,6 @@ void automatic_engine::submit(counting_job& job) {
     if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
     waiting_.push_back(&job);
     waiting_bytes_ += job.bytes.size();
-    submitted_bytes_ += job.bytes.size();
   }
   feed_device();
   wake_if_cores_fall_short();
@@ -130,12 +129,12 @@ bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) c
   return host_.busy_seconds() > how_.counting_share * elapsed.count() * request_.threads;
 }
 
-// Goes by what came so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any amount.
+// Goes by what was read so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any
+// amount.
 bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) const {
-  if (!request_.expected_bytes) return true;
-  const std::uint64_t left = *request_.expected_bytes - std::min(*request_.expected_bytes, submitted_bytes_);
-  return static_cast<double>(left) * elapsed.count() >
-         static_cast<double>(submitted_bytes_) * std::chrono::duration<double>(how_.worthwhile).count();
+  const std::optional<double> read = request_.share_read ? request_.share_read() : std::nullopt;
+  if (!read) return true;
+  return (1 - *read) * elapsed.count() > *read * std::chrono::duration<double>(how_.worthwhile).count();
 }
 
 void automatic_engine::wake_if_cores_fall_short() {

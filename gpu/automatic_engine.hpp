@@ -83,7 +83,6 @@ class automatic_engine final : public engine {
   std::condition_variable changed_;
   std::deque<counting_job*> waiting_;
   std::uint64_t waiting_bytes_ = 0;
-  std::uint64_t submitted_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted and not yet ended
   device_state state_ = device_state::asleep;
   std::chrono::steady_clock::time_point first_submit_{};

@@ -53,7 +53,9 @@ struct engine_request {
   std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
   std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
   std::uint32_t max_copy = 0;     ///< bytes that cross at once: chunks are grouped up to here; 0: singly
-  std::optional<std::uint64_t> expected_bytes{};  ///< of the run, at the least, where that is known before
+  /// Of `auto`: which share of what is to be read has been, 0 to 1, or nothing where nobody knows. Asked from any
+  /// thread; may be empty.
+  std::function<std::optional<double>()> share_read{};
   /// Of `auto`: whether something else, decompression, could use all cores right now. Asked from any thread; may be
   /// empty.
   std::function<bool()> cores_are_wanted{};

@@ -10,6 +10,7 @@
 #include "pipeline/progress.hpp"
 #include "pipeline/progress_line.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/source_bytes.hpp"
 #include "pipeline/status_signal.hpp"
 #include "pipeline/terminal.hpp"
 #include "pipeline/text.hpp"

@@ -60,6 +60,7 @@ class driver {
   asio::awaitable<void> status_by_signal();
   void start_telling();
   [[nodiscard]] run_progress progress() const;
+  [[nodiscard]] std::optional<double> share_read() const;
   void make_ring();
   void note_fatal(const std::exception_ptr& error);
   void finish();
@@ -114,7 +115,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
                                .max_chunk = what.buffers.chunk_bytes,
                                .max_extents = what.buffers.max_extents,
                                .max_copy = what.buffers.copy_bytes,
-                               .expected_bytes = what.expected_bytes,
+                               .share_read = [this] { return share_read(); },
                                .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
                                .forecast = what.forecast});
   make_ring();
@@ -301,6 +302,12 @@ void driver::finish() {
 
 run_progress driver::progress() const {
   return {.source_bytes = notes_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
+}
+
+std::optional<double> driver::share_read() const {
+  if (!plan_.source_bytes) return std::nullopt;
+  const auto read = static_cast<double>(notes_.read.bytes);
+  return read > 0 ? read / std::max(read, static_cast<double>(*plan_.source_bytes)) : 0;
 }
 
 double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }

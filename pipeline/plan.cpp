@@ -5,8 +5,7 @@
 #include "gpu/engines.hpp"
 #include "pipeline/resolve.hpp"
 #include "pipeline/ring.hpp"
-
-#include <sys/stat.h>
+#include "pipeline/source_bytes.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -17,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::size_t most_looks = 4096;  // beyond so many inputs, asking for their sizes costs more than it is worth
 constexpr std::uint64_t copy_bytes = 8 * mib;  // that the link wants at once: docs/tuning.md
 
 // While every core decompresses, each stays within its caches with chunks of this size, and no thread sleeps that a
@@ -170,19 +170,6 @@ void check_followed(const config::options& typed) {
   }
 }
 
-// Archives hold more text than they have bytes: a lower bound. Beyond so many files, looking costs more than it is
-// worth.
-std::optional<std::uint64_t> expected_bytes(const std::vector<std::string>& inputs) {
-  constexpr std::size_t most_looks = 4096;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    struct stat found{};
-    if (i == most_looks || ::stat(inputs[i].c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
-    sum += static_cast<std::uint64_t>(found.st_size);
-  }
-  return sum;
-}
-
 void size_buffers(const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
@@ -222,8 +209,9 @@ plan make_plan(const config::options& typed) {
   planned.devices = typed.devices;
   planned.all_devices = typed.all_devices;
   planned.forecast = forecast(typed, planned);
-  if (planned.forecast.shared && !planned.trees && !planned.list) {
-    planned.expected_bytes = expected_bytes(planned.inputs);
+  const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
+  if (planned.forecast.shared && all_are_named && planned.inputs.size() <= most_looks) {
+    planned.source_bytes = source_bytes_of(planned.inputs);
   }
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;

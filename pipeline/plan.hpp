@@ -58,9 +58,9 @@ struct plan {
   unsigned streams = 0;              ///< CUDA lanes a device; 0: the engine's default
   std::vector<unsigned> devices;     ///< CUDA devices by number; empty: the engine's choice, or all
   bool all_devices = false;
-  std::string kernel;                           ///< by name; of `auto`, that of the host; empty: the best
-  gpu::engine_forecast forecast;                ///< what the engine will be, found out once a run
-  std::optional<std::uint64_t> expected_bytes;  ///< of text, at the least, where all inputs are regular files
+  std::string kernel;                         ///< by name; of `auto`, that of the host; empty: the best
+  gpu::engine_forecast forecast;              ///< what the engine will be, found out once a run
+  std::optional<std::uint64_t> source_bytes;  ///< of all inputs, compressed or not, where all are regular files
   buffer_plan buffers;
   const report_format* format = nullptr;
   std::optional<std::string> output;

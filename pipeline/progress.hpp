@@ -8,8 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 
 namespace gpuhist::pipeline {
 
@@ -30,10 +28,6 @@ struct progress_setting {
 
 /// Unless asked for, only where people look and the line is in nobody's way.
 progress_style choose_progress_style(const progress_setting& given);
-
-/// Bytes of all inputs as they lie on disk, or nothing where one of them is no regular file, so that its size cannot be
-/// known before it was read. Opens nothing. "-" counts from its current offset; what cannot be found counts nothing.
-std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs);
 
 class progress {
  public:

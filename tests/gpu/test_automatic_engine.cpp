@@ -275,8 +275,8 @@ TEST_CASE("what the host will soon have counted wakes no device, what takes it l
   for (const bool much_is_left : {false, true}) {
     CAPTURE(much_is_left);
     machine here;
-    // an hour's worth at the rate of the first half, or the other half alone
-    here.request.expected_bytes = much_is_left ? std::uint64_t{1} << 60U : 60 * job_bytes;
+    // an hour's worth at the rate of what is over, or as long again as that took: half of a moment
+    here.request.share_read = [much_is_left] { return much_is_left ? 1e-9 : 0.5; };
     std::promise<void> woken;
     std::atomic<bool> is_woken = false;
     const auto under_test = here.make([&] {
