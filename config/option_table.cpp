@@ -82,7 +82,7 @@ constexpr std::array rows = {
         "the inputs themselves are followed in any case.",
         "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
-               "auto raw zstd gzip xz lzma lzip bzip2 lz4 tar zip 7z cpio", reading_runs, common,
+               "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs, common,
                "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
@@ -92,8 +92,8 @@ constexpr std::array rows = {
                "archives, compressed or not. Default: auto.",
                "gpuhist --input-format raw backup.zst",
                [](options& o, value v) {
-                 o.input_format =
-                     parse_text(v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, tar, zip, 7z or cpio");
+                 o.input_format = parse_text(
+                     v, "give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio");
                }},
     option_row{
         inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs, rare,

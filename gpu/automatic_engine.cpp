@@ -62,15 +62,25 @@ void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_
 }
 
 void automatic_engine::submit(counting_job& job) {
+  bool is_counted_here = false;
   {
     const std::scoped_lock lock(mutex_);
     if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
-    waiting_.push_back(&job);
-    waiting_bytes_ += job.bytes.size();
+    is_counted_here = job.count_here && (state_ != device_state::awake || is_for_host(job));
+    if (!is_counted_here) {
+      waiting_.push_back(&job);
+      waiting_bytes_ += job.bytes.size();
+    }
   }
-  feed_device();
   wake_if_cores_fall_short();
+  if (is_counted_here) return host_.submit(job);
+  feed_device();
   post_host_task();
+}
+
+bool automatic_engine::counts_here() const {
+  const std::scoped_lock lock(mutex_);
+  return state_ != device_state::awake;
 }
 
 counting_job* automatic_engine::take_waiting() {

@@ -33,6 +33,10 @@ struct counting_job {
   std::span<const extent> extents;   ///< offsets into `bytes`
   std::span<std::uint32_t> rows;     ///< extents.size() x row_partition().classes counters, row-major; written whole
 
+  /// A hint: all cores are at work, and the bytes are still in the cache of the one that submits them. What
+  /// engine::counts_here() then counts it within submit().
+  bool count_here = false;
+
   /// Called exactly once for every submitted job, on a thread of the engine, of its executor or of submit(), with
   /// nothing where the rows are written, or with what went wrong, in which case the rows mean nothing. Must not throw.
   std::function<void(counting_job&, std::exception_ptr)> done;
@@ -88,8 +92,12 @@ class engine {
   virtual void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) = 0;
 
   /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`, within this
-  /// call where nothing is left that counts.
+  /// call where the job is counted here or nothing is left that counts.
   virtual void submit(counting_job& job) = 0;
+
+  /// Whether jobs that ask for it (counting_job::count_here) are counted within submit() at present. Small chunks are
+  /// best then, for they stay in a cache, else large ones, for fewer are handed over. Thread-safe.
+  [[nodiscard]] virtual bool counts_here() const { return false; }
 
   [[nodiscard]] virtual engine_stats stats() const = 0;
 

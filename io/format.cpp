@@ -2,6 +2,7 @@
 #include "io/format.hpp"
 
 #include "io/bzip2_decoder.hpp"
+#include "io/compress_decoder.hpp"
 #include "io/gzip_decoder.hpp"
 #include "io/gzip_splitter.hpp"
 #include "io/input_error.hpp"
@@ -127,9 +128,12 @@ const std::array<format_row, 14>& table() {
       {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
        {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
        {".lzo", ".tzo"}},
-      {{.name = "compress", .readable = false, .hint = "decompress it first: uncompress -c FILE | gpuhist"},
+      {{.name = "compress",
+        .readable = true,
+        .make_decoder = make_compress_decoder,
+        .make_splitter = make_whole_splitter},
        {compress_magic()},
-       {}},
+       {".Z", ".taZ"}},
       {{.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}},
       {{.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}},
       {{.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}},

@@ -145,7 +145,11 @@ bool decoded_bytes::refill() {
   }
   if (!in_.empty()) return true;
   ended_ = true;
-  if (const std::string missing = decoder_.missing_at_end(0); !missing.empty()) fail(missing);
+  if (const std::string missing = decoder_.missing_at_end(0); !missing.empty()) {
+    fail(missing);
+  } else {
+    verdicts_.verified();  // also of a format without an end mark
+  }
   return false;
 }
 

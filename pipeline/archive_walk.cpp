@@ -38,7 +38,7 @@ archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_
       stop_(std::move(stop)) {
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
-  context_.cut.limit_chunks(std::numeric_limits<std::uint32_t>::max());  // whoever had it before may have
+  context_.cut.chunk_by({});  // whoever had it before may have
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,

@@ -53,6 +53,9 @@ class collector {
   /// Thread-safe.
   void submit(slot& sealed);
 
+  /// Whether chunks are counted where they were filled, if that is asked for (gpu::engine). Thread-safe.
+  [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
+
   /// Completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
   /// the last submit().
   boost::asio::awaitable<void> settled();

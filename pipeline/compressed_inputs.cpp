@@ -325,7 +325,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
-    return;
+    if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
   } else if (how_.skip_damage) {
     begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
     end_skipping(task, task.skipped_to);
@@ -378,10 +378,11 @@ asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, st
 // False where the frame is damaged. Takes what it decoded from the front of `in`.
 asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // a core that decodes on and on stays within its caches; fewer decoders leave threads that larger chunks wake less
-  // often
+  // a core that decodes on and on counts what it decoded, too, and stays within its caches; fewer decoders leave
+  // threads to count, which larger chunks wake less often
   const bool all_work = notes_.decompress.now_in_flight >= contexts_.size();
-  cut.limit_chunks(all_work ? how_.busy_chunk_bytes : std::numeric_limits<std::uint32_t>::max());
+  cut.chunk_by(all_work && cut.counts_here() ? cutter::chunking{.most = how_.busy_chunk_bytes, .count_here = true}
+                                             : cutter::chunking{});
   while (!stop_.stop_requested()) {
     const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
     const io::fill_result got = fill(task, in, where);

@@ -32,7 +32,8 @@ void cutter::begin(slot& fresh) {
   current_ = &fresh;
   fresh.cut_by = id_;
   fresh.sequence = next_sequence_++;
-  fresh.room = static_cast<std::uint32_t>(std::min<std::size_t>(fresh.bytes.size(), most_));
+  fresh.room = static_cast<std::uint32_t>(std::min<std::size_t>(fresh.bytes.size(), how_.most));
+  fresh.job.count_here = how_.count_here;
 }
 
 bool cutter::is_full(const slot& it) {

@@ -42,8 +42,17 @@ class cutter {
   /// The same without waiting: nothing where no slot is free.
   std::optional<place> try_reserve(std::uint64_t wanted);
 
-  /// Slots begun from now on are full with so many bytes, 1 or more. To be called by whoever reserves.
-  void limit_chunks(std::uint32_t most) { most_ = most; }
+  /// What becomes of the slots that are begun from now on.
+  struct chunking {
+    std::uint32_t most = std::numeric_limits<std::uint32_t>::max();  ///< bytes that make one full, 1 or more
+    bool count_here = false;  ///< by the thread that filled it, where the host counts (counting_job)
+  };
+
+  /// Whether the engine would count here, if it were asked to.
+  [[nodiscard]] bool counts_here() const { return collector_.counts_here(); }
+
+  /// To be called by whoever reserves.
+  void chunk_by(const chunking& how) { how_ = how; }
 
   /// The first `filled` bytes of a place belong to this owner. Places are committed in any order, by any thread. What
   /// was not filled goes back where the place was the last one, else it stays a gap.
@@ -71,7 +80,7 @@ class cutter {
   std::mutex mutex_;
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;
-  std::uint32_t most_ = std::numeric_limits<std::uint32_t>::max();  // bytes of a chunk
+  chunking how_;
 };
 
 }  // namespace gpuhist::pipeline

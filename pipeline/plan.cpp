@@ -19,12 +19,13 @@ constexpr std::uint64_t mib = 1024 * kib;
 constexpr std::size_t most_looks = 4096;  // beyond so many inputs, asking for their sizes costs more than it is worth
 constexpr std::uint64_t copy_bytes = 8 * mib;  // that the link wants at once: docs/tuning.md
 
-// While every core decompresses, each stays within its caches with chunks of this size, and no thread sleeps that a
-// larger one would have to wake less often. The link takes 49 of 55 GB/s in copies of it.
-constexpr std::uint32_t busy_chunk_bytes = mib;
+// While every core decompresses and counts what it decompressed, chunks of this size stay within its caches:
+// docs/tuning.md.
+constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
 
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
+constexpr std::uint64_t device_allowance = 144 * mib;  // of the host's memory, for the context of each device: measured
 
 io::path_filter resolve_filter(const config::options& typed) {
   io::path_filter made;
@@ -133,11 +134,14 @@ void plan_decoders(const config::options& typed, plan& planned) {
   buffers.group_bytes = typed.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }
 
-// Default slots give way to a small memory limit; slots that were asked for do not.
-void fit_into(std::uint64_t limit, const config::options& typed, const gpu::partition& counted, buffer_plan& buffers) {
+// Default slots give way to a small memory limit, and to what CUDA takes for each device; slots that were asked for do
+// not, and what CUDA takes is no reason to refuse a limit.
+void fit_into(std::uint64_t limit, const config::options& typed, plan& planned) {
+  buffer_plan& buffers = planned.buffers;
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
-  const auto needed = [&] { return fixed + ring_bytes(buffers, counted) + bytes_of_inputs(typed, buffers); };
-  while (needed() > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
+  const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
+  const auto needed = [&] { return fixed + ring_bytes(buffers, planned.partition) + bytes_of_inputs(typed, buffers); };
+  while (needed() + of_cuda > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
                               config::format_size(buffers.chunk_bytes) + " and what else is needed take " +
@@ -181,7 +185,7 @@ void size_buffers(const config::options& typed, plan& planned) {
   plan_decoders(typed, planned);
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
-  fit_into(typed.memory_limit, typed, planned.partition, buffers);
+  fit_into(typed.memory_limit, typed, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // there may be fewer slots now
   // most of those for a device are never touched where none is woken
   buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;

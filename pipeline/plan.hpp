@@ -24,7 +24,7 @@ namespace gpuhist::pipeline {
 /// Sizes of the ring and of what is read ahead. All in bytes unless said otherwise.
 struct buffer_plan {
   std::uint32_t chunk_bytes = 0;       ///< the text a slot holds
-  std::uint32_t busy_chunk_bytes = 0;  ///< of it, what is used while all cores decompress
+  std::uint32_t busy_chunk_bytes = 0;  ///< of it, what is used while all cores decompress and count
   std::uint32_t slots = 0;             ///< how many there are
   std::uint32_t populated_slots = 0;   ///< that have their pages from the start
   std::uint32_t copy_bytes = 0;        ///< bytes that cross to a device at once at the most

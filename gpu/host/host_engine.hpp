@@ -1,4 +1,4 @@
-// The engine without a device: counts each chunk as one task of the pipeline's own pool.
+// The engine without a device: counts each chunk as one task of the pipeline's own pool, or where it was filled.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -23,6 +23,7 @@ class host_engine final : public engine {
   [[nodiscard]] const partition& row_partition() const override { return what_.counted; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(counting_job& job) override;
+  [[nodiscard]] bool counts_here() const override { return true; }
   [[nodiscard]] engine_stats stats() const override;
 
   /// Of all threads together, so far.

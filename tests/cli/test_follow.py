@@ -11,16 +11,16 @@ import threading
 import time
 import unittest
 
-from support import ALL_SCHEMES, SANITIZED, CommandTest, Running, main, oracle, run, text, wait_until, zstd
+from support import ALL_SCHEMES, GPUHIST, SANITIZED, CommandTest, Running, main, oracle, run, text, wait_until, zstd
 
 FOLLOW = ("--follow", "--format", "json", *ALL_SCHEMES)
 LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 class FollowTest(CommandTest):
-    def follow(self, *arguments):
+    def follow(self, *arguments, **popen):
         self.seen = self.folder / "seen.jsonl"
-        return Running(*FOLLOW, "--snapshot-every", "20ms", "--append", "--output", self.seen, *arguments)
+        return Running(*FOLLOW, "--snapshot-every", "20ms", "--append", "--output", self.seen, *arguments, **popen)
 
     def counted(self):
         """Bytes counted so far, by the last snapshot that is there as a whole."""
@@ -86,6 +86,26 @@ class Follow(FollowTest):
             ended = self.stop(running)
         self.assert_all(ended, b"there\nand again\n")
         self.assertIn("later.log: no such file yet: waiting for it", ended.stderr)
+
+    def test_where_the_system_gives_no_notice_of_changes_files_are_looked_at(self):
+        ask_for_none = "echo 0 > /proc/sys/user/max_inotify_instances"
+        if subprocess.run(["unshare", "-Ur", "sh", "-c", ask_for_none], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no user namespace to be had, in which inotify could be refused")
+        without = self.file("without", f"#!/bin/sh\nexec unshare -Ur sh -c '{ask_for_none}; exec \"$0\" \"$@\"' "
+                            f"'{GPUHIST}' \"$@\"\n".encode())
+        without.chmod(0o755)
+        path = self.file("a.log", b"first\n")
+        with self.follow(path, executable=without) as running:
+            self.wait_for(6)
+            with path.open("ab") as log:
+                log.write(b"second\n")
+            self.wait_for(13)
+            path.rename(self.folder / "a.log.1")
+            path.write_bytes(b"third\n")
+            self.wait_for(19)
+            self.assertNotIn("inotify", " ".join(os.readlink(each) for each in
+                                                 pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()))
+            self.assert_all(self.stop(running), b"first\nsecond\nthird\n")
 
     def test_a_truncation_is_told(self):
         path = self.file("a.log", b"a first line\n")

@@ -293,12 +293,29 @@ void a_wrong_job_fails_alone(const engine_maker& make) {
   check_rows(at, bytes, good);
 }
 
+void a_job_is_counted_here_where_the_engine_says_so(const engine_maker& make) {
+  const bench at = make_bench(make, letters_partition(), 3);
+  const auto bytes = text_bytes(100, 1);
+  const std::array extents{extent{0, 40}, extent{50, 100}};
+  const auto expected = count_obviously(bytes, extents, at.under_test->row_partition());
+  for (const bool asked : {false, true, false}) {
+    counting_job& job = at.memory->prepare(bytes, extents);
+    job.rows = job.rows.first(expected.size());
+    job.count_here = asked;
+    at.under_test->submit(job);
+    if (asked && at.under_test->counts_here()) CHECK(at.memory->answers() == 1);
+    CHECK(std::ranges::equal(at.memory->wait().first(expected.size()), expected));
+    CHECK(at.memory->answers() == 1);
+  }
+}
+
 void keeps_the_contract(const engine_maker& make) {
   rows_equal_the_obvious_loop_for_all_sizes(make);
   rows_equal_the_obvious_loop_for_all_extents(make);
   rows_equal_the_obvious_loop_for_all_partitions(make);
   jobs_in_flight_together_are_each_answered_once(make);
   a_wrong_job_fails_alone(make);
+  a_job_is_counted_here_where_the_engine_says_so(make);
 }
 
 void answers_what_is_in_flight_when_it_is_let_go(const engine_maker& make) {

@@ -64,6 +64,7 @@ void rows_equal_the_obvious_loop_for_all_extents(const engine_maker& make);
 void rows_equal_the_obvious_loop_for_all_partitions(const engine_maker& make);
 void jobs_in_flight_together_are_each_answered_once(const engine_maker& make);
 void a_wrong_job_fails_alone(const engine_maker& make);
+void a_job_is_counted_here_where_the_engine_says_so(const engine_maker& make);
 
 /// All of the above.
 void keeps_the_contract(const engine_maker& make);

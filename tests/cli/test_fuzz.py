@@ -1,0 +1,153 @@
+"""Whatever befalls a compressed file or an archive: no crash, no hang, no memory beyond bounds, and never a wrong count that
+is called complete. Every cut of a small file of each format, and bits that flip at random places: FLIPS of them over all
+formats together (2000 by default), many files a run, each an input of its own.
+
+FLIPS=100000 python3 -B tests/cli/test_fuzz.py    also prints, format by format, the slowest and the largest run"""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import resource
+import subprocess
+import tarfile
+import time
+import unittest
+import zipfile
+
+from support import SANITIZED, CommandTest, Running, main, noise, oracle, text, zstd
+
+FLIPS = int(os.environ.get("FLIPS", "500" if SANITIZED else "2000"))
+FILES_A_RUN = 400
+MOST_MEMORY = 256 << 20  # of a run over so many files: of each of them, then, too
+
+CONTENTS = [text(700), noise(60), text(300, 3), b"", text(900, 4)]
+MEMBERS = {f"m{number}": data for number, data in enumerate(CONTENTS)}
+DATA = b"".join(CONTENTS)
+
+
+def packed(*command):
+    """All contents, each a frame of its own."""
+    return b"".join(subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout for data in CONTENTS)
+
+
+def tar():
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in MEMBERS.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            archive.addfile(about, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in MEMBERS.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def seven_zip(folder):
+    for name, data in MEMBERS.items():
+        (folder / name).write_bytes(data)
+    subprocess.run(["7z", "a", "-bd", "x.7z", *MEMBERS], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    return (folder / "x.7z").read_bytes()
+
+
+# Formats that have checksums over all of their text; of archives, over that of each member.
+COMPRESSED = {
+    ".zst": lambda: b"".join(zstd(data, "--check") for data in CONTENTS),
+    ".gz": lambda: b"".join(gzip.compress(data) for data in CONTENTS),
+    ".xz": lambda: b"".join(lzma.compress(data, check=lzma.CHECK_CRC64) for data in CONTENTS),
+    ".lz": lambda: packed("lzip", "-cq"),
+    ".bz2": lambda: b"".join(bz2.compress(data) for data in CONTENTS),
+    ".lz4": lambda: packed("lz4", "-zcq", "--content-size"),
+}
+ARCHIVES = {".tar.gz": lambda: gzip.compress(tar()), ".tar.zst": lambda: zstd(tar(), "--check"), ".zip": zipped}
+
+
+class Fuzz(CommandTest):
+    def damaged_in(self, encoded, suffix, flips):
+        """All cuts of it and so many flips, in files."""
+        chosen = random.Random(len(encoded))
+        for length in range(1, len(encoded), 1 if flips > 200 else 3):
+            yield encoded[:length]
+        for _ in range(flips):
+            damaged = bytearray(encoded)
+            for _ in range(chosen.choice((1, 1, 1, 2, 8))):
+                damaged[chosen.randrange(len(damaged))] ^= 1 << chosen.randrange(8)
+            yield bytes(damaged)
+
+    def run_over(self, suffix, batch):
+        """One run over all these files; what it says of each input. Memory and end are checked here."""
+        names = []
+        for number, data in enumerate(batch):
+            names.append(str(self.file(f"{number:05}{suffix}", data)))
+        listed = self.file("names", "\0".join(names).encode())
+        begin = time.monotonic()
+        with Running("--files-from", listed, "-0", "--format", "jsonl", "--buckets", "bytes", "-T", "2") as running:
+            _, status, usage = os.wait4(running.process.pid, 0)
+            running.process.returncode = os.waitstatus_to_exitcode(status)
+            ended = running.finish()
+        self.slowest = max(self.slowest, time.monotonic() - begin)
+        self.largest = max(self.largest, usage.ru_maxrss << 10)
+        self.assertIn(ended.status, (0, 1), ended)
+        if not SANITIZED:
+            self.assertLess(usage.ru_maxrss << 10, MOST_MEMORY)
+        *inputs, result = ended.documents
+        self.assertEqual(result["kind"], "result")
+        self.assertEqual(result["bytes"], sum(each["bytes"] for each in inputs))
+        return inputs
+
+    def over_all(self, suffix, encoded, flips, check):
+        self.slowest, self.largest = 0, 0
+        batch = []
+        for data in self.damaged_in(encoded, suffix, flips):
+            batch.append(data)
+            if len(batch) == FILES_A_RUN:
+                check(self.run_over(suffix, batch), batch)
+                batch = []
+        if batch:
+            check(self.run_over(suffix, batch), batch)
+        if "FLIPS" in os.environ:
+            print(f"{suffix}: {flips} flips; the slowest run, of {FILES_A_RUN} files: {self.slowest:.1f} s, "
+                  f"{self.largest / 2**20:.0f} MiB")
+
+    def test_compressed_files(self):
+        whole = oracle(DATA)["buckets"]["bytes"]
+        prefixes = {0: oracle(b"")["buckets"]["bytes"]}
+        for number in range(1, len(CONTENTS) + 1):
+            before = b"".join(CONTENTS[:number])
+            prefixes[len(before)] = oracle(before)["buckets"]["bytes"]
+        for suffix, make in COMPRESSED.items():
+
+            def check(inputs, batch):
+                self.assertEqual(len(inputs), len(batch))
+                for said in inputs:
+                    # cut behind a frame it is good as it is; of a damaged one the frames before it count
+                    self.assertEqual(said["buckets"]["bytes"], prefixes.get(said["bytes"]), said)
+                    if said["complete"]:
+                        self.assertNotIn("error", said)
+
+            with self.subTest(suffix=suffix):
+                self.over_all(suffix, make(), FLIPS // 10, check)
+
+    def test_archives(self):
+        known = {oracle(data)["bytes"]: oracle(data)["buckets"]["bytes"] for data in CONTENTS}
+        kinds = {**ARCHIVES, ".7z": lambda: seven_zip(self.folder)}
+        for suffix, make in kinds.items():
+
+            def check(inputs, batch):
+                for said in inputs:
+                    self.assertEqual(said["buckets"]["bytes"], known.get(said["bytes"]), said)
+
+            with self.subTest(suffix=suffix):
+                self.over_all(suffix, make(), FLIPS // 10, check)
+
+
+if __name__ == "__main__":
+    main()
