@@ -380,7 +380,7 @@ asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<cons
   cutter& cut = task.context->cut;
   // a core that decodes on and on counts what it decoded, too, and stays within its caches; fewer decoders leave
   // threads to count, which larger chunks wake less often
-  const bool all_work = notes_.decompress.now_in_flight >= contexts_.size();
+  const bool all_work = notes_.decompress.now_in_flight >= how_.threads;
   cut.chunk_by(all_work && cut.counts_here() ? cutter::chunking{.most = how_.busy_chunk_bytes, .count_here = true}
                                              : cutter::chunking{});
   while (!stop_.stop_requested()) {

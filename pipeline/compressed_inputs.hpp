@@ -40,7 +40,8 @@ class compressed_inputs {
     std::size_t own_blocks = 0;            ///< of every input that is open
     std::size_t extra_blocks = 0;          ///< that inputs of many frames have in common beside those
     std::size_t open_inputs = 1;           ///< at once
-    std::uint32_t busy_chunk_bytes = ~0U;  ///< of a chunk at the most while all decoders work
+    std::uint32_t busy_chunk_bytes = ~0U;  ///< of a chunk at the most while all threads decode
+    unsigned threads = ~0U;                ///< of the pool
     std::size_t group_bytes = 0;           ///< compressed bytes of a group at the least, where the input is not over
     std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
     bool skip_damage = false;                     ///< go on behind damaged frames

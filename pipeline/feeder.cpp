@@ -69,6 +69,7 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .extra_blocks = what.buffers.extra_blocks,
                    .open_inputs = what.buffers.open_inputs,
                    .busy_chunk_bytes = what.buffers.busy_chunk_bytes,
+                   .threads = what.threads,
                    .group_bytes = what.buffers.group_bytes,
                    .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = what.skip_damage},
