@@ -184,6 +184,30 @@ constexpr std::array rows = {
                "producer | gpuhist --snapshot-every 1s --format jsonl",
                [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
     option_row{
+        output, "--window", "EXTENT", value_kind::interval, "", counting_runs, common,
+        "a line a window: 64MiB of text, 10s, 100000lines",
+        "Writes a line of JSON for every window of the text that closes, with its counts: one behind the other, or "
+        "overlapping with --step. A window is so many bytes (64MiB), so many lines (100000lines), or a time (10s, "
+        "by the arrival of the text; also where none came), for which one of the inputs must be a stream or "
+        "followed. The windows go on from one input to the next (--per-input: do not). The lines are written as "
+        "soon as their text was counted, before the result, which comes as ever. Text of archives is told before "
+        "it is verified, and a verdict follows; their frames are then decoded one after the other. Needs --format "
+        "jsonl or json. Default: none.",
+        "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
+    option_row{
+        output, "--step", "EXTENT", value_kind::interval, "", counting_runs, rare,
+        "with --window: from one window to the next",
+        "How far a window begins behind the one before, in the unit of --window, at most a window: with less, "
+        "windows overlap. Both must have a measure in common that a window has no more than 4096 of. Default: as "
+        "long as a window.",
+        "producer | gpuhist --window 60s --step 1s --format jsonl",
+        [](options& o, value v) { o.step = parse_window(v); }},
+    option_row{output, "--per-input", "", value_kind::flag, "", counting_runs, rare,
+               "with --window: every input has its own",
+               "Every input, also every file in an archive, has windows of its own, the last of which ends with it. "
+               "Without it the text of all inputs, one behind the other, is divided.",
+               "gpuhist --window 1MiB --per-input --format jsonl *.log", turn<&options::per_input>},
+    option_row{
         output, "--stats", "", value_kind::flag, "", counting_runs, common,
         "what each stage did, and which one limited the run",
         "Tells stage by stage the bytes, the busy and the waiting time, which engine was taken and why, and which "

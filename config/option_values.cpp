@@ -136,6 +136,30 @@ snapshot_interval parse_interval(const std::string& typed) {
   throw usage_error(typed + " is no interval" + std::string(good));
 }
 
+window_extent parse_window(const std::string& typed) {
+  using measure = window_extent::measure;
+  constexpr std::string_view good = "; good forms are 64MiB, 10s, 100000lines";
+  std::uint64_t number = 0;
+  const char* const end = typed.data() + typed.size();
+  const auto [rest, error] = std::from_chars(typed.data(), end, number);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (error == std::errc{} && (unit == "lines" || unit == "line")) {
+    if (number == 0) throw usage_error(typed + " is no window" + std::string(good));
+    return {.unit = measure::lines, .amount = number};
+  }
+  if (error == std::errc{} && unit.empty()) {
+    throw usage_error(quote(typed) + " has no unit: bytes, seconds or lines?" + std::string(good));
+  }
+  try {
+    const snapshot_interval interval = parse_interval(typed);
+    if (const auto* size = std::get_if<std::uint64_t>(&interval)) return {.unit = measure::bytes, .amount = *size};
+    const auto time = std::get<std::chrono::milliseconds>(interval);
+    return {.unit = measure::milliseconds, .amount = static_cast<std::uint64_t>(time.count())};
+  } catch (const usage_error&) {
+    throw usage_error(quote(typed) + " is neither a size, a duration nor a number of lines" + std::string(good));
+  }
+}
+
 std::string parse_switch(const std::string& typed) {
   constexpr std::array<std::string_view, 4> on = {"1", "true", "yes", "on"};
   constexpr std::array<std::string_view, 4> off = {"0", "false", "no", "off"};

@@ -17,6 +17,15 @@ namespace gpuhist::config {
 /// --snapshot-every: a time or an amount of text.
 using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>;
 
+/// --window, --step: an amount of text, or a time.
+struct window_extent {
+  enum class measure : std::uint8_t { bytes, lines, milliseconds };
+  measure unit = measure::bytes;
+  std::uint64_t amount = 0;
+
+  bool operator==(const window_extent&) const = default;
+};
+
 /// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`.
 enum class command { count, report, devices, repack };
@@ -47,8 +56,11 @@ struct options {
   std::string format = "table";                        ///< table, json, jsonl, csv, prometheus
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
-  bool append = false;       ///< to the end of --output, instead of replacing it
-  bool totals_only = false;  ///< no table of the inputs
+  std::optional<window_extent> window;  ///< of rolling windows; nothing: none
+  std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
+  bool per_input = false;               ///< every input has windows of its own
+  bool append = false;                  ///< to the end of --output, instead of replacing it
+  bool totals_only = false;             ///< no table of the inputs
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;

@@ -64,10 +64,25 @@ void collector::answered(slot& chunk, std::exception_ptr error) {
     order.waiting[chunk.sequence % order.waiting.size()] = {&chunk, std::move(error)};
     merge_in_order(order);
   }
+  tell_merged();
+}
+
+void collector::tell_merged() {
   merged_();
   const std::scoped_lock lock(mutex_);
   --answering_;
   if (last_was_submitted_ && is_settled()) settled_.try_send(boost::system::error_code{});
+}
+
+void collector::resume() {
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t before = merged_chunks_;
+    for (cutter_order& each : orders_) merge_in_order(each);
+    if (merged_chunks_ == before) return;
+    ++answering_;
+  }
+  tell_merged();
 }
 
 bool collector::is_settled() const { return merged_chunks_ == submitted_ && answering_ == 0; }
@@ -76,7 +91,7 @@ bool collector::is_settled() const { return merged_chunks_ == submitted_ && answ
 void collector::merge_in_order(cutter_order& order) {
   for (;;) {
     answer& head = order.waiting[order.next % order.waiting.size()];
-    if (head.chunk == nullptr || head.chunk->sequence != order.next) return;
+    if (head.chunk == nullptr || head.chunk->sequence != order.next || counts_.is_backed_up()) return;
     slot& chunk = *std::exchange(head.chunk, nullptr);
     std::exception_ptr error = std::exchange(head.error, nullptr);
     if (error && !order.lost) {

@@ -46,6 +46,12 @@ class collector {
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
+  /// What is merged into.
+  [[nodiscard]] rolling_counts& counts() const { return counts_; }
+
+  /// Merges what was held back while windows were not told (rolling_counts::is_backed_up). Thread-safe.
+  void resume();
+
   /// One more cutter will submit chunks. Thread-safe.
   cutter_id add_cutter();
 
@@ -88,6 +94,7 @@ class collector {
     std::exception_ptr reason;
   };
 
+  void tell_merged();
   void answered(slot& chunk, std::exception_ptr error);
   [[nodiscard]] std::exception_ptr fault_of(const slot& chunk) const;  ///< what an engine that failed did not notice
   void merge_in_order(cutter_order& order);

@@ -344,6 +344,7 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
                .text_offset = task.end.text_bytes - task.frame_bytes,
                .unverified_bytes = task.frame_bytes,
                .cause = std::move(cause)};
+  counts_.note_gap(task.owner.input, task.lost->cause);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
   ++task.owner.frame;
   ++task.frames_ended;

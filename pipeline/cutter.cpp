@@ -4,8 +4,18 @@
 #include <iterator>
 
 namespace gpuhist::pipeline {
+namespace {
 
-cutter::cutter(ring& slots, collector& counted) : ring_(slots), collector_(counted), id_(counted.add_cutter()) {}
+constexpr std::uint32_t parts_at_the_edges = 2;  // of a text: of panes that began before it, or end behind it
+
+}  // namespace
+
+cutter::cutter(ring& slots, collector& counted)
+    : ring_(slots),
+      collector_(counted),
+      id_(counted.add_cutter()),
+      panes_(counted.counts().has_panes() ? &counted.counts() : nullptr),
+      least_pane_bytes_(panes_ != nullptr ? panes_->windows()->shape().least_pane_bytes() : 0) {}
 
 boost::asio::awaitable<place> cutter::reserve(std::uint64_t wanted) {
   std::optional<place> room;
@@ -36,15 +46,25 @@ void cutter::begin(slot& fresh) {
   fresh.job.count_here = how_.count_here;
 }
 
-bool cutter::is_full(const slot& it) {
-  return it.used == it.room || it.segments.size() + it.outstanding == it.extents.size();
+// A text of n bytes has parts in n / least + 2 panes at the most.
+bool cutter::is_full(const slot& it) const {
+  const std::size_t left = it.extents.size() - it.segments.size() - it.promised;
+  return it.used == it.room || left < (least_pane_bytes_ > 0 ? parts_at_the_edges + 1 : 1);
 }
 
-place cutter::hand_out(slot& in, std::uint64_t wanted) {
-  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, in.room - in.used));
-  const place room{.in = &in, .begin = in.used, .bytes = in.bytes.subspan(in.used, length)};
+place cutter::hand_out(slot& in, std::uint64_t wanted) const {
+  std::uint64_t most = in.room - in.used;
+  if (least_pane_bytes_ > 0) {
+    const std::uint64_t panes = in.extents.size() - in.segments.size() - in.promised - parts_at_the_edges;
+    if (most / panes >= least_pane_bytes_) most = panes * least_pane_bytes_;
+  }
+  const auto length = static_cast<std::uint32_t>(std::min(wanted, most));
+  place room{.in = &in, .begin = in.used, .bytes = in.bytes.subspan(in.used, length)};
+  if (least_pane_bytes_ > 0)
+    room.segments = static_cast<std::uint32_t>(length / least_pane_bytes_ + parts_at_the_edges);
   in.used += length;
   ++in.outstanding;
+  in.promised += room.segments;
   return room;
 }
 
@@ -54,12 +74,25 @@ void cutter::commit(const place& where, std::size_t filled, const text_owner& ow
   const auto end = where.begin + static_cast<std::uint32_t>(filled);
   const bool was_last = where.begin + where.bytes.size() == in.used;
   if (was_last && !in.sealed) in.used = end;
-  if (filled > 0) append(in, {.owner = owner, .where = {where.begin, end}});
+  in.promised -= where.segments;
+  if (filled > 0) append_panes(in, {.owner = owner, .where = {where.begin, end}});
   --in.outstanding;
   if (in.sealed) {
     if (in.outstanding == 0) collector_.submit(in);
   } else if (in.used == in.room) {
     seal(in);
+  }
+}
+
+void cutter::append_panes(slot& to, const segment& more) {
+  if (panes_ == nullptr) return append(to, more);
+  parts_.clear();
+  panes_->cut(to.bytes.subspan(more.where.begin, more.where.size()), more.owner, parts_);
+  std::uint32_t begin = more.where.begin;
+  for (const pane_part& each : parts_) {
+    const auto end = more.where.begin + static_cast<std::uint32_t>(each.end);
+    append(to, {.owner = more.owner, .where = {begin, end}, .pane = each.pane});
+    begin = end;
   }
 }
 
@@ -70,7 +103,7 @@ void cutter::append(slot& to, const segment& more) {
                       }).base();
   if (behind != to.segments.begin()) {
     segment& before = *std::prev(behind);
-    if (before.owner == more.owner && before.where.end == more.where.begin) {
+    if (before.owner == more.owner && before.pane == more.pane && before.where.end == more.where.begin) {
       before.where.end = more.where.end;
       return;
     }
@@ -80,12 +113,19 @@ void cutter::append(slot& to, const segment& more) {
 
 bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  if (current_ == nullptr || current_->segments.empty()) return false;
-  segment last = current_->segments.back();
-  if (last.owner != frame || last.where.size() != bytes) return false;
-  current_->segments.pop_back();
-  last.owner.frame = 0;
-  append(*current_, last);
+  if (current_ == nullptr) return false;
+  std::vector<segment>& segments = current_->segments;
+  std::size_t first = segments.size();
+  std::uint64_t here = 0;
+  while (first > 0 && segments[first - 1].owner == frame) here += segments[--first].where.size();
+  if (here != bytes || here == 0) return false;
+  const std::vector<segment> whole(segments.begin() + static_cast<std::ptrdiff_t>(first), segments.end());
+  segments.resize(first);
+  for (segment each : whole) {
+    each.owner.frame = 0;
+    append(*current_, each);
+  }
+  if (panes_ != nullptr) panes_->windows()->conclude(frame, true);
   return true;
 }
 

@@ -5,6 +5,9 @@
 //
 //     slot:  | input 0, frame 0 | input 1, frame 7 |  gap  | input 2 ... room |
 //              segment            segment            (a place that was not filled)
+//
+// Where windows were asked for, segments end where panes do, and places are committed in the order of the text. A place
+// is then no larger than that its segments have room in the slot, however short the panes in it turn out to be.
 #pragma once
 
 #include "pipeline/collector.hpp"
@@ -26,6 +29,7 @@ struct place {
   slot* in = nullptr;
   std::uint32_t begin = 0;
   std::span<std::byte> bytes;
+  std::uint32_t segments = 1;  // that it may make at the most
 };
 
 /// All members are thread-safe, but one caller at a time reserves places.
@@ -54,8 +58,8 @@ class cutter {
   /// To be called by whoever reserves.
   void chunk_by(const chunking& how) { how_ = how; }
 
-  /// The first `filled` bytes of a place belong to this owner. Places are committed in any order, by any thread. What
-  /// was not filled goes back where the place was the last one, else it stays a gap.
+  /// The first `filled` bytes of a place belong to this owner. Places are committed in any order (with windows: in
+  /// theirs), by any thread. What was not filled goes back where the place was the last one, else it stays a gap.
   void commit(const place& where, std::size_t filled, const text_owner& owner);
 
   /// A frame of `bytes` was verified. If all of it lies in the slot that is still filling it needs no verdict any more
@@ -68,8 +72,9 @@ class cutter {
 
  private:
   // Under the lock:
-  static bool is_full(const slot& it);
-  static place hand_out(slot& in, std::uint64_t wanted);
+  [[nodiscard]] bool is_full(const slot& it) const;
+  [[nodiscard]] place hand_out(slot& in, std::uint64_t wanted) const;
+  void append_panes(slot& to, const segment& more);
   static void append(slot& to, const segment& more);
   void seal(slot& full);
   void begin(slot& fresh);
@@ -81,6 +86,9 @@ class cutter {
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;
   chunking how_;
+  rolling_counts* const panes_;  // null: text has none
+  const std::uint64_t least_pane_bytes_;
+  std::vector<pane_part> parts_;  // of the text at hand
 };
 
 }  // namespace gpuhist::pipeline

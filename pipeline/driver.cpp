@@ -56,6 +56,13 @@ class driver {
   asio::awaitable<void> snapshots_by_size();
   void snapshot_if_due();
   void start_snapshots();
+  void start_windows();
+  asio::awaitable<void> tell_windows();
+  asio::awaitable<void> flush_windows();
+  asio::awaitable<void> windows_by_time();
+  void tell(const rolling_windows::record& what) const;
+  void tell_last_windows();
+  void note_windows_changed();
   asio::awaitable<void> progress_by_time();
   asio::awaitable<void> status_by_signal();
   void start_telling();
@@ -82,6 +89,10 @@ class driver {
   std::unique_ptr<feeder> feeder_;
   signal merged_;
   signal merged_for_status_;  // of its own: a message has one receiver
+  signal windows_changed_;
+  signal windows_closed_;  // and there may be text of theirs in a slot
+  asio::steady_timer window_timer_;
+  asio::steady_timer window_flush_timer_;
   asio::steady_timer snapshot_timer_;
   asio::steady_timer progress_timer_;
   stop_signals signals_;
@@ -100,6 +111,10 @@ driver::driver(const plan& what, const run_hooks& hooks)
       pool_(what.threads),
       merged_(context_, 1),
       merged_for_status_(context_, 1),
+      windows_changed_(context_, 1),
+      windows_closed_(context_, 1),
+      window_timer_(context_),
+      window_flush_timer_(context_),
       snapshot_timer_(context_),
       progress_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
@@ -121,9 +136,11 @@ driver::driver(const plan& what, const run_hooks& hooks)
   make_ring();
   gpu::engine& engine = *engine_.taken;
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), std::vector<std::string>{});
+  if (what.windows) counts_->add_windows(*what.windows, [this] { note_windows_changed(); });
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
+    if (plan_.windows) windows_changed_.try_send(boost::system::error_code{});
   });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
@@ -168,6 +185,7 @@ outcome driver::run() {
   const auto keep_running = asio::make_work_guard(context_);
   start_snapshots();
   start_telling();
+  start_windows();
   context_.poll();  // a signal that came while the engine was made: nothing is read then
   asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
     asio::post(context_, [this, error] {
@@ -202,6 +220,7 @@ asio::awaitable<void> driver::feed_and_settle() {
   } catch (...) {
     error = std::current_exception();
   }
+  if (rolling_windows* const windows = counts_->windows()) windows->end();
   co_await collector_->settled();  // in any case: what was submitted must come back before its memory goes
   seconds_ = elapsed();
   if (error) std::rethrow_exception(error);
@@ -235,6 +254,74 @@ asio::awaitable<void> driver::snapshots_by_size() {
     co_await merged_.async_receive(asio::use_awaitable);
     snapshot_if_due();
   }
+}
+
+void driver::start_windows() {
+  if (!plan_.windows) return;
+  if (!hooks_.window) return counts_->windows()->discard();
+  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
+  asio::co_spawn(context_, tell_windows(), stop_on_error);
+  asio::co_spawn(context_, flush_windows(), stop_on_error);
+  if (plan_.windows->unit == pane_unit::milliseconds) asio::co_spawn(context_, windows_by_time(), stop_on_error);
+}
+
+void driver::note_windows_changed() {
+  windows_changed_.try_send(boost::system::error_code{});
+  windows_closed_.try_send(boost::system::error_code{});
+}
+
+// Who reads the windows slowly holds up what is merged, and with it all the rest.
+asio::awaitable<void> driver::tell_windows() {
+  constexpr int at_once = 1024;  // before signals and streams have their turn on this thread
+  for (;;) {
+    co_await windows_changed_.async_receive(asio::use_awaitable);
+    int told = 0;
+    while (told < at_once) {
+      const auto next = counts_->windows()->next();
+      if (!next) break;
+      tell(*next);
+      ++told;
+    }
+    if (told == at_once) windows_changed_.try_send(boost::system::error_code{});
+    collector_->resume();
+  }
+}
+
+void driver::tell(const rolling_windows::record& what) const {
+  if (const auto* window = std::get_if<closed_window>(&what)) {
+    hooks_.window(*window);
+  } else if (hooks_.verdict) {
+    hooks_.verdict(std::get<window_verdict>(what));
+  }
+}
+
+// A window that has closed is not to wait for the rest of a slot, which a slow stream may never fill.
+asio::awaitable<void> driver::flush_windows() {
+  constexpr std::chrono::milliseconds patience{10};  // a stream that is not slow fills its slots in less
+  for (;;) {
+    co_await windows_closed_.async_receive(asio::use_awaitable);
+    while (counts_->windows()->is_waiting()) {
+      window_flush_timer_.expires_after(patience);
+      co_await window_flush_timer_.async_wait(asio::use_awaitable);
+      feeder_->flush();
+    }
+  }
+}
+
+asio::awaitable<void> driver::windows_by_time() {
+  for (;;) {
+    window_timer_.expires_after(*counts_->windows()->until_border());
+    co_await window_timer_.async_wait(asio::use_awaitable);
+    counts_->windows()->pass_time();
+  }
+}
+
+// What was not counted is told as such.
+void driver::tell_last_windows() {
+  rolling_windows* const windows = counts_->windows();
+  if (windows == nullptr || !hooks_.window) return;
+  windows->give_up("not all of it was counted");
+  while (const auto next = windows->next()) tell(*next);
 }
 
 void driver::start_telling() {
@@ -282,17 +369,26 @@ void driver::note_fatal(const std::exception_ptr& error) {
   } catch (...) {
     fatal_ = error;
   }
+  if (plan_.windows) {  // nobody takes them any more, and what is held up goes on
+    counts_->windows()->discard();
+    collector_->resume();
+  }
   stop_.request_stop();
 }
 
 void driver::finish() {
   try {
+    if (!fatal_) tell_last_windows();
     if (!fatal_) snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
   } catch (...) {
     note_fatal(std::current_exception());
   }
   signals_.ignore();
   status_signal_.cancel();
+  window_timer_.cancel();
+  window_flush_timer_.cancel();
+  windows_changed_.close();
+  windows_closed_.close();
   snapshot_timer_.cancel();
   progress_timer_.cancel();
   merged_.close();

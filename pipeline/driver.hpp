@@ -4,6 +4,7 @@
 #include "gpu/engines.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/windows/window_events.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,9 @@ struct run_progress {
 /// What the caller has to say in a run. Everything is called on the thread that called run().
 struct run_hooks {
   std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
+  /// For --window: each one that has closed, in their order; what it throws stops the run.
+  std::function<void(const closed_window&)> window{};
+  std::function<void(const window_verdict&)> verdict{};  ///< over windows that were told; likewise
   /// After the run, by outcome::end_at_once: a device is left as it is; putting it to sleep takes 0.1 s.
   bool process_ends = false;
   std::function<void(const std::string&)> remark{};     ///< what people should know at once, of followed files

@@ -139,7 +139,8 @@ input_id feeder::open(const listed_input& what) {
 
 // Numbers them in their order, whoever reads them when.
 asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
-  const bool many = batch.size() > 1;  // a single one is read by all threads, in ranges
+  // a single one is read by all threads, in ranges; windows need the text of all in its order
+  const bool many = batch.size() > 1 && !plan_.windows;
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input one{.input = open(each), .what = std::move(each)};
@@ -151,6 +152,7 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
       small.push_back(std::move(one));
     } else {
       co_await feed(std::move(one));
+      if (plan_.windows) co_await drain();
     }
   }
   if (!small.empty()) co_await small_.add(std::move(small));

@@ -6,6 +6,7 @@
 #include "pipeline/resolve.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/source_bytes.hpp"
+#include "pipeline/windows/resolve_windows.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -122,7 +123,8 @@ void plan_decoders(const config::options& typed, plan& planned) {
   constexpr std::uint32_t most_extra_blocks = 256;
   constexpr std::uint64_t share_of_memory = 8;
   buffer_plan& buffers = planned.buffers;
-  buffers.decoders = std::min(planned.threads, buffers.slots - 1);
+  // with windows, text is cut in the order of its stream
+  buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
   buffers.open_inputs = buffers.decoders + 1;
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
@@ -174,6 +176,18 @@ void check_followed(const config::options& typed) {
   }
 }
 
+// A segment for every 4 KiB, as small files are; for short panes more, as far as their rows are no burden.
+std::uint32_t max_extents(const plan& so_far) {
+  constexpr std::uint32_t least = 16;
+  constexpr std::uint32_t most = 1024;
+  const std::uint32_t chunk = so_far.buffers.chunk_bytes;
+  std::uint64_t wanted = chunk / (4 * kib);
+  if (so_far.windows && so_far.windows->least_pane_bytes() > 0) {
+    wanted = std::max(wanted, chunk / so_far.windows->least_pane_bytes() + least);
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, least, most));
+}
+
 void size_buffers(const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
@@ -181,7 +195,7 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.busy_chunk_bytes = busy_chunk_bytes;
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
   buffers.slots = typed.slots.value_or(default_slots(planned));
-  buffers.max_extents = std::clamp<std::uint32_t>(buffers.chunk_bytes / static_cast<std::uint32_t>(4 * kib), 16, 1024);
+  buffers.max_extents = max_extents(planned);
   plan_decoders(typed, planned);
   buffers.pipe_bytes = mib;
   buffers.memory_limit = typed.memory_limit;
@@ -219,6 +233,7 @@ plan make_plan(const config::options& typed) {
   }
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;
+  planned.windows = resolve_windows(typed, *planned.format);
   planned.how = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
   planned.byte_counts = typed.byte_counts;

@@ -11,6 +11,7 @@
 #include "pipeline/destination.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/windows/window_shape.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,7 @@ struct plan {
   std::optional<std::string> output;
   writing how = writing::whole;  ///< reports come to the output
   std::optional<config::snapshot_interval> snapshot_every;
+  std::optional<window_shape> windows;  ///< nothing: none are wanted
   bool ignore_case = false;
   bool byte_counts = false;
   bool count_unverified = false;

@@ -30,14 +30,17 @@ json byte_counts_of(const report& what, const gpu::tally& counts) {
   return all;
 }
 
-/// Adds "lines" and "buckets", and of a result the 256 counts where they are kept.
+std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
 void add_counts(json& to, const report& what, const gpu::tally& counts) {
   to["lines"] = lines_in(counts, what.partition);
   to["buckets"] = buckets_of(what, counts);
   if (what.byte_counts && what.what == report::kind::result) to["byte_counts"] = byte_counts_of(what, counts);
 }
 
-std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+namespace {
 
 json counts_of(const report& what, const gpu::tally& counts) {
   json out = {{"bytes", counts.bytes()}};

@@ -9,6 +9,9 @@
 
 namespace gpuhist::pipeline {
 
+/// Adds "lines" and "buckets", and of a result the 256 counts where they are kept.
+void add_counts(nlohmann::ordered_json& to, const report& what, const gpu::tally& counts);
+
 /// A result with its totals, but neither inputs nor statistics.
 nlohmann::ordered_json totals_as_json(const report& what);
 

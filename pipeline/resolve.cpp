@@ -106,7 +106,7 @@ writing resolve_writing(const config::options& typed, const report_format& forma
     }
     return writing::append;
   }
-  if (!typed.snapshot_every) return writing::whole;
+  if (!typed.snapshot_every && !typed.window) return writing::whole;
   if (!format.whole) return writing::live;
   if (!typed.output) {
     throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +

@@ -33,6 +33,9 @@ using group_id = std::uint64_t;
 /// A frame that has yet to be verified, by its number in its group, from 1 on; 0 for text that was verified.
 using frame_id = std::uint64_t;
 
+/// A pane of windows, from 1 on; 0 where no windows were asked for.
+using pane_id = std::uint64_t;
+
 /// What a stretch of text belongs to.
 struct text_owner {
   input_id input = 0;
@@ -42,10 +45,11 @@ struct text_owner {
   bool operator==(const text_owner&) const = default;
 };
 
-/// A stretch of a chunk that belongs to one owner. Segments of a chunk are in the order of their bytes.
+/// A stretch of a chunk that belongs to one owner and one pane. Segments of a chunk are in the order of their bytes.
 struct segment {
   text_owner owner;
   gpu::extent where;
+  pane_id pane = 0;
 };
 
 /// Which cutter a chunk came from: chunks of one cutter are merged in the order in which it cut them.
@@ -67,6 +71,7 @@ struct slot {
   std::uint32_t room = 0;         ///< bytes that it is to hold this time
   std::uint32_t used = 0;         ///< bytes handed out
   std::uint32_t outstanding = 0;  ///< places handed out and not yet committed
+  std::uint32_t promised = 0;     ///< segments that those may make
   bool sealed = false;            ///< no more places
 };
 

@@ -25,6 +25,21 @@ rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partiti
   for (std::string& name : input_names) open_input(std::move(name));
 }
 
+void rolling_counts::add_windows(const window_shape& shape, std::function<void()> changed) {
+  windows_ = std::make_unique<rolling_windows>(shape, std::span(class_of_column_).first(row_classes_), counted_.classes,
+                                               std::move(changed));
+}
+
+void rolling_counts::cut(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_part>& parts) {
+  source_name name;
+  if (windows_->is_new(owner.input)) name = std::make_shared<const std::string>(name_of(owner.input));
+  windows_->cut(text, owner, name, parts);
+}
+
+void rolling_counts::note_gap(input_id input, const std::string& cause) {
+  if (windows_) windows_->break_off(input, cause);
+}
+
 input_id rolling_counts::open_input(std::string name) {
   auto opened = std::make_unique<input_counts>();
   opened->name = std::move(name);
@@ -124,6 +139,7 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
     const segment& each = segments[i];
     const auto row = rows.subspan(i * row_classes_, row_classes_);
     merged_ += each.where.size();
+    if (windows_) windows_->merge(each.pane, each.where.size(), row);
     if (each.owner.group == 0) {
       input_counts& input = *open_one(each.owner.input);  // not over: this text is missing yet
       add_row(verified_, row);
@@ -153,6 +169,7 @@ void rolling_counts::merge_into(frame_group& group, const segment& what, std::sp
 }
 
 void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
+  if (windows_) windows_->conclude(frame, verified);
   const std::scoped_lock lock(mutex_);
   frame_group* const group = group_of(frame);
   if (group == nullptr) return;
@@ -181,9 +198,21 @@ void rolling_counts::close_group(input_id input, group_id group, group_end end) 
   const std::scoped_lock lock(mutex_);
   frame_group* const closed = group_of({.input = input, .group = group});
   if (closed == nullptr) return;
+  break_off_windows(input, group, end);
   closed->end = std::move(end);
   commit_groups(*open_one(input));
   lay_down_if_over(input);
+}
+
+// With windows, groups come one after the other.
+void rolling_counts::break_off_windows(input_id input, group_id group, const group_end& end) {
+  if (!windows_) return;
+  input_counts& of = *open_one(input);
+  if (end.wrong) {
+    windows_->break_off(input, end.wrong(of.closed));
+    windows_->abandon(input, group);
+  }
+  of.closed += end.text_bytes;
 }
 
 void rolling_counts::commit_groups(input_counts& input) {
@@ -237,12 +266,14 @@ void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::u
 }
 
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
+  if (windows_) windows_->end_input(input);
   const std::scoped_lock lock(mutex_);
   if (input_counts* const of = open_one(input)) of->expected = bytes;
   lay_down_if_over(input);
 }
 
 void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view error) {
+  if (windows_) windows_->break_off(input, std::string(error));
   const std::scoped_lock lock(mutex_);
   input_counts* const of = open_one(input);
   if (of == nullptr) return;

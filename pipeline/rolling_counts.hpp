@@ -14,6 +14,7 @@
 #include "pipeline/finished_inputs.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/ring.hpp"
+#include "pipeline/windows/rolling_windows.hpp"
 
 #include <array>
 #include <cstdint>
@@ -49,6 +50,23 @@ class rolling_counts {
  public:
   /// `counted`: the partition of the tallies; `rows`: that of the rows to be merged, at least as fine.
   rolling_counts(const gpu::partition& counted, const gpu::partition& rows, std::vector<std::string> input_names);
+
+  /// Windows are wanted as well; to be called before anything else. `changed`: as of rolling_windows, which are told
+  /// from here what becomes of inputs and frames.
+  void add_windows(const window_shape& shape, std::function<void()> changed);
+
+  /// Those; null where none are wanted.
+  [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
+  [[nodiscard]] bool has_panes() const { return windows_ != nullptr; }
+
+  /// Appends the panes that this text belongs to, which comes next in its stream. Precondition: windows are wanted.
+  void cut(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_part>& parts);
+
+  /// Whether merging is to wait until windows have been told.
+  [[nodiscard]] bool is_backed_up() const { return windows_ && windows_->is_backed_up(); }
+
+  /// Text of this input was lost, and what follows goes on behind it.
+  void note_gap(input_id input, const std::string& cause);
 
   /// One more input, known by the number that comes back.
   input_id open_input(std::string name);
@@ -129,8 +147,9 @@ class rolling_counts {
     std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
     std::vector<lost_stretch> lost;
     std::uint64_t lost_stretches = 0;
-    group_id front = 1;     // the front one's number
-    bool dropping = false;  // a group was damaged: what comes of younger ones does not count
+    std::uint64_t closed = 0;  // bytes of text of groups that were closed, in the order of closing
+    group_id front = 1;        // the front one's number
+    bool dropping = false;     // a group was damaged: what comes of younger ones does not count
 
     [[nodiscard]] bool complete() const;
     [[nodiscard]] bool is_over() const;
@@ -161,6 +180,7 @@ class rolling_counts {
   void merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row);
   open_frame& frame_named(frame_group& group, frame_id id) const;
   static void settle(frame_group& group, const open_frame& frame);
+  void break_off_windows(input_id input, group_id group, const group_end& end);
   void commit_groups(input_counts& input);
   void commit(input_counts& input, const frame_group& group);
   static void note_lost(input_counts& input, const group_end& end);
@@ -179,6 +199,7 @@ class rolling_counts {
   std::size_t appended_ = 0;        // of those: in the report
   bool all_complete_ = true;        // of those that were laid down
   std::shared_ptr<finished_inputs> finished_;
+  std::unique_ptr<rolling_windows> windows_;  // has a lock of its own, taken last
 };
 
 }  // namespace gpuhist::pipeline
