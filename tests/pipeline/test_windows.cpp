@@ -1,0 +1,508 @@
+#include "pipeline/windows/newlines.hpp"
+#include "pipeline/windows/pane_sum.hpp"
+#include "pipeline/windows/rolling_windows.hpp"
+#include "pipeline/windows/window_cutter.hpp"
+#include "pipeline/windows/window_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr window_time noon{};
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+source_name named(input_id input) { return std::make_shared<const std::string>("input " + std::to_string(input)); }
+
+struct told_window {
+  window_head head;
+  std::string text;
+};
+
+// Keeps what a cutter tells and which text each pane got, and puts windows together from both.
+class witness {
+ public:
+  explicit witness(const window_shape& shape)
+      : cutter(shape, noon, [this](window_event what) { events_.push_back(std::move(what)); }) {}
+
+  void cut(const std::string& text, const text_owner& owner = {}, window_time now = noon) {
+    std::vector<pane_part> parts;
+    cutter.cut(bytes_of(text), owner, named(owner.input), now, parts);
+    std::size_t begin = 0;
+    for (const pane_part& each : parts) {
+      panes_[each.pane] += text.substr(begin, each.end - begin);
+      begin = each.end;
+    }
+    CHECK(begin == text.size());
+  }
+
+  std::vector<told_window> windows() const {
+    std::vector<told_window> told;
+    std::map<stream_id, std::vector<std::string>> streams;
+    for (const window_event& each : events_) {
+      if (const auto* pane = std::get_if<pane_over>(&each)) {
+        const auto found = panes_.find(pane->pane);
+        streams[pane->stream].push_back(found == panes_.end() ? "" : found->second);
+        CHECK(streams[pane->stream].back().size() == pane->bytes);
+      } else if (const auto* run = std::get_if<run_over>(&each)) {
+        streams.erase(run->stream);
+      } else if (const auto* window = std::get_if<window_over>(&each)) {
+        std::vector<std::string>& of = streams[window->stream];
+        told.push_back({window->head, std::accumulate(of.begin(), of.end(), std::string())});
+        REQUIRE(window->panes_gone <= of.size());
+        of.erase(of.begin(), of.begin() + window->panes_gone);
+      }
+    }
+    return told;
+  }
+
+  // "w0" for a window, with "?" where it is not verified; "0-3+" for a verdict.
+  std::string order() const {
+    std::string text;
+    for (const window_event& each : events_) {
+      if (const auto* window = std::get_if<window_over>(&each)) {
+        text += " w" + std::to_string(window->head.index) + (window->head.verified ? "" : "?");
+      } else if (const auto* verdict = std::get_if<window_verdict>(&each)) {
+        text += " " + std::to_string(verdict->first) + "-" + std::to_string(verdict->last) +
+                (verdict->verified ? "+" : "-");
+      }
+    }
+    return text.empty() ? text : text.substr(1);
+  }
+
+  const std::vector<window_event>& events() const { return events_; }
+
+ private:
+  std::vector<window_event> events_;
+  std::map<pane_id, std::string> panes_;
+
+ public:
+  window_cutter cutter;
+};
+
+window_shape bytes_shape(std::uint64_t pane, std::uint32_t window = 1, std::uint32_t step = 1) {
+  return {.unit = pane_unit::bytes, .pane = pane, .window_panes = window, .step_panes = step};
+}
+
+// Where panes end, found byte by byte.
+std::vector<std::size_t> borders_of(const std::string& text, const window_shape& shape) {
+  std::vector<std::size_t> borders{0};
+  std::uint64_t units = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (shape.unit == pane_unit::bytes || text[i] == '\n') ++units;
+    if (units == shape.pane) {
+      borders.push_back(i + 1);
+      units = 0;
+    }
+  }
+  return borders;
+}
+
+// The windows of a text, recounted: window i begins with pane i * step, where there is text.
+std::vector<std::string> windows_of(const std::string& text, const window_shape& shape) {
+  const std::vector<std::size_t> borders = borders_of(text, shape);
+  std::vector<std::string> all;
+  for (std::size_t pane = 0; pane < borders.size() && borders[pane] < text.size(); pane += shape.step_panes) {
+    const std::size_t end_pane = pane + shape.window_panes;
+    const std::size_t end = end_pane < borders.size() ? borders[end_pane] : text.size();
+    all.push_back(text.substr(borders[pane], end - borders[pane]));
+  }
+  return all;
+}
+
+std::string random_text(std::mt19937& random, std::size_t size) {
+  std::string text;
+  while (text.size() < size) text += random() % 5 == 0 ? '\n' : static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+window_shape random_shape(std::mt19937& random) {
+  window_shape shape{.unit = random() % 2 == 0 ? pane_unit::bytes : pane_unit::lines, .pane = 1 + random() % 20};
+  shape.window_panes = 1 + static_cast<std::uint32_t>(random() % 6);
+  shape.step_panes = 1 + static_cast<std::uint32_t>(random() % shape.window_panes);
+  return shape;
+}
+
+}  // namespace
+
+TEST_CASE("newlines are counted, and the n-th is found, wherever they are") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::string text(random() % 9000, 'x');
+    const std::size_t newlines = random() % 3 == 0 ? text.size() * 2 : random() % 20;
+    for (std::size_t i = 0; i < newlines && !text.empty(); ++i) text[random() % text.size()] = '\n';
+    const auto all = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    CHECK(count_newlines(bytes_of(text)) == all);
+    const std::uint64_t wanted = 1 + random() % (all + 2);
+    std::uint64_t seen = 0;
+    std::size_t end = 0;
+    while (end < text.size() && seen < wanted) seen += text[end++] == '\n' ? 1 : 0;
+    std::uint64_t left = wanted;
+    CHECK(through_newline(bytes_of(text), left) == end);
+    CHECK(left == wanted - seen);
+  }
+}
+
+TEST_CASE("the sum of panes that come and go is that of those that are there") {
+  std::mt19937 random(2);
+  pane_sum sum(3);
+  std::vector<gpu::tally> there;
+  for (int round = 0; round < 500; ++round) {
+    gpu::tally one;  // one without classes is one of nothing
+    if (random() % 4 > 0) one.counts = {random(), random(), std::uint64_t{random()} << 31U};
+    there.push_back(one);
+    sum.add(std::move(one));
+    const std::size_t gone = random() % 3 == 0 ? random() % (there.size() + 1) : 0;
+    sum.drop(gone);
+    there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(gone));
+    gpu::tally expected(3);
+    for (const gpu::tally& each : there) {
+      for (std::size_t i = 0; i < each.counts.size(); ++i) expected.counts[i] += each.counts[i];
+    }
+    CHECK(sum.sum() == expected);
+  }
+}
+
+TEST_CASE("windows of bytes and of lines hold what recounting finds, however the text is cut") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 400; ++round) {
+    const window_shape shape = random_shape(random);
+    const std::string text = random_text(random, random() % 600);
+    witness seen(shape);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = 1 + random() % 90;
+      seen.cut(text.substr(at, size));
+      at += size;
+    }
+    seen.cutter.end(noon);
+    const std::vector<std::string> expected = windows_of(text, shape);
+    const std::vector<told_window> told = seen.windows();
+    REQUIRE(told.size() == expected.size());
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      CHECK(told[i].text == expected[i]);
+      CHECK(told[i].head.index == i);
+      CHECK(told[i].head.verified);
+      CHECK(told[i].head.end_offset - told[i].head.first_offset == expected[i].size());
+      CHECK(text.substr(told[i].head.first_offset, expected[i].size()) == expected[i]);
+    }
+  }
+}
+
+TEST_CASE("a window closes with its last byte, and does not wait for the next one") {
+  witness of_bytes(bytes_shape(3));
+  of_bytes.cut("abc");
+  CHECK(of_bytes.order() == "w0");
+  witness of_lines({.unit = pane_unit::lines, .pane = 2});
+  of_lines.cut("a\nb");
+  CHECK(of_lines.order().empty());
+  of_lines.cut("\n");
+  CHECK(of_lines.order() == "w0");
+  CHECK(of_lines.windows()[0].head.why == window_end::full);
+}
+
+TEST_CASE("windows go on from one input to the next, or each input has its own") {
+  window_shape shape = bytes_shape(4);
+  for (const bool per_input : {false, true}) {
+    shape.per_input = per_input;
+    witness seen(shape);
+    seen.cut("abcdef", {.input = 0});
+    seen.cutter.end_input(0, noon);
+    seen.cut("ghijk", {.input = 1});
+    seen.cutter.end(noon);
+    std::vector<std::string> texts;
+    std::vector<std::uint64_t> offsets;
+    std::vector<std::string> sources;
+    for (const told_window& each : seen.windows()) {
+      texts.push_back(each.text);
+      offsets.push_back(each.head.first_offset);
+      sources.push_back(*each.head.source + (each.head.last_source ? ".." + *each.head.last_source : ""));
+    }
+    if (per_input) {
+      CHECK(texts == std::vector<std::string>{"abcd", "ef", "ghij", "k"});
+      CHECK(offsets == std::vector<std::uint64_t>{0, 4, 0, 4});
+      CHECK(sources == std::vector<std::string>{"input 0", "input 0", "input 1", "input 1"});
+    } else {
+      CHECK(texts == std::vector<std::string>{"abcd", "efgh", "ijk"});
+      CHECK(offsets == std::vector<std::uint64_t>{0, 4, 8});
+      CHECK(sources == std::vector<std::string>{"input 0", "input 0..input 1", "input 1"});
+    }
+    CHECK(seen.windows().back().head.why == window_end::input);
+  }
+}
+
+TEST_CASE("inputs that come by turns have windows side by side") {
+  window_shape shape = bytes_shape(2, 2, 1);
+  shape.per_input = shape.interleaved = true;
+  witness seen(shape);
+  for (const char* each : {"ab", "cd", "ef", "g"}) {
+    seen.cut(each, {.input = 0});
+    std::string other = each;
+    for (char& c : other) c = static_cast<char>(c - 'a' + 'A');
+    seen.cut(other, {.input = 1});
+  }
+  seen.cutter.end(noon);
+  std::map<std::string, std::vector<std::string>> texts;
+  for (const told_window& each : seen.windows()) texts[*each.head.source].push_back(each.text);
+  CHECK(texts["input 0"] == std::vector<std::string>{"abcd", "cdef", "efg", "g"});
+  CHECK(texts["input 1"] == std::vector<std::string>{"ABCD", "CDEF", "EFG", "G"});
+}
+
+TEST_CASE("a window that is open where text is missing closes there and says so; the next begins behind it") {
+  witness seen(bytes_shape(2, 3, 1));
+  seen.cut("abcdefghi");
+  seen.cutter.break_off(0, "frame 1 is damaged", noon);
+  seen.cutter.break_off(0, "the archive is damaged", noon);  // nothing is open any more
+  seen.cut("jklmnopq");
+  seen.cutter.end(noon);
+  std::vector<std::string> told;
+  for (const told_window& each : seen.windows()) {
+    told.push_back(each.text + ":" + std::string(name_of(each.head.why)) + ":" + each.head.error);
+  }
+  CHECK(told == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
+                                         "ghi:error:frame 1 is damaged", "i:error:frame 1 is damaged",
+                                         "jklmno:full:", "lmnopq:full:", "nopq:end:", "pq:end:"});
+  CHECK(seen.windows()[5].head.first_offset == 9);
+}
+
+TEST_CASE("a window is told at once, and its verdict follows when all of its frames have theirs") {
+  witness seen(bytes_shape(4));
+  const text_owner first{.input = 0, .group = 1, .frame = 1};
+  const text_owner second{.input = 0, .group = 1, .frame = 2};
+  seen.cut("abcdefghij", first);
+  CHECK(seen.order() == "w0? w1?");
+  seen.cutter.conclude(first, true);
+  CHECK(seen.order() == "w0? w1? 0-1+");
+  seen.cut("klm", second);  // the third window has text of both
+  CHECK(seen.order() == "w0? w1? 0-1+ w2?");
+  seen.cutter.conclude(second, false);
+  seen.cutter.end(noon);
+  CHECK(seen.order() == "w0? w1? 0-1+ w2? 2-2- w3? 3-3-");
+}
+
+TEST_CASE("windows of frames that were verified before need no verdict, nor do those of text that needs none") {
+  witness seen(bytes_shape(6));
+  const text_owner frame{.input = 0, .group = 1, .frame = 1};
+  seen.cut("abc", frame);
+  seen.cutter.conclude(frame, true);
+  seen.cut("defghi", {.input = 1});
+  seen.cutter.end(noon);
+  CHECK(seen.order() == "w0 w1");
+}
+
+// Frames of random lengths, some of them damaged; their verdicts come at once or, as in archives, some frames later.
+TEST_CASE("every window is verified when it is told, or by exactly one verdict behind it, and rightly so") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 400; ++round) {
+    const window_shape shape = random_shape(random);
+    const bool breaks_off = random() % 2 == 0;
+    const std::size_t delay = random() % 4;
+    witness seen(shape);
+    std::vector<std::pair<text_owner, std::pair<std::size_t, std::size_t>>> frames;
+    std::vector<bool> damaged;
+    std::size_t concluded = 0;
+    std::size_t offset = 0;
+    const auto conclude_oldest = [&] {
+      const bool good = random() % 6 > 0;
+      damaged.push_back(!good);
+      if (!good && breaks_off) seen.cutter.break_off(0, "damaged", noon);
+      seen.cutter.conclude(frames[concluded++].first, good);
+    };
+    for (frame_id id = 1; id < 12; ++id) {
+      const text_owner owner{.input = 0, .group = 1, .frame = id};
+      const std::size_t size = 1 + random() % 60;
+      frames.push_back({owner, {offset, offset + size}});
+      offset += size;
+      for (std::size_t left = size; left > 0;) {
+        const std::size_t part = 1 + random() % left;
+        seen.cut(random_text(random, part), owner);
+        left -= part;
+      }
+      if (frames.size() - concluded > delay) conclude_oldest();
+    }
+    while (concluded < frames.size()) conclude_oldest();
+    seen.cutter.end(noon);
+
+    std::map<std::uint64_t, window_head> told;
+    std::map<std::uint64_t, bool> verdicts;
+    for (const window_event& each : seen.events()) {
+      if (const auto* window = std::get_if<window_over>(&each)) told[window->head.index] = window->head;
+      if (const auto* verdict = std::get_if<window_verdict>(&each)) {
+        for (std::uint64_t i = verdict->first; i <= verdict->last; ++i) {
+          CHECK(told.contains(i));
+          CHECK(verdicts.emplace(i, verdict->verified).second);
+        }
+      }
+    }
+    for (const auto& [index, head] : told) {
+      bool is_good = true;
+      for (std::size_t i = 0; i < frames.size(); ++i) {
+        const auto [begin, end] = frames[i].second;
+        if (begin < head.end_offset && head.first_offset < end && damaged[i]) is_good = false;
+      }
+      CHECK(verdicts.contains(index) == !head.verified);
+      CHECK((head.verified || verdicts[index]) == is_good);
+    }
+  }
+}
+
+TEST_CASE("frames that never get a verdict are damaged") {
+  witness seen(bytes_shape(4));
+  seen.cut("abcdef", {.input = 0, .group = 1, .frame = 1});
+  seen.cutter.break_off(0, "it ends early", noon);
+  seen.cutter.abandon(0, 1);
+  CHECK(seen.order() == "w0? w1? 0-1-");
+  seen.cut("ghij", {.input = 1, .group = 1, .frame = 1});
+  seen.cutter.end(noon);
+  CHECK(seen.order() == "w0? w1? 0-1- w2? 2-2-");
+}
+
+TEST_CASE("windows of time hold what came in them, and are told without text as well") {
+  witness seen({.unit = pane_unit::milliseconds, .pane = 100, .window_panes = 2, .step_panes = 1});
+  seen.cut("a", {}, noon + 10ms);
+  seen.cut("b", {}, noon + 99ms);
+  seen.cut("c", {}, noon + 100ms);
+  CHECK(seen.cutter.next_border() == noon + 200ms);
+  seen.cutter.pass_time(noon + 520ms);
+  seen.cut("d", {}, noon + 530ms);
+  seen.cutter.end(noon + 540ms);
+  std::vector<std::string> told;
+  for (const told_window& each : seen.windows()) {
+    const auto milliseconds = [](window_time time) {
+      return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time - noon).count());
+    };
+    told.push_back(each.text + " " + milliseconds(each.head.start) + "-" + milliseconds(each.head.end) + " " +
+                   std::string(name_of(each.head.why)));
+  }
+  CHECK(told == std::vector<std::string>{"abc 0-200 full", "c 100-300 full", " 200-400 full", " 300-500 full",
+                                         "d 400-540 end", "d 500-540 end"});
+  CHECK(*seen.windows()[2].head.source == "input 0");
+}
+
+TEST_CASE("of a process that was stopped for very long, no windows are told of that time") {
+  witness seen({.unit = pane_unit::milliseconds, .pane = 10});
+  seen.cut("a", {}, noon);
+  seen.cut("b", {}, noon + 24h);
+  seen.cutter.end(noon + 24h + 1ms);
+  CHECK(seen.order() == "w0 w1");
+  CHECK(seen.windows()[1].text == "b");
+}
+
+namespace {
+
+// rolling_windows with two classes: newlines, and all else.
+struct rolling {
+  static constexpr std::array<std::uint8_t, 2> columns = {1, 0};  // a row's first column is of all else
+  rolling_windows windows;
+
+  explicit rolling(const window_shape& shape) : windows(shape, columns, 2, [] {}) {}
+
+  std::vector<std::pair<pane_id, std::string>> cut(const std::string& text) {
+    std::vector<pane_part> parts;
+    windows.cut(bytes_of(text), {}, named(0), parts);
+    std::vector<std::pair<pane_id, std::string>> out;
+    std::size_t begin = 0;
+    for (const pane_part& each : parts) {
+      out.emplace_back(each.pane, text.substr(begin, each.end - begin));
+      begin = each.end;
+    }
+    return out;
+  }
+
+  void merge(const std::pair<pane_id, std::string>& part) {
+    const auto lines = static_cast<std::uint32_t>(std::ranges::count(part.second, '\n'));
+    const std::array<std::uint32_t, 2> row = {static_cast<std::uint32_t>(part.second.size()) - lines, lines};
+    windows.merge(part.first, part.second.size(), row);
+  }
+
+  std::vector<std::vector<std::uint64_t>> told() {
+    std::vector<std::vector<std::uint64_t>> all;
+    while (const auto next = windows.next()) all.push_back(std::get<closed_window>(*next).counts.counts);
+    return all;
+  }
+};
+
+using counts = std::vector<std::vector<std::uint64_t>>;
+
+}  // namespace
+
+TEST_CASE("a window is told when all of its text was merged, in whatever order") {
+  rolling it(bytes_shape(3));
+  const auto first = it.cut("ab");
+  const auto rest = it.cut("c\nef\n");  // the end of the first window, the second, the beginning of the third
+  REQUIRE(rest.size() == 3);
+  CHECK(it.windows.is_waiting());
+  it.merge(rest[1]);
+  CHECK(it.told().empty());
+  it.merge(first[0]);
+  CHECK(it.told().empty());
+  it.merge(rest[0]);
+  CHECK(it.told() == counts{{0, 3}, {1, 2}});
+  it.windows.end();
+  CHECK(it.told().empty());
+  it.merge(rest[2]);
+  CHECK(it.told() == counts{{1, 0}});
+  CHECK_FALSE(it.windows.is_waiting());
+}
+
+TEST_CASE("what was never counted is told as incomplete, and the windows around it are whole") {
+  rolling it(bytes_shape(2));
+  const auto parts = it.cut("abcdef");
+  it.merge(parts[0]);
+  it.merge(parts[2]);
+  it.windows.end();
+  CHECK(it.told() == counts{{0, 2}});
+  it.windows.give_up("the device is gone");
+  const auto lost = it.windows.next();
+  REQUIRE(lost);
+  CHECK(std::get<closed_window>(*lost).head.why == window_end::error);
+  CHECK(std::get<closed_window>(*lost).head.error == "the device is gone");
+  CHECK(std::get<closed_window>(*lost).head.first_offset == 2);
+  CHECK(it.told() == counts{{0, 2}});
+}
+
+TEST_CASE("merging is held up while many windows wait to be told, but never one that they wait for") {
+  rolling it(bytes_shape(1));
+  const auto parts = it.cut(std::string(5000, 'x'));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    it.merge(parts[i]);
+    REQUIRE_FALSE(it.windows.is_backed_up());  // the first one is missing
+  }
+  it.merge(parts[0]);
+  CHECK(it.windows.is_backed_up());
+  CHECK(it.told().size() == 5000);
+  CHECK_FALSE(it.windows.is_backed_up());
+}
+
+TEST_CASE("windows that nobody takes hold nothing up") {
+  rolling it(bytes_shape(1));
+  it.windows.discard();
+  for (int i = 0; i < 3; ++i) {
+    for (const auto& each : it.cut(std::string(2000, 'x'))) it.merge(each);
+  }
+  CHECK_FALSE(it.windows.is_backed_up());
+  CHECK_FALSE(it.windows.next());
+}
+
+TEST_CASE("times are written as ISO 8601, in UTC, with microseconds") {
+  CHECK(iso_8601(window_time(std::chrono::microseconds(1772366400000125))) == "2026-03-01T12:00:00.000125Z");
+  CHECK(iso_8601(window_time(-1us)) == "1969-12-31T23:59:59.999999Z");
+}
