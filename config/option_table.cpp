@@ -184,7 +184,7 @@ constexpr std::array rows = {
                "producer | gpuhist --snapshot-every 1s --format jsonl",
                [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
     option_row{
-        output, "--window", "EXTENT", value_kind::interval, "", counting_runs, common,
+        output, "--window", "EXTENT", value_kind::interval, "", counting_runs, rare,
         "a line a window: 64MiB of text, 10s, 100000lines",
         "Writes a line of JSON for every window of the text that closes, with its counts: one behind the other, or "
         "overlapping with --step. A window is so many bytes (64MiB), so many lines (100000lines), or a time (10s, "

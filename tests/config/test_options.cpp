@@ -106,6 +106,20 @@ TEST_CASE("a snapshot interval is a time or a size, told apart by its unit") {
   CHECK(typed({"--snapshot-every", "10B"}).snapshot_every == snapshot_interval(std::uint64_t{10}));
 }
 
+TEST_CASE("a window is an amount of text, a time or a number of lines, told apart by its unit") {
+  using gpuhist::config::window_extent;
+  using measure = window_extent::measure;
+  CHECK(typed({"--window", "64MiB"}).window == window_extent{measure::bytes, std::uint64_t{64} << 20U});
+  CHECK(typed({"--window", "1B"}).window == window_extent{measure::bytes, 1});
+  CHECK(typed({"--window", "10s", "--step", "500ms"}).window == window_extent{measure::milliseconds, 10'000});
+  CHECK(typed({"--window", "10s", "--step", "500ms"}).step == window_extent{measure::milliseconds, 500});
+  CHECK(typed({"--window", "5m"}).window == window_extent{measure::milliseconds, 300'000});
+  CHECK(typed({"--window", "100000lines"}).window == window_extent{measure::lines, 100'000});
+  CHECK(typed({"--window", "1line"}).window == window_extent{measure::lines, 1});
+  CHECK_FALSE(typed({"--window", "1s", "--no-window"}).window);
+  CHECK(typed({"--per-input"}).per_input);
+}
+
 TEST_CASE("a flag has a --no- form, and the last of both holds") {
   CHECK_FALSE(typed({"--stats", "--no-stats"}).stats);
   CHECK(typed({"--no-stats", "--stats"}).stats);
@@ -210,6 +224,17 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
        "--snapshot-every: \"often\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
       {{"--snapshot-every", ""},
        "--snapshot-every: \"\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--window", "10"},
+       "--window: \"10\" has no unit: bytes, seconds or lines?; good forms are 64MiB, 10s, 100000lines"},
+      {{"--window", "0lines"}, "--window: 0lines is no window; good forms are 64MiB, 10s, 100000lines"},
+      {{"--step", "0s"},
+       "--step: \"0s\" is neither a size, a duration nor a number of lines; good forms are 64MiB, 10s, 100000lines"},
+      {{"--window", "99999999999999999999lines"},
+       "--window: \"99999999999999999999lines\" is neither a size, a duration nor a number of lines; good forms are "
+       "64MiB, 10s, 100000lines"},
+      {{"--window", "lines"},
+       "--window: \"lines\" is neither a size, a duration nor a number of lines; good forms are 64MiB, 10s, "
+       "100000lines"},
       {{"--snapshot-every", "-1s"},
        "--snapshot-every: \"-1s\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
   };

@@ -1,0 +1,482 @@
+"""Rolling windows: every one that closes is a line, with the counts that recounting its text gives; at once, and verified
+by then or by a verdict that follows."""
+
+import bz2
+import datetime
+import io
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import tarfile
+import time
+
+from support import ENGINE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, text, zstd
+
+JSONL = ("--format", "jsonl", "--buckets", "letters,classes")
+
+
+def lines_of(ended, kind):
+    return [each for each in ended.documents if each["kind"] == kind]
+
+
+def split(data, size):
+    """Windows of so many bytes."""
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def split_lines(data, lines):
+    """Windows of so many lines, found line by line."""
+    pieces = data.split(b"\n")
+    whole = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+    return [b"".join(whole[at : at + lines]) for at in range(0, len(whole), lines)]
+
+
+def sliding(units, window, step):
+    """Windows over units of text (bytes as bytes objects, or lines): each begins a step behind the one before."""
+    return [b"".join(units[at : at + window]) for at in range(0, len(units), step)]
+
+
+def lines_alone(data):
+    return split_lines(data, 1)
+
+
+def instant(said):
+    return datetime.datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp()
+
+
+class WindowTest(CommandTest):
+    def assert_windows(self, told, texts, offsets=None):
+        """So many windows, one behind the other in number, each with the counts and the offsets of its text."""
+        self.assertEqual([each["bytes"] for each in told], [len(each) for each in texts])
+        self.assertEqual([each["index"] for each in told], list(range(len(texts))))
+        if offsets is None:
+            offsets = list(itertools.accumulate(map(len, texts), initial=0))[:-1]
+        self.assertEqual([each["first_offset"] for each in told], offsets)
+        for said, content in zip(told, texts):
+            expected = oracle(content)
+            expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in ("letters", "classes")}
+            self.assertEqual(counts_of(said), expected)
+            self.assertEqual(said["end_offset"] - said["first_offset"], len(content))
+            self.assertLessEqual(said["start_time"], said["end_time"])
+
+    def assert_sum(self, ended):
+        """Windows that do not overlap add up to the totals, and what is unverified beside them."""
+        said = lines_of(ended, "window")
+        of = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
+        self.assertEqual(sum(each["bytes"] for each in said), sum(each["bytes"] for each in of))
+        for scheme, buckets in ended.result["buckets"].items():
+            for name in buckets:
+                total = sum(each["buckets"][scheme][name] for each in of)
+                self.assertEqual(sum(each["buckets"][scheme][name] for each in said), total)
+
+    def assert_judged(self, ended):
+        """Each window that was not verified when it was told gets exactly one verdict, behind it; the verdicts."""
+        told, verdicts = {}, {}
+        for each in ended.documents:
+            if each["kind"] == "window":
+                told[each["index"]] = each["verified"]
+            elif each["kind"] == "verdict":
+                for index in range(each["first_index"], each["last_index"] + 1):
+                    self.assertIs(told.get(index), False)
+                    self.assertNotIn(index, verdicts)
+                    verdicts[index] = each["verified"]
+        self.assertEqual(set(verdicts), {index for index, verified in told.items() if not verified})
+        return [verified or verdicts[index] for index, verified in sorted(told.items())]
+
+    def assert_all_good(self, ended):
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        self.assertTrue(all(self.assert_judged(ended)))
+        self.assertTrue(all(each["complete"] for each in lines_of(ended, "window")))
+
+
+class Amounts(WindowTest):
+    def test_windows_of_bytes_are_cut_at_the_byte_whatever_the_chunks_and_the_pieces_that_come(self):
+        data = text(50_000)
+        chosen = random.Random(1)
+        for window, chunk in ((1000, "4KiB"), (1, "64KiB"), (7, "16"), (4096, "4KiB"), (50_000, "1KiB"), (60_000, "1"), (333, "1")):
+            content = data[: 600 if chunk == "1" or window == 1 else None]
+            pieces = []
+            at = 0
+            while at < len(content):
+                size = chosen.randrange(1, 9000)
+                pieces.append(content[at : at + size])
+                at += size
+            with self.subTest(window=window, chunk=chunk):
+                ended = run_fed(pieces, *JSONL, "--window", f"{window}B", "--chunk-size", chunk)
+                self.assert_windows(lines_of(ended, "window"), split(content, window))
+                self.assert_all_good(ended)
+                self.assert_counts(ended.result, content)
+                self.assert_sum(ended)
+                ends = [each["closed_by"] for each in lines_of(ended, "window")]
+                self.assertEqual(ends[:-1], ["full"] * (len(ends) - 1))
+                self.assertEqual(ends[-1], "full" if len(content) % window == 0 else "end")
+
+    def test_windows_of_lines_end_behind_the_newline(self):
+        log = text(40_000)
+        for data in (log, log[:-1], b"\n" * 3000, b"a\n\n\nb", b"no newline at all", b"\n"):
+            for lines in (1, 2, 100, 10_000):
+                with self.subTest(size=len(data), lines=lines):
+                    ended = run(*JSONL, "--window", f"{lines}lines", "--chunk-size", "4KiB", stdin_bytes=data)
+                    self.assert_windows(lines_of(ended, "window"), split_lines(data, lines))
+                    self.assert_all_good(ended)
+                    self.assert_sum(ended)
+
+    def test_overlapping_windows_are_what_recounting_gives(self):
+        data = text(20_000)
+        for window, step in ((100, 100), (1000, 250), (999, 37), (4096, 1), (64, 63)):
+            content = data[: 500 if step == 1 else None]
+            texts = [content[at : at + window] for at in range(0, len(content), step)]
+            with self.subTest(window=window, step=step):
+                ended = run(*JSONL, "--window", f"{window}B", "--step", f"{step}B", stdin_bytes=content)
+                self.assert_windows(lines_of(ended, "window"), texts, [step * i for i in range(len(texts))])
+                self.assert_all_good(ended)
+        lines = lines_alone(data)
+        texts = sliding(lines, 10, 4)
+        starts = list(itertools.accumulate(map(len, lines), initial=0))[:-1][::4]
+        ended = run(*JSONL, "--window", "10lines", "--step", "4lines", stdin_bytes=data)
+        self.assert_windows(lines_of(ended, "window"), texts, starts)
+
+    def test_nothing_and_a_single_byte(self):
+        for extent in ("1B", "10MiB", "1line"):
+            ended = run(*JSONL, "--window", extent, stdin_bytes=b"")
+            self.assertEqual([each["kind"] for each in ended.documents], ["input", "result"])
+            ended = run(*JSONL, "--window", extent, stdin_bytes=b"x")
+            self.assert_windows(lines_of(ended, "window"), [b"x"])
+            self.assert_all_good(ended)
+
+    def test_files_are_divided_one_behind_the_other_or_each_for_itself(self):
+        contents = [text(5000, 1), b"", b"x", text(700_000, 2), text(1200, 3)]
+        paths = [self.file(f"{i}.log", content) for i, content in enumerate(contents)]
+        ended = run(*JSONL, "--window", "1000B", "--chunk-size", "16KiB", *paths)
+        told = lines_of(ended, "window")
+        self.assert_windows(told, split(b"".join(contents), 1000))
+        self.assert_all_good(ended)
+        self.assertEqual((told[4]["source"], "last_source" in told[4]), (str(paths[0]), False))
+        self.assertEqual((told[5]["source"], told[5]["last_source"]), (str(paths[2]), str(paths[3])))
+        ended = run(*JSONL, "--window", "1000B", "--per-input", *paths)
+        told = lines_of(ended, "window")
+        texts, offsets, sources = [], [], []
+        for path, content in zip(paths, contents):
+            parts = split(content, 1000)
+            texts += parts
+            offsets += [1000 * i for i in range(len(parts))]
+            sources += [str(path)] * len(parts)
+        self.assert_windows(told, texts, offsets)
+        self.assertEqual([each["source"] for each in told], sources)
+        self.assert_all_good(ended)
+        self.assert_sum(ended)
+
+    def test_a_tree_is_divided_in_its_order(self):
+        folder = self.folder / "tree"
+        folder.mkdir()
+        contents = [text(100 + i, i) for i in range(80)]
+        for i, content in enumerate(contents):
+            (folder / f"{i:03}.log").write_bytes(content)
+        ended = run(*JSONL, "--window", "777B", "-r", folder)
+        self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 777))
+        self.assert_all_good(ended)
+
+    def test_all_kernels_give_the_same_windows(self):
+        data = text(30_000)
+        if ENGINE != "host":
+            self.skipTest("kernels of the host")
+        for kernel in ("scalar", "lookup"):
+            ended = run(*JSONL, "--window", "100B", "--kernel", kernel, stdin_bytes=data)
+            if ended.status == 2:
+                continue  # this machine has it not
+            self.assert_windows(lines_of(ended, "window"), split(data, 100))
+
+    def test_the_lines_of_windows_are_the_same_in_json(self):
+        data = text(5000)
+        ended = run("--format", "json", "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
+        self.assert_windows(lines_of(ended, "window"), split(data, 1000))
+        self.assertEqual(ended.result["kind"], "result")
+
+    def test_a_name_that_is_not_utf8_is_carried(self):
+        path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
+        said = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
+        self.assertEqual(said["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
+
+    def test_results_are_read_again_past_their_windows(self):
+        data = text(5000)
+        ended = run(*JSONL, "--byte-counts", "--window", "1000B", stdin_bytes=data)
+        again = run("report", "--format", "json", stdin_bytes=ended.stdout, engine=None)
+        self.assertEqual((again.status, again.result["bytes"]), (0, 5000), again)
+
+
+class Archives(WindowTest):
+    def test_compressed_text_is_told_at_once_and_judged_when_its_frame_is(self):
+        parts = [text(size, size) for size in (30_000, 500, 200_000, 1)]
+        data = b"".join(parts)
+        many = b"".join(zstd(part) for part in parts)
+        for name, encoded in (("many.zst", many), ("one.zst", zstd(data)), ("a.bz2", bz2.compress(data))):
+            for window in (1000, 30_000, 64_000, 1 << 20):
+                with self.subTest(name=name, window=window):
+                    ended = run(*JSONL, "--window", f"{window}B", self.file(name, encoded))
+                    self.assert_windows(lines_of(ended, "window"), split(data, window))
+                    self.assert_all_good(ended)
+                    self.assert_sum(ended)
+                    self.assertEqual(ended.stdout.count(b'"verdict"') > 0, window < len(data))
+
+    def test_members_of_archives_are_divided_like_other_inputs(self):
+        contents = {"a.log": text(2500, 1), "empty": b"", "b.log": text(100, 2), "c.log.zst": text(7000, 3)}
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            for name, content in contents.items():
+                stored = zstd(content) if name.endswith(".zst") else content
+                info = tarfile.TarInfo(name)
+                info.size = len(stored)
+                archive.addfile(info, io.BytesIO(stored))
+        for name, encoded in (("logs.tar", made.getvalue()), ("logs.tar.zst", zstd(made.getvalue()))):
+            path = self.file(name, encoded)
+            with self.subTest(name=name):
+                ended = run(*JSONL, "--window", "1000B", path)
+                self.assert_windows(lines_of(ended, "window"), split(b"".join(contents.values()), 1000))
+                self.assert_all_good(ended)
+                self.assert_sum(ended)
+                ended = run(*JSONL, "--window", "1000B", "--per-input", path)
+                told = lines_of(ended, "window")
+                texts = [part for content in contents.values() for part in split(content, 1000)]
+                offsets = [1000 * i for content in contents.values() for i in range(len(split(content, 1000)))]
+                self.assert_windows(told, texts, offsets)
+                self.assertEqual(told[-1]["source"], f"{path}/c.log.zst")
+                self.assert_all_good(ended)
+
+    def test_mixed_inputs_keep_their_order(self):
+        contents = [text(3000, i) for i in range(8)]
+        paths = [self.file(f"{i}" + (".zst" if i % 2 else ".log"), zstd(each) if i % 2 else each) for i, each in enumerate(contents)]
+        ended = run(*JSONL, "--window", "700B", "--chunk-size", "1KiB", *paths)
+        self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 700))
+        self.assert_all_good(ended)
+
+    def test_a_window_open_at_damage_closes_there_and_says_so(self):
+        parts = [text(10_000, i) for i in range(3)]
+        frames = [zstd(part) for part in parts]
+        hurt = bytearray(frames[1])
+        hurt[-2] ^= 1  # its checksum
+        path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
+        after = self.file("after.log", b"after\n" * 500)
+        ended = run(*JSONL, "--window", "3000B", path, after)
+        self.assertEqual(ended.status, 1)
+        told = lines_of(ended, "window")
+        # the frame's text is told, up to where the damage was found
+        texts = split(parts[0] + parts[1], 3000) + [b"after\n" * 500]
+        offsets = [3000 * i for i in range(7)] + [20_000]
+        self.assert_windows(told, texts, offsets)
+        self.assertEqual([each["complete"] for each in told], [True] * 6 + [False, True])
+        self.assertEqual(told[6]["closed_by"], "error")
+        self.assertEqual(told[6]["error"], lines_of(ended, "input")[0]["error"])
+        self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
+        self.assert_sum(ended)
+
+    def test_behind_damage_that_is_skipped_windows_begin_anew(self):
+        parts = [text(10_000, i) for i in range(3)]
+        frames = [zstd(part) for part in parts]
+        hurt = bytearray(frames[1])
+        hurt[-2] ^= 1
+        path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
+        ended = run(*JSONL, "--window", "3000B", "--step", "1500B", "--skip-damage", path)
+        told = lines_of(ended, "window")
+        before, behind = parts[0] + parts[1], parts[2]
+        texts = [before[at : at + 3000] for at in range(0, 20_000, 1500)] + [behind[at : at + 3000] for at in range(0, 10_000, 1500)]
+        offsets = list(range(0, 20_000, 1500)) + list(range(20_000, 30_000, 1500))
+        self.assert_windows(told, texts, offsets)
+        self.assertEqual([each["index"] for each in told if not each["complete"]], [12, 13])
+        self.assertIn("frame 2", told[13]["error"])
+        good = [offset + 3000 <= 10_000 or offset >= 20_000 for offset in offsets]
+        self.assertEqual(self.assert_judged(ended), good)
+
+    def test_a_truncated_stream_and_an_input_that_is_not_there(self):
+        data = noise_free(300_000)
+        encoded = zstd(data)
+        ended = run(*JSONL, "--window", "100000B", stdin_bytes=encoded[: len(encoded) * 2 // 3])
+        told = lines_of(ended, "window")
+        self.assertIs(told[-1]["complete"], False)
+        self.assertEqual(told[-1]["error"], lines_of(ended, "input")[0]["error"])
+        self.assertFalse(any(self.assert_judged(ended)))
+        self.assert_sum(ended)
+        ended = run(*JSONL, "--window", "1000B", self.file("a", b"a" * 1500), self.folder / "missing", self.file("b", b"b" * 900))
+        self.assert_windows(lines_of(ended, "window"), [b"a" * 1000, b"a" * 500, b"b" * 900])
+        self.assertIn("No such file", lines_of(ended, "window")[1]["error"])
+
+    def test_a_damaged_archive_closes_windows_and_the_next_input_begins_anew(self):
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            for i in range(3):
+                info = tarfile.TarInfo(f"{i}.log")
+                info.size = 5000
+                archive.addfile(info, io.BytesIO(text(5000, i)))
+        encoded = zstd(made.getvalue())
+        hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
+        after = self.file("after", b"after\n" * 200)
+        ended = run(*JSONL, "--window", "2000B", self.file("hurt.tar.zst", hurt), after)
+        told = lines_of(ended, "window")
+        self.assertEqual(ended.status, 1)
+        judged = self.assert_judged(ended)
+        self.assertEqual((told[-1]["bytes"], judged[-1], told[-1]["complete"]), (1200, True, True))
+        self.assertFalse(any(judged[:-1]))
+        self.assertIs(told[-2]["complete"], False)
+        self.assert_sum(ended)
+
+
+def noise_free(size):
+    return text(size, 9)
+
+
+class Live(WindowTest):
+    def lines(self, running):
+        while True:
+            line = running.process.stdout.readline()
+            self.assertTrue(line, "it ended early")
+            yield json.loads(line)
+
+    def test_a_window_that_has_closed_is_told_while_the_stream_goes_on(self):
+        for extent, first, encoded in (("6B", b"abcdefgh", False), ("1line", b"abcde\nfg", False), ("6B", b"abcdefgh", True)):
+            with self.subTest(extent=extent, encoded=encoded):
+                with Running(*JSONL, "--window", extent, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+                    feed(running, [zstd(first) if encoded else first])
+                    said = next(self.lines(running))
+                    self.assertEqual((said["kind"], said["index"], said["bytes"]), ("window", 0, 6))
+                    running.process.stdin.close()
+                    rest = [json.loads(line) for line in running.process.stdout]
+                    self.assertEqual(rest[-1]["bytes"], 8)
+                    self.assertEqual(running.finish().status, 0)
+
+    def test_windows_of_time_hold_what_came_in_them_and_are_told_when_nothing_came(self):
+        pieces = [text(1000, 1), text(2000, 2), text(500, 3)]
+        with Running(*JSONL, "--window", "200ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            told = []
+            lines = self.lines(running)
+            for piece in pieces:
+                feed(running, [piece])
+                fed = time.time()
+                # until its window was told, and an empty one behind it, while nothing comes
+                while not told or told[-1]["bytes"] or told[-1]["end_offset"] == 0 or instant(told[-1]["start_time"]) < fed:
+                    told.append(next(lines))
+            running.process.stdin.close()
+            rest = [json.loads(line) for line in running.process.stdout]
+            self.assertEqual(running.finish().status, 0)
+        told += [each for each in rest if each["kind"] == "window"]
+        self.assertEqual([each["index"] for each in told], list(range(len(told))))
+        for before, after in zip(told, told[1:]):
+            self.assertEqual((before["end_offset"], before["end_time"]), (after["first_offset"], after["start_time"]))
+        for each in told[: len(told) - 1]:
+            self.assertAlmostEqual(instant(each["end_time"]) - instant(each["start_time"]), 0.2, 5)
+        data = b"".join(pieces)
+        self.assert_windows(told, [data[each["first_offset"] : each["end_offset"]] for each in told])
+        self.assertEqual(told[-1]["end_offset"] if told else 0, len(data))
+
+    def test_overlapping_windows_of_time(self):
+        with Running(*JSONL, "--window", "100ms", "--step", "50ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            lines = self.lines(running)
+            told = [next(lines)]
+            feed(running, [b"hello\n"])
+            while not told[-1]["bytes"]:
+                told.append(next(lines))
+            told.append(next(lines))
+            running.process.stdin.close()
+            told += [json.loads(line) for line in running.process.stdout]
+            self.assertEqual(running.finish().status, 0)
+        with_text = [each for each in told if each["kind"] == "window" and each["bytes"]]
+        self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window holds two steps
+        self.assertAlmostEqual(instant(with_text[1]["start_time"]) - instant(with_text[0]["start_time"]), 0.05, 5)
+
+    def test_a_signal_closes_the_open_window(self):
+        with Running(*JSONL, "--window", "1000B", "--snapshot-every", "10ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            feed(running, [text(2500)])
+            seen = []
+            for line in running.process.stdout:
+                seen.append(json.loads(line))
+                if seen[-1]["kind"] == "snapshot" and seen[-1]["bytes"] == 2500:
+                    break
+            running.process.send_signal(signal.SIGTERM)
+            seen += [json.loads(line) for line in running.process.stdout]
+            self.assertEqual(running.finish().status, -signal.SIGTERM)
+        told = [each for each in seen if each["kind"] == "window"]
+        self.assert_windows(told, split(text(2500), 1000))
+        self.assertEqual([each["complete"] for each in told], [True, True, False])
+        self.assertIn("left at offset 2500", told[2]["error"])
+
+    def test_files_that_are_followed_have_windows_together_or_each_its_own(self):
+        paths = [self.file("a.log", b"a" * 25), self.file("b.log", b"b" * 25)]
+        for options, expected in ((("--per-input",), [10, 10, 10, 10, 10, 10]), ((), [10] * 6)):
+            for path, letter in zip(paths, b"ab"):
+                path.write_bytes(bytes([letter]) * 25)
+            with Running(*JSONL, "--follow", "--window", "10B", *options, *paths, stdout=subprocess.PIPE) as running:
+                lines = self.lines(running)
+                told = [next(lines) for _ in range(4 if options else 5)]
+                for path, letter in zip(paths, b"ab"):
+                    with path.open("ab") as log:
+                        log.write(bytes([letter]) * 5)
+                while len(told) < 6:
+                    told.append(next(lines))
+                running.process.send_signal(signal.SIGTERM)
+                rest = [json.loads(line) for line in running.process.stdout]
+                running.finish()
+            self.assertEqual([each["bytes"] for each in told], expected)
+            self.assertEqual(rest[-1]["bytes"], 60)
+            if options:
+                for each in told:
+                    self.assertEqual(max(each["buckets"]["letters"].values()), 10)
+                    self.assertIn(each["source"], map(str, paths))
+
+    def test_a_reader_that_stalls_holds_up_the_run_and_not_the_memory(self):
+        data = text(8_000_000)
+        path = self.file("a.log", data)
+        with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
+            status = f"/proc/{running.process.pid}/status"
+            time.sleep(1)
+            with open(status) as said:
+                fields = dict(line.split(":", 1) for line in said)
+            if not SANITIZED and ENGINE == "host":
+                self.assertLess(int(fields["VmRSS"].split()[0]), 64 * 1024)
+            told = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(told, 125_000)
+
+    def test_a_reader_that_leaves_ends_the_run(self):
+        path = self.file("a.log", text(2_000_000))
+        with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
+            running.process.stdout.readline()
+            running.process.stdout.close()
+            self.assertNotEqual(running.process.wait(60), 0)
+
+
+class Usage(WindowTest):
+    def assert_refused(self, arguments, *words, stdin=subprocess.DEVNULL):
+        ended = run(*arguments, stdin=stdin)
+        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        for word in words:
+            self.assertIn(word, ended.stderr)
+
+    def test_what_cannot_be_meant_is_refused(self):
+        path = self.file("a.log", b"abc")
+        self.assert_refused(["--window", "1KiB", path], "--window", "--format jsonl")
+        self.assert_refused(["--window", "1KiB", "--format", "csv", path], "--format jsonl")
+        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "only with --window")
+        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "only with --window")
+        self.assert_refused([*JSONL, "--window", "1KiB", "--step", "2KiB", path], "--step", "longer than the window")
+        self.assert_refused([*JSONL, "--window", "1KiB", "--step", "10lines", path], "another unit")
+        self.assert_refused([*JSONL, "--window", "5ms", "-"], "10ms")
+
+    def test_a_window_has_no_more_than_4096_panes(self):
+        path = self.file("a.log", b"abc")
+        self.assertEqual(run(*JSONL, "--window", "4096B", "--step", "1B", path).status, 0)
+        self.assert_refused([*JSONL, "--window", "4097B", "--step", "1B", path], "4097", "4096")
+        self.assert_refused([*JSONL, "--window", "8193B", "--step", "8192B", path], "8193", "4096")
+
+    def test_windows_of_time_need_an_input_that_comes_in_time(self):
+        path = self.file("a.log", b"abc")
+        self.assert_refused([*JSONL, "--window", "10s", path], "--window", "all inputs are files")
+        self.assert_refused([*JSONL, "--window", "10s", "-r", self.folder], "all inputs are files")
+        with path.open("rb") as redirected:
+            self.assert_refused([*JSONL, "--window", "10s"], "all inputs are files", stdin=redirected)
+        ended = run(*JSONL, "--window", "10s", path, "-", stdin_bytes=b"def")
+        self.assert_windows(lines_of(ended, "window"), [b"abcdef"])
+
+
+if __name__ == "__main__":
+    main()
