@@ -36,62 +36,44 @@ bool rolling_windows::is_new(input_id input) const {
 
 void rolling_windows::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
                           std::vector<pane_part>& parts) {
-  bool any = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    const std::size_t before = events_.size();
-    cutter_.cut(text, owner, name, now(), parts);
-    any = events_.size() > before;
-  }
-  if (any) changed_();
+  have_cutter([&] { cutter_.cut(text, owner, name, now(), parts); });
 }
 
 void rolling_windows::conclude(const text_owner& frame, bool verified) {
-  {
-    const std::scoped_lock lock(mutex_);
-    cutter_.conclude(frame, verified);
-  }
-  changed_();
+  have_cutter([&] { cutter_.conclude(frame, verified); });
 }
 
 void rolling_windows::abandon(input_id input, group_id group) {
-  {
-    const std::scoped_lock lock(mutex_);
-    cutter_.abandon(input, group);
-  }
-  changed_();
+  have_cutter([&] { cutter_.abandon(input, group); });
 }
 
 void rolling_windows::break_off(input_id input, const std::string& error) {
-  {
-    const std::scoped_lock lock(mutex_);
-    cutter_.break_off(input, error, now());
-  }
-  changed_();
+  have_cutter([&] { cutter_.break_off(input, error, now()); });
 }
 
 void rolling_windows::end_input(input_id input) {
-  {
-    const std::scoped_lock lock(mutex_);
-    cutter_.end_input(input, now());
-  }
-  changed_();
+  have_cutter([&] { cutter_.end_input(input, now()); });
 }
 
 void rolling_windows::end() {
-  {
-    const std::scoped_lock lock(mutex_);
-    cutter_.end(now());
-  }
-  changed_();
+  have_cutter([&] { cutter_.end(now()); });
 }
 
 void rolling_windows::pass_time() {
+  have_cutter([&] { cutter_.pass_time(now()); });
+}
+
+// Times are taken under the lock, so they ascend.
+template <typename Task>
+void rolling_windows::have_cutter(Task task) {
+  bool has_news = false;
   {
     const std::scoped_lock lock(mutex_);
-    cutter_.pass_time(now());
+    const std::size_t before = events_.size();
+    task();
+    has_news = events_.size() > before;
   }
-  changed_();
+  if (has_news) changed_();
 }
 
 // Where no input is open yet, it is looked at again after the time of a pane.

@@ -99,6 +99,8 @@ class rolling_windows {
     std::size_t shorts = 0;
   };
 
+  template <typename Task>
+  void have_cutter(Task task);
   void note(window_event what);
   [[nodiscard]] bool is_ready(const window_event& front) const;
   std::optional<record> take(window_event& front);
