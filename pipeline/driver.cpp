@@ -58,6 +58,9 @@ class driver {
   void start_snapshots();
   asio::awaitable<void> progress_by_time();
   asio::awaitable<void> status_by_signal();
+  asio::awaitable<void> inputs_as_they_end();
+  void tell_inputs_over();
+  void tell_inputs_left(const report& result);
   void start_telling();
   [[nodiscard]] run_progress progress() const;
   [[nodiscard]] std::optional<double> share_read() const;
@@ -82,6 +85,7 @@ class driver {
   std::unique_ptr<feeder> feeder_;
   signal merged_;
   signal merged_for_status_;  // of its own: a message has one receiver
+  signal merged_for_inputs_;  // likewise
   asio::steady_timer snapshot_timer_;
   asio::steady_timer progress_timer_;
   stop_signals signals_;
@@ -90,6 +94,8 @@ class driver {
   clock::time_point began_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   double seconds_ = 0;
+  std::size_t inputs_told_ = 0;
+  bool ended_by_hook_ = false;
   bool leaves_device_ = false;  // as it is, for the end of the process
 };
 
@@ -100,6 +106,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
       pool_(what.threads),
       merged_(context_, 1),
       merged_for_status_(context_, 1),
+      merged_for_inputs_(context_, 1),
       snapshot_timer_(context_),
       progress_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
@@ -124,6 +131,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
+    if (hooks_.input_over) merged_for_inputs_.try_send(boost::system::error_code{});
   });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
@@ -182,9 +190,11 @@ outcome driver::run() {
   const gpu::engine_stats counting = engine_.taken->stats();
   outcome done{.result = make_report(report::kind::result),
                .signal = signals_.received(),
+               .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
+  tell_inputs_left(done.result);
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto lost = collector_->lost()) {
@@ -241,6 +251,7 @@ void driver::start_telling() {
   const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
   if (hooks_.progress) asio::co_spawn(context_, progress_by_time(), stop_on_error);
   if (status_signal_.is_watched()) asio::co_spawn(context_, status_by_signal(), stop_on_error);
+  if (hooks_.input_over) asio::co_spawn(context_, inputs_as_they_end(), stop_on_error);
 }
 
 asio::awaitable<void> driver::progress_by_time() {
@@ -259,6 +270,29 @@ asio::awaitable<void> driver::status_by_signal() {
     while (!collector_->has_merged(cut)) co_await merged_for_status_.async_receive(asio::use_awaitable);
     hooks_.status(progress());
   }
+}
+
+asio::awaitable<void> driver::inputs_as_they_end() {
+  while (!ended_by_hook_) {
+    co_await merged_for_inputs_.async_receive(asio::use_awaitable);
+    tell_inputs_over();
+  }
+}
+
+void driver::tell_inputs_over() {
+  for (const std::size_t over = counts_->inputs_in_order(); inputs_told_ < over && !ended_by_hook_; ++inputs_told_) {
+    input_report next = counts_->input_in_order(inputs_told_);
+    if (plan_.count_unverified) count_unverified(next);
+    if (!hooks_.input_over(next)) continue;
+    ended_by_hook_ = true;
+    stop_.request_stop();
+  }
+}
+
+// The others, when nothing more comes: those that ended since, and those that never did.
+void driver::tell_inputs_left(const report& result) {
+  if (!hooks_.input_over || ended_by_hook_) return;
+  for (; inputs_told_ < result.inputs.size(); ++inputs_told_) hooks_.input_over(result.inputs[inputs_told_]);
 }
 
 void driver::snapshot_if_due() {
@@ -297,6 +331,7 @@ void driver::finish() {
   progress_timer_.cancel();
   merged_.close();
   merged_for_status_.close();
+  merged_for_inputs_.close();
   context_.stop();
 }
 
@@ -318,6 +353,7 @@ report driver::make_report(report::kind what) const {
   out.what = what;
   out.schemes = plan_.schemes;
   out.byte_counts = plan_.byte_counts;
+  out.measuring = plan_.measuring;
   out.ignore_case = plan_.ignore_case;
   out.totals_only = plan_.totals_only;
   out.elapsed_seconds = elapsed();
