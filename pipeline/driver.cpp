@@ -59,6 +59,7 @@ class driver {
   asio::awaitable<void> progress_by_time();
   asio::awaitable<void> status_by_signal();
   asio::awaitable<void> inputs_as_they_end();
+  asio::awaitable<void> flushes_by_time();
   void tell_inputs_over();
   void tell_inputs_left(const report& result);
   void start_telling();
@@ -88,6 +89,7 @@ class driver {
   signal merged_for_inputs_;  // likewise
   asio::steady_timer snapshot_timer_;
   asio::steady_timer progress_timer_;
+  asio::steady_timer flush_timer_;
   stop_signals signals_;
   status_signal status_signal_;
   std::exception_ptr fatal_;
@@ -109,6 +111,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
       merged_for_inputs_(context_, 1),
       snapshot_timer_(context_),
       progress_timer_(context_),
+      flush_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
       status_signal_(context_, static_cast<bool>(hooks.status)) {
   engine_ = hooks.make_engine(what.engine,
@@ -251,7 +254,9 @@ void driver::start_telling() {
   const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
   if (hooks_.progress) asio::co_spawn(context_, progress_by_time(), stop_on_error);
   if (status_signal_.is_watched()) asio::co_spawn(context_, status_by_signal(), stop_on_error);
-  if (hooks_.input_over) asio::co_spawn(context_, inputs_as_they_end(), stop_on_error);
+  if (!hooks_.input_over) return;
+  asio::co_spawn(context_, inputs_as_they_end(), stop_on_error);
+  asio::co_spawn(context_, flushes_by_time(), stop_on_error);
 }
 
 asio::awaitable<void> driver::progress_by_time() {
@@ -276,6 +281,16 @@ asio::awaitable<void> driver::inputs_as_they_end() {
   while (!ended_by_hook_) {
     co_await merged_for_inputs_.async_receive(asio::use_awaitable);
     tell_inputs_over();
+  }
+}
+
+// The end of an input may lie in a slot that waits for more of a stream behind it.
+asio::awaitable<void> driver::flushes_by_time() {
+  constexpr std::chrono::milliseconds interval(100);
+  for (;;) {
+    flush_timer_.expires_after(interval);
+    co_await flush_timer_.async_wait(asio::use_awaitable);
+    feeder_->flush();
   }
 }
 
@@ -329,6 +344,7 @@ void driver::finish() {
   status_signal_.cancel();
   snapshot_timer_.cancel();
   progress_timer_.cancel();
+  flush_timer_.cancel();
   merged_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();

@@ -76,7 +76,7 @@ class Help(CommandTest):
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
                     continue
                 ended = run(*words, engine=None, cwd=self.folder)
-                self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary).*cannot be read.*\n.*", "", ended.stderr))
+                self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_every_escape_that_the_help_of_buckets_lists_is_understood_and_no_other_is(self):
         listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(said("--help", "buckets").split())).group(1).split()
