@@ -1,6 +1,7 @@
 """What the program tells about itself: help, manual page and completions, which are all made from one table and so
 have every option that there is."""
 
+import itertools
 import re
 import shlex
 import shutil
@@ -70,7 +71,7 @@ class Help(CommandTest):
         self.assertGreater(len(examples), 20)
         for example in examples:
             with self.subTest(example=example):
-                words = shlex.split(example.partition("|")[0].partition(">")[0])[1:]
+                words = list(itertools.takewhile(lambda word: not re.match(r"\|$|\d?>", word), shlex.split(example)[1:]))
                 if "--follow" in words:  # waits for files that are not there
                     words.append("--max-output=none")
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
