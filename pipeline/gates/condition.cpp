@@ -163,7 +163,8 @@ value of_two(operation what, const value& a, const value& b) {
 void take_step(const expression::step& step, const std::vector<value>& names, std::vector<value>& stack) {
   switch (step.what) {
     case operation::constant:
-      return stack.push_back(step.constant);
+      stack.emplace_back(step.constant);
+      return;
     case operation::name:
       return stack.push_back(names[step.reference]);
     case operation::negate:
