@@ -69,7 +69,9 @@ struct row {
 /// What a watcher tells.
 struct heard {
   std::vector<firing> all;
-  std::function<void(const firing&)> tell = [this](const firing& each) { all.push_back(each); };
+  std::function<void(const firing&)> tell() {
+    return [this](const firing& each) { all.push_back(each); };
+  }
 };
 
 watch_list list_of(std::string_view fail, std::string_view alert = "") {
@@ -168,7 +170,7 @@ TEST_CASE("a watcher tells each condition that holds, with where and with what v
   const watch_list list = list_of("digit > 0.5 || chi2 > 1", "bytes > 2 && bytes < 10");
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
-  watcher watched(list, identity, nothing, told.tell);
+  watcher watched(list, identity, nothing, told.tell());
   const auto four = tally_of("12ab", identity);
   const auto five = tally_of("1234b", identity);
   CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .end = 4, .counts = four}));
@@ -192,7 +194,7 @@ TEST_CASE("a window is compared with the baseline it brings, before that of the 
   const auto same = tally_of("abab", identity);
   const auto own = measures::counts_of(same);
   measuring.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(tally_of("xyz", identity)));
-  watcher watched(list, identity, measuring, told.tell);
+  watcher watched(list, identity, measuring, told.tell());
   watched.watch({.what = unit::kind::window, .source = "s", .counts = same});
   CHECK(told.all.empty());
   watched.watch({.what = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
@@ -205,7 +207,7 @@ TEST_CASE("only units of the kinds that are watched are held against conditions"
   list.totals = false;
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
-  watcher watched(list, identity, nothing, told.tell);
+  watcher watched(list, identity, nothing, told.tell());
   const auto some = tally_of("some", identity);
   watched.watch({.what = unit::kind::total, .source = {}, .counts = some});
   CHECK(told.all.empty());
@@ -220,7 +222,7 @@ TEST_CASE("the run is to end at once where --fail-fast says so and a gate fails,
   list.fail_fast = true;
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
-  watcher watched(list, identity, nothing, told.tell);
+  watcher watched(list, identity, nothing, told.tell());
   CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
   CHECK(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
 }
@@ -231,7 +233,7 @@ TEST_CASE("the totals of a single input are not watched once more") {
       .gates = {{.what = gate::kind::fail,
                  .when = {parse_expression("digit == 1"), std::vector<scheme>{find_scheme("classes")}}}}};
   heard told;
-  watcher watched(list, one.partition, one.measuring, told.tell);
+  watcher watched(list, one.partition, one.measuring, told.tell());
   watch_totals(one, list, watched);
   CHECK(told.all.empty());
   gpuhist::test::add_input(one, "another", "3");
