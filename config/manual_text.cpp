@@ -35,7 +35,8 @@ constexpr std::array all = {
             "1: an input (of report: a result) failed or is incomplete, and the rest is reported; or the result could "
             "not be "
             "written.\n"
-            "2: wrong usage or configuration, or a forced engine or kernel that cannot be had; nothing is written."},
+            "2: wrong usage or configuration, or a forced engine or kernel that cannot be had; nothing is written.\n"
+            "3: a condition of --fail-if holds, and nothing else went wrong."},
     section{"Signals",
             "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
             "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE.\n\n"

@@ -21,6 +21,7 @@ constexpr bool common = false;
 
 constexpr std::string_view inputs = "Inputs";
 constexpr std::string_view counting = "Counting";
+constexpr std::string_view measuring = "Measures";
 constexpr std::string_view output = "Output";
 constexpr std::string_view engines = "Engines";
 constexpr std::string_view tuning = "Tuning";
@@ -153,6 +154,56 @@ constexpr std::array rows = {
         "Adds to the totals what was decoded of a damaged input before the fault. Without it the totals hold only "
         "what was verified, and the rest is reported beside them as unverified. A result that holds more says so.",
         "gpuhist --count-unverified damaged.log.zst", turn<&options::count_unverified>},
+
+    option_row{
+        measuring, "--measures", "NAMES", value_kind::list,
+        "all entropy entropy_corrected chi2 chi2_p mean distinct ascii_share printable_share code_points lines "
+        "mean_line_length jsd kl chi2_baseline chi2_baseline_p icd icd_p",
+        with_buckets, rare, "all, or entropy, chi2, mean, jsd, ... (repeatable)",
+        "Adds to the totals and to each input what is computed from the counts of all byte values. entropy (bits a "
+        "byte) and entropy_corrected (for few bytes); chi2 and chi2_p, against equally frequent values; mean; "
+        "distinct; ascii_share, printable_share; code_points; lines, mean_line_length. Against the counts of "
+        "--baseline: jsd (Jensen-Shannon divergence, bits), kl, chi2_baseline and chi2_baseline_p, icd and icd_p (the "
+        "idealized character distribution of Kruegel and Vigna). 'all': all of them that can be had. Each comes with "
+        "the size of its sample; what that cannot support has no value, and the reason is told. Default: none.",
+        "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
+        [](options& o, value v) { add_names(o.measures, v); }},
+    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets, rare,
+               "an earlier result that measures compare with",
+               "The result of an earlier run, as json or jsonl with --byte-counts: what --measures, --fail-if and "
+               "--alert-if compare with. Several results in the file are added. previous:N is for --window: the N "
+               "windows before the one that is compared, added. Default: none.",
+               "gpuhist --baseline good.json --measures jsd,icd_p access.log",
+               [](options& o, value v) { o.baseline = parse_baseline(v); }},
+    option_row{
+        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, rare,
+        "exit status 3 where this holds, as 'jsd > 0.05'",
+        "Tells on standard error where the condition holds, of the totals and of each input (see --watch), and makes "
+        "the "
+        "exit status 3. Names are bytes, lines, those of --measures, and buckets of --buckets: digit is the share of "
+        "that bucket, count(digit) its count, classes.digit says whose it is, and odd names stand in quotes. With "
+        "numbers (0.15, 2e-3, 64KiB), + - * /, < <= > >= == !=, ! && || and parentheses. Where something has no value, "
+        "neither a comparison with it nor its opposite holds. May be repeated. Default: none.",
+        "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
+        [](options& o, value v) { o.fail_if.push_back(parse_expression(v)); }},
+    option_row{
+        measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets, rare,
+        "tell where this holds, and go on",
+        "Tells on standard error where the condition holds, as --fail-if does, and leaves the exit status as it is. "
+        "With --format jsonl each is a line of kind alert as well. May be repeated. Default: none.",
+        "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
+        [](options& o, value v) { o.alert_if.push_back(parse_expression(v)); }},
+    option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets, rare,
+               "what conditions are held against",
+               "What the conditions of --fail-if and --alert-if are held against: some of totals, inputs and windows, "
+               "separated by commas. A single input is not told of twice. Default: all that there is.",
+               "gpuhist --watch inputs --fail-if 'entropy > 7' *.log",
+               [](options& o, value v) { add_names(o.watch, v); }},
+    option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
+               "a condition of --fail-if that holds ends the run",
+               "Ends the run as soon as a condition of --fail-if holds for an input that is over, in the order of the "
+               "inputs; what was counted until then is reported, as incomplete. The exit status is 3.",
+               "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&options::fail_fast>},
 
     option_row{
         output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,

@@ -81,6 +81,22 @@ void add_buckets(options& into, const std::string& typed) {
   }
 }
 
+void add_names(std::vector<std::string>& to, const std::string& typed) {
+  for (std::string& name : split_at_commas(typed)) {
+    if (name.empty()) throw usage_error("a name is missing in " + quote(typed) + "; give names separated by commas");
+    to.push_back(std::move(name));
+  }
+}
+
+baseline_source parse_baseline(const std::string& typed) {
+  constexpr std::string_view prefix = "previous:";
+  constexpr number_range windows{.least = 1, .most = 4096};
+  if (typed.starts_with(prefix)) {
+    return previous_windows{.number = parse_number(typed.substr(prefix.size()), windows)};
+  }
+  return parse_text(typed, "give the path of a result, or previous:N");
+}
+
 void set_devices(options& into, const std::string& typed) {
   into.devices.clear();
   into.all_devices = typed == "all";

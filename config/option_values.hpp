@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::config {
 
@@ -33,6 +34,12 @@ std::uint64_t parse_amount(const std::string& typed);
 
 /// Adds names separated by commas. What contains '=' defines one custom scheme and is added whole, commas included.
 void add_buckets(options& into, const std::string& typed);
+
+/// Names separated by commas, added to what is there.
+void add_names(std::vector<std::string>& to, const std::string& typed);
+
+/// "previous:N" for N windows, 1 to 4096, or a path.
+baseline_source parse_baseline(const std::string& typed);
 
 /// "all", or numbers separated by commas, none of them twice. Replaces what was there.
 void set_devices(options& into, const std::string& typed);

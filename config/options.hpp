@@ -1,6 +1,8 @@
 // What was asked for, as typed: plain values, names still text. The plan resolves them.
 #pragma once
 
+#include "config/expression.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -25,6 +27,12 @@ struct window_extent {
 
   bool operator==(const window_extent&) const = default;
 };
+
+/// --baseline: a path, or so many windows before the one that is compared.
+struct previous_windows {
+  unsigned number = 1;  ///< 1 to 4096
+};
+using baseline_source = std::variant<std::string, previous_windows>;
 
 /// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`.
@@ -67,6 +75,12 @@ struct options {
   bool follow = false;  ///< inputs are files that grow: read on until a signal
   bool byte_counts = false;
   bool count_unverified = false;
+  std::vector<std::string> measures;  ///< names, or "all"
+  std::optional<baseline_source> baseline;
+  std::vector<expression> fail_if;   ///< conditions that make the exit status 3
+  std::vector<expression> alert_if;  ///< conditions that are told
+  std::vector<std::string> watch;    ///< what they are held against: totals, inputs, windows; empty: all of it
+  bool fail_fast = false;            ///< the first one of --fail-if ends the run
   bool stats = false;
   std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
   bool verbose = false;          ///< devices: with what the kernels' shape depends on

@@ -4,12 +4,15 @@
 #include "pipeline/commands.hpp"
 #include "pipeline/destination.hpp"
 #include "pipeline/driver.hpp"
+#include "pipeline/gates/report_units.hpp"
+#include "pipeline/gates/watcher.hpp"
 #include "pipeline/input_failure.hpp"
 #include "pipeline/messages.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/progress.hpp"
 #include "pipeline/progress_line.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/report_alert.hpp"
 #include "pipeline/source_bytes.hpp"
 #include "pipeline/status_signal.hpp"
 #include "pipeline/terminal.hpp"
@@ -21,6 +24,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,9 +80,30 @@ progress make_progress(const plan& planned, console& screen) {
           style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
 }
 
+// Tells people what holds and, where the format has lines for it, whoever reads the report.
+std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, destination& where, console& screen) {
+  return [&](const gates::firing& fired) {
+    screen.say("gpuhist: " + firing_for_people(fired) + "\n");
+    if (!planned.format->carries_alerts) return;
+    screen.clear();  // as for snapshots
+    where.write(alert_line(fired));
+    if (where.is_terminal()) screen.restore();
+  };
+}
+
+// An input that was left because a condition held is none that failed.
+ending::status status_of(const outcome& done, const gates::watcher& watched) {
+  const auto is_wrong = [](const input_report& each) { return !each.complete && !is_left(each.error); };
+  const bool failed = done.ended_by_hook
+                          ? std::ranges::any_of(done.result.inputs, is_wrong) || !done.engine_failure.empty()
+                          : !done.result.complete;
+  if (failed) return ending::input_failed;
+  return watched.has_failed() ? ending::gate_failed : ending::counted_all;
+}
+
 // Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
-outcome run_before_people(const plan& planned, destination& where, const render_target& target) {
-  console screen;
+outcome run_before_people(const plan& planned, destination& where, const render_target& target, console& screen,
+                          gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
@@ -101,6 +126,9 @@ outcome run_before_people(const plan& planned, destination& where, const render_
   hooks.remark = [&](const std::string& what) {
     if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
   };
+  if (planned.watched.covers(gates::unit::kind::input)) {
+    hooks.input_over = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
+  }
   hooks.watch_signals = true;
   hooks.process_ends = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
@@ -119,7 +147,12 @@ ending count(const config::options& typed) {
   if (!planned.quiet && reads_what_is_typed(planned)) {
     complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
   }
-  const outcome done = run_before_people(planned, where, target);
+  console screen;
+  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
+                         teller_of_alerts(planned, where, screen));
+  const outcome done = run_before_people(planned, where, target, screen, watched);
+  screen.clear();
+  if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
   complain_of_inputs(done);
   if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
@@ -127,13 +160,12 @@ ending count(const config::options& typed) {
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target));
+  if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
   if (done.signal != 0) {
     complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
              ": the counts are of what was read until then");
   }
-  return {.exit_status = done.result.complete ? ending::counted_all : ending::input_failed,
-          .signal = done.signal,
-          .at_once = done.end_at_once};
+  return {.exit_status = status_of(done, watched), .signal = done.signal, .at_once = done.end_at_once};
 }
 
 }  // namespace gpuhist::pipeline

@@ -9,7 +9,7 @@ namespace gpuhist::pipeline {
 
 /// How a command ended. A process that a signal ended raises it again (main does).
 struct ending {
-  enum status { counted_all = 0, input_failed = 1, wrong_usage = 2 };
+  enum status { counted_all = 0, input_failed = 1, wrong_usage = 2, gate_failed = 3 };
 
   status exit_status = counted_all;
   int signal = 0;        ///< the signal that ended the run; 0: none

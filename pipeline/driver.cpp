@@ -65,6 +65,10 @@ class driver {
   void note_windows_changed();
   asio::awaitable<void> progress_by_time();
   asio::awaitable<void> status_by_signal();
+  asio::awaitable<void> inputs_as_they_end();
+  asio::awaitable<void> flushes_by_time();
+  void tell_inputs_over();
+  void tell_inputs_left(const report& result);
   void start_telling();
   [[nodiscard]] run_progress progress() const;
   [[nodiscard]] std::optional<double> share_read() const;
@@ -93,14 +97,18 @@ class driver {
   signal windows_closed_;  // and there may be text of theirs in a slot
   asio::steady_timer window_timer_;
   asio::steady_timer window_flush_timer_;
+  signal merged_for_inputs_;  // likewise
   asio::steady_timer snapshot_timer_;
   asio::steady_timer progress_timer_;
+  asio::steady_timer flush_timer_;
   stop_signals signals_;
   status_signal status_signal_;
   std::exception_ptr fatal_;
   clock::time_point began_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   double seconds_ = 0;
+  std::size_t inputs_told_ = 0;
+  bool ended_by_hook_ = false;
   bool leaves_device_ = false;  // as it is, for the end of the process
 };
 
@@ -115,8 +123,10 @@ driver::driver(const plan& what, const run_hooks& hooks)
       windows_closed_(context_, 1),
       window_timer_(context_),
       window_flush_timer_(context_),
+      merged_for_inputs_(context_, 1),
       snapshot_timer_(context_),
       progress_timer_(context_),
+      flush_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
       status_signal_(context_, static_cast<bool>(hooks.status)) {
   engine_ = hooks.make_engine(what.engine,
@@ -141,6 +151,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
     if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
     if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
     if (plan_.windows) windows_changed_.try_send(boost::system::error_code{});
+    if (hooks_.input_over) merged_for_inputs_.try_send(boost::system::error_code{});
   });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
@@ -200,9 +211,11 @@ outcome driver::run() {
   const gpu::engine_stats counting = engine_.taken->stats();
   outcome done{.result = make_report(report::kind::result),
                .signal = signals_.received(),
+               .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
+  tell_inputs_left(done.result);
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto lost = collector_->lost()) {
@@ -328,6 +341,9 @@ void driver::start_telling() {
   const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
   if (hooks_.progress) asio::co_spawn(context_, progress_by_time(), stop_on_error);
   if (status_signal_.is_watched()) asio::co_spawn(context_, status_by_signal(), stop_on_error);
+  if (!hooks_.input_over) return;
+  asio::co_spawn(context_, inputs_as_they_end(), stop_on_error);
+  asio::co_spawn(context_, flushes_by_time(), stop_on_error);
 }
 
 asio::awaitable<void> driver::progress_by_time() {
@@ -346,6 +362,39 @@ asio::awaitable<void> driver::status_by_signal() {
     while (!collector_->has_merged(cut)) co_await merged_for_status_.async_receive(asio::use_awaitable);
     hooks_.status(progress());
   }
+}
+
+asio::awaitable<void> driver::inputs_as_they_end() {
+  while (!ended_by_hook_) {
+    co_await merged_for_inputs_.async_receive(asio::use_awaitable);
+    tell_inputs_over();
+  }
+}
+
+// The end of an input may lie in a slot that waits for more of a stream behind it.
+asio::awaitable<void> driver::flushes_by_time() {
+  constexpr std::chrono::milliseconds interval(100);
+  for (;;) {
+    flush_timer_.expires_after(interval);
+    co_await flush_timer_.async_wait(asio::use_awaitable);
+    feeder_->flush();
+  }
+}
+
+void driver::tell_inputs_over() {
+  for (const std::size_t over = counts_->inputs_in_order(); inputs_told_ < over && !ended_by_hook_; ++inputs_told_) {
+    input_report next = counts_->input_in_order(inputs_told_);
+    if (plan_.count_unverified) count_unverified(next);
+    if (!hooks_.input_over(next)) continue;
+    ended_by_hook_ = true;
+    stop_.request_stop();
+  }
+}
+
+// The others, when nothing more comes: those that ended since, and those that never did.
+void driver::tell_inputs_left(const report& result) {
+  if (!hooks_.input_over || ended_by_hook_) return;
+  for (; inputs_told_ < result.inputs.size(); ++inputs_told_) hooks_.input_over(result.inputs[inputs_told_]);
 }
 
 void driver::snapshot_if_due() {
@@ -391,8 +440,10 @@ void driver::finish() {
   windows_closed_.close();
   snapshot_timer_.cancel();
   progress_timer_.cancel();
+  flush_timer_.cancel();
   merged_.close();
   merged_for_status_.close();
+  merged_for_inputs_.close();
   context_.stop();
 }
 
@@ -414,6 +465,7 @@ report driver::make_report(report::kind what) const {
   out.what = what;
   out.schemes = plan_.schemes;
   out.byte_counts = plan_.byte_counts;
+  out.measuring = plan_.measuring;
   out.ignore_case = plan_.ignore_case;
   out.totals_only = plan_.totals_only;
   out.elapsed_seconds = elapsed();

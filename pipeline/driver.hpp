@@ -26,6 +26,9 @@ struct run_hooks {
   /// For --window: each one that has closed, in their order; what it throws stops the run.
   std::function<void(const closed_window&)> window{};
   std::function<void(const window_verdict&)> verdict{};  ///< over windows that were told; likewise
+  /// Every input, in the order of reports, as soon as it is over with all before it, and those that are not over at the
+  /// end of the run. True ends the reading: of what was not read then, nothing is told here any more.
+  std::function<bool(const input_report&)> input_over{};
   /// After the run, by outcome::end_at_once: a device is left as it is; putting it to sleep takes 0.1 s.
   bool process_ends = false;
   std::function<void(const std::string&)> remark{};     ///< what people should know at once, of followed files
@@ -42,6 +45,7 @@ struct run_hooks {
 struct outcome {
   report result;
   int signal = 0;              ///< the signal that ended the run, if one did: to be raised again
+  bool ended_by_hook = false;  ///< input_over ended the reading
   std::string engine_failure;  ///< what the engine failed with, naming the input and the offset; empty if it did not
   std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted
   /// A detached thread wakes a device that nobody needs any more, or a device is lost: what CUDA does when a process

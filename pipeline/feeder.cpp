@@ -151,6 +151,8 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
     } else if (many && is_small(one.what)) {
       small.push_back(std::move(one));
     } else {
+      // what stands before standard input is not to wait for its end
+      if (one.what.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
       co_await feed(std::move(one));
       if (plan_.windows) co_await drain();
     }

@@ -6,6 +6,12 @@
 
 namespace gpuhist::pipeline {
 
+namespace {
+
+constexpr std::string_view left_words = "stopped at offset ";
+
+}  // namespace
+
 std::string failure_text(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -18,8 +24,10 @@ std::string failure_text(const std::exception_ptr& error) {
   }
 }
 
-std::string left_at(std::uint64_t offset) { return "stopped at offset " + std::to_string(offset); }
+std::string left_at(std::uint64_t offset) { return std::string(left_words) + std::to_string(offset); }
 
 std::string not_read() { return "not read"; }
+
+bool is_left(std::string_view error) { return error == not_read() || error.starts_with(left_words); }
 
 }  // namespace gpuhist::pipeline

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
@@ -15,5 +16,8 @@ std::string left_at(std::uint64_t offset);
 
 /// "not read": the run was stopped before it came to this input.
 std::string not_read();
+
+/// Whether those are its words: the run came to an end before the input did, and nothing is wrong with that one.
+bool is_left(std::string_view error);
 
 }  // namespace gpuhist::pipeline

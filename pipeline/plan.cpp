@@ -4,6 +4,8 @@
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "pipeline/resolve.hpp"
+#include "pipeline/resolve_measuring.hpp"
+#include "pipeline/resolve_watch.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/source_bytes.hpp"
 #include "pipeline/windows/resolve_windows.hpp"
@@ -218,7 +220,10 @@ plan make_plan(const config::options& typed) {
   planned.follow = typed.follow;
   if (typed.follow) check_followed(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
-  planned.partition = typed.byte_counts ? gpu::partition::identity() : coarsest_partition(schemes);
+  planned.measuring = resolve_measuring(typed);
+  planned.watched = resolve_watch(typed, schemes, planned.measuring);
+  const bool by_byte = typed.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts();
+  planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
   for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
   planned.engine = resolve_engine(typed);
   planned.kernel = resolve_kernel(typed, planned.engine, planned.partition);

@@ -9,6 +9,8 @@
 #include "io/tree_walk.hpp"
 #include "io/zstd_dictionary.hpp"
 #include "pipeline/destination.hpp"
+#include "pipeline/gates/watcher.hpp"
+#include "pipeline/measures/measuring.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/windows/window_shape.hpp"
@@ -70,6 +72,8 @@ struct plan {
   std::optional<window_shape> windows;  ///< nothing: none are wanted
   bool ignore_case = false;
   bool byte_counts = false;
+  gates::watch_list watched;      ///< the conditions that counts are held against
+  measures::measuring measuring;  ///< what is computed from the counts of byte values
   bool count_unverified = false;
   bool stats = false;
   bool totals_only = false;

@@ -3,6 +3,7 @@
 
 #include "gpu/tally.hpp"
 #include "pipeline/input_reports.hpp"
+#include "pipeline/measures/measuring.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/run_stats.hpp"
 
@@ -37,6 +38,7 @@ struct report {
   input_reports inputs;                ///< in the order given, or found
   std::vector<skipped_names> skipped;  ///< in trees, by cause
   bool byte_counts = false;            ///< keep the 256 counts (the partition is the identity then)
+  measures::measuring measuring;       ///< of totals and inputs (the partition is the identity then)
   bool ignore_case = false;            ///< A-Z were folded onto a-z in the schemes
   bool totals_only = false;            ///< people are not shown a row an input
   std::optional<run_stats> stats;
@@ -63,8 +65,9 @@ using renderer = void (*)(const report&, const render_target&, const text_sink&)
 struct report_format {
   std::string_view name;
   renderer render;
-  bool carries_stats = false;  ///< --stats is inside; else it goes to standard error
-  bool whole = false;          ///< a later report replaces an earlier one, instead of following it
+  bool carries_stats = false;   ///< --stats is inside; else it goes to standard error
+  bool carries_alerts = false;  ///< conditions that hold are lines before the result
+  bool whole = false;           ///< a later report replaces an earlier one, instead of following it
 };
 
 void render_table(const report& what, const render_target& target, const text_sink& out);

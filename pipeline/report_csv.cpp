@@ -4,11 +4,11 @@
 // Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
 // `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
 // bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
-// unverified part, from 0 to 1; it is empty where there is no scheme or no byte.
+// unverified part, from 0 to 1; it is empty where there is no scheme or no byte. Rows of kind `measure` have a measure
+// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none.
 #include "pipeline/report.hpp"
+#include "pipeline/report_measures.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -29,12 +29,9 @@ std::string field(std::string_view text) {
   return out + "\"";
 }
 
-// The shortest form that is read back as the same number.
 std::string share_of_all(std::uint64_t count, std::uint64_t all) {
   if (all == 0) return "";
-  std::array<char, 32> text{};
-  const double share = static_cast<double>(count) / static_cast<double>(all);
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), share).ptr};
+  return shortest(static_cast<double>(count) / static_cast<double>(all));
 }
 
 void add_row(std::string& out, const part& of, std::string_view scheme, std::string_view bucket, std::uint64_t count,
@@ -59,6 +56,13 @@ void add_sizes(std::string& out, const report& what, const part& of, const gpu::
   add_row(out, of, "", "lines", lines_in(counts, what.partition));
 }
 
+void add_measures(std::string& out, const report& what, std::string_view input, const gpu::tally& counts) {
+  for (const measures::measurement& each : measurements_of(what, counts)) {
+    add_row(out, {.kind = "measure", .input = input}, "", each.what->name, each.sample_size,
+            each.found.value ? shortest(*each.found.value) : "");
+  }
+}
+
 void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
   add_sizes(out, what, of, counts);
@@ -71,6 +75,7 @@ void write_result(const report& what, bool terminal, const text_sink& to, std::s
   add_row(out, total, "", "complete", what.complete ? 1 : 0);
   if (what.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
   add_buckets(out, what, total, what.verified);
+  add_measures(out, what, "", what.verified);
   add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
   for (const input_report& each : what.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
@@ -79,6 +84,7 @@ void write_result(const report& what, bool terminal, const text_sink& to, std::s
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_buckets(out, what, input, each.verified);
+    add_measures(out, what, name, each.verified);
     add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }
@@ -93,6 +99,7 @@ void write_snapshot(const report& what, bool terminal, const text_sink& to, std:
           static_cast<std::uint64_t>(std::llround(1000 * what.elapsed_seconds)));
   add_sizes(out, what, total, what.verified);
   add_buckets(out, what, total, what.verified);
+  add_measures(out, what, "", what.verified);
   add_sizes(out, what, provisional, what.unverified);
   add_buckets(out, what, provisional, what.unverified);
   for (const input_report& each : what.inputs) {

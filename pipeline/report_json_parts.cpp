@@ -1,8 +1,11 @@
 #include "pipeline/report_json_parts.hpp"
 
+#include "pipeline/report_measures.hpp"
 #include "pipeline/text.hpp"
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +44,24 @@ void add_counts(json& to, const report& what, const gpu::tally& counts) {
 }
 
 namespace {
+
+json measurement_as_json(const measures::measurement& taken) {
+  json out = json::object();
+  if (taken.found.value) {
+    out["value"] = json_number(*taken.found.value);
+  } else {
+    out["value"] = nullptr;
+    out["reason"] = taken.found.reason;
+  }
+  out["sample_size"] = taken.sample_size;
+  if (taken.baseline_size) out["baseline_size"] = *taken.baseline_size;
+  return out;
+}
+
+void add_measures(json& to, const report& what, const gpu::tally& counts) {
+  if (what.measuring.asked.empty()) return;
+  to["measures"] = measures_as_json(measurements_of(what, counts));
+}
 
 json counts_of(const report& what, const gpu::tally& counts) {
   json out = {{"bytes", counts.bytes()}};
@@ -85,10 +106,24 @@ json start_of(const report& what, std::string_view kind) {
   if (what.ignore_case) out["ignore_case"] = true;
   out["bytes"] = what.verified.bytes();
   add_counts(out, what, what.verified);
+  add_measures(out, what, what.verified);
   return out;
 }
 
 }  // namespace
+
+// A whole number as one: 3 lines are not 3.0.
+json json_number(double value) {
+  constexpr double exact_below = 9007199254740992.0;  // 2^53
+  if (std::trunc(value) == value && std::abs(value) < exact_below) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+json measures_as_json(const std::vector<measures::measurement>& taken) {
+  json out = json::object();
+  for (const measures::measurement& each : taken) out[std::string(each.what->name)] = measurement_as_json(each);
+  return out;
+}
 
 json totals_as_json(const report& what) {
   json out = start_of(what, "result");
@@ -112,6 +147,7 @@ json input_as_json(const report& what, const input_report& input) {
     out["lost"] = lost_as_json(input);
   }
   add_counts(out, what, input.verified);
+  add_measures(out, what, input.verified);
   if (input.unverified.bytes() > 0) out["unverified"] = counts_of(what, input.unverified);
   if (input.counted_unverified) out["counted_unverified"] = true;
   return out;

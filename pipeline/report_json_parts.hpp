@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -17,6 +18,12 @@ nlohmann::ordered_json totals_as_json(const report& what);
 
 /// An input of a result.
 nlohmann::ordered_json input_as_json(const report& what, const input_report& input);
+
+/// A number in its shortest form; a whole one without a fraction.
+nlohmann::ordered_json json_number(double value);
+
+/// The object "measures": name -> value, sample_size and, where they apply, reason and baseline_size.
+nlohmann::ordered_json measures_as_json(const std::vector<measures::measurement>& taken);
 
 /// A snapshot, with the prefixes of its inputs: one line.
 void write_snapshot(const report& what, const text_sink& out);

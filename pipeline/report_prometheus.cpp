@@ -3,6 +3,7 @@
 // one counts nothing twice. Inputs have their index as a label: the same file may be given twice.
 #include "config/utf8.hpp"
 #include "pipeline/report.hpp"
+#include "pipeline/report_measures.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -46,12 +47,14 @@ class exposition {
     text_ += "# HELP " + name_ + " " + std::string(help) + "\n# TYPE " + name_ + " gauge\n";
   }
 
-  void sample(const labels& with, std::uint64_t value) {
+  void sample(const labels& with, std::uint64_t value) { sample(with, std::to_string(value)); }
+
+  void sample(const labels& with, const std::string& value) {
     text_ += name_;
     for (std::size_t i = 0; i < with.size(); ++i) {
       text_ += (i == 0 ? "{" : ",") + std::string(with[i].name) + "=\"" + escaped(with[i].value) + "\"";
     }
-    text_ += (with.empty() ? " " : "} ") + std::to_string(value) + "\n";
+    text_ += (with.empty() ? " " : "} ") + value + "\n";
   }
 
   void buckets(const report& what, const labels& with, const gpu::tally& counts) {
@@ -63,6 +66,16 @@ class exposition {
         all.push_back({"bucket", view.scheme.buckets[i]});
         sample(all, folded[i]);
       }
+    }
+  }
+
+  /// Those that have a value.
+  void measurements(const report& what, const labels& with, const gpu::tally& counts) {
+    for (const measures::measurement& each : measurements_of(what, counts)) {
+      if (!each.found.value) continue;
+      labels all = with;
+      all.push_back({"measure", std::string(each.what->name)});
+      sample(all, shortest(*each.found.value));
     }
   }
 
@@ -93,6 +106,10 @@ void add_totals(exposition& to, const report& what) {
   }
   to.family("bucket_bytes", "Bytes by the bucket that a scheme puts them into.");
   to.buckets(what, {}, what.verified);
+  if (!what.measuring.asked.empty()) {
+    to.family("measure", "Measures of the bytes that were counted and verified, where they have a value.");
+    to.measurements(what, {}, what.verified);
+  }
   if (what.unverified.bytes() == 0) return;
   to.family("unverified_bucket_bytes", "Unverified bytes by the bucket that a scheme puts them into.");
   to.buckets(what, {}, what.unverified);
@@ -127,6 +144,9 @@ void add_inputs(exposition& to, const report& what, bool terminal) {
   }
   family("input_bucket_bytes", "Bytes of an input by the bucket that a scheme puts them into.",
          [&](const auto& each, const labels& with) { to.buckets(what, with, each.verified); });
+  if (what.measuring.asked.empty()) return;
+  family("input_measure", "Measures of an input, where they have a value.",
+         [&](const auto& each, const labels& with) { to.measurements(what, with, each.verified); });
 }
 
 }  // namespace

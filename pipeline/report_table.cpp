@@ -1,6 +1,7 @@
 // The report as a table for people, to the width of their terminal: buckets with shares and bars, a row an input, and
 // last what the totals hold and which inputs failed.
 #include "pipeline/report.hpp"
+#include "pipeline/report_measures.hpp"
 #include "pipeline/text.hpp"
 #include "pipeline/text_table.hpp"
 
@@ -118,6 +119,20 @@ void write_inputs_table(const report& what, std::uint64_t all, const render_targ
   out("\n");
 }
 
+std::string measure_lines(const report& what, const gpu::tally& counts, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const measures::measurement& each : measurements_of(what, counts)) {
+    const measures::finding& found = each.found;
+    rows.push_back({std::string(each.what->name), found.value ? measure_text(*found.value) : "-",
+                    std::string(found.value ? each.what->unit : found.reason)});
+  }
+  if (rows.empty()) return "";
+  const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (const table_row& each : rows) text += table.line(each) + "\n";
+  return text + "\n";
+}
+
 std::string totals_lines(const report& what, const std::vector<table_row>& totals, const text_table& frame) {
   std::string text;
   for (const table_row& each : totals) text += frame.line(each) + "\n";
@@ -173,6 +188,7 @@ void render_table(const report& what, const render_target& target, const text_si
     if (what.schemes.size() > 1) out(printable(what.schemes[i].scheme.name) + "\n");
     out(bucket_lines(tables.schemes[i], frame, target) + "\n");
   }
+  out(measure_lines(what, counts, target));
   if (what.inputs.size() > 1 && !what.totals_only) write_inputs_table(what, counts.bytes(), target, out);
   out(totals_lines(what, tables.totals, frame));
   if (!snapshot) write_faults(what, target.color, out);

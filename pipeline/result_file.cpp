@@ -78,7 +78,7 @@ void result_sum::add_lines(int fd, place& at) {
 void result_sum::add_document(std::string_view line, place& at) {
   const nlohmann::json document = parse_document(line);
   const std::string kind = kind_of(document);
-  if (kind == "snapshot" || kind == "window" || kind == "verdict") return;
+  if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
   if (kind == "result") return add_result(document, at);
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
   input_report input = read_input(document, wanted_, is_folded(document));

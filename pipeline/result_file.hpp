@@ -19,7 +19,7 @@ class result_sum {
   explicit result_sum(letter_case wanted);
 
   /// Adds all results of a file, "-" for standard input: JSON or lines of JSON, any number of documents, one a line.
-  /// Snapshots are passed over.
+  /// Snapshots and alerts are passed over.
   void add_file(const std::string& path);
 
   /// How many results there are.

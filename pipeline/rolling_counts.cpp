@@ -53,6 +53,16 @@ std::size_t rolling_counts::inputs() const {
   return before_ + inputs_.size();
 }
 
+std::size_t rolling_counts::inputs_in_order() const {
+  const std::scoped_lock lock(mutex_);
+  return appended_;
+}
+
+// What was laid down never changes: no lock is held while it is read.
+input_report rolling_counts::input_in_order(std::size_t number) const {
+  return finished_->at(finished_->number(number));
+}
+
 // Null where it was laid down: nothing more can be said of it.
 rolling_counts::input_counts* rolling_counts::open_one(input_id input) const {
   return input < before_ ? nullptr : inputs_[input - before_].open.get();

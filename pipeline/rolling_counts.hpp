@@ -102,6 +102,12 @@ class rolling_counts {
   /// Inputs opened so far.
   [[nodiscard]] std::size_t inputs() const;
 
+  /// Inputs that are over, with all before them: those with the first numbers in reports.
+  [[nodiscard]] std::size_t inputs_in_order() const;
+
+  /// One of them. Throws std::system_error where it cannot be read back.
+  [[nodiscard]] input_report input_in_order(std::size_t number) const;
+
   /// The input was read to its end: `bytes` of text were handed on for merging. Nothing more is said of it, but what
   /// is merged.
   void finish(input_id input, std::uint64_t bytes);

@@ -11,7 +11,7 @@ fi
 
 build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev libarchive-dev liblzma-dev libbz2-dev liblz4-dev
   zlib1g-dev libhwy-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
-  xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio)
+  xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; what clang-format writes differs by version.
 check_packages=(clang-tidy-19 clang-format-19)
 
@@ -40,7 +40,7 @@ missing_packages() {
 # Without apt nothing can be looked up or installed: say what is needed, and let CMake say what is not there.
 explain_requirements() {
   echo "gpuhist: needs a C++20 compiler, cmake >= 3.25, ninja or make, pkg-config, python3, for its tests the commands zstd," \
-    "xz, lzip, bzip2, lz4, compress, 7z, cpio and logrotate, and the development files of Boost >= 1.81, libzstd, ISA-L (libisal)," \
+    "xz, lzip, bzip2, lz4, compress, 7z, cpio, logrotate and ent, and the development files of Boost >= 1.81, libzstd, ISA-L (libisal)," \
     "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, Highway (libhwy), CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
     "$1; going on with what is here." >&2
 }

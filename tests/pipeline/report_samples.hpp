@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -74,8 +75,8 @@ inline pipeline::run_stats some_stats() {
                            .none_free_share = 0.125,
                            .step_seconds = 0.25,
                            .in_use = {0, 0.5, 1, 0.25}};
-  stats.peak_memory = 14 * 1024 * 1024;
-  stats.memory_limit = 1024 * 1024 * 1024;
+  stats.peak_memory = std::uint64_t{14} << 20U;
+  stats.memory_limit = std::uint64_t{1} << 30U;
   stats.seconds = 1.0;
   stats.threads = 2;
   stats.slots = 16;

@@ -3,6 +3,7 @@
 #include "config/scheme.hpp"
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
+#include "pipeline/measures/measure.hpp"
 #include "pipeline/report.hpp"
 
 #include <doctest/doctest.h>
@@ -43,6 +44,12 @@ TEST_CASE("--input-format offers the readable formats that there are, and no oth
 
 TEST_CASE("--engine offers the engines that there are, and no other") {
   CHECK(offered("--engine") == sorted(gpuhist::gpu::engine_names()));
+}
+
+TEST_CASE("--measures offers the measures that there are, all of them together, and no other") {
+  names known = {"all"};
+  for (const auto& each : gpuhist::pipeline::measures::all_measures()) known.push_back(each.name);
+  CHECK(offered("--measures") == sorted(known));
 }
 
 TEST_CASE("--buckets offers the schemes that there are, and no other") {

@@ -1,0 +1,71 @@
+#include "pipeline/gates/watcher.hpp"
+
+#include "pipeline/report.hpp"
+#include "pipeline/report_measures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline::gates {
+
+bool watch_list::needs_byte_counts() const {
+  return std::ranges::any_of(gates, [](const gate& each) { return each.when.needs_byte_counts(); });
+}
+
+bool watch_list::covers(unit::kind what) const {
+  if (gates.empty()) return false;
+  switch (what) {
+    case unit::kind::total:
+      return totals;
+    case unit::kind::input:
+      return inputs;
+    case unit::kind::window:
+      return windows;
+  }
+  return false;
+}
+
+watcher::watcher(const watch_list& what, const gpu::partition& counted, const measures::measuring& measuring,
+                 std::function<void(const firing&)> tell)
+    : watched_(what), partition_(counted), measuring_(measuring), tell_(std::move(tell)) {}
+
+bool watcher::watch(const unit& what) {
+  if (!watched_.covers(what.what)) return false;
+  const watched_counts counts{.counts = what.counts,
+                              .partition = partition_,
+                              .baseline = what.baseline != nullptr ? what.baseline : measuring_.baseline.get()};
+  bool ends = false;
+  for (const gate& each : watched_.gates) {
+    if (each.when.holds_for(counts) != true) continue;
+    tell_({.by = each.what,
+           .condition = each.when.text(),
+           .what = what.what,
+           .source = std::string(what.source),
+           .window = what.window,
+           .begin = what.begin,
+           .end = what.end,
+           .values = each.when.values(counts)});
+    if (each.what == gate::kind::fail) failed_ = ends = true;
+  }
+  return ends && watched_.fail_fast;
+}
+
+std::string place_of(const firing& what) {
+  std::string text = what.what == unit::kind::total ? "the totals" : printable(what.source);
+  if (what.what == unit::kind::window) text += ", window " + std::to_string(what.window);
+  if (what.what == unit::kind::total) return text + ", " + std::to_string(what.end) + " bytes";
+  return text + ", bytes " + std::to_string(what.begin) + " to " + std::to_string(what.end);
+}
+
+std::string firing_for_people(const firing& what) {
+  std::string text = std::string(what.by == gate::kind::fail ? "--fail-if" : "--alert-if") + " '" +
+                     printable(what.condition) + "' holds for " + place_of(what);
+  std::string_view before = ": ";
+  for (const named_value& each : what.values) {
+    text += std::string(before) + printable(each.name) + " = " + (each.value ? measure_text(*each.value) : "unknown");
+    before = ", ";
+  }
+  return text;
+}
+
+}  // namespace gpuhist::pipeline::gates

@@ -1,0 +1,237 @@
+// Conditions as text: what they are taken apart into, where errors point, and that nothing typed makes them crash.
+#include "config/expression.hpp"
+#include "config/usage_error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace gpuhist::config;
+using operation = expression::operation;
+
+namespace {
+
+/// The steps as text: "digit 0.15 > entropy 7.5 > bytes 4096 > && ||".
+std::string steps_of(const expression& of) {
+  constexpr std::array<std::string_view, 16> symbols = {"",   "",  "neg", "*",  "/",  "+",   "-",  "<",
+                                                        "<=", ">", ">=",  "==", "!=", "not", "&&", "||"};
+  std::ostringstream out;
+  for (const expression::step& each : of.steps) {
+    if (&each != of.steps.data()) out << ' ';
+    if (each.what == operation::constant) {
+      out << each.constant;
+    } else if (each.what == operation::name) {
+      const reference& name = of.references.at(each.reference);
+      const std::array<std::string_view, 3> forms = {"", "count:", "share:"};
+      out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
+      if (name.parts.size() == 2) out << '/' << name.parts.back();
+    } else {
+      out << symbols.at(static_cast<std::size_t>(each.what));
+    }
+  }
+  return out.str();
+}
+
+std::string steps_of(std::string_view text) { return steps_of(parse_expression(text)); }
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_expression(text);
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+/// How far to the right the caret stands under the text; -1: there is none.
+int caret_of(std::string_view text) {
+  std::istringstream lines(error_of(text));
+  std::string line;
+  for (int number = 0; std::getline(lines, line); ++number) {
+    if (number == 2) return static_cast<int>(line.find('^')) - 4;
+  }
+  return -1;
+}
+
+struct row {
+  std::string_view text;
+  std::string_view steps;
+};
+
+}  // namespace
+
+TEST_CASE("operators bind as in C: || && comparisons + * !, those of one kind to the left") {
+  for (const row& each :
+       {row{"digit > 0.15 || entropy > 7.5 && bytes > 4096", "digit 0.15 > entropy 7.5 > bytes 4096 > && ||"},
+        row{"a < 1 && b < 2 || c < 3", "a 1 < b 2 < && c 3 < ||"}, row{"a - b - c == 0", "a b - c - 0 =="},
+        row{"a - (b - c) == 0", "a b c - - 0 =="}, row{"a / b / c != 1", "a b / c / 1 !="},
+        row{"a + b * c >= d", "a b c * + d >="}, row{"(a + b) * c <= d", "a b + c * d <="},
+        row{"!(a < 1) && b > 2", "a 1 < not b 2 > &&"}, row{"!!(a < 1)", "a 1 < not not"},
+        row{"-a < --b", "a neg b neg neg <"}, row{"-a * -b > 0", "a neg b neg * 0 >"},
+        row{"((((a)))) > ((1))", "a 1 >"}, row{"a>1||b>1||c>1", "a 1 > b 1 > || c 1 > ||"}}) {
+    CAPTURE(each.text);
+    CHECK(steps_of(each.text) == each.steps);
+  }
+}
+
+TEST_CASE("numbers are decimal, with exponents, or sizes") {
+  for (const row& each : {row{"a > 0.05", "a 0.05 >"}, row{"a > .5", "a 0.5 >"}, row{"a > 2e-3", "a 0.002 >"},
+                          row{"a > 1E+2", "a 100 >"}, row{"a > 64KiB", "a 65536 >"}, row{"a > 64k", "a 65536 >"},
+                          row{"a > 1kB-1", "a 1000 1 - >"}, row{"a > 3-2", "a 3 2 - >"}}) {
+    CAPTURE(each.text);
+    CHECK(steps_of(each.text) == each.steps);
+  }
+}
+
+TEST_CASE("names are words, of two parts where there is a dot, and odd ones stand in quotes") {
+  for (const row& each :
+       {row{"classes.digit > 0", "classes/digit 0 >"}, row{"count(digit) > 5", "count:digit 5 >"},
+        row{"share( classes.digit ) > 0", "share:classes/digit 0 >"}, row{"\"non-ascii\" > 0", "non-ascii 0 >"},
+        row{"classes.'non-ascii' > 0", "classes/non-ascii 0 >"}, row{R"("a\"b\\" > 0)", "a\"b\\ 0 >"},
+        row{"bytes.0x41 > 0", "bytes/0x41 0 >"}, row{"\"a.b\" > 0", "a.b 0 >"}, row{"count > 0", "count 0 >"},
+        row{"\"größe\" > 0", "größe 0 >"}, row{"größe > 0", "größe 0 >"}}) {
+    CAPTURE(each.text);
+    CHECK(steps_of(each.text) == each.steps);
+  }
+}
+
+TEST_CASE("a name is known by what was typed, and where") {
+  const expression made = parse_expression("1 < count( \"a b\" ) && bytes.'c' > 0 || x > 1");
+  REQUIRE(made.references.size() == 3);
+  CHECK(made.references[0].typed == "count( \"a b\" )");
+  CHECK(made.references[0].at == 4);
+  CHECK(made.references[1].typed == "bytes.'c'");
+  CHECK(made.references[2].typed == "x");
+  CHECK(made.text.substr(made.references[2].at, 1) == "x");
+}
+
+TEST_CASE("an error shows the text, and a caret under the character it is about") {
+  struct fault {
+    std::string_view text;
+    int caret;
+    std::string_view says;
+  };
+  for (const fault& each : {fault{"", 0, "a number, a name or a parenthesis is missing"},
+                            fault{"   ", 3, "is missing"},
+                            fault{"digit >", 7, "a number, a name or a parenthesis is missing"},
+                            fault{"digit > )", 8, "a number, a name or a parenthesis is missing"},
+                            fault{"digit 0.15", 6, "an operator is missing"},
+                            fault{"(a > 1", 0, "never closed"},
+                            fault{"a > 1)", 5, "never opened"},
+                            fault{"a > (1 + 2", 4, "never closed"},
+                            fault{"a = 1", 2, "give =="},
+                            fault{"a > 1 & b > 1", 6, "give &&"},
+                            fault{"a > 1 | b > 1", 6, "give ||"},
+                            fault{"a > 1 # b", 6, "means nothing"},
+                            fault{"a > 12xyz", 4, "neither a number nor a size"},
+                            fault{"a > 1.2.3", 4, "neither a number nor a size"},
+                            fault{"a > 0x10", 4, "neither a number nor a size"},
+                            fault{"a > 1e999", 4, "neither a number nor a size"},
+                            fault{"a > \"b", 4, "its quote is missing"},
+                            fault{"a > ''", 4, "at least one character"},
+                            fault{"classes. > 0", 8, "name of a bucket is missing"},
+                            fault{"digit", 0, "this is a number"},
+                            fault{"1 + digit", 0, "this is a number"},
+                            fault{"a < b < c", 6, "takes numbers"},
+                            fault{"(a < b) + 1 > 0", 8, "takes numbers"},
+                            fault{"-(a < b)", 0, "takes numbers"},
+                            fault{"!a > 1", 0, "joins conditions"},
+                            fault{"a && b > 1", 2, "joins conditions"},
+                            fault{"a > 1 || b", 6, "joins conditions"},
+                            fault{"sin(a) > 1", 0, "there is no function"},
+                            fault{"count(1) > 1", 6, "name of a bucket is missing"},
+                            fault{"count(a + b) > 1", 8, ") is missing"},
+                            fault{"count(a", 7, ") is missing"},
+                            fault{"a > 1 b", 6, "an operator is missing"},
+                            fault{"größe > > 1", 8, "is missing"}}) {
+    CAPTURE(each.text);
+    const std::string error = error_of(each.text);
+    CAPTURE(error);
+    CHECK(caret_of(each.text) == each.caret);
+    CHECK(error.find(each.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("what cannot be printed is escaped in an error, and the caret still stands under its place") {
+  const std::string error = error_of("\"\x1b[2J\" > > 1");
+  CHECK(error.find('\x1b') == std::string::npos);
+  CHECK(error.ends_with("\n    \"\\x1b[2J\" > > 1\n                ^"));
+}
+
+TEST_CASE("depth and length have a limit, far from what the stack could not bear") {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '(') + "a" + std::string(depth, ')') + " > 1";
+  };
+  CHECK(error_of(nested(64)) == "(no error)");
+  CHECK(error_of(nested(65)).find("nested too deep") != std::string::npos);
+  CHECK(caret_of(nested(65)) == 64);
+  CHECK(error_of(std::string(100, '!') + "(a > 1)").find("nested too deep") != std::string::npos);
+  std::string chain = "a > 0";
+  while (chain.size() < 4080) chain += " || a > 0";
+  CHECK(error_of(chain) == "(no error)");
+  CHECK(error_of(chain + std::string(100, ' ')).find("4096 bytes") != std::string::npos);
+  CHECK(error_of(std::string(1000000, '(')).find("4096 bytes") != std::string::npos);
+}
+
+TEST_CASE("whatever is typed is a condition or an error, and a condition leaves one value on the stack") {
+  const std::vector<std::string> tokens = {
+      "||", "&&", "<",     "<=",     ">",      ">=",       "==",    "!=", "!",  "+",       "-",    "*",     "/",
+      "(",  ")",  "digit", "count(", "share(", "classes.", "'x y'", "\"", "'",  "1",       "0.5",  "64KiB", "1e",
+      ".",  "=",  "&",     "|",      " ",      "\\",       "\xff",  "ö",  "\n", "entropy", "1e-3", "0x41"};
+  const std::vector<std::string> valid = {"digit > 0.15 || entropy > 7.5 && bytes > 4096",
+                                          "!(count('a b') * 2 >= 64KiB - classes.digit) || -x <= 1e-3"};
+  std::mt19937 chosen(5);
+  const auto below = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(chosen); };
+  std::size_t accepted = 0;
+  const auto check = [&](const std::string& text) {
+    expression made;
+    try {
+      made = parse_expression(text);
+    } catch (const usage_error& error) {
+      const std::string_view message = error.what();
+      REQUIRE(message.find('\n') != std::string_view::npos);
+      return;
+    }
+    ++accepted;
+    std::size_t depth = 0;
+    for (const expression::step& each : made.steps) {
+      const bool value = each.what == operation::constant || each.what == operation::name;
+      const bool prefix = each.what == operation::negate || each.what == operation::invert;
+      const std::size_t needs = value ? 0 : prefix ? 1 : 2;
+      REQUIRE(depth >= needs);
+      depth = depth - needs + 1;
+      if (each.what == operation::name) REQUIRE(each.reference < made.references.size());
+    }
+    REQUIRE(depth == 1);
+  };
+  for (int i = 0; i < 30'000; ++i) {
+    std::string text;
+    for (std::size_t left = below(14); left > 0; --left) text += tokens[below(tokens.size())];
+    check(text);
+  }
+  for (int i = 0; i < 30'000; ++i) {
+    std::string text = valid[below(valid.size())];
+    for (std::size_t left = 1 + below(4); left > 0; --left) {
+      const std::size_t at = below(text.size() + 1);
+      switch (below(3)) {
+        case 0:
+          text.erase(at, 1 + below(3));
+          break;
+        case 1:
+          text.insert(at, tokens[below(tokens.size())]);
+          break;
+        default:
+          if (at < text.size()) text[at] = static_cast<char>(below(256));
+      }
+    }
+    check(text);
+  }
+  CHECK(accepted > 1000);
+}
