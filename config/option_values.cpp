@@ -136,6 +136,12 @@ snapshot_interval parse_interval(const std::string& typed) {
   throw usage_error(typed + " is no interval" + std::string(good));
 }
 
+handed_on parse_handed_on(const std::string& typed) {
+  if (typed == "raw" || typed == "true") return handed_on::raw;
+  if (typed == "text") return handed_on::text;
+  throw usage_error("there is no " + quote(typed) + "; give raw or text");
+}
+
 std::string parse_switch(const std::string& typed) {
   constexpr std::array<std::string_view, 4> on = {"1", "true", "yes", "on"};
   constexpr std::array<std::string_view, 4> off = {"0", "false", "no", "off"};

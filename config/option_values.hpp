@@ -43,6 +43,9 @@ std::optional<std::string> parse_destination(const std::string& typed);
 /// A time where the unit is one of time (lower case, so that 5m is five minutes and 5M is 5 MiB), else a size.
 snapshot_interval parse_interval(const std::string& typed);
 
+/// "raw" or "text"; "true" (the option alone) is raw.
+handed_on parse_handed_on(const std::string& typed);
+
 /// "true" or "false" for 1, true, yes, on and 0, false, no, off, whatever their case.
 std::string parse_switch(const std::string& typed);
 

@@ -21,6 +21,13 @@ using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>
 /// repack FILE...`.
 enum class command { count, report, devices, repack };
 
+/// --pass-through: what goes on to standard output, beside being counted.
+enum class handed_on {
+  nothing,
+  raw,   ///< the bytes of the inputs as they are
+  text,  ///< what is counted: decompressed
+};
+
 struct options {
   command what = command::count;
   std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
@@ -47,6 +54,7 @@ struct options {
   std::string format = "table";                        ///< table, json, jsonl, csv, prometheus
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
+  handed_on pass_through = handed_on::nothing;
   bool append = false;       ///< to the end of --output, instead of replacing it
   bool totals_only = false;  ///< no table of the inputs
   bool ignore_case = false;
