@@ -30,7 +30,8 @@ std::string value_of(const option_row& row) {
     return "::topic:(" + topics + ")";
   }
   if (!row.takes_value()) return "";
-  const std::string message = (row.value_is_optional() ? "::" : ":") + escaped(row.value) + ":";
+  const std::string message =
+      row.value_is_optional() ? "::" + std::string(row.key()) + ":" : ":" + escaped(row.value) + ":";
   if (row.kind == value_kind::file) return message + "_files";
   if (row.kind == value_kind::list && !row.choices.empty())
     return message + "_sequence compadd - " + std::string(row.choices);
