@@ -127,7 +127,9 @@ stream_sink::teed stream_sink::tee_from(int pipe, std::size_t most) {
 
 asio::awaitable<bool> stream_sink::writable() {
   if (!takes_more()) co_return false;
+  const auto began = std::chrono::steady_clock::now();
   const boost::system::error_code error = co_await room_.wait();
+  waited_ += std::chrono::steady_clock::now() - began;
   if (error && error != asio::error::operation_aborted) fail(error.value());
   co_return takes_more();
 }

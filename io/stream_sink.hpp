@@ -9,6 +9,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -81,6 +82,9 @@ class stream_sink {
 
   [[nodiscard]] const std::optional<sink_fault>& fault() const { return fault_; }
 
+  /// How long writable() and write() have waited for room.
+  [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
+
   /// Bytes written so far.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
@@ -109,6 +113,7 @@ class stream_sink {
   std::size_t kept_gone_ = 0;  // of those
   std::uint64_t position_ = 0;
   std::uint64_t cut_off_ = 0;
+  std::chrono::steady_clock::duration waited_{};
   std::optional<sink_fault> fault_;
   bool cancelled_ = false;
 };

@@ -19,6 +19,9 @@
 namespace gpuhist::io {
 namespace {
 
+/// What a slow consumer leaves of one read is kept: no more than this.
+constexpr std::size_t most_copied = std::size_t{1} << 20U;
+
 [[noreturn]] void throw_errno(const std::string& what, std::uint64_t offset) {
   throw input_error(what + ": " + std::system_category().message(errno), offset);
 }
@@ -135,7 +138,7 @@ std::optional<std::size_t> stream_source::read_and_hand_on(std::span<std::byte> 
     if (tees_ && done.bytes == 0 && done.what != stream_sink::tee_answer::source_has_ended) return std::nullopt;
   }
   if (handed_on_ahead_ == 0) {
-    const std::optional<std::size_t> got = read_now(out);
+    const std::optional<std::size_t> got = read_now(out.first(std::min(out.size(), most_copied)));
     hands_on_to_->take(out.first(got.value_or(0)));
     return got;
   }

@@ -389,6 +389,7 @@ run_stats driver::make_stats() const {
                   .slots = plan_.buffers.slots,
                   .slot_bytes = plan_.buffers.chunk_bytes,
                   .slot_waiting_seconds = ring_->waiting_seconds(),
+                  .consumer_waiting_seconds = sink_ ? sink_->waited().count() : 0,
                   .slots_over_time = ring_->history(ended),
                   .chunks = collector_->merged_chunks(),
                   .bytes = counts_->merged_bytes(),
