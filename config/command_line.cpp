@@ -161,7 +161,9 @@ class splitter {
     std::string names(row.names);
     if (row.is_flag()) names += ",!" + row.off_name();  // "!": counts as "false"
     const bool alone = !row.takes_value() || row.key() == "help";
-    keep(alone ? app_.add_flag(names)->disable_flag_override() : app_.add_option(names),
+    keep(alone                     ? app_.add_flag(names)->disable_flag_override()
+         : row.value_is_optional() ? app_.add_flag(names)  // alone it is "true"
+                                   : app_.add_option(names),
          {.row = &row, .value = {}, .origin = {}});
     if (!row.is_setting() || row.is_flag()) return;
     keep(app_.add_flag(row.off_name())->disable_flag_override(),

@@ -43,6 +43,7 @@ std::string branch(const option_row& row) {
   std::string action = words.empty() ? ":" : "_gpuhist_words '" + words + "'";
   if (is_list) action = "_gpuhist_list '" + words + "'";
   if (row.kind == value_kind::file) action = "_gpuhist_files";
+  if (row.value_is_optional()) return "    " + names + ") if [[ $assigned ]]; then " + action + "; return; fi ;;\n";
   return "    " + names + ") " + action + "; return ;;\n";
 }
 
@@ -64,11 +65,12 @@ _gpuhist_files() {
 
 constexpr std::string_view beginning = R"(
 _gpuhist() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} word i
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} assigned= i
   # --format=js is three words here
   if [[ $current == '=' ]]; then
-    current=
+    current= assigned=1
   elif [[ $previous == '=' ]]; then
+    assigned=1
     previous=${COMP_WORDS[COMP_CWORD-2]}
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do

@@ -38,6 +38,7 @@ std::string values(const option_row& row) {
     return " -f -a " + quoted(topics);
   }
   if (!row.takes_value()) return "";
+  if (row.value_is_optional()) return " -f -a " + quoted(row.choices);
   if (row.kind == value_kind::file) return " -r -F";
   if (row.kind == value_kind::list && !row.choices.empty())
     return " -x -a " + quoted("(__fish_append , " + std::string(row.choices) + ")");

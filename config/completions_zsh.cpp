@@ -30,7 +30,8 @@ std::string value_of(const option_row& row) {
     return "::topic:(" + topics + ")";
   }
   if (!row.takes_value()) return "";
-  const std::string message = ":" + escaped(row.value) + ":";
+  const std::string message =
+      row.value_is_optional() ? "::" + std::string(row.key()) + ":" : ":" + escaped(row.value) + ":";
   if (row.kind == value_kind::file) return message + "_files";
   if (row.kind == value_kind::list && !row.choices.empty())
     return message + "_sequence compadd - " + std::string(row.choices);
@@ -42,6 +43,7 @@ std::string value_of(const option_row& row) {
 std::string specification(std::string_view name, const option_row& row, std::string_view help) {
   std::string_view joint;
   if (row.takes_value() && row.key() != "help") joint = name.starts_with("--") ? "=" : "+";
+  if (row.value_is_optional()) joint = "=-";
   return "    '*" + std::string(name) + std::string(joint) + "[" + escaped(help) + "]" + value_of(row) + "'\n";
 }
 

@@ -25,7 +25,8 @@ std::string padded(std::string text, std::size_t width) {
 /// "  -o, --output FILE", or for a flag "      --stats".
 std::string names_and_value(const option_row& row) {
   const std::string before = row.short_name().empty() ? "      " : "  " + std::string(row.short_name()) + ", ";
-  return before + std::string(row.long_name()) + (row.takes_value() ? " " + std::string(row.value) : "");
+  return before + std::string(row.long_name()) + (!row.takes_value() || row.value_is_optional() ? "" : " ") +
+         std::string(row.value);
 }
 
 std::string option_line(const option_row& row) {

@@ -80,7 +80,7 @@ std::string option_entry(const option_row& row) {
   std::string text = ".TP\n";
   if (!row.short_name().empty()) text += bold(row.short_name()) + ", ";
   text += bold(row.long_name());
-  if (row.takes_value()) text += " " + italic(row.value);
+  if (row.takes_value()) text += (row.value_is_optional() ? "" : " ") + italic(row.value);
   if (row.is_setting()) text += ", " + bold(row.off_name());
   text += "\n" + prose(row.detail);
   if (row.is_setting()) text += "Environment: " + bold(row.variable()) + ".\n";

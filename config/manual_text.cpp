@@ -5,12 +5,11 @@
 namespace gpuhist::config {
 namespace {
 
-constexpr std::array<std::string_view, 5> examples = {
+constexpr std::array<std::string_view, 4> examples = {
     "cat access.log | gpuhist --buckets letters,bytes",
     "gpuhist --buckets 'vowels=aeiouAEIOU;digits=0-9' book.txt",
     "gpuhist --format json -o counts.json january.log february.log.zst",
-    "producer | gpuhist --snapshot-every 1s --stats",
-    "gpuhist report --buckets bytes --format csv counts.json",
+    "producer | gpuhist --pass-through -o counts.txt | consumer",
 };
 
 constexpr std::array all = {
@@ -39,7 +38,8 @@ constexpr std::array all = {
             "3: a condition of --fail-if holds, and nothing else went wrong."},
     section{"Signals",
             "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
-            "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE.\n\n"
+            "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE; "
+            "with --pass-through, after the report.\n\n"
             "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist)."},
 };
 

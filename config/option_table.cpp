@@ -123,6 +123,17 @@ constexpr std::array rows = {
         "then is counted. With --snapshot-every it is a live meter. Plain text only. What is written between the last "
         "reading of a file and its truncation (logrotate's copytruncate) cannot be known; a truncation is told.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&options::follow>},
+    option_row{
+        inputs, "--pass-through", "[=WHAT]", value_kind::choice, "raw text", counting_runs, common,
+        "what is read goes on to standard output (raw, text)",
+        "Hands on what it reads, at once, byte by byte and in order, to standard output, and counts it: a stage of a "
+        "pipeline. 'raw', or the option alone, hands on the bytes of the inputs as they are, one input after the other "
+        "as cat does, also those that cannot be decoded; 'text' what they decompress to, the members of archives one "
+        "after the other. The report goes to --output, or else to standard error. Bytes are handed on before their "
+        "frame is verified. A consumer that is slow slows the producer; one that leaves ends the run by SIGPIPE, after "
+        "the report. Default: nothing is handed on.",
+        "producer | gpuhist --pass-through -o counts.txt | consumer",
+        [](options& o, value v) { o.pass_through = parse_handed_on(v); }},
     option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
                "what standard input is called in the result",
                "What standard input is called in the result. Default: (standard input).",

@@ -35,7 +35,8 @@ constexpr command_set set_of(command what) { return 1U << static_cast<unsigned>(
 struct option_row {
   std::string_view group;  ///< heading in the help
   std::string_view names;  ///< "-o,--output"
-  std::string_view value;  ///< what the help calls the value; "[TOPIC]": may be left out; empty: there is none
+  std::string_view value;  ///< what the help calls the value; empty: there is none. "[TOPIC]": may be left out;
+                           ///< "[=WHAT]": so, too, and stands behind a '=' if anywhere
   value_kind kind;
   std::string_view choices;  ///< values that have names, separated by blanks
   command_set commands;      ///< which take it
@@ -46,6 +47,7 @@ struct option_row {
   void (*apply)(options&, const std::string&);
 
   [[nodiscard]] bool takes_value() const { return !value.empty(); }
+  [[nodiscard]] bool value_is_optional() const { return value.starts_with("[="); }
   [[nodiscard]] bool is_setting() const { return kind != value_kind::inquiry; }
   [[nodiscard]] bool is_flag() const { return kind == value_kind::flag; }
   [[nodiscard]] bool taken_by(command what) const { return (commands & set_of(what)) != 0; }

@@ -176,6 +176,12 @@ window_extent parse_window(const std::string& typed) {
   }
 }
 
+handed_on parse_handed_on(const std::string& typed) {
+  if (typed == "raw" || typed == "true") return handed_on::raw;
+  if (typed == "text") return handed_on::text;
+  throw usage_error("there is no " + quote(typed) + "; give raw or text");
+}
+
 std::string parse_switch(const std::string& typed) {
   constexpr std::array<std::string_view, 4> on = {"1", "true", "yes", "on"};
   constexpr std::array<std::string_view, 4> off = {"0", "false", "no", "off"};

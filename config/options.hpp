@@ -38,6 +38,13 @@ using baseline_source = std::variant<std::string, previous_windows>;
 /// repack FILE...`.
 enum class command { count, report, devices, repack };
 
+/// --pass-through: what goes on to standard output, beside being counted.
+enum class handed_on {
+  nothing,
+  raw,   ///< the bytes of the inputs as they are
+  text,  ///< what is counted: decompressed
+};
+
 struct options {
   command what = command::count;
   std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
@@ -67,8 +74,9 @@ struct options {
   std::optional<window_extent> window;  ///< of rolling windows; nothing: none
   std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
   bool per_input = false;               ///< every input has windows of its own
-  bool append = false;                  ///< to the end of --output, instead of replacing it
-  bool totals_only = false;             ///< no table of the inputs
+  handed_on pass_through = handed_on::nothing;
+  bool append = false;       ///< to the end of --output, instead of replacing it
+  bool totals_only = false;  ///< no table of the inputs
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;

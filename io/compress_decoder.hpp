@@ -12,8 +12,8 @@ namespace gpuhist::io {
 /// one, some do not. Of `limits` the windows are heeded: 256 KiB for the table of strings.
 ///
 /// Written here, because no library decodes it from pieces. The format is that of ncompress 4.2 (compress.c), Welch's
-/// "A Technique for High-Performance Data Compression" (1984) with codes of 9 bits at first and 10 to 16 at the most. What
-/// ncompress writes with 9 at the most not even ncompress reads; it is refused.
+/// "A Technique for High-Performance Data Compression" (1984) with codes of 9 bits at first and 10 to 16 at the most.
+/// What ncompress writes with 9 at the most not even ncompress reads; it is refused.
 std::unique_ptr<decoder> make_compress_decoder(const decoder_limits& limits);
 
 }  // namespace gpuhist::io

@@ -63,9 +63,9 @@ class decoder {
   /// The same clause without the offsets.
   [[nodiscard]] virtual std::string fault_cause() const { return fault(0); }
 
-  /// To be asked once the input is over: empty where the decoder stands at the end of a frame, or where its format has no
-  /// mark for that and the frame may end here (then it is as good as verified); else what is missing (or wrong), in a
-  /// clause like that of fault().
+  /// To be asked once the input is over: empty where the decoder stands at the end of a frame, or where its format has
+  /// no mark for that and the frame may end here (then it is as good as verified); else what is missing (or wrong), in
+  /// a clause like that of fault().
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
 
   /// The same where not the input is over but, by the sizes that headers state, a frame (io/splitter.hpp).

@@ -4,17 +4,20 @@
 
 #include "io/descriptor.hpp"
 #include "io/input_error.hpp"
+#include "io/readiness.hpp"
+#include "io/stream_sink.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace gpuhist::io {
@@ -36,6 +39,11 @@ class file_source {
   /// Does nothing for files opened by name.
   void leave_offset_at(std::uint64_t offset) const noexcept;
 
+  [[nodiscard]] int native_handle() const { return fd_.get(); }
+
+  /// The descriptor, whose offset is where reading begins: to be read as a stream.
+  [[nodiscard]] descriptor release() && { return std::move(fd_); }
+
  private:
   descriptor fd_;
   std::uint64_t start_;
@@ -44,8 +52,8 @@ class file_source {
 
 /// A pipe, terminal, socket or character device. Used on one thread, that of its executor. The flags of the inherited
 /// descriptor are never touched: pipes are reopened through /proc/self/fd (a description of our own, non-blocking),
-/// sockets are read with MSG_DONTWAIT, the rest only after poll() said that it will not wait. Asio never sees the
-/// descriptor, because its async_wait sets O_NONBLOCK: it waits for an epoll set of ours that holds the descriptor.
+/// sockets are read with MSG_DONTWAIT, the rest only after poll() said that it will not wait. A regular file may be
+/// read as a stream, too: it is always ready.
 class stream_source {
  public:
   /// Enlarges a pipe to `pipe_bytes` (F_SETPIPE_SZ; best effort). Throws input_error.
@@ -63,8 +71,19 @@ class stream_source {
   /// offset of the fault.
   std::optional<std::size_t> read_some(std::span<std::byte> out);
 
+  /// All that is read from now on is handed on as well, in the same order, before read_some returns it: from pipe to
+  /// pipe without a copy (tee), else written. Where there is no room for it nothing is read: readable() waits for the
+  /// room, too. `to` outlives this.
+  void hand_on_to(stream_sink& to);
+
+  /// Whether bytes are handed on from pipe to pipe, without a copy.
+  [[nodiscard]] bool tees() const { return tees_; }
+
   /// Ends a readable() in progress, and every later one. On the executor's thread.
   void cancel() noexcept;
+
+  /// Takes a cancel() back.
+  void resume() noexcept { cancelled_ = false; }
 
   /// "pipe", "socket", "terminal" or "device".
   [[nodiscard]] std::string_view kind() const;
@@ -79,6 +98,9 @@ class stream_source {
   enum class manner { own_nonblocking, socket, polled, unpollable };
 
   manner choose_manner();
+  [[nodiscard]] int reading() const { return own_ ? own_.get() : fd_.get(); }
+  std::optional<std::size_t> read_now(std::span<std::byte> out);
+  std::optional<std::size_t> read_and_hand_on(std::span<std::byte> out);
 
   descriptor fd_;   // as it was handed in; what is waited for
   descriptor own_;  // a pipe reopened: what is read instead
@@ -87,7 +109,11 @@ class stream_source {
   bool cancelled_ = false;
   bool ended_ = false;
   std::uint64_t position_ = 0;
-  std::optional<boost::asio::posix::stream_descriptor> waiter_;  // an epoll set that holds fd_
+  std::unique_ptr<readiness> waiter_;  // for fd_
+  stream_sink* hands_on_to_ = nullptr;
+  bool tees_ = false;
+  bool waits_for_room_ = false;        // there
+  std::uint64_t handed_on_ahead_ = 0;  // bytes that were handed on and are not read yet
 };
 
 using source = std::variant<file_source, stream_source>;

@@ -2,11 +2,7 @@
 // process shares.
 #include "io/source.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,29 +14,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 namespace gpuhist::io {
 namespace {
 
+/// What a slow consumer leaves of one read is kept: no more than this.
+constexpr std::size_t most_copied = std::size_t{1} << 20U;
+
 [[noreturn]] void throw_errno(const std::string& what, std::uint64_t offset) {
   throw input_error(what + ": " + std::system_category().message(errno), offset);
-}
-
-/// The largest size up to `wanted` that the system allows; a pipe that is larger already stays as it is.
-void enlarge_pipe(int fd, std::size_t wanted) noexcept {
-  const int current = ::fcntl(fd, F_GETPIPE_SZ);
-  if (current <= 0) return;
-  for (int size = static_cast<int>(std::min(wanted, std::size_t{1} << 30U)); size > current; size /= 2) {
-    if (::fcntl(fd, F_SETPIPE_SZ, size) >= 0) return;
-  }
-}
-
-/// A description of our own of the same pipe, or none where that is not allowed (another user's pipe, no /proc).
-descriptor reopen(int fd) {
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  return descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 /// Datagrams have no order and would be cut off silently by a short buffer.
@@ -49,18 +32,6 @@ void require_byte_stream(int fd) {
   socklen_t length = sizeof(type);
   if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0) throw_errno("cannot be read", 0);
   if (type != SOCK_STREAM) throw input_error("is a socket of messages, not a stream of bytes", 0);
-}
-
-/// An epoll set that is readable while `fd` is; none where epoll refuses `fd` because it is always ready. What Asio
-/// does to the set's own flags reaches nobody. Level-triggered, so that a partial read leaves the set readable.
-descriptor epoll_set_of(int fd) {
-  descriptor set(::epoll_create1(EPOLL_CLOEXEC));
-  if (!set) throw_errno("cannot be waited for", 0);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) == 0) return set;
-  if (errno == EPERM) return {};
-  throw_errno("cannot be waited for", 0);
 }
 
 bool has_something(int fd, std::uint64_t offset) {
@@ -75,22 +46,15 @@ bool has_something(int fd, std::uint64_t offset) {
 stream_source::stream_source(const boost::asio::any_io_executor& executor, descriptor fd, std::size_t pipe_bytes)
     : fd_(std::move(fd)) {
   manner_ = choose_manner();
-  const int reading = own_ ? own_.get() : fd_.get();
-  enlarge_pipe(reading, pipe_bytes);
+  enlarge_pipe(reading(), pipe_bytes);
   // The descriptor that was handed in is waited for, not the reopened one: a FIFO that is reopened after its last
   // writer left never reports the hang-up.
-  if (const descriptor set = epoll_set_of(fd_.get())) {
-    waiter_.emplace(executor);
-    boost::system::error_code error;
-    const int handed_over = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
-    waiter_->assign(handed_over, error);
-    if (error) {
-      if (handed_over >= 0) ::close(handed_over);
-      throw input_error("cannot be waited for: " + error.message(), 0);
-    }
-  } else {
-    manner_ = manner::unpollable;
+  try {
+    waiter_ = std::make_unique<readiness>(executor, fd_.get(), EPOLLIN);
+  } catch (const std::system_error& error) {
+    throw input_error("cannot be waited for: " + error.code().message(), 0);
   }
+  if (!waiter_->can_wait()) manner_ = manner::unpollable;
 }
 
 stream_source::stream_source(stream_source&&) noexcept = default;
@@ -111,7 +75,7 @@ stream_source::manner stream_source::choose_manner() {
     wait_first_ = true;
     return manner::own_nonblocking;
   }
-  own_ = reopen(fd_.get());
+  own_ = reopen_nonblocking(fd_.get(), O_RDONLY);
   return own_ ? manner::own_nonblocking : manner::polled;
 }
 
@@ -122,20 +86,18 @@ std::string_view stream_source::kind() const {
 }
 
 std::size_t stream_source::pipe_capacity() const {
-  const int capacity = ::fcntl(own_ ? own_.get() : fd_.get(), F_GETPIPE_SZ);
+  const int capacity = ::fcntl(reading(), F_GETPIPE_SZ);
   return capacity > 0 ? static_cast<std::size_t>(capacity) : 0;
 }
 
 boost::asio::awaitable<bool> stream_source::readable() {
   if (cancelled_) co_return false;
-  if (!waiter_) {
-    // by way of the executor, so that an endless /dev/zero does not keep a cancel() from running
-    co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
-    co_return !cancelled_;
+  if (waits_for_room_) {
+    const bool goes_on = co_await hands_on_to_->writable();
+    waits_for_room_ = false;
+    co_return goes_on && !cancelled_;
   }
-  const auto result = co_await waiter_->async_wait(boost::asio::posix::descriptor_base::wait_read,
-                                                   boost::asio::as_tuple(boost::asio::use_awaitable));
-  const boost::system::error_code error = std::get<0>(result);
+  const boost::system::error_code error = co_await waiter_->wait();
   if (cancelled_ || error == boost::asio::error::operation_aborted) co_return false;
   if (error) throw input_error("waiting failed: " + error.message(), position_);
   co_return true;
@@ -143,14 +105,17 @@ boost::asio::awaitable<bool> stream_source::readable() {
 
 std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
   if (ended_) return 0;
-  const int reading = own_ ? own_.get() : fd_.get();
   if (wait_first_ || manner_ == manner::polled) {
-    if (!has_something(reading, position_)) return std::nullopt;
+    if (!has_something(reading(), position_)) return std::nullopt;
     wait_first_ = false;
   }
+  return hands_on_to_ == nullptr ? read_now(out) : read_and_hand_on(out);
+}
+
+std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
   for (;;) {
-    const ssize_t got = manner_ == manner::socket ? ::recv(reading, out.data(), out.size(), MSG_DONTWAIT)
-                                                  : ::read(reading, out.data(), out.size());
+    const ssize_t got = manner_ == manner::socket ? ::recv(reading(), out.data(), out.size(), MSG_DONTWAIT)
+                                                  : ::read(reading(), out.data(), out.size());
     if (got >= 0) {
       position_ += static_cast<std::size_t>(got);
       ended_ = got == 0 && !out.empty();
@@ -161,12 +126,36 @@ std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
   }
 }
 
+// What was handed on without being read is read next; of a pipe that somebody else reads as well that may be less.
+std::optional<std::size_t> stream_source::read_and_hand_on(std::span<std::byte> out) {
+  waits_for_room_ = !hands_on_to_->flush();
+  if (waits_for_room_) return std::nullopt;
+  if (tees_ && handed_on_ahead_ == 0) {
+    const stream_sink::teed done = hands_on_to_->tee_from(reading(), out.size());
+    handed_on_ahead_ = done.bytes;
+    waits_for_room_ = done.what == stream_sink::tee_answer::no_room;
+    tees_ = done.what != stream_sink::tee_answer::impossible;
+    if (tees_ && done.bytes == 0 && done.what != stream_sink::tee_answer::source_has_ended) return std::nullopt;
+  }
+  if (handed_on_ahead_ == 0) {
+    const std::optional<std::size_t> got = read_now(out.first(std::min(out.size(), most_copied)));
+    hands_on_to_->take(out.first(got.value_or(0)));
+    return got;
+  }
+  const std::optional<std::size_t> got = read_now(out.first(std::min<std::uint64_t>(out.size(), handed_on_ahead_)));
+  handed_on_ahead_ -= got.value_or(0);
+  return got;
+}
+
+void stream_source::hand_on_to(stream_sink& to) {
+  hands_on_to_ = &to;
+  tees_ = to.is_pipe() && pipe_capacity() > 0;
+}
+
 void stream_source::cancel() noexcept {
   cancelled_ = true;
-  if (waiter_) {
-    boost::system::error_code ignored;
-    waiter_->cancel(ignored);
-  }
+  waiter_->interrupt();
+  if (hands_on_to_ != nullptr) hands_on_to_->interrupt();
 }
 
 }  // namespace gpuhist::io

@@ -169,6 +169,7 @@ void archive_walk::count_text(const content& what) {
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
+  if (limits_.text_to != nullptr) asio::co_spawn(pool_, limits_.text_to->write(text), asio::use_future).get();
   while (!text.empty()) {
     const place where = room(text.size());
     std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());

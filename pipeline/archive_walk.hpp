@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/archive_format.hpp"
+#include "io/stream_sink.hpp"
 #include "pipeline/archive_bytes.hpp"
 #include "pipeline/decode_contexts.hpp"
 #include "pipeline/feed_notes.hpp"
@@ -26,6 +27,7 @@ struct archive_limits {
   std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of all members of an archive together
   std::int64_t most_members = 1;                ///< of all archives of the run together: each is in the result
   io::decoder_limits inner_decoder{};           ///< of decoders within archives
+  io::stream_sink* text_to = nullptr;           ///< where the text is handed on; null: nowhere
 };
 
 /// One archive. Blocks its thread wherever bytes or slots are waited for.

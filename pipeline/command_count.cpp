@@ -22,18 +22,34 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
 
+bool consumer_left(const outcome& done) { return done.hand_on_fault && done.hand_on_fault->error == EPIPE; }
+
+// Beside the report, which tells of inputs only.
+void complain_of_output(const outcome& done) {
+  if (done.hand_on_fault && !consumer_left(done)) {
+    complain("cannot write standard output: " + std::system_category().message(done.hand_on_fault->error) +
+             " at offset " + std::to_string(done.hand_on_fault->offset));
+  } else if (done.not_handed_on > 0 && !consumer_left(done)) {
+    complain("standard output takes nothing: the last " + grouped(done.not_handed_on) +
+             " bytes that were counted were not handed on");
+  }
+}
+
 void complain_of_inputs(const outcome& done) {
   std::size_t unread = 0;
+  if (consumer_left(done)) return;  // as quietly as tee
   for (const input_report& each : done.result.inputs) {
     if (each.error == not_read() && ++unread > 1) continue;  // one line for all of them, below
     if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
@@ -69,9 +85,14 @@ bool reads_what_is_typed(const plan& planned) {
   return std::ranges::find(planned.inputs, "-") != planned.inputs.end() && ::isatty(STDIN_FILENO) == 1;
 }
 
+// A line that is rewritten in place would stand among what is handed on.
+bool shares_terminal(const plan& planned) {
+  return planned.hands_on != config::handed_on::nothing && ::isatty(STDOUT_FILENO) == 1;
+}
+
 progress make_progress(const plan& planned, console& screen) {
   const progress_style style = choose_progress_style({.asked = planned.progress,
-                                                      .quiet = planned.quiet,
+                                                      .quiet = planned.quiet || shares_terminal(planned),
                                                       .terminal = screen.is_terminal() && !terminal_is_dumb(),
                                                       .foreground = screen.is_in_foreground(),
                                                       .typed_on = reads_what_is_typed(planned)});
@@ -154,6 +175,7 @@ ending count(const config::options& typed) {
   screen.clear();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
   complain_of_inputs(done);
+  complain_of_output(done);
   if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
   where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
@@ -161,6 +183,8 @@ ending count(const config::options& typed) {
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target));
   if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
+  // main ends by SIGPIPE then, unless that is ignored
+  if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (done.signal != 0) {
     complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
              ": the counts are of what was read until then");

@@ -222,7 +222,8 @@ asio::awaitable<void> compressed_inputs::push(compressed_input& what, const bloc
 // How far groups may be ahead of the oldest one, whose counts hold those of the others back.
 asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
   constexpr std::size_t groups_a_context = 4;
-  while (what.running.size() >= groups_a_context * contexts_.size()) co_await oldest_ended(what);
+  const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
+  while (what.running.size() >= most) co_await oldest_ended(what);
   const auto task = std::make_shared<group>(where_.pool, what);
   task->context = co_await contexts_.acquire();
   task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
@@ -391,6 +392,7 @@ asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<cons
     task.frame_bytes += got.produced;
     task.end.text_bytes += got.produced;
     notes_.decompress.bytes += got.produced;
+    if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes.first(got.produced));
     cut.commit(where, got.produced, task.owner);
     const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
     if (text_so_far > how_.most_text) {

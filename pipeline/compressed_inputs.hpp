@@ -11,6 +11,7 @@
 
 #include "io/format.hpp"
 #include "io/source.hpp"
+#include "io/stream_sink.hpp"
 #include "pipeline/block_reader.hpp"
 #include "pipeline/decode_contexts.hpp"
 #include "pipeline/feed_notes.hpp"
@@ -45,6 +46,7 @@ class compressed_inputs {
     std::size_t group_bytes = 0;           ///< compressed bytes of a group at the least, where the input is not over
     std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
     bool skip_damage = false;                     ///< go on behind damaged frames
+    io::stream_sink* text_to = nullptr;           ///< where the text is handed on, in its order; null: nowhere
   };
 
   struct executors {

@@ -20,6 +20,8 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -73,6 +75,8 @@ class driver {
   [[nodiscard]] run_progress progress() const;
   [[nodiscard]] std::optional<double> share_read() const;
   void make_ring();
+  void make_sink();
+  void count_before_long();
   void note_fatal(const std::exception_ptr& error);
   void finish();
   [[nodiscard]] report make_report(report::kind what) const;
@@ -90,6 +94,7 @@ class driver {
   gpu::engine_choice engine_;
   std::unique_ptr<rolling_counts> counts_;
   std::unique_ptr<collector> collector_;
+  std::unique_ptr<io::stream_sink> sink_;  // null: nothing is handed on
   std::unique_ptr<feeder> feeder_;
   signal merged_;
   signal merged_for_status_;  // of its own: a message has one receiver
@@ -101,6 +106,8 @@ class driver {
   asio::steady_timer snapshot_timer_;
   asio::steady_timer progress_timer_;
   asio::steady_timer flush_timer_;
+  asio::steady_timer age_timer_;
+  bool age_is_watched_ = false;
   stop_signals signals_;
   status_signal status_signal_;
   std::exception_ptr fatal_;
@@ -127,6 +134,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
       snapshot_timer_(context_),
       progress_timer_(context_),
       flush_timer_(context_),
+      age_timer_(context_),
       signals_(context_, hooks.watch_signals, stop_),
       status_signal_(context_, static_cast<bool>(hooks.status)) {
   engine_ = hooks.make_engine(what.engine,
@@ -153,9 +161,10 @@ driver::driver(const plan& what, const run_hooks& hooks)
     if (plan_.windows) windows_changed_.try_send(boost::system::error_code{});
     if (hooks_.input_over) merged_for_inputs_.try_send(boost::system::error_code{});
   });
+  make_sink();
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
-      *counts_, notes_, hooks_.remark ? hooks_.remark : [](const std::string&) {}, stop_.get_token());
+      *counts_, notes_, hooks_.remark ? hooks_.remark : [](const std::string&) {}, sink_.get(), stop_.get_token());
 }
 
 // Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
@@ -180,6 +189,29 @@ void driver::make_ring() {
   }
 }
 
+void driver::make_sink() {
+  if (plan_.hands_on == config::handed_on::nothing) return;
+  try {
+    sink_ = std::make_unique<io::stream_sink>(context_.get_executor(), io::descriptor::borrowed(STDOUT_FILENO),
+                                              plan_.buffers.pipe_bytes,
+                                              io::stream_sink::events{.written = [this] { count_before_long(); },
+                                                                      .failed = [this] { stop_.request_stop(); }});
+  } catch (const std::system_error& error) {
+    throw destination_error(error.code(), "cannot write standard output");
+  }
+}
+
+// What was handed on is counted when it is this old, also where its slot is not full by then.
+void driver::count_before_long() {
+  constexpr std::chrono::milliseconds oldest{100};
+  if (std::exchange(age_is_watched_, true)) return;
+  age_timer_.expires_after(oldest);
+  age_timer_.async_wait([this](const boost::system::error_code& error) {
+    age_is_watched_ = false;
+    if (!error) feeder_->flush();
+  });
+}
+
 // The threads end before what they use: the pool's, then the engine's own.
 driver::~driver() {
   pool_.join();
@@ -197,6 +229,9 @@ outcome driver::run() {
   start_snapshots();
   start_telling();
   start_windows();
+  const std::stop_callback cancel_on_stop(stop_.get_token(), [this] {
+    if (sink_) asio::post(context_, [this] { sink_->cancel(); });  // a consumer that stalls does not hold up the end
+  });
   context_.poll();  // a signal that came while the engine was made: nothing is read then
   asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
     asio::post(context_, [this, error] {
@@ -213,9 +248,12 @@ outcome driver::run() {
                .signal = signals_.received(),
                .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
+               .hand_on_fault = sink_ ? sink_->fault() : std::nullopt,
+               .not_handed_on = sink_ ? sink_->left_over() : 0,
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
   tell_inputs_left(done.result);
+  if (done.hand_on_fault) done.result.complete = false;
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto lost = collector_->lost()) {
@@ -426,6 +464,7 @@ void driver::note_fatal(const std::exception_ptr& error) {
 }
 
 void driver::finish() {
+  if (sink_) sink_->close();
   try {
     if (!fatal_) tell_last_windows();
     if (!fatal_) snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
@@ -441,6 +480,7 @@ void driver::finish() {
   snapshot_timer_.cancel();
   progress_timer_.cancel();
   flush_timer_.cancel();
+  age_timer_.cancel();
   merged_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();
@@ -497,6 +537,7 @@ run_stats driver::make_stats() const {
                   .slots = plan_.buffers.slots,
                   .slot_bytes = plan_.buffers.chunk_bytes,
                   .slot_waiting_seconds = ring_->waiting_seconds(),
+                  .consumer_waiting_seconds = sink_ ? sink_->waited().count() : 0,
                   .slots_over_time = ring_->history(ended),
                   .chunks = collector_->merged_chunks(),
                   .bytes = counts_->merged_bytes(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/engines.hpp"
+#include "io/stream_sink.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/report.hpp"
 #include "pipeline/windows/window_events.hpp"
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace gpuhist::pipeline {
@@ -47,6 +49,8 @@ struct outcome {
   int signal = 0;              ///< the signal that ended the run, if one did: to be raised again
   bool ended_by_hook = false;  ///< input_over ended the reading
   std::string engine_failure;  ///< what the engine failed with, naming the input and the offset; empty if it did not
+  std::optional<io::sink_fault> hand_on_fault{};  ///< what ended the handing on to standard output
+  std::uint64_t not_handed_on = 0;                ///< bytes that were counted and not handed on, because the run ended
   std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted
   /// A detached thread wakes a device that nobody needs any more, or a device is lost: what CUDA does when a process
   /// ends in the usual way could race or hang.

@@ -30,7 +30,7 @@ bool is_small(const listed_input& what) {
 }
 
 // What decoders within archives may have, which nobody shares with them; and an entry in the result for each member.
-archive_limits limits_of_archives(const plan& what) {
+archive_limits limits_of_archives(const plan& what, io::stream_sink* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = what.buffers;
@@ -38,7 +38,20 @@ archive_limits limits_of_archives(const plan& what) {
   const std::uint64_t of_a_member = std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + 512;
   return {.most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .most_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
-          .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary}};
+          .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary},
+          .text_to = text_to};
+}
+
+// Throws what the input is not to blame for.
+void note_failure(input_id input, const std::exception_ptr& error, rolling_counts& counts) {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error&) {
+    counts.fail(input, 0, failure_text(error));
+  } catch (const std::bad_alloc&) {
+    counts.fail(input, 0, "not enough memory to decode it");
+  }
 }
 
 asio::awaitable<std::exception_ptr> failure_of(asio::awaitable<void> of) {
@@ -53,13 +66,14 @@ asio::awaitable<std::exception_ptr> failure_of(asio::awaitable<void> of) {
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-               feed_notes& notes, follower::remark tell, std::stop_token stop)
+               feed_notes& notes, follower::remark tell, io::stream_sink* hands_on_to, std::stop_token stop)
     : plan_(what),
       where_(where),
       cutter_(slots, counted),
       counts_(counts),
       notes_(notes),
       tell_(std::move(tell)),
+      sink_(hands_on_to),
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
              notes.read, where.pool, stop),
@@ -72,9 +86,10 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .threads = what.threads,
                    .group_bytes = what.buffers.group_bytes,
                    .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
-                   .skip_damage = what.skip_damage},
+                   .skip_damage = what.skip_damage,
+                   .text_to = hands_on(config::handed_on::text) ? hands_on_to : nullptr},
                   {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
-      archives_({.limits = limits_of_archives(what),
+      archives_({.limits = limits_of_archives(what, hands_on(config::handed_on::text) ? hands_on_to : nullptr),
                  .block_bytes = what.buffers.block_bytes,
                  .own_blocks = what.buffers.blocks},
                 {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
@@ -139,8 +154,8 @@ input_id feeder::open(const listed_input& what) {
 
 // Numbers them in their order, whoever reads them when.
 asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
-  // a single one is read by all threads, in ranges; windows need the text of all in its order
-  const bool many = batch.size() > 1 && !plan_.windows;
+  // a single one is read by all threads, in ranges; windows, and what is handed on, need the text of all in its order
+  const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input one{.input = open(each), .what = std::move(each)};
@@ -182,54 +197,73 @@ std::vector<cut_mark> feeder::flush() {
   return marks;
 }
 
+// What is handed on as it is, is read from its first byte to its last, once and in order: files, too, are streams then.
 io::source feeder::open_source(const listed_input& what) const {
-  if (what.in_tree) return io::open_regular(what.name, what.follow_links);
-  return io::open_source(what.name, where_.streams, plan_.buffers.pipe_bytes);
+  io::source opened = what.in_tree ? io::source(io::open_regular(what.name, what.follow_links))
+                                   : io::open_source(what.name, where_.streams, plan_.buffers.pipe_bytes);
+  if (sink_ == nullptr) return opened;
+  auto* const file = std::get_if<io::file_source>(&opened);
+  if (file != nullptr && sink_->feeds(file->native_handle())) {
+    throw io::input_error("is standard output as well, and would never end", 0);
+  }
+  if (plan_.hands_on == config::handed_on::text) return opened;
+  if (file != nullptr) {
+    return io::source(std::in_place_type<io::stream_source>, where_.streams, std::move(*file).release(),
+                      std::size_t{0});
+  }
+  return opened;
 }
 
 asio::awaitable<void> feeder::feed(numbered_input one) {
   const input_id input = one.input;
   const std::string& name = one.what.name;
   if (name == "-") co_await drain();  // only then is the offset of a redirected file where the next one begins
+  shared_source source;
   try {
-    auto source = std::make_shared<io::source>(open_source(one.what));
-    const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
-      asio::post(streams, [weak] {
-        const auto still_open = weak.lock();
-        if (auto* stream = std::get_if<io::stream_source>(still_open.get())) stream->cancel();
-      });
+    source = std::make_shared<io::source>(open_source(one.what));
+  } catch (...) {
+    co_return note_failure(input, std::current_exception(), counts_);
+  }
+  const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
+    asio::post(streams, [weak] {
+      const auto still_open = weak.lock();
+      if (auto* stream = std::get_if<io::stream_source>(still_open.get())) stream->cancel();
     });
-    const bool is_file = std::holds_alternative<io::file_source>(*source);
-    auto head = co_await heads_.first_bytes(*source);
-    if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
-    const auto forced_archive = heads_.forced_archive();
-    const io::format& format =
-        forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
-    counts_.set_format(input, format.name);
-    const bool has_members = co_await heads_.is_archive(name, *source, head, format);
-    if (has_members) {
-      note_manner(*source, true);
-      std::string shown_as = name == "-" ? plan_.label : name;
-      co_await archives_.add(input, std::move(shown_as), std::move(source), std::move(head), forced_archive);
-      if (!is_file || name == "-") co_await archives_.drain();
-      co_return;
-    }
-    const bool is_raw = format.name == "raw";
-    note_manner(*source, is_raw);
-    if (is_raw && is_file) {
-      co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
-      co_return;
-    }
-    if (!is_raw) {
-      co_await compressed_.add(input, std::move(source), std::move(head), format);
-      if (!is_file || name == "-") co_await compressed_.drain();
-      co_return;
-    }
+  });
+  const bool is_handed_on = hands_on(config::handed_on::raw);
+  if (is_handed_on) std::get<io::stream_source>(*source).hand_on_to(*sink_);
+  note_failure(input, co_await failure_of(count(input, name, source)), counts_);
+  if (is_handed_on) {
+    co_await asio::co_spawn(where_.streams, hand_on_rest(input, std::move(source)), asio::use_awaitable);
+  }
+}
+
+// Completes when all of a stream was read, and of what is handed on.
+asio::awaitable<void> feeder::count(input_id input, const std::string& name, const shared_source& source) {
+  const bool is_file = std::holds_alternative<io::file_source>(*source);
+  const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
+  auto head = co_await heads_.first_bytes(*source);
+  if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
+  const auto forced_archive = heads_.forced_archive();
+  const io::format& format =
+      forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
+  counts_.set_format(input, format.name);
+  const bool has_members = co_await heads_.is_archive(name, *source, head, format);
+  const bool is_raw = !has_members && format.name == "raw";
+  note_manner(*source, is_raw);
+  if (has_members) {
+    std::string shown_as = name == "-" ? plan_.label : name;
+    co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
+    if (in_turn) co_await archives_.drain();
+  } else if (!is_raw) {
+    co_await compressed_.add(input, source, std::move(head), format);
+    if (in_turn) co_await compressed_.drain();
+  } else if (!is_file) {
     co_await asio::co_spawn(where_.streams, feed_stream(input, source, std::move(head)), asio::use_awaitable);
-  } catch (const io::input_error&) {
-    counts_.fail(input, 0, failure_text(std::current_exception()));
-  } catch (const std::bad_alloc&) {
-    counts_.fail(input, 0, "not enough memory to decode it");
+  } else if (sink_ != nullptr) {
+    co_await feed_file_in_order(input, std::get<io::file_source>(*source));
+  } else {
+    co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
   }
 }
 
@@ -253,12 +287,64 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
   } else {
     how += ", straight into the slots";
   }
+  if (sink_ != nullptr) how += stream != nullptr && stream->tees() ? ", handed on by tee" : ", handed on by write";
   add_manner(notes_.reading, how);
 }
 
 asio::awaitable<void> feeder::feed_stream(input_id input, shared_source source, bytes head) {
+  auto& stream = std::get<io::stream_source>(*source);
+  if (hands_on(config::handed_on::text)) {  // only now is it known that the bytes are the text
+    co_await sink_->write(head);
+    stream.hand_on_to(*sink_);
+  }
   co_await put(input, head);
-  co_await read_stream(input, std::get<io::stream_source>(*source));
+  co_await read_stream(input, stream);
+}
+
+// What nobody counts, because it cannot be decoded, is the consumer's all the same.
+asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source) {
+  constexpr std::size_t step = std::size_t{64} << 10U;
+  auto& stream = std::get<io::stream_source>(*source);
+  bytes passing(step);
+  stream.resume();  // whoever decoded it may have given it up
+  try {
+    while (!stop_.stop_requested()) {
+      const std::optional<std::size_t> read = stream.read_some(passing);
+      if (read == 0U) break;
+      notes_.read.bytes += read.value_or(0);
+      if (read) {
+        co_await asio::post(where_.streams, asio::use_awaitable);
+      } else if (!co_await stream.readable()) {
+        break;
+      }
+    }
+  } catch (const io::input_error&) {
+    counts_.fail(input, 0, failure_text(std::current_exception()));
+  }
+}
+
+// The place is held until its bytes are written: a consumer that is slow slows the reading.
+asio::awaitable<void> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
+  std::uint64_t offset = 0;
+  while (!stop_.stop_requested()) {
+    const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
+    std::size_t read = 0;
+    std::exception_ptr error;
+    try {
+      const stopwatch busy(notes_.read.busy_nanoseconds);
+      read = file.read_at(where.bytes, offset);
+    } catch (const io::input_error&) {
+      error = std::current_exception();
+    }
+    co_await sink_->write(where.bytes.first(read));
+    cutter_.commit(where, read, {.input = input});
+    notes_.read.bytes += read;
+    offset += read;
+    file.leave_offset_at(offset);
+    if (error) co_return counts_.fail(input, offset, failure_text(error));
+    if (read < where.bytes.size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+  }
+  counts_.fail(input, offset, left_at(offset));
 }
 
 asio::awaitable<void> feeder::put(input_id input, std::span<const std::byte> text) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "io/source.hpp"
+#include "io/stream_sink.hpp"
 #include "pipeline/archive_inputs.hpp"
 #include "pipeline/compressed_inputs.hpp"
 #include "pipeline/cutter.hpp"
@@ -41,8 +42,9 @@ class feeder {
     boost::asio::any_io_executor streams;
   };
 
+  /// `hands_on_to`: where the plan's hands_on goes, on the executor of the streams; null where that is nothing.
   feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-         feed_notes& notes, follower::remark tell, std::stop_token stop);
+         feed_notes& notes, follower::remark tell, io::stream_sink* hands_on_to, std::stop_token stop);
 
   /// Feeds all inputs and flushes the last slot. On the pool. Throws only for what no input is to blame for.
   boost::asio::awaitable<void> feed_all();
@@ -64,7 +66,11 @@ class feeder {
   void fail_left();
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<void> feed(numbered_input one);
+  [[nodiscard]] bool hands_on(config::handed_on what) const { return sink_ != nullptr && plan_.hands_on == what; }
   [[nodiscard]] io::source open_source(const listed_input& what) const;
+  boost::asio::awaitable<void> count(input_id input, const std::string& name, const shared_source& source);
+  boost::asio::awaitable<void> hand_on_rest(input_id input, shared_source source);
+  boost::asio::awaitable<void> feed_file_in_order(input_id input, const io::file_source& file);
   void note_manner(const io::source& source, bool is_raw);
   boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
   boost::asio::awaitable<void> put(input_id input, std::span<const std::byte> text);
@@ -76,6 +82,7 @@ class feeder {
   rolling_counts& counts_;
   feed_notes& notes_;
   follower::remark tell_;
+  io::stream_sink* sink_;
   std::stop_token stop_;
   plain_files files_;
   decode_contexts contexts_;

@@ -62,6 +62,14 @@ std::optional<verdict> device_start(const run_stats& stats) {
       "more text in one run, or --engine host for so little"};
 }
 
+// Before the source, for which reading waits as well meanwhile.
+std::optional<verdict> slow_consumer(const run_stats& stats) {
+  const double waiting = share_of_run(stats, stats.consumer_waiting_seconds);
+  if (waiting <= most_of_the_time) return std::nullopt;
+  return verdict{"the consumer: standard output took no more " + percent(waiting) + " of the time",
+                 "a faster consumer: gpuhist had nothing to do meanwhile"};
+}
+
 std::optional<verdict> slow_source(const run_stats& stats) {
   const stage_stats* reading = stage_named(stats, "read");
   const double waiting = reading == nullptr ? 0 : share_of_run(stats, reading->waiting_seconds);
@@ -165,8 +173,8 @@ verdict nothing_in_particular(const run_stats& stats) {
 }
 
 // In the order in which they are asked: the first that holds is the answer.
-constexpr std::array rules = {no_text,         slow_source, device_start,     many_small_inputs,
-                              too_little_text, a_stage,     hardly_more_text, too_few_slots};
+constexpr std::array rules = {no_text,         slow_consumer, slow_source,      device_start, many_small_inputs,
+                              too_little_text, a_stage,       hardly_more_text, too_few_slots};
 
 }  // namespace
 

@@ -190,6 +190,21 @@ std::uint32_t max_extents(const plan& so_far) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, least, most));
 }
 
+// Standard output carries what is handed on.
+std::string resolve_report_of_filter(const config::options& typed) {
+  if (typed.follow) {
+    throw config::usage_error(typed.where("--pass-through") +
+                              ": goes with inputs that end; write tail -F FILE | gpuhist --pass-through");
+  }
+  if (!typed.output) return "/dev/stderr";
+  for (const std::string_view taken : {"fd:1", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    if (*typed.output != taken) continue;
+    throw config::usage_error(typed.where("--output") + ": " + *typed.output +
+                              " carries what --pass-through hands on; give a file, fd:2 or another descriptor");
+  }
+  return *typed.output;
+}
+
 void size_buffers(const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   buffers.chunk_bytes =
@@ -219,6 +234,7 @@ plan make_plan(const config::options& typed) {
   planned.skip_damage = typed.skip_damage;
   planned.follow = typed.follow;
   if (typed.follow) check_followed(typed);
+  planned.hands_on = typed.pass_through;
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
   planned.measuring = resolve_measuring(typed);
   planned.watched = resolve_watch(typed, schemes, planned.measuring);
@@ -239,6 +255,7 @@ plan make_plan(const config::options& typed) {
   planned.format = resolve_report_format(typed);
   planned.output = typed.output;
   planned.windows = resolve_windows(typed, *planned.format);
+  if (typed.pass_through != config::handed_on::nothing) planned.output = resolve_report_of_filter(typed);
   planned.how = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
   planned.byte_counts = typed.byte_counts;

@@ -52,6 +52,8 @@ struct plan {
   const io::format* forced_format = nullptr;  ///< null: by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< bytes of text of a compressed input
+  /// To standard output, beside being counted.
+  config::handed_on hands_on = config::handed_on::nothing;
   bool skip_damage = false;
   bool follow = false;               ///< inputs are files that grow
   gpu::partition partition;          ///< what is counted

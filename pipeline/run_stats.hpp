@@ -47,7 +47,8 @@ struct run_stats {
   unsigned cores = 0;  ///< of the machine
   unsigned slots = 0;
   std::uint64_t slot_bytes = 0;
-  double slot_waiting_seconds = 0;  ///< how long the feeding waited for free slots
+  double slot_waiting_seconds = 0;      ///< how long the feeding waited for free slots
+  double consumer_waiting_seconds = 0;  ///< how long what is handed on waited for room in standard output
   slot_history slots_over_time{};
   std::uint64_t chunks = 0;
   std::uint64_t bytes = 0;         ///< text counted, verified or not

@@ -159,7 +159,8 @@ TEST_CASE("every option is in the completions of every shell, in all its spellin
     for (const std::string& each : spellings(row)) {
       CAPTURE(each);
       CHECK((holds(bash, each + " ") || holds(bash, each + "'")));
-      CHECK((holds(zsh, "'*" + each + "[") || holds(zsh, "'*" + each + "=[") || holds(zsh, "'*" + each + "+[")));
+      CHECK((holds(zsh, "'*" + each + "[") || holds(zsh, "'*" + each + "=[") || holds(zsh, "'*" + each + "+[") ||
+             holds(zsh, "'*" + each + "=-[")));
       const bool is_long = each.starts_with("--");
       CHECK(holds(fish, (is_long ? " -l " : " -s ") + each.substr(is_long ? 2 : 1) + " "));
     }

@@ -67,6 +67,15 @@ TEST_CASE("a source that was waited for most of the time limited the run, whatev
   CHECK(said.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
 }
 
+TEST_CASE("a consumer that was waited for most of the time limited the run, not the source that waited with it") {
+  run_stats stats = run_of({reading(0.1, 0.8), counting(0.1)});
+  stats.consumer_waiting_seconds = 0.75;
+  CHECK(judge(stats).limited_by == "the consumer: standard output took no more 75 % of the time");
+  CHECK(judge(stats).would_help == "a faster consumer: gpuhist had nothing to do meanwhile");
+  stats.consumer_waiting_seconds = 0.4;
+  CHECK(judge(stats).limited_by == "the source: reading waited for it 80 % of the time");
+}
+
 TEST_CASE("reading a pipe is the work of one thread: files would be read by all") {
   const verdict said = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
   CHECK(said.limited_by == "read: busy 80 % of the time");

@@ -1,0 +1,546 @@
+"""--pass-through: a stage of somebody else's pipeline. Every byte comes out as it went in, in order and at once, whatever
+becomes of the counting; and the report goes elsewhere."""
+
+import fcntl
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import pty
+import random
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import tarfile
+import threading
+import time
+import tty
+import zipfile
+
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, text, unread, wait_until, zstd
+
+PIPE_BYTES = 1 << 20  # that gpuhist enlarges pipes to
+COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
+
+
+def read_within(descriptor, size):
+    """The next `size` bytes; fewer where there are no more, or where they do not come."""
+    got = b""
+    while len(got) < size and select.select([descriptor], [], [], PATIENCE)[0]:
+        piece = os.read(descriptor, size - len(got))
+        if not piece:
+            break
+        got += piece
+    return got
+
+
+def drain(descriptor, into):
+    """Reads to the end on a thread of its own; `into` gets the SHA-256 and the length."""
+
+    def read():
+        digest, size = hashlib.sha256(), 0
+        while piece := os.read(descriptor, 1 << 16):
+            digest.update(piece)
+            size += len(piece)
+        into.append((digest.hexdigest(), size))
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    return reading
+
+
+def tar_of(members):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def zip_of(members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+class PassThroughTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.report = self.folder / "report.json"
+
+    def options(self, mode="raw"):
+        return (f"--pass-through={mode}", "--format", "json", "--output", self.report, *ALL_SCHEMES)
+
+    def result(self):
+        return json.loads(self.report.read_text().splitlines()[-1])
+
+    def passing(self, *arguments, mode="raw", **popen):
+        """With pipes at both ends, unless they are given."""
+        popen = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **popen}
+        return Running(*self.options(mode), *arguments, **popen)
+
+    def passed(self, data, *arguments, mode="raw"):
+        """What comes out where this goes in, through pipes; and how it ended."""
+        with self.passing(*arguments, mode=mode) as running:
+            feeding = threading.Thread(target=lambda: (feed(running, [data]), running.process.stdin.close()))
+            feeding.start()
+            out = running.process.stdout.read()
+            feeding.join()
+            return out, running.finish()
+
+    def assert_passed(self, data, *arguments, text_of=None, mode="raw"):
+        """Raw: what goes in comes out; text: what it decompresses to does. That text is counted in both cases."""
+        counted = data if text_of is None else text_of
+        out, ended = self.passed(data, *arguments, mode=mode)
+        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        self.assertEqual(out, counted if mode == "text" else data)
+        self.assertIs(self.result()["complete"], True)
+        self.assert_counts(self.result(), counted)
+
+
+class Bytes(PassThroughTest):
+    def test_what_goes_in_comes_out_and_is_counted(self):
+        for size in (0, 1, 2, 511, 512, 513, 65_536, 262_144, 262_145, 3_000_001):
+            for mode in ("raw", "text"):
+                with self.subTest(size=size, mode=mode):
+                    self.assert_passed(text(size), mode=mode)
+
+    def test_bytes_of_any_value_and_chunks_of_any_size(self):
+        for chunk in ("1KiB", "10007", "1MiB"):
+            with self.subTest(chunk=chunk):
+                self.assert_passed(noise(700_000), "--chunk-size", chunk, "--input-format", "raw")
+
+    def test_writes_of_random_sizes_come_out_in_order(self):
+        for seed in range(2):
+            chosen = random.Random(seed)
+            data = text(1_000_000, seed)
+            with self.subTest(seed=seed), self.passing() as running:
+                seen = []
+                reading = drain(running.process.stdout.fileno(), seen)
+                at = 0
+                while at < len(data):
+                    size = chosen.choice((1, 7, 100, 4096, 70_000, 300_000))
+                    feed(running, [data[at : at + size]])
+                    at += size
+                running.process.stdin.close()
+                reading.join(PATIENCE)
+                self.assertEqual(running.finish().status, 0)
+                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assert_counts(self.result(), data)
+
+    def test_a_line_comes_out_before_the_next_goes_in(self):
+        for mode in ("raw", "text"):
+            with self.subTest(mode=mode), self.passing(mode=mode) as running:
+                for number in range(50):
+                    line = b"line %d\n" % number
+                    feed(running, [line])
+                    self.assertEqual(read_within(running.process.stdout.fileno(), len(line)), line)
+
+    def test_what_is_flushed_by_a_compressor_comes_out_as_text_before_more_goes_in(self):
+        import zlib
+
+        packer = zlib.compressobj(wbits=31)
+        with self.passing(mode="text") as running:
+            for number in range(20):
+                line = b"line %d of a stream that was begun with a line long enough to tell what it is\n" % number
+                feed(running, [packer.compress(line * 20) + packer.flush(zlib.Z_SYNC_FLUSH)])
+                self.assertEqual(read_within(running.process.stdout.fileno(), 20 * len(line)), line * 20)
+
+    def test_what_lies_in_a_slot_is_counted_before_long_though_nothing_follows(self):
+        data = text(5000)
+        snapshots = self.folder / "snapshots.jsonl"
+        with Running("--pass-through", "--chunk-size", "1MiB", "--snapshot-every", "4KiB", "--format", "jsonl", *ALL_SCHEMES,
+                     "--output", snapshots, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:  # fmt: skip
+            feed(running, [data])
+            wait_until(lambda: snapshots.exists() and b"\n" in snapshots.read_bytes())
+            self.assert_counts(json.loads(snapshots.read_text().splitlines()[0]), data)
+
+
+class Ends(PassThroughTest):
+    """What standard input and output may be."""
+
+    def test_files_terminals_and_sockets_at_both_ends(self):
+        data = text(400_000)
+        path = self.file("in", data)
+        out = self.folder / "out"
+        with path.open("rb") as source, out.open("wb") as target, self.passing(stdin=source, stdout=target) as running:
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(out.read_bytes(), data)
+        for mode in ("raw", "text"):
+            ours, theirs = socket.socketpair()
+            far, near = socket.socketpair()
+            with self.subTest(mode=mode), ours, far, self.passing(mode=mode, stdin=theirs, stdout=near) as running:
+                theirs.close(), near.close()
+                seen = []
+                reading = drain(far.fileno(), seen)
+                ours.sendall(data)
+                ours.shutdown(socket.SHUT_WR)
+                self.assertEqual(running.finish().status, 0)
+                reading.join(PATIENCE)
+                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assert_counts(self.result(), data)
+
+    def test_a_terminal_at_both_ends(self):
+        master, slave = pty.openpty()
+        tty.setraw(slave)
+        far, near = pty.openpty()
+        tty.setraw(near)
+        try:
+            with self.passing(stdin=slave, stdout=near) as running:
+                os.write(master, b"typed\n")
+                self.assertEqual(read_within(far, 6), b"typed\n")
+                running.process.send_signal(signal.SIGTERM)
+                self.assertEqual(running.finish().status, -signal.SIGTERM)
+            self.assert_counts(self.result(), b"typed\n")
+        finally:
+            for each in (master, slave, far, near):
+                os.close(each)
+
+    def test_several_inputs_go_on_one_after_the_other_as_cat_does(self):
+        parts = {"a": text(300_000, 1), "b.zst": zstd(text(200_000, 2)), "c": b"", "d": noise(1000)}
+        paths = [self.file(name, content) for name, content in parts.items()]
+        with paths[0].open("rb") as source, self.passing("b.zst", "-", "c", "d", stdin=source, cwd=self.folder) as running:
+            out = running.process.stdout.read()
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(out, parts["b.zst"] + parts["a"] + parts["d"])
+        self.assert_counts(self.result(), text(200_000, 2) + text(300_000, 1) + noise(1000))
+        with self.passing(*paths, mode="text", stdin=subprocess.DEVNULL) as running:
+            out = running.process.stdout.read()
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(out, text(300_000, 1) + text(200_000, 2) + noise(1000))
+
+    def test_the_files_of_a_tree_go_on_in_the_order_of_their_names(self):
+        (self.folder / "tree").mkdir()
+        for name in ("b", "a", "c"):
+            self.file(f"tree/{name}", name.encode() * 5000)
+        with self.passing("-r", self.folder / "tree", stdin=subprocess.DEVNULL) as running:
+            out = running.process.stdout.read()
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(out, b"a" * 5000 + b"b" * 5000 + b"c" * 5000)
+
+    def test_an_input_that_is_not_there_is_an_error_and_the_others_go_on(self):
+        path = self.file("a", b"there\n")
+        with self.passing(self.folder / "none", path, stdin=subprocess.DEVNULL) as running:
+            out = running.process.stdout.read()
+            ended = running.finish()
+        self.assertEqual((out, ended.status), (b"there\n", 1))
+
+    def test_a_file_is_not_written_behind_itself(self):
+        path = self.file("a", text(10_000))
+        for inputs, mode in (([], "raw"), (["-"], "text"), ([path], "raw")):
+            with self.subTest(inputs=inputs), path.open("rb") as source, path.open("ab") as target:
+                with self.passing(*inputs, mode=mode, stdin=source, stdout=target) as running:
+                    ended = running.finish()
+            self.assertEqual(ended.status, 1)
+            self.assertIn("is standard output as well", ended.stderr)
+            self.assertEqual(path.read_bytes(), text(10_000))
+
+    def test_descriptors_that_do_not_block_or_do_keep_their_flags(self):
+        data = text(3_000_000)
+        for nonblocking in (False, True):
+            read, write = os.pipe()
+            if nonblocking:
+                fcntl.fcntl(write, fcntl.F_SETFL, fcntl.fcntl(write, fcntl.F_GETFL) | os.O_NONBLOCK)
+            before = fcntl.fcntl(write, fcntl.F_GETFL)
+            path = self.file("in", data)
+            for inputs in (("-",), (path,)):
+                with self.subTest(nonblocking=nonblocking, inputs=inputs), path.open("rb") as source:
+                    with self.passing(*inputs, stdin=source, stdout=write) as running:
+                        got = read_within(read, 1000)
+                        self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
+                        got += read_within(read, len(data) - 1000)
+                        self.assertEqual(running.finish().status, 0)
+                    self.assertEqual(got, data)
+                    self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
+            os.close(read), os.close(write)
+
+
+class Compressed(PassThroughTest):
+    def test_what_is_compressed_stays_so_and_its_text_is_counted(self):
+        data = text(700_000)
+        for name, compress in COMPRESSED.items():
+            with self.subTest(name=name):
+                self.assert_passed(compress(data), text_of=data)
+
+    def test_text_comes_out_in_its_order_also_of_many_frames(self):
+        data = text(1_200_000)
+        frames = b"".join(zstd(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
+        for packed in (frames, zstd(data), gzip.compress(data), lzma.compress(data)):
+            for threads in ("1", "4"):
+                with self.subTest(size=len(packed), threads=threads):
+                    self.assert_passed(packed, "-T", threads, text_of=data, mode="text")
+
+    def test_members_of_archives_come_out_as_text_one_after_the_other(self):
+        members = {"one": text(300_000, 1), "two": b"", "three": text(100_000, 2)}
+        whole = b"".join(members.values())
+        for packed in (tar_of(members), zstd(tar_of(members)), zip_of(members)):
+            with self.subTest(size=len(packed)):
+                self.assert_passed(packed, text_of=whole, mode="text")
+                self.assert_passed(packed, text_of=whole)
+
+
+class Damage(PassThroughTest):
+    def test_all_bytes_of_a_damaged_archive_go_on_and_the_report_says_so(self):
+        data = text(1_000_000)
+        for name, compress in COMPRESSED.items():
+            packed = bytearray(compress(data))
+            packed[len(packed) // 2 : len(packed) // 2 + 50] = bytes(50)
+            # so much follows that who decodes has given up long before the end
+            packed += noise(3_000_000)
+            with self.subTest(name=name):
+                out, ended = self.passed(bytes(packed))
+                self.assertEqual(hashlib.sha256(out).digest(), hashlib.sha256(packed).digest())
+                self.assertEqual(ended.status, 1, ended)
+                self.assertIs(self.result()["complete"], False)
+                self.assertIn("compressed offset", self.result()["inputs"][0]["error"])
+
+    def test_all_bytes_of_what_is_no_archive_or_a_cut_one_go_on(self):
+        tar = tar_of({"a": text(2_000_000)})
+        for name, content in {"no.zst": text(900_000), "cut.tar": tar[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
+                              "broken.zip": zip_of({"a": noise(900_000)})[:800_000]}.items():  # fmt: skip
+            path = self.file(name, content)
+            with self.subTest(name=name), self.passing(path, path, stdin=subprocess.DEVNULL) as running:
+                out = running.process.stdout.read()
+                self.assertEqual(running.finish().status, 1)
+                self.assertEqual(out, content * 2)
+
+    def test_text_before_the_damage_goes_on_and_with_skip_damage_what_follows_it(self):
+        parts = [text(400_000, seed) for seed in range(3)]
+        frames = [bytearray(zstd(part)) for part in parts]
+        frames[1][len(frames[1]) // 2] ^= 0xFF
+        packed = b"".join(frames)
+        out, ended = self.passed(packed, mode="text")
+        self.assertEqual(ended.status, 1)
+        self.assertTrue(b"".join(parts[:2]).startswith(out[: len(parts[0])]) and len(out) >= len(parts[0]))
+        out, ended = self.passed(packed, "--skip-damage", mode="text")
+        self.assertEqual(ended.status, 1)
+        self.assertTrue(out.startswith(parts[0]) and out.endswith(parts[2]))
+        self.assert_counts(self.result(), parts[0] + parts[2])
+
+
+class Consumers(PassThroughTest):
+    def test_a_consumer_that_leaves_ends_it_by_sigpipe_quietly_after_the_report(self):
+        for mode in ("raw", "text"):
+            with self.subTest(mode=mode), self.passing(mode=mode) as running:
+                pouring = threading.Thread(target=lambda: feed(running, [text(1_000_000)] * 100))
+                pouring.start()
+                self.assertEqual(read_within(running.process.stdout.fileno(), 1000), text(1_000_000)[:1000])
+                running.process.stdout.close()
+                ended = running.finish()
+                pouring.join()
+            self.assertEqual((ended.status, ended.stderr), (-signal.SIGPIPE, ""), ended)
+            result = self.result()
+            self.assertIs(result["complete"], False)
+            self.assert_counts(result, (text(1_000_000) * (result["bytes"] // 1_000_000 + 1))[: result["bytes"]])
+
+    def test_a_shell_sees_141_and_the_report_is_on_standard_error(self):
+        script = f"yes | {GPUHIST} --engine {ENGINE} --pass-through --format json | head -n 1; echo ${{PIPESTATUS[1]}}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE,
+                              preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))  # fmt: skip
+        self.assertEqual(done.stdout, b"y\n141\n")
+        self.assertIs(json.loads(done.stderr)["complete"], False)
+
+    def test_where_sigpipe_is_ignored_it_is_an_error_that_names_standard_output(self):
+        script = f"trap '' PIPE; yes | {GPUHIST} --engine {ENGINE} --pass-through -o /dev/null | head -n 1; echo ${{PIPESTATUS[1]}}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.stdout, b"y\n1\n")
+        self.assertIn(b"gpuhist: cannot write standard output: Broken pipe\n", done.stderr)
+
+    def test_a_consumer_that_does_not_read_stops_the_producer(self):
+        for mode in ("raw", "text"):
+            with self.subTest(mode=mode), self.passing(mode=mode) as running:
+                descriptor = running.process.stdin.fileno()
+                os.set_blocking(descriptor, False)
+                sent, quiet_since = 0, time.monotonic()
+                while time.monotonic() - quiet_since < 0.5:
+                    try:
+                        sent += os.write(descriptor, b"x" * 65_536)
+                        quiet_since = time.monotonic()
+                    except BlockingIOError:
+                        time.sleep(0.01)
+                self.assertGreater(sent, 65_536)
+                self.assertLess(sent, 2 * PIPE_BYTES + (8 << 20))  # two pipes, and slots of 256 KiB (8 MiB with a device)
+                os.set_blocking(descriptor, True)
+                seen = []
+                reading = drain(running.process.stdout.fileno(), seen)
+                running.process.stdin.close()
+                self.assertEqual(running.finish().status, 0)
+                reading.join(PATIENCE)
+                self.assertEqual(seen[0][1], sent)
+
+    def test_memory_does_not_grow_with_what_passes(self):
+        if SANITIZED or ENGINE != "host":
+            self.skipTest("memory is measured of the host engine as it is shipped")
+        peaks = []
+        for blocks in (8, 256):
+            with self.passing() as running:
+                reading = drain(running.process.stdout.fileno(), [])
+                feed(running, [text(1 << 20)] * blocks)
+                running.process.stdin.close()
+                _, status, usage = os.wait4(running.process.pid, 0)
+                running.process.returncode = os.waitstatus_to_exitcode(status)
+                reading.join(PATIENCE)
+                self.assertEqual(status, 0)
+                peaks.append(usage.ru_maxrss)
+        self.assertLess(peaks[1], peaks[0] + 8 * 1024, f"{peaks} KiB")
+
+    def test_a_full_disk_is_an_error_that_names_standard_output_and_the_offset(self):
+        for mode in ("raw", "text"):
+            with self.subTest(mode=mode), open("/dev/full", "wb") as full, self.passing(mode=mode, stdout=full) as running:
+                feed(running, [text(1_000_000)])
+                running.process.stdin.close()
+                ended = running.finish()
+                self.assertEqual(ended.status, 1)
+                self.assertIn("gpuhist: cannot write standard output: No space left on device at offset 0\n", ended.stderr)
+                self.assertIs(self.result()["complete"], False)
+
+    def test_the_offset_of_a_full_disk_is_what_was_written(self):
+        out = self.folder / "out"
+        limit = 100_000
+
+        def limited():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        with out.open("wb") as target:
+            done = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
+                                  stdout=target, stderr=subprocess.PIPE, preexec_fn=limited, timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"cannot write standard output: File too large at offset 100000\n", done.stderr)
+        self.assertEqual(out.read_bytes(), text(300_000)[:limit])
+
+    def test_a_closed_standard_output_is_an_error(self):
+        done = subprocess.run(["sh", "-c", f"echo x | {GPUHIST} --engine {ENGINE} --pass-through >&-"], capture_output=True,
+                              timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"gpuhist: cannot write standard output: Bad file descriptor\n")
+
+
+class Signals(PassThroughTest):
+    def test_a_signal_gives_the_report_of_what_was_handed_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number), self.passing() as running:
+                feed(running, [text(200_000)])
+                self.assertEqual(read_within(running.process.stdout.fileno(), 200_000), text(200_000))
+                running.process.send_signal(number)
+                ended = running.finish()
+                self.assertEqual(ended.status, -number, ended)
+                self.assertIs(self.result()["complete"], False)
+                self.assert_counts(self.result(), text(200_000))
+
+    def test_a_signal_ends_it_though_the_consumer_stalls(self):
+        data = text(3_000_000)
+        for mode, packed in (("raw", data), ("raw", zstd(noise(3_000_000))), ("text", data), ("text", gzip.compress(data))):
+            with self.subTest(mode=mode, size=len(packed)), self.passing(mode=mode) as running:
+                pouring = threading.Thread(target=lambda: feed(running, [packed * 4]))
+                pouring.start()
+                out = running.process.stdout.fileno()
+                wait_until(lambda: unread(out) >= 65_536)
+                wait_until(lambda: self.is_still(out))
+                running.process.send_signal(signal.SIGTERM)
+                ended = running.finish()
+                pouring.join()
+                self.assertEqual(ended.status, -signal.SIGTERM, ended)
+                handed_on = running.process.stdout.read()
+                if mode == "raw":
+                    self.assertEqual(handed_on, (packed * 4)[: len(handed_on)])
+                else:
+                    self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
+                if packed is data:  # text that was counted and could not be handed on is told
+                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    kept = int(told[1].replace(",", "")) if told else 0
+                    self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
+
+    @staticmethod
+    def is_still(descriptor):
+        before = unread(descriptor)
+        time.sleep(0.05)
+        return unread(descriptor) == before
+
+    def test_sigusr1_tells_how_far_it_is_though_the_consumer_stalls(self):
+        with self.passing() as running:
+            feed(running, [b"x" * 1234])
+            wait_until(lambda: unread(running.process.stdout.fileno()) == 1234)
+            running.process.send_signal(signal.SIGUSR1)
+            running._stderr.seek(0)
+            wait_until(lambda: os.fstat(running._stderr.fileno()).st_size > 0)
+            running.process.stdin.close()
+            ended = running.finish()
+            self.assertEqual(ended.status, 0)
+            self.assertRegex(ended.stderr, r"^gpuhist: .*1\.2 ?K|1,234")
+
+
+class Reports(PassThroughTest):
+    def run_stage(self, *arguments, **popen):
+        return subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", *arguments], input=b"some text\n",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, **popen)  # fmt: skip
+
+    def test_the_report_goes_to_standard_error_or_where_output_says(self):
+        done = self.run_stage("--format", "json")
+        self.assertEqual((done.returncode, done.stdout), (0, b"some text\n"))
+        self.assertEqual(json.loads(done.stderr)["bytes"], 10)
+        done = self.run_stage("--format", "json", "-o", self.report)
+        self.assertEqual((done.stdout, done.stderr, self.result()["bytes"]), (b"some text\n", b"", 10))
+        read, write = os.pipe()
+        done = self.run_stage("--format", "json", "-o", f"fd:{write}", pass_fds=[write])
+        os.close(write)
+        with os.fdopen(read, "rb") as report:
+            self.assertEqual((done.stdout, done.stderr, json.loads(report.read())["bytes"]), (b"some text\n", b"", 10))
+
+    def test_snapshots_go_there_as_well(self):
+        with Running("--pass-through", "--snapshot-every", "20ms", "--format", "jsonl", stdin=subprocess.PIPE) as running:
+            feed(running, [b"some text\n"])
+            wait_until(lambda: os.fstat(running._stderr.fileno()).st_size > 0)
+            running.process.stdin.close()
+            ended = running.finish()
+        self.assertEqual(ended.stdout, b"some text\n")
+        said = [json.loads(line) for line in ended.stderr.splitlines()]
+        self.assertEqual((said[0]["kind"], said[-1]["kind"], said[-1]["bytes"]), ("snapshot", "result", 10))
+
+    def test_statistics_tell_how_bytes_were_handed_on(self):
+        for source, how in ((subprocess.PIPE, "tee"), (self.file("a", b"x").open("rb"), "write")):
+            with source if source != subprocess.PIPE else os.fdopen(os.dup(0)):
+                with self.passing("--stats", stdin=source) as running:
+                    if running.process.stdin:
+                        running.process.stdin.close()
+                    self.assertEqual(running.process.stdout.read(), b"" if running.process.stdin else b"x")
+                    self.assertEqual(running.finish().status, 0)
+            self.assertIn(f"handed on by {how}", json.dumps(self.result()["stats"]))
+
+    def test_statistics_name_a_consumer_that_was_waited_for(self):
+        data = text(1_000_000) * 4
+        with self.passing("--stats") as running:
+            pouring = threading.Thread(target=lambda: (feed(running, [data]), running.process.stdin.close()))
+            pouring.start()
+            out = running.process.stdout.fileno()
+            wait_until(lambda: unread(out) >= 65_536)
+            time.sleep(1)  # most of the run
+            running.process.stdout.read()
+            pouring.join()
+            self.assertEqual(running.finish().status, 0)
+        self.assertRegex(self.result()["stats"]["limited_by"], "^the consumer: standard output took no more [0-9]+ % of the time$")
+
+    def test_what_makes_no_sense_is_a_usage_error(self):
+        for arguments, said in (
+            (("--output", "fd:1"), "carries what --pass-through hands on"),
+            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+            (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
+            (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
+        ):
+            with self.subTest(arguments=arguments):
+                done = self.run_stage(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, b""))
+                self.assertIn(said, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+// stream_sink, and stream_source::hand_on_to: what goes out is what was given, in order, whatever the descriptor does.
+#include "io/stream_sink.hpp"
+
+#include "tests/io/source_fixture.hpp"
+
+#include <doctest/doctest.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::test;
+namespace asio = boost::asio;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// Of which the place of every byte is told by those around it.
+std::string numbered(std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
+  text.resize(size);
+  return text;
+}
+
+std::string take_out(const io::descriptor& from, std::size_t most) {
+  std::string text(most, '\0');
+  const ssize_t got = ::read(from.get(), text.data(), most);
+  REQUIRE(got >= 0);
+  text.resize(static_cast<std::size_t>(got));
+  return text;
+}
+
+void set_nonblocking(const io::descriptor& fd) {
+  REQUIRE(::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) == 0);
+}
+
+struct sink_fixture : source_fixture {
+  sink_fixture() { std::signal(SIGPIPE, SIG_IGN); }
+
+  io::stream_sink sink(const io::descriptor& fd) {
+    return {executor(), io::descriptor::borrowed(fd.get()), 0, {.written = {}, .failed = [this] { ++failures; }}};
+  }
+
+  int failures = 0;
+};
+
+// A context that a thread runs, as the program's main one does.
+class running_context {
+ public:
+  asio::any_io_executor executor() { return context_.get_executor(); }
+  ~running_context() {
+    guard_.reset();
+    thread_.join();
+  }
+
+ private:
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
+  std::thread thread_{[this] { context_.run(); }};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(sink_fixture, "what there is no room for is kept, and goes out first when there is room again") {
+  for (const bool nonblocking : {false, true}) {
+    CAPTURE(nonblocking);
+    for (const bool sockets : {false, true}) {
+      CAPTURE(sockets);
+      const channel way = sockets ? make_sockets() : make_pipe();
+      if (nonblocking) set_nonblocking(way.write);
+      const int flags = ::fcntl(way.write.get(), F_GETFL);
+      io::stream_sink to = sink(way.write);
+      const std::string text = numbered(2'000'000);
+      REQUIRE(to.flush());
+      to.take(bytes_of(text));
+      CHECK_FALSE(to.flush());
+      CHECK(to.position() > 0);
+      CHECK(to.position() + to.left_over() == text.size());
+      std::string seen;
+      while (seen.size() < text.size()) {
+        seen += take_out(way.read, 10'000);
+        to.flush();
+        REQUIRE(to.position() + to.left_over() == text.size());
+      }
+      CHECK(seen == text);
+      CHECK(to.flush());
+      CHECK(to.left_over() == 0);
+      CHECK(::fcntl(way.write.get(), F_GETFL) == flags);
+      CHECK(failures == 0);
+    }
+  }
+}
+
+TEST_CASE("write completes when all is written, however slowly it is read, and from any thread") {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const bool nonblocking : {false, true}) {
+    running_context main;
+    asio::thread_pool pool(2);
+    const channel way = make_pipe();
+    if (nonblocking) set_nonblocking(way.write);
+    io::stream_sink to(main.executor(), io::descriptor::borrowed(way.write.get()), 0, {});
+    const std::string text = numbered(1'000'000);
+    std::promise<void> written;
+    asio::co_spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) { written.set_value(); });
+    std::string seen;
+    while (seen.size() < text.size()) seen += take_out(way.read, 30'000);
+    written.get_future().wait();
+    CHECK(seen == text);
+    CHECK(to.position() == text.size());
+    CHECK(to.left_over() == 0);
+    pool.join();
+  }
+}
+
+TEST_CASE("a cancel ends a write to a consumer that stalls, and what was not written is known") {
+  running_context main;
+  asio::thread_pool pool(1);
+  const channel way = make_pipe();
+  io::stream_sink to(main.executor(), io::descriptor::borrowed(way.write.get()), 0, {});
+  const std::string text = numbered(1'000'000);
+  std::promise<void> ended;
+  asio::co_spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) { ended.set_value(); });
+  asio::post(main.executor(), [&] { to.cancel(); });
+  ended.get_future().wait();
+  CHECK(to.position() + to.left_over() == text.size());
+  CHECK_FALSE(to.fault().has_value());
+  CHECK_FALSE(to.flush());
+  pool.join();
+}
+
+TEST_CASE_FIXTURE(sink_fixture,
+                  "a consumer that leaves is a fault with its offset, told once, and nothing is taken after") {
+  for (const bool sockets : {false, true}) {
+    CAPTURE(sockets);
+    failures = 0;
+    channel way = sockets ? make_sockets() : make_pipe();
+    io::stream_sink to = sink(way.write);
+    to.take(bytes_of("12345"));
+    way.read = {};
+    REQUIRE(to.flush());
+    to.take(bytes_of("678"));
+    REQUIRE(to.fault().has_value());
+    CHECK(to.fault()->error == EPIPE);
+    CHECK(to.fault()->offset == 5);
+    CHECK_FALSE(to.flush());
+    CHECK(to.left_over() == 3);
+    CHECK(failures == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(sink_fixture, "a device without room is a fault, /dev/null takes everything") {
+  const io::descriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  io::stream_sink to = sink(full);
+  to.take(bytes_of("x"));
+  REQUIRE(to.fault().has_value());
+  CHECK(to.fault()->error == ENOSPC);
+  CHECK(to.fault()->offset == 0);
+
+  const io::descriptor null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  io::stream_sink nothing = sink(null);
+  nothing.take(bytes_of(numbered(100'000)));
+  CHECK(nothing.flush());
+  CHECK(nothing.position() == 100'000);
+}
+
+TEST_CASE_FIXTURE(sink_fixture, "a descriptor that cannot be written is refused") {
+  const channel way = make_pipe();
+  CHECK_THROWS_AS((void)sink(way.read), std::system_error);
+  CHECK_THROWS_AS((void)sink(io::descriptor::borrowed(-1)), std::system_error);
+}
+
+TEST_CASE_FIXTURE(sink_fixture, "a file is written at its offset, and appended to where that was asked") {
+  const temporary_folder folder;
+  const std::string path = folder / "out";
+  for (const int flags : {0, O_APPEND}) {
+    CAPTURE(flags);
+    const io::descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0600));
+    put(fd, "before ");
+    io::stream_sink to = sink(fd);
+    to.take(bytes_of("behind"));
+    to.close();
+    CHECK_FALSE(to.fault().has_value());
+    REQUIRE(::lseek(fd.get(), 0, SEEK_SET) == 0);
+    CHECK(take_out(fd, 100) == "before behind");
+  }
+}
+
+TEST_CASE_FIXTURE(sink_fixture,
+                  "reading from a file that is written ahead of it is seen, behind it and elsewhere is not") {
+  const temporary_folder folder;
+  const std::string path = folder / "same";
+  const io::descriptor writing(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const io::descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const io::stream_sink to = sink(writing);
+  CHECK_FALSE(to.feeds(reading.get()));
+  put(writing, "12345");
+  CHECK(to.feeds(reading.get()));
+  ::lseek(reading.get(), 5, SEEK_SET);
+  CHECK_FALSE(to.feeds(reading.get()));
+  const channel way = make_pipe();
+  CHECK_FALSE(sink(way.write).feeds(way.read.get()));
+}
+
+TEST_CASE_FIXTURE(sink_fixture,
+                  "a source hands on what is read from it, in order, by tee from pipe to pipe and else by write") {
+  struct ends {
+    const char* name;
+    channel (*in)();
+    channel (*out)();
+    bool tees;
+  };
+  for (const ends& each :
+       {ends{"pipe to pipe", make_pipe, make_pipe, true}, ends{"socket to pipe", make_sockets, make_pipe, false},
+        ends{"pipe to socket", make_pipe, make_sockets, false}}) {
+    CAPTURE(each.name);
+    channel in = each.in();
+    const channel out = each.out();
+    io::stream_sink to = sink(out.write);
+    io::stream_source from = stream(in.read.get());
+    from.hand_on_to(to);
+    CHECK(from.tees() == each.tees);
+    std::string seen;
+    std::string read;
+    for (int i = 0; i < 40; ++i) {
+      const std::string text = numbered(static_cast<std::size_t>(1 + 37 * i));
+      put(in.write, text);
+      while (true) {
+        const std::string got = read_text(from, 100);
+        if (got == "(nothing)") break;
+        read += got;
+      }
+      seen += take_out(out.read, 100'000);
+      CHECK(seen == read);
+    }
+    CHECK(from.position() == read.size());
+    CHECK(to.position() == read.size());
+    in.write = {};
+    CHECK(read_text(from, 1).empty());
+  }
+}
+
+TEST_CASE_FIXTURE(sink_fixture, "where there is no room nothing is read; room, or a cancel, ends the wait for it") {
+  for (const bool tees : {true, false}) {
+    CAPTURE(tees);
+    const channel in = tees ? make_pipe() : make_sockets();
+    const channel out = make_pipe();
+    io::stream_sink to = sink(out.write);
+    io::stream_source from = stream(in.read.get());
+    from.hand_on_to(to);
+    std::string sent;
+    std::string seen;
+    std::string read;
+    const auto stall = [&] {
+      do {
+        const std::string text = numbered(5'000 + sent.size() % 100);
+        put(in.write, text);
+        sent += text;
+        const std::string got = read_text(from, 10'000);
+        if (got == "(nothing)") return;
+        read += got;
+      } while (read.size() < 2'000'000);
+      FAIL("an endless pipe");
+    };
+
+    stall();
+    std::optional<bool> ready;
+    start_waiting(from, ready);
+    run_what_is_ready();
+    CHECK_FALSE(ready.has_value());
+    seen += take_out(out.read, 60'000);
+    finish_waiting(ready);
+    CHECK(ready == true);
+
+    stall();
+    std::optional<bool> cancelled;
+    start_waiting(from, cancelled);
+    run_what_is_ready();
+    CHECK_FALSE(cancelled.has_value());
+    from.cancel();
+    finish_waiting(cancelled);
+    CHECK(cancelled == false);
+
+    from.resume();
+    while (seen.size() < sent.size()) {
+      seen += take_out(out.read, 60'000);
+      if (const std::string got = read_text(from, 10'000); got != "(nothing)") read += got;
+    }
+    CHECK(seen == sent);
+    CHECK(read == sent);
+  }
+}
