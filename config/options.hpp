@@ -39,7 +39,7 @@ using baseline_source = std::variant<std::string, previous_windows>;
 enum class command { count, report, devices, repack };
 
 /// --pass-through: what goes on to standard output, beside being counted.
-enum class handed_on {
+enum class handed_on : std::uint8_t {
   nothing,
   raw,   ///< the bytes of the inputs as they are
   text,  ///< what is counted: decompressed
