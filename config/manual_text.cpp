@@ -40,7 +40,9 @@ constexpr std::array all = {
             "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
             "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE; "
             "with --pass-through, after the report.\n\n"
-            "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist)."},
+            "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
+            "and for a snapshot where the "
+            "output is a live one (--snapshot-every, --window, or jsonl with --pass-through)."},
 };
 
 }  // namespace

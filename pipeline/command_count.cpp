@@ -17,7 +17,7 @@
 #include "pipeline/status_signal.hpp"
 #include "pipeline/terminal.hpp"
 #include "pipeline/text.hpp"
-#include "pipeline/windows/window_json.hpp"
+#include "pipeline/windows/window_report.hpp"
 
 #include <unistd.h>
 
@@ -132,18 +132,13 @@ outcome run_before_people(const plan& planned, destination& where, const render_
     where.write([&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
     if (target.terminal) screen.restore();
   };
-  report frame;  // of windows
-  frame.what = report::kind::snapshot;
-  frame.partition = planned.partition;
-  frame.schemes = planned.schemes;
-  frame.ignore_case = planned.ignore_case;
-  const auto write_line = [&](const std::string& line) {
+  window_report windows(planned, watched, [&](const std::string& line) {
     screen.clear();
     where.write(line);
     if (target.terminal) screen.restore();
-  };
-  hooks.window = [&](const closed_window& window) { write_line(window_line(frame, window)); };
-  hooks.verdict = [&](const window_verdict& verdict) { write_line(verdict_line(verdict)); };
+  });
+  hooks.window = [&](const closed_window& window) { return windows.tell(window); };
+  hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
   hooks.remark = [&](const std::string& what) {
     if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
   };

@@ -62,7 +62,8 @@ class driver {
   asio::awaitable<void> tell_windows();
   asio::awaitable<void> flush_windows();
   asio::awaitable<void> windows_by_time();
-  void tell(const rolling_windows::record& what) const;
+  void tell(const rolling_windows::record& what);
+  void end_by_hook();
   void tell_last_windows();
   void note_windows_changed();
   asio::awaitable<void> progress_by_time();
@@ -338,9 +339,9 @@ asio::awaitable<void> driver::tell_windows() {
   }
 }
 
-void driver::tell(const rolling_windows::record& what) const {
+void driver::tell(const rolling_windows::record& what) {
   if (const auto* window = std::get_if<closed_window>(&what)) {
-    hooks_.window(*window);
+    if (hooks_.window(*window)) end_by_hook();
   } else if (hooks_.verdict) {
     hooks_.verdict(std::get<window_verdict>(what));
   }
@@ -399,6 +400,7 @@ asio::awaitable<void> driver::status_by_signal() {
     const std::vector<cut_mark> cut = feeder_->flush();
     while (!collector_->has_merged(cut)) co_await merged_for_status_.async_receive(asio::use_awaitable);
     hooks_.status(progress());
+    if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(make_report(report::kind::snapshot));
   }
 }
 
@@ -423,10 +425,13 @@ void driver::tell_inputs_over() {
   for (const std::size_t over = counts_->inputs_in_order(); inputs_told_ < over && !ended_by_hook_; ++inputs_told_) {
     input_report next = counts_->input_in_order(inputs_told_);
     if (plan_.count_unverified) count_unverified(next);
-    if (!hooks_.input_over(next)) continue;
-    ended_by_hook_ = true;
-    stop_.request_stop();
+    if (hooks_.input_over(next)) end_by_hook();
   }
+}
+
+void driver::end_by_hook() {
+  ended_by_hook_ = true;
+  stop_.request_stop();
 }
 
 // The others, when nothing more comes: those that ended since, and those that never did.

@@ -25,8 +25,9 @@ struct run_progress {
 /// What the caller has to say in a run. Everything is called on the thread that called run().
 struct run_hooks {
   std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
-  /// For --window: each one that has closed, in their order; what it throws stops the run.
-  std::function<void(const closed_window&)> window{};
+  /// For --window: each one that has closed, in their order; what it throws stops the run. True ends the reading; the
+  /// windows of what was read are told.
+  std::function<bool(const closed_window&)> window{};
   std::function<void(const window_verdict&)> verdict{};  ///< over windows that were told; likewise
   /// Every input, in the order of reports, as soon as it is over with all before it, and those that are not over at the
   /// end of the run. True ends the reading: of what was not read then, nothing is told here any more.

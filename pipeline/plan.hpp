@@ -71,6 +71,7 @@ struct plan {
   std::optional<std::string> output;
   writing how = writing::whole;  ///< reports come to the output
   std::optional<config::snapshot_interval> snapshot_every;
+  bool snapshot_by_signal = false;      ///< SIGUSR1 asks for one, beside the line of status: the output is a live one
   std::optional<window_shape> windows;  ///< nothing: none are wanted
   bool ignore_case = false;
   bool byte_counts = false;

@@ -106,6 +106,8 @@ writing resolve_writing(const config::options& typed, const report_format& forma
     }
     return writing::append;
   }
+  const bool is_filter = typed.pass_through != config::handed_on::nothing;
+  if (is_filter && format.carries_alerts) return writing::live;  // snapshots come by signal
   if (!typed.snapshot_every && !typed.window) return writing::whole;
   if (!format.whole) return writing::live;
   if (!typed.output) {

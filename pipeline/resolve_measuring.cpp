@@ -46,9 +46,10 @@ std::shared_ptr<const measures::byte_counts> read_baseline(const std::string& op
 void resolve_baseline(const config::options& typed, measuring& into) {
   if (!typed.baseline) return;
   const std::string option = typed.where("--baseline");
-  // where windows are asked for, this is measuring::previous_windows, and each brings a previous_baseline
-  if (std::holds_alternative<config::previous_windows>(*typed.baseline)) {
-    throw config::usage_error(option + ": previous:N are windows; it is of use only with --window");
+  if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
+    if (!typed.window) throw config::usage_error(option + ": previous:N are windows; it is of use only with --window");
+    into.previous_windows = previous->number;
+    return;
   }
   into.baseline = read_baseline(option, std::get<std::string>(*typed.baseline));
 }

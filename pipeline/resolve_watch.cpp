@@ -53,7 +53,7 @@ void resolve_units(const config::options& typed, gates::watch_list& into) {
   into.totals = is_named(totals);
   into.inputs = is_named(inputs);
   into.windows = is_named(windows);
-  if (!into.totals && !into.inputs) {
+  if (!into.totals && !into.inputs && !typed.window) {
     throw config::usage_error(typed.where("--watch") + ": there are windows only with --window");
   }
 }

@@ -34,7 +34,7 @@ std::string iso_8601(window_time time) {
   return std::string(text.data(), size) + fraction.data();
 }
 
-std::string window_line(const report& frame, const closed_window& window) {
+std::string window_line(const report& frame, const closed_window& window, const measures::byte_counts* baseline) {
   const window_head& head = window.head;
   json out = {{"kind", "window"}, {"schema", "gpuhist.result/1"}, {"index", head.index}};
   add_source(out, "source", head.source);
@@ -50,6 +50,10 @@ std::string window_line(const report& frame, const closed_window& window) {
   if (frame.ignore_case) out["ignore_case"] = true;
   out["bytes"] = window.counts.bytes();
   add_counts(out, frame, window.counts);
+  if (!frame.measuring.asked.empty()) {
+    out["measures"] =
+        measures_as_json(measures::take_measures(frame.measuring, measures::counts_of(window.counts), baseline));
+  }
   return as_line(out);
 }
 

@@ -8,8 +8,10 @@
 
 namespace gpuhist::pipeline {
 
-/// One line of kind "window". `frame`: a snapshot with the partition and the schemes of the run.
-std::string window_line(const report& frame, const closed_window& window);
+/// One line of kind "window". `frame`: a snapshot with the partition, the schemes and the measures of the run.
+/// `baseline`: of this window; null: that of the frame.
+std::string window_line(const report& frame, const closed_window& window,
+                        const measures::byte_counts* baseline = nullptr);
 
 /// One line of kind "verdict".
 std::string verdict_line(const window_verdict& verdict);

@@ -479,6 +479,27 @@ class Signals(PassThroughTest):
             self.assertRegex(ended.stderr, r"^gpuhist: .*1\.2 ?K|1,234")
 
 
+    def test_sigusr1_asks_for_a_snapshot_where_the_report_is_lines(self):
+        report = self.folder / "snapshots.jsonl"
+
+        def last_is_of(size):
+            lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
+            return bool(lines) and json.loads(lines[-1])["bytes"] == size
+
+        with Running("--pass-through", "--format", "jsonl", "--output", report,
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:  # fmt: skip
+            for more, size in ((1000, 1000), (2000, 3000)):
+                feed(running, [b"x" * more])
+                wait_until(lambda: unread(running.process.stdout.fileno()) == size)
+                running.process.send_signal(signal.SIGUSR1)
+                wait_until(lambda: last_is_of(size))
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        said = [json.loads(line) for line in report.read_bytes().splitlines()]
+        self.assertEqual([(each["kind"], each["bytes"]) for each in said if each["kind"] != "input"],
+                         [("snapshot", 1000), ("snapshot", 3000), ("result", 3000)])
+
+
 class Reports(PassThroughTest):
     def run_stage(self, *arguments, **popen):
         return subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", *arguments], input=b"some text\n",

@@ -1,0 +1,139 @@
+"""Windows with measures and conditions: what each window is compared with, what fires for it, and where. Also the recipes
+of docs/recipes: the commands in them are run as they stand there, and must print what is printed there."""
+
+import math
+import pathlib
+import re
+import subprocess
+
+from support import ENGINE, GPUHIST, CommandTest, Running, feed, main, noise, run, text, wait_until
+
+JSONL = ("--format", "jsonl", "--buckets", "classes")
+RECIPES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "recipes"
+
+
+def kinds(ended, kind):
+    return [each for each in ended.documents if each["kind"] == kind]
+
+
+def shares(data):
+    return [data.count(value) / len(data) for value in range(256)]
+
+
+def entropy(data):
+    return -sum(p * math.log2(p) for p in shares(data) if p)
+
+
+def jsd(left, right):
+    total = 0
+    for p, q in zip(shares(left), shares(right)):
+        middle = (p + q) / 2
+        total += sum(each * math.log2(each / middle) / 2 for each in (p, q) if each)
+    return total
+
+
+class WindowWatch(CommandTest):
+    def test_every_window_has_measures_of_its_own(self):
+        data = text(10_000) + noise(5_000)
+        ended = run(*JSONL, "--window", "1000B", "--measures", "entropy,distinct", stdin_bytes=data)
+        told = kinds(ended, "window")
+        self.assertEqual(len(told), 15)
+        for number, each in enumerate(told):
+            piece = data[1000 * number : 1000 * (number + 1)]
+            self.assertAlmostEqual(each["measures"]["entropy"]["value"], entropy(piece), places=9)
+            self.assertEqual(each["measures"]["distinct"]["value"], len(set(piece)))
+            self.assertEqual(each["measures"]["entropy"]["sample_size"], 1000)
+        self.assertAlmostEqual(ended.result["measures"]["entropy"]["value"], entropy(data), places=9)
+
+    def test_windows_are_compared_with_those_before_them(self):
+        data = text(6_000) + noise(2_000) + text(4_000, 9)
+        ended = run(*JSONL, "--window", "1000B", "--measures", "jsd", "--baseline", "previous:3", stdin_bytes=data)
+        for number, each in enumerate(kinds(ended, "window")):
+            said = each["measures"]["jsd"]
+            if number == 0:
+                self.assertIsNone(said["value"])
+                continue
+            before = data[1000 * max(0, number - 3) : 1000 * number]
+            self.assertAlmostEqual(said["value"], jsd(data[1000 * number : 1000 * (number + 1)], before), places=9)
+            self.assertEqual(said["baseline_size"], len(before))
+        self.assertIsNone(ended.result["measures"]["jsd"]["value"])
+
+    def test_inputs_with_windows_of_their_own_are_compared_with_themselves(self):
+        parts = [text(3_000), noise(3_000)]
+        paths = [self.file(f"{number}.log", data) for number, data in enumerate(parts)]
+        ended = run(*JSONL, "--window", "1000B", "--per-input", "--measures", "jsd", "--baseline", "previous:1", *paths)
+        told = kinds(ended, "window")
+        self.assertEqual([each["measures"]["jsd"]["value"] is None for each in told], [True, False, False] * 2)
+
+    def test_windows_are_compared_with_a_result(self):
+        usual = self.file("usual.json", run("--format", "json", "--byte-counts", stdin_bytes=text(50_000)).stdout)
+        data = text(4_000, 2) + noise(1_000) + text(3_000, 3)
+        ended = run(*JSONL, "--window", "1000B", "--baseline", usual, "--alert-if", "jsd > 0.3", "--watch", "windows",
+                    stdin_bytes=data)
+        (alert,) = kinds(ended, "alert")
+        self.assertEqual((alert["of"], alert["window"], alert["begin"], alert["end"]), ("window", 4, 4000, 5000))
+        self.assertAlmostEqual(alert["values"]["jsd"], jsd(noise(1_000), text(50_000)), places=9)
+        # its line stands right behind that of its window
+        lines = ended.documents
+        self.assertEqual(lines[lines.index(alert) - 1]["index"], 4)
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True))
+        self.assertIn("(standard input), window 4, bytes 4000 to 5000: jsd = ", ended.stderr)
+
+    def test_a_gate_over_windows_ends_with_3_and_at_once_where_that_is_asked(self):
+        data = text(2_000) + noise(1_000) + text(2_000)
+        gate = ("--window", "1000B", "--fail-if", "entropy > 7", "--watch", "windows")
+        ended = run(*JSONL, *gate, stdin_bytes=data)
+        self.assertEqual(ended.status, 3, ended)
+        self.assertEqual(len(kinds(ended, "window")), 5)
+        self.assertIn("--fail-if 'entropy > 7' holds for (standard input), window 2, bytes 2000 to 3000", ended.stderr)
+        with Running(*JSONL, *gate, "--fail-fast", stdin=subprocess.PIPE) as running:
+            feed(running, [data])  # and the stream stays open
+            ended = running.finish()
+        self.assertEqual(ended.status, 3, ended)
+        self.assertIn("ended by --fail-fast", ended.stderr)
+
+    def test_windows_are_watched_only_where_there_are_any(self):
+        ended = run("--fail-if", "bytes > 1", "--watch", "windows", stdin_bytes=b"ab")
+        self.assertEqual(ended.status, 2)
+        self.assertIn("there are windows only with --window", ended.stderr)
+
+    def test_windows_of_time_without_text_have_no_entropy_and_fire_nothing(self):
+        with Running(*JSONL, "--window", "20ms", "--measures", "entropy", "--alert-if", "entropy < 100", "--watch",
+                     "windows", stdin=subprocess.PIPE) as running:
+            feed(running, [b"abc"])
+            wait_until(lambda: self.lines_so_far(running) > 4)
+            running.process.stdin.close()
+            ended = running.finish()
+        for each in kinds(ended, "window"):
+            self.assertEqual(each["measures"]["entropy"]["value"] is None, each["bytes"] == 0)
+        self.assertEqual(len(kinds(ended, "alert")), 1)
+
+    @staticmethod
+    def lines_so_far(running):
+        running._stdout.seek(0)
+        return running._stdout.read().count(b"\n")
+
+
+class Recipes(CommandTest):
+    """Blocks ```sh of a recipe: lines that begin with "$ " (and their continuations) are typed, the rest is printed."""
+
+    def test_recipes(self):
+        recipes = sorted(RECIPES.glob("*.md"))
+        self.assertTrue(recipes)
+        program = self.folder / "bin" / "gpuhist"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\nexec '{GPUHIST}' --engine {ENGINE} \"$@\"\n")
+        program.chmod(0o755)
+        for recipe in recipes:
+            with self.subTest(recipe=recipe.name):
+                place = self.folder / recipe.stem
+                place.mkdir()
+                for block in re.findall(r"```sh\n(.*?)```", recipe.read_text(), re.S):
+                    for typed, printed in re.findall(r"^\$ (.*?(?:\\\n.*?)*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+                        done = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
+                                              stderr=subprocess.STDOUT, env={"PATH": f"{program.parent}:/usr/bin:/bin"})
+                        self.assertEqual(done.stdout.decode(), printed, typed)
+
+
+if __name__ == "__main__":
+    main()
