@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines] [archives]`: what only a machine with a GPU can
-# show, from a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda; the
-# four tools of compute-sanitizer; the rate of a cached file beside the link's, measured in the same run; the kernel
-# catalogue; auto beside host and cuda; archives beside their decoders alone. The first three when none is named.
+# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [interrupted] [rates] [kernels] [engines] [archives]`: what only a machine with
+# a GPU can show, from a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda;
+# the four tools of compute-sanitizer; a run that ends while copies are in flight; the rate of a cached file beside the
+# link's, measured in the same run; the kernel catalogue; auto beside host and cuda; archives beside their decoders alone.
+# The first four when none is named.
 # Exit 0: nothing failed.
 set -uo pipefail
-bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [rates] [kernels] [engines] [archives]}")
+bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [interrupted] [rates] [kernels] [engines] [archives]}")
 shift
-parts=${*:-tests sanitize rates}
+parts=${*:-tests sanitize interrupted rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export PATH="$bundle/bin:$PATH"
 export GPUHIST="$bundle/bin/gpuhist" TEST_ENGINE=cuda
@@ -49,11 +50,12 @@ sanitize() {
     "$bundle/bin/test_gpu_device" --test-case-exclude='*5 GiB*'
   check 'compute-sanitizer racecheck, lanes' compute-sanitizer --tool racecheck --error-exitcode 9 \
     "$bundle/bin/test_gpu_device" --test-case='*unaligned extents of a small chunk*'
-  check 'compute-sanitizer memcheck, the command interrupted' interrupted
 }
 
 # While copies are in flight: the report says what was counted so far, nothing hangs, no memory is touched that is gone.
-interrupted() {
+interrupted() { check 'compute-sanitizer memcheck, the command interrupted' interrupt; }
+
+interrupt() {
   local report="$work/interrupted.json" log="$work/interrupted.log" job
   yes "$(printf 'x%.0s' {1..200})" | timeout 120 compute-sanitizer --tool memcheck "$GPUHIST" --engine cuda \
     --buckets letters --format json -o "$report" >"$log" 2>&1 &

@@ -10,11 +10,10 @@ import io
 import lzma
 import os
 import random
-import resource
+import shutil
 import subprocess
 import tarfile
 import time
-import unittest
 import zipfile
 
 from support import SANITIZED, CommandTest, Running, main, noise, oracle, text, zstd
@@ -71,7 +70,7 @@ ARCHIVES = {".tar.gz": lambda: gzip.compress(tar()), ".tar.zst": lambda: zstd(ta
 
 
 class Fuzz(CommandTest):
-    def damaged_in(self, encoded, suffix, flips):
+    def damaged_in(self, encoded, flips):
         """All cuts of it and so many flips, in files."""
         chosen = random.Random(len(encoded))
         for length in range(1, len(encoded), 1 if flips > 200 else 3):
@@ -106,7 +105,7 @@ class Fuzz(CommandTest):
     def over_all(self, suffix, encoded, flips, check):
         self.slowest, self.largest = 0, 0
         batch = []
-        for data in self.damaged_in(encoded, suffix, flips):
+        for data in self.damaged_in(encoded, flips):
             batch.append(data)
             if len(batch) == FILES_A_RUN:
                 check(self.run_over(suffix, batch), batch)
@@ -138,7 +137,9 @@ class Fuzz(CommandTest):
 
     def test_archives(self):
         known = {oracle(data)["bytes"]: oracle(data)["buckets"]["bytes"] for data in CONTENTS}
-        kinds = {**ARCHIVES, ".7z": lambda: seven_zip(self.folder)}
+        kinds = dict(ARCHIVES)
+        if shutil.which("7z"):  # a machine that only has the portable folder does not
+            kinds[".7z"] = lambda: seven_zip(self.folder)
         for suffix, make in kinds.items():
 
             def check(inputs, batch):
