@@ -210,7 +210,8 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
        "--buckets: a name is missing in \"letters,\"; give names separated by commas, as letters,bytes"},
       {{"--engine", ""}, "--engine: the value is empty; give auto, cuda or host"},
       {{"--input-format", ""},
-       "--input-format: the value is empty; give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, tar, zip, 7z or "
+       "--input-format: the value is empty; give auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, "
+       "zip, 7z or "
        "cpio"},
       {{"--format", ""}, "--format: the value is empty; give table, json, jsonl, csv or prometheus"},
       {{"--label", ""}, "--label: the value is empty; give a name for standard input"},
