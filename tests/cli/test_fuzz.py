@@ -16,7 +16,7 @@ import tarfile
 import time
 import zipfile
 
-from support import SANITIZED, CommandTest, Running, main, noise, oracle, text, zstd
+from support import ENGINE, SANITIZED, CommandTest, Running, main, noise, oracle, text, zstd
 
 FLIPS = int(os.environ.get("FLIPS", "500" if SANITIZED else "2000"))
 FILES_A_RUN = 400
@@ -95,7 +95,7 @@ class Fuzz(CommandTest):
         self.slowest = max(self.slowest, time.monotonic() - begin)
         self.largest = max(self.largest, usage.ru_maxrss << 10)
         self.assertIn(ended.status, (0, 1), ended)
-        if not SANITIZED:
+        if not SANITIZED and ENGINE == "host":  # a context on a device takes 140 MiB by itself
             self.assertLess(usage.ru_maxrss << 10, MOST_MEMORY)
         *inputs, result = ended.documents
         self.assertEqual(result["kind"], "result")

@@ -361,13 +361,12 @@ class Consumers(PassThroughTest):
                 descriptor = running.process.stdin.fileno()
                 os.set_blocking(descriptor, False)
                 sent, quiet_since = 0, time.monotonic()
-                while time.monotonic() - quiet_since < 0.5:
+                while sent <= 65_536 or time.monotonic() - quiet_since < 0.5:  # it may take long to start, on a device
                     try:
                         sent += os.write(descriptor, b"x" * 65_536)
                         quiet_since = time.monotonic()
                     except BlockingIOError:
                         time.sleep(0.01)
-                self.assertGreater(sent, 65_536)
                 self.assertLess(sent, 2 * PIPE_BYTES + (8 << 20))  # two pipes, and slots of 256 KiB (8 MiB with a device)
                 os.set_blocking(descriptor, True)
                 seen = []

@@ -115,9 +115,11 @@ class WindowWatch(CommandTest):
 
 
 class Recipes(CommandTest):
-    """Blocks ```sh of a recipe: lines that begin with "$ " (and their continuations) are typed, the rest is printed."""
+    """Blocks ```sh of a recipe: what begins with "$ " is typed, the rest is printed."""
 
     def test_recipes(self):
+        if not RECIPES.parent.is_dir():
+            self.skipTest("a portable folder has no docs")
         recipes = sorted(RECIPES.glob("*.md"))
         self.assertTrue(recipes)
         program = self.folder / "bin" / "gpuhist"
@@ -129,10 +131,21 @@ class Recipes(CommandTest):
                 place = self.folder / recipe.stem
                 place.mkdir()
                 for block in re.findall(r"```sh\n(.*?)```", recipe.read_text(), re.S):
-                    for typed, printed in re.findall(r"^\$ (.*?(?:\\\n.*?)*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+                    for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                        typed, printed = self.taken_apart(piece)
                         done = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
-                                              stderr=subprocess.STDOUT, env={"PATH": f"{program.parent}:/usr/bin:/bin"})
+                                              stderr=subprocess.STDOUT, env={"PATH": f"{program.parent}:/usr/bin:/bin"})  # fmt: skip
                         self.assertEqual(done.stdout.decode(), printed, typed)
+
+    @staticmethod
+    def taken_apart(piece):
+        """What is typed, which ends where a shell says that it is whole, and what is printed."""
+        lines = piece.splitlines(keepends=True)
+        for number in range(1, len(lines) + 1):
+            typed = "".join(lines[:number])
+            if subprocess.run(["bash", "-n", "-c", typed], stderr=subprocess.DEVNULL).returncode == 0:
+                return typed, "".join(lines[number:])
+        raise AssertionError(piece)
 
 
 if __name__ == "__main__":
