@@ -124,7 +124,7 @@ TEST_CASE("a forced format is taken as it is") {
 
 TEST_CASE("only formats that can be read can be forced") {
   CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip",
-                                                              "bzip2", "lz4", "tar", "zip", "7z", "cpio"});
+                                                              "bzip2", "lz4", "compress", "tar", "zip", "7z", "cpio"});
   for (const std::string_view name : {"lzop", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
 }
 
