@@ -85,9 +85,10 @@ def latency():
 
 
 def through(size):
-    """Numbers from 1 on, through the command; at the far end they are compared with numbers that were made again."""
-    count = size // 11  # bytes of a number of ten digits and its newline
-    numbers = f"seq {10**9} {10**9 + count - 1}"
+    """Numbers, through the command; at the far end they are compared with numbers that were made again."""
+    line = 12  # bytes of a number of eleven digits and its newline, of which there are 900 GiB
+    count = size // line
+    numbers = f"seq {10**10} {10**10 + count - 1}"
     begin = time.perf_counter()
     making = subprocess.Popen(numbers.split(), stdout=subprocess.PIPE)
     command = [*STAGE, "--pass-through", "--format", "json"]
@@ -100,7 +101,7 @@ def through(size):
     same = comparing.wait() == 0
     counted = int(re.search(r'"bytes":(\d+)', said)[1])
     print(f"{counted / 2**30:.2f} GiB through it in {time.perf_counter() - begin:.1f} s: {'the same' if same else 'NOT the same'} at the far end, "
-          f"{'all' if counted == 11 * count else 'NOT all'} counted, exit status {stage.returncode}, {usage.ru_maxrss / 1024:.1f} MiB at the most", flush=True)  # fmt: skip
+          f"{'all' if counted == line * count else 'NOT all'} counted, exit status {stage.returncode}, {usage.ru_maxrss / 1024:.1f} MiB at the most", flush=True)  # fmt: skip
 
 
 def make_log(at):

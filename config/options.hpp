@@ -47,13 +47,14 @@ enum class handed_on : std::uint8_t {
 
 struct options {
   command what = command::count;
-  std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
   bool recursive = false;                 ///< directories among the inputs are walked
+  bool follow_symlinks = false;           ///< in them
+  bool null = false;                      ///< names in the list of files end in NUL
+  bool fail_fast = false;                 ///< the first of the conditions of --fail-if that holds ends the run
+  std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
   std::optional<std::string> files_from;  ///< a list of more inputs: a path; "-" is standard input
-  bool null = false;                      ///< its names end in NUL
   std::vector<std::string> include;       ///< patterns (io/path_pattern) of files in trees; empty: all
   std::vector<std::string> exclude;       ///< patterns of files and directories in trees
-  bool follow_symlinks = false;           ///< in trees
   std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
   std::string engine = "auto";
   std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
@@ -88,7 +89,6 @@ struct options {
   std::vector<expression> fail_if;   ///< conditions that make the exit status 3
   std::vector<expression> alert_if;  ///< conditions that are told
   std::vector<std::string> watch;    ///< what they are held against: totals, inputs, windows; empty: all of it
-  bool fail_fast = false;            ///< the first one of --fail-if ends the run
   bool stats = false;
   std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
   bool verbose = false;          ///< devices: with what the kernels' shape depends on

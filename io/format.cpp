@@ -18,6 +18,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
 
 namespace gpuhist::io {
 namespace {
@@ -77,9 +78,8 @@ constexpr magic_number compress_magic() {
   return result;
 }
 
-const std::array<format_row, 14>& table() {
-  static const std::array<format_row, 14> rows{{
-      {{.name = "raw", .readable = true}, {}, {}},
+std::vector<format_row> compressed_formats() {
+  return {
       {{.name = "zstd",
         .readable = true,
         .make_decoder = make_zstd_decoder,
@@ -125,6 +125,11 @@ const std::array<format_row, 14>& table() {
         .frame_magic = "\x04\x22\x4D\x18"},
        {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18}), skippable_magic()},
        {".lz4", ".tlz4"}},
+  };
+}
+
+std::vector<format_row> rare_formats() {
+  return {
       {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
        {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
        {".lzo", ".tzo"}},
@@ -134,11 +139,29 @@ const std::array<format_row, 14>& table() {
         .make_splitter = make_whole_splitter},
        {compress_magic()},
        {".Z", ".taZ"}},
+  };
+}
+
+std::vector<format_row> archives() {
+  return {
       {{.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}},
       {{.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}},
       {{.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}},
       {{.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}},
-  }};
+  };
+}
+
+std::vector<format_row> all_formats() {
+  std::vector<format_row> all;
+  all.push_back({.shown = {.name = "raw", .readable = true}, .magics = {}, .suffixes = {}});
+  for (auto* const some : {&compressed_formats, &rare_formats, &archives}) {
+    std::ranges::move(some(), std::back_inserter(all));
+  }
+  return all;
+}
+
+const std::vector<format_row>& table() {
+  static const std::vector<format_row> rows = all_formats();
   return rows;
 }
 

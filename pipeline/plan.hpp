@@ -46,23 +46,22 @@ struct buffer_plan {
 struct plan {
   std::vector<std::string> inputs;            ///< paths; "-" is standard input
   std::optional<std::string> list;            ///< of more inputs: a path, "-" is standard input
-  char list_end = '\n';                       ///< what its names end in
   std::optional<io::walk_settings> trees;     ///< how directories are walked; nothing: they are errors
   std::string label;                          ///< the name of standard input in results
   const io::format* forced_format = nullptr;  ///< null: by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
-  std::optional<std::uint64_t> max_output;  ///< bytes of text of a compressed input
-  /// To standard output, beside being counted.
-  config::handed_on hands_on = config::handed_on::nothing;
+  std::optional<std::uint64_t> max_output;                  ///< bytes of text of a compressed input
+  config::handed_on hands_on = config::handed_on::nothing;  ///< to standard output, beside being counted
+  char list_end = '\n';                                     ///< what names in the list end in
   bool skip_damage = false;
-  bool follow = false;               ///< inputs are files that grow
-  gpu::partition partition;          ///< what is counted
-  std::vector<scheme_view> schemes;  ///< what is asked of it
-  std::string engine;                ///< "auto", "cuda", "host"
-  unsigned threads = 1;              ///< that read, decompress and, with the host engine, count
-  unsigned streams = 0;              ///< CUDA lanes a device; 0: the engine's default
-  std::vector<unsigned> devices;     ///< CUDA devices by number; empty: the engine's choice, or all
+  bool follow = false;  ///< inputs are files that grow
   bool all_devices = false;
+  gpu::partition partition;                   ///< what is counted
+  std::vector<scheme_view> schemes;           ///< what is asked of it
+  std::string engine;                         ///< "auto", "cuda", "host"
+  unsigned threads = 1;                       ///< that read, decompress and, with the host engine, count
+  unsigned streams = 0;                       ///< CUDA lanes a device; 0: the engine's default
+  std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   std::string kernel;                         ///< by name; of `auto`, that of the host; empty: the best
   gpu::engine_forecast forecast;              ///< what the engine will be, found out once a run
   std::optional<std::uint64_t> source_bytes;  ///< of all inputs, compressed or not, where all are regular files
@@ -71,12 +70,12 @@ struct plan {
   std::optional<std::string> output;
   writing how = writing::whole;  ///< reports come to the output
   std::optional<config::snapshot_interval> snapshot_every;
-  bool snapshot_by_signal = false;      ///< SIGUSR1 asks for one, beside the line of status: the output is a live one
   std::optional<window_shape> windows;  ///< nothing: none are wanted
+  gates::watch_list watched;            ///< the conditions that counts are held against
+  measures::measuring measuring;        ///< what is computed from the counts of byte values
+  bool snapshot_by_signal = false;      ///< SIGUSR1 asks for one, beside the line of status: the output is a live one
   bool ignore_case = false;
   bool byte_counts = false;
-  gates::watch_list watched;      ///< the conditions that counts are held against
-  measures::measuring measuring;  ///< what is computed from the counts of byte values
   bool count_unverified = false;
   bool stats = false;
   bool totals_only = false;
