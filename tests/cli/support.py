@@ -5,6 +5,7 @@ import array
 import collections
 import fcntl
 import functools
+import io
 import json
 import os
 import pathlib
@@ -13,10 +14,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import termios
 import time
 import unittest
+import zipfile
 
 GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
 ENGINE = os.environ.get("TEST_ENGINE", "host")
@@ -118,6 +121,27 @@ def text(size, seed=1):
 @functools.lru_cache(maxsize=None)
 def noise(size, seed=1):
     return random.Random(seed).randbytes(size)
+
+
+def tar(files, format=tarfile.USTAR_FORMAT, extra=()):
+    """A tar archive of these files, and of `extra` members that are no files."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+        for info in extra:
+            archive.addfile(info)
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped(files, compression=zipfile.ZIP_DEFLATED, **how):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression, **how) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
 
 
 def zstd(data, *options):

@@ -13,32 +13,11 @@ import tarfile
 import unittest
 import zipfile
 
-from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, text, unread, wait_until, zstd
+from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, tar, text, unread, wait_until, zipped, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 
 FILES = {"a.log": text(1000), "dir/b.log": text(70_000, 2), "empty": b"", "dir/c.bin": noise(5000), "d": b"x" * 512}
-
-
-def tar(files, format=tarfile.USTAR_FORMAT, extra=()):
-    """A tar archive of these files, and of `extra` members that are no files."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
-        for info in extra:
-            archive.addfile(info)
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-def zipped(files, compression=zipfile.ZIP_DEFLATED, **how):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression, **how) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def in_tar(archive):

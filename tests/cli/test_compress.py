@@ -1,13 +1,11 @@
 """compress (`.Z`): what ncompress writes counts like the text in it. The format has no end mark and no checksum: what that
 means for cuts and damage is held against gzip, which reads it, too."""
 
-import io
 import random
 import subprocess
-import tarfile
 import unittest
 
-from support import ALL_SCHEMES, CommandTest, main, noise, run, text
+from support import ALL_SCHEMES, CommandTest, main, noise, run, tar, text
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -48,14 +46,9 @@ class Compress(CommandTest):
 
     def test_a_tar_of_it_is_an_archive_and_a_member_of_it_is_text(self):
         inner = text(30_000)
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w") as archive:
-            for name, data in (("a.log", inner), ("b.log.Z", compressed(inner))):
-                about = tarfile.TarInfo(name)
-                about.size = len(data)
-                archive.addfile(about, io.BytesIO(data))
+        archive = tar({"a.log": inner, "b.log.Z": compressed(inner)})
         for name in ("x.tar.Z", "x.taZ", "x"):
-            ended = run(*JSON, self.file(name, compressed(out.getvalue())))
+            ended = run(*JSON, self.file(name, compressed(archive)))
             self.assert_counted(ended, inner * 2)
             self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [len(inner)] * 2)
 

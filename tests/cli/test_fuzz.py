@@ -6,17 +6,14 @@ FLIPS=100000 python3 -B tests/cli/test_fuzz.py    also prints, format by format,
 
 import bz2
 import gzip
-import io
 import lzma
 import os
 import random
 import shutil
 import subprocess
-import tarfile
 import time
-import zipfile
 
-from support import ENGINE, SANITIZED, CommandTest, Running, main, noise, oracle, text, zstd
+from support import ENGINE, SANITIZED, CommandTest, Running, main, noise, oracle, tar, text, zipped, zstd
 
 FLIPS = int(os.environ.get("FLIPS", "500" if SANITIZED else "2000"))
 FILES_A_RUN = 400
@@ -30,24 +27,6 @@ DATA = b"".join(CONTENTS)
 def packed(*command):
     """All contents, each a frame of its own."""
     return b"".join(subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout for data in CONTENTS)
-
-
-def tar():
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in MEMBERS.items():
-            about = tarfile.TarInfo(name)
-            about.size = len(data)
-            archive.addfile(about, io.BytesIO(data))
-    return out.getvalue()
-
-
-def zipped():
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in MEMBERS.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def seven_zip(folder):
@@ -66,7 +45,7 @@ COMPRESSED = {
     ".bz2": lambda: b"".join(bz2.compress(data) for data in CONTENTS),
     ".lz4": lambda: packed("lz4", "-zcq", "--content-size"),
 }
-ARCHIVES = {".tar.gz": lambda: gzip.compress(tar()), ".tar.zst": lambda: zstd(tar(), "--check"), ".zip": zipped}
+ARCHIVES = {".tar.gz": lambda: gzip.compress(tar(MEMBERS)), ".tar.zst": lambda: zstd(tar(MEMBERS), "--check"), ".zip": lambda: zipped(MEMBERS)}
 
 
 class Fuzz(CommandTest):

@@ -4,7 +4,6 @@ becomes of the counting; and the report goes elsewhere."""
 import fcntl
 import gzip
 import hashlib
-import io
 import json
 import lzma
 import os
@@ -16,13 +15,11 @@ import select
 import signal
 import socket
 import subprocess
-import tarfile
 import threading
 import time
 import tty
-import zipfile
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, tar, text, unread, wait_until, zipped, zstd
 
 PIPE_BYTES = 1 << 20  # that gpuhist enlarges pipes to
 COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
@@ -52,24 +49,6 @@ def drain(descriptor, into):
     reading = threading.Thread(target=read)
     reading.start()
     return reading
-
-
-def tar_of(members):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
-
-
-def zip_of(members):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
 
 
 class PassThroughTest(CommandTest):
@@ -282,7 +261,7 @@ class Compressed(PassThroughTest):
     def test_members_of_archives_come_out_as_text_one_after_the_other(self):
         members = {"one": text(300_000, 1), "two": b"", "three": text(100_000, 2)}
         whole = b"".join(members.values())
-        for packed in (tar_of(members), zstd(tar_of(members)), zip_of(members)):
+        for packed in (tar(members), zstd(tar(members)), zipped(members)):
             with self.subTest(size=len(packed)):
                 self.assert_passed(packed, text_of=whole, mode="text")
                 self.assert_passed(packed, text_of=whole)
@@ -304,9 +283,9 @@ class Damage(PassThroughTest):
                 self.assertIn("compressed offset", self.result()["inputs"][0]["error"])
 
     def test_all_bytes_of_what_is_no_archive_or_a_cut_one_go_on(self):
-        tar = tar_of({"a": text(2_000_000)})
-        for name, content in {"no.zst": text(900_000), "cut.tar": tar[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
-                              "broken.zip": zip_of({"a": noise(900_000)})[:800_000]}.items():  # fmt: skip
+        archive = tar({"a": text(2_000_000)})
+        for name, content in {"no.zst": text(900_000), "cut.tar": archive[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
+                              "broken.zip": zipped({"a": noise(900_000)})[:800_000]}.items():  # fmt: skip
             path = self.file(name, content)
             with self.subTest(name=name), self.passing(path, path, stdin=subprocess.DEVNULL) as running:
                 out = running.process.stdout.read()

@@ -3,17 +3,15 @@ by then or by a verdict that follows."""
 
 import bz2
 import datetime
-import io
 import itertools
 import json
 import os
 import random
 import signal
 import subprocess
-import tarfile
 import time
 
-from support import ENGINE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, text, zstd
+from support import ENGINE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, tar, text, zstd
 
 JSONL = ("--format", "jsonl", "--buckets", "letters,classes")
 
@@ -223,14 +221,8 @@ class Archives(WindowTest):
 
     def test_members_of_archives_are_divided_like_other_inputs(self):
         contents = {"a.log": text(2500, 1), "empty": b"", "b.log": text(100, 2), "c.log.zst": text(7000, 3)}
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w") as archive:
-            for name, content in contents.items():
-                stored = zstd(content) if name.endswith(".zst") else content
-                info = tarfile.TarInfo(name)
-                info.size = len(stored)
-                archive.addfile(info, io.BytesIO(stored))
-        for name, encoded in (("logs.tar", made.getvalue()), ("logs.tar.zst", zstd(made.getvalue()))):
+        archive = tar({name: zstd(data) if name.endswith(".zst") else data for name, data in contents.items()})
+        for name, encoded in (("logs.tar", archive), ("logs.tar.zst", zstd(archive))):
             path = self.file(name, encoded)
             with self.subTest(name=name):
                 ended = run(*JSONL, "--window", "1000B", path)
@@ -303,13 +295,7 @@ class Archives(WindowTest):
         self.assertIn("No such file", lines_of(ended, "window")[1]["error"])
 
     def test_a_damaged_archive_closes_windows_and_the_next_input_begins_anew(self):
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w") as archive:
-            for i in range(3):
-                info = tarfile.TarInfo(f"{i}.log")
-                info.size = 5000
-                archive.addfile(info, io.BytesIO(text(5000, i)))
-        encoded = zstd(made.getvalue())
+        encoded = zstd(tar({f"{i}.log": text(5000, i) for i in range(3)}))
         hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
         after = self.file("after", b"after\n" * 200)
         ended = run(*JSONL, "--window", "2000B", self.file("hurt.tar.zst", hurt), after)

@@ -1,16 +1,14 @@
 """xz, lzma, lzip, bzip2 and lz4: whatever the tools write counts like the text in it; what they refuse is refused."""
 
 import bz2
-import io
 import lzma
 import random
 import shutil
 import struct
 import subprocess
-import tarfile
 import unittest
 
-from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, text
+from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, tar, text
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -264,13 +262,9 @@ class Formats(CommandTest):
             for content in (b"", b"just text, and some more of it\n"):
                 ended = run(*JSON, "--input-format", kind, stdin_bytes=content)
                 self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
-        tar = io.BytesIO()
-        with tarfile.open(fileobj=tar, mode="w") as archive:
-            member = tarfile.TarInfo("data")
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
+        archive = tar({"data": data})
         for kind in ("lzma", "lzip"):  # both are called so
-            self.assert_counted(run(*JSON, self.file(f"{kind}.tlz", written(kind, tar.getvalue()))), data)
+            self.assert_counted(run(*JSON, self.file(f"{kind}.tlz", written(kind, archive))), data)
 
     def test_all_formats_in_one_run(self):
         parts = {kind: text(70_000, seed) for seed, kind in enumerate(WRITERS)}
