@@ -25,6 +25,7 @@ constexpr unsigned most_width = 16;
 constexpr std::size_t most_strings = std::size_t{1} << most_width;
 constexpr std::uint32_t clear_code = 256;
 constexpr unsigned codes_of_a_group = 8;
+constexpr unsigned byte_bits = 8;
 constexpr std::uint32_t no_code = ~std::uint32_t{0};
 
 /// String `i` is the string `prefix[i]` and then `last[i]`. Those below 256 are single bytes.
@@ -81,7 +82,6 @@ class compress_decoder final : public frame_decoder {
 bool compress_decoder::in_frame() const {
   if (phase_ != phase::codes) return phase_ == phase::window || !collected().empty();
   if (spelled_ > 0) return true;
-  constexpr unsigned byte_bits = 8;
   return padding_ == 0 && (bit_count_ >= byte_bits || bits_ != 0);
 }
 
@@ -170,7 +170,6 @@ void compress_decoder::deliver(cursor& at) {
 
 // Whether so many bits are here.
 bool compress_decoder::load(cursor& at, unsigned bits) {
-  constexpr unsigned byte_bits = 8;
   while (bit_count_ < bits && !at.in.empty()) {
     bits_ |= std::to_integer<std::uint64_t>(at.in.front()) << bit_count_;
     bit_count_ += byte_bits;
@@ -208,8 +207,9 @@ frame_decoder::step_result compress_decoder::follow(std::uint32_t code) {
   if (first_of_all ? code >= clear_code : code > next_) {
     return fail_damaged("it has a code for a string that there is not yet");
   }
-  if (code == next_ && !first_of_all) push(first_);
-  spell(code == next_ && !first_of_all ? before_ : code);
+  const bool is_new = !first_of_all && code == next_;
+  if (is_new) push(first_);
+  spell(is_new ? before_ : code);
   if (!first_of_all) remember(before_, first_);
   before_ = code;
   return std::nullopt;

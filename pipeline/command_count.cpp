@@ -101,14 +101,20 @@ progress make_progress(const plan& planned, console& screen) {
           style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
 }
 
+// A report in a pipe may come out on the terminal that shows how far the run is.
+template <typename Written>
+void write_beside(console& screen, destination& where, const Written& what) {
+  screen.clear();
+  where.write(what);
+  if (where.is_terminal()) screen.restore();
+}
+
 // Tells people what holds and, where the format has lines for it, whoever reads the report.
 std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, destination& where, console& screen) {
   return [&](const gates::firing& fired) {
     screen.say("gpuhist: " + firing_for_people(fired) + "\n");
     if (!planned.format->carries_alerts) return;
-    screen.clear();  // as for snapshots
-    where.write(alert_line(fired));
-    if (where.is_terminal()) screen.restore();
+    write_beside(screen, where, alert_line(fired));
   };
 }
 
@@ -123,20 +129,13 @@ ending::status status_of(const outcome& done, const gates::watcher& watched) {
 }
 
 // Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
-outcome run_before_people(const plan& planned, destination& where, const render_target& target, console& screen,
-                          gates::watcher& watched) {
+outcome run_before_people(const plan& planned, destination& where, console& screen, gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
-    screen.clear();  // a report in a pipe may come out on the same terminal
-    where.write([&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
-    if (target.terminal) screen.restore();
+    write_beside(screen, where, [&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
   };
-  window_report windows(planned, watched, [&](const std::string& line) {
-    screen.clear();
-    where.write(line);
-    if (target.terminal) screen.restore();
-  });
+  window_report windows(planned, watched, [&](const std::string& line) { write_beside(screen, where, line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
   hooks.remark = [&](const std::string& what) {
@@ -166,7 +165,7 @@ ending count(const config::options& typed) {
   console screen;
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          teller_of_alerts(planned, where, screen));
-  const outcome done = run_before_people(planned, where, target, screen, watched);
+  const outcome done = run_before_people(planned, where, screen, watched);
   screen.clear();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
   complain_of_inputs(done);

@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::uint32_t parts_at_the_edges = 2;  // of a text: of panes that began before it, or end behind it
 
+// Whether a segment is the rest of the one before it, which has it then.
+bool joined(segment& before, const segment& more) {
+  if (before.owner != more.owner || before.pane != more.pane || before.where.end != more.where.begin) return false;
+  before.where.end = more.where.end;
+  return true;
+}
+
 }  // namespace
 
 cutter::cutter(ring& slots, collector& counted)
@@ -101,14 +108,7 @@ void cutter::append(slot& to, const segment& more) {
   const auto behind = std::find_if(to.segments.rbegin(), to.segments.rend(), [&](const segment& each) {
                         return each.where.begin < more.where.begin;
                       }).base();
-  if (behind != to.segments.begin()) {
-    segment& before = *std::prev(behind);
-    if (before.owner == more.owner && before.pane == more.pane && before.where.end == more.where.begin) {
-      before.where.end = more.where.end;
-      return;
-    }
-  }
-  to.segments.insert(behind, more);
+  if (behind == to.segments.begin() || !joined(*std::prev(behind), more)) to.segments.insert(behind, more);
 }
 
 bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
@@ -119,12 +119,13 @@ bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
   std::uint64_t here = 0;
   while (first > 0 && segments[first - 1].owner == frame) here += segments[--first].where.size();
   if (here != bytes || here == 0) return false;
-  const std::vector<segment> whole(segments.begin() + static_cast<std::ptrdiff_t>(first), segments.end());
-  segments.resize(first);
-  for (segment each : whole) {
+  std::size_t kept = first;
+  for (std::size_t i = first; i < segments.size(); ++i) {
+    segment each = segments[i];
     each.owner.frame = 0;
-    append(*current_, each);
+    if (kept == 0 || !joined(segments[kept - 1], each)) segments[kept++] = each;
   }
+  segments.resize(kept);
   if (panes_ != nullptr) panes_->windows()->conclude(frame, true);
   return true;
 }

@@ -57,6 +57,8 @@ class driver {
   asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
   asio::awaitable<void> snapshots_by_size();
   void snapshot_if_due();
+  void keep_up(asio::awaitable<void> what);
+  asio::awaitable<void> count_what_came(signal& merged);
   void start_snapshots();
   void start_windows();
   asio::awaitable<void> tell_windows();
@@ -278,24 +280,32 @@ asio::awaitable<void> driver::feed_and_settle() {
   if (error) std::rethrow_exception(error);
 }
 
+// For as long as the run lasts; what goes wrong in it ends the run.
+void driver::keep_up(asio::awaitable<void> what) {
+  asio::co_spawn(context_, std::move(what), [this](const std::exception_ptr& error) { note_fatal(error); });
+}
+
+// Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.
+asio::awaitable<void> driver::count_what_came(signal& merged) {
+  const std::vector<cut_mark> cut = feeder_->flush();
+  while (!collector_->has_merged(cut)) co_await merged.async_receive(asio::use_awaitable);
+}
+
 void driver::start_snapshots() {
   if (!plan_.snapshot_every || !hooks_.snapshot) return;
-  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
   if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
-    asio::co_spawn(context_, snapshots_by_time(*interval), stop_on_error);
+    keep_up(snapshots_by_time(*interval));
   } else {
     snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
-    asio::co_spawn(context_, snapshots_by_size(), stop_on_error);
+    keep_up(snapshots_by_size());
   }
 }
 
-// Every interval: what is in the slot that is filling is cut and counted first, so that a slow stream shows in full.
 asio::awaitable<void> driver::snapshots_by_time(std::chrono::milliseconds interval) {
   for (auto due = began_ + interval;; due += interval) {
     snapshot_timer_.expires_at(due);
     co_await snapshot_timer_.async_wait(asio::use_awaitable);
-    const std::vector<cut_mark> cut = feeder_->flush();
-    while (!collector_->has_merged(cut)) co_await merged_.async_receive(asio::use_awaitable);
+    co_await count_what_came(merged_);
     hooks_.snapshot(make_report(report::kind::snapshot));
     if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
   }
@@ -311,10 +321,9 @@ asio::awaitable<void> driver::snapshots_by_size() {
 void driver::start_windows() {
   if (!plan_.windows) return;
   if (!hooks_.window) return counts_->windows()->discard();
-  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
-  asio::co_spawn(context_, tell_windows(), stop_on_error);
-  asio::co_spawn(context_, flush_windows(), stop_on_error);
-  if (plan_.windows->unit == pane_unit::milliseconds) asio::co_spawn(context_, windows_by_time(), stop_on_error);
+  keep_up(tell_windows());
+  keep_up(flush_windows());
+  if (plan_.windows->unit == pane_unit::milliseconds) keep_up(windows_by_time());
 }
 
 void driver::note_windows_changed() {
@@ -377,12 +386,11 @@ void driver::tell_last_windows() {
 }
 
 void driver::start_telling() {
-  const auto stop_on_error = [this](const std::exception_ptr& error) { note_fatal(error); };
-  if (hooks_.progress) asio::co_spawn(context_, progress_by_time(), stop_on_error);
-  if (status_signal_.is_watched()) asio::co_spawn(context_, status_by_signal(), stop_on_error);
+  if (hooks_.progress) keep_up(progress_by_time());
+  if (status_signal_.is_watched()) keep_up(status_by_signal());
   if (!hooks_.input_over) return;
-  asio::co_spawn(context_, inputs_as_they_end(), stop_on_error);
-  asio::co_spawn(context_, flushes_by_time(), stop_on_error);
+  keep_up(inputs_as_they_end());
+  keep_up(flushes_by_time());
 }
 
 asio::awaitable<void> driver::progress_by_time() {
@@ -393,12 +401,10 @@ asio::awaitable<void> driver::progress_by_time() {
   }
 }
 
-// As snapshots by time do: what came so far is counted first.
 asio::awaitable<void> driver::status_by_signal() {
   for (;;) {
     co_await status_signal_.received();
-    const std::vector<cut_mark> cut = feeder_->flush();
-    while (!collector_->has_merged(cut)) co_await merged_for_status_.async_receive(asio::use_awaitable);
+    co_await count_what_came(merged_for_status_);
     hooks_.status(progress());
     if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(make_report(report::kind::snapshot));
   }

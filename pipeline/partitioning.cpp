@@ -35,6 +35,10 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
   return buckets;
 }
 
+void add_row(gpu::tally& to, std::span<const std::uint32_t> row, std::span<const std::uint8_t> class_of_column) {
+  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column[column]] += row[column];
+}
+
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {
   return counts.counts.empty() ? 0 : counts.counts[partition.class_of['\n']];
 }

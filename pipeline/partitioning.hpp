@@ -27,6 +27,9 @@ struct scheme_view {
 /// Precondition: the partition separates whatever the scheme separates.
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
 
+/// Adds a row of an engine, the column i of which counts class_of_column[i]. Precondition: the tally has those classes.
+void add_row(gpu::tally& to, std::span<const std::uint32_t> row, std::span<const std::uint8_t> class_of_column);
+
 /// How many bytes are '\n': what `wc -l` says. Precondition: the partition has a class for '\n' alone.
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition);
 

@@ -1,5 +1,7 @@
 #include "pipeline/rolling_counts.hpp"
 
+#include "pipeline/partitioning.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -135,7 +137,7 @@ group_id rolling_counts::open_group(input_id input) {
 
 void rolling_counts::add_row(gpu::tally& to, std::span<const std::uint32_t> row) const {
   to.counts.resize(counted_.classes);
-  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
+  pipeline::add_row(to, row, class_of_column_);
 }
 
 void rolling_counts::add(gpu::tally& to, const gpu::tally& more) const {

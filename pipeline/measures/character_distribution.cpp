@@ -39,7 +39,7 @@ std::optional<double> statistic_of(const sample& of) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double expected = ideal[i] * scale;
     if (expected < least_expectation) return std::nullopt;
-    sum += (found[i] - expected) / expected * (found[i] - expected);
+    sum += squared_over(found[i] - expected, expected);
   }
   return sum;
 }

@@ -14,8 +14,6 @@ struct statistic {
   double freedom = 0;
 };
 
-double squared_over(double difference, double expected) { return difference / expected * difference; }
-
 /// A bin of the two samples: how many bytes of each are in it.
 struct bin {
   double sample = 0;

@@ -7,6 +7,9 @@ namespace gpuhist::pipeline::measures {
 /// (Cochran 1954).
 inline constexpr double least_expectation = 5;
 
+/// What a bin adds to the statistic. The division comes first: squares of large counts lose digits.
+inline double squared_over(double difference, double expected) { return difference / expected * difference; }
+
 /// The upper tail, 0 to 1: the regularized incomplete gamma function Q(freedom / 2, statistic / 2). Never throws; what
 /// is too small for a double is 0. Precondition: statistic >= 0, freedom > 0.
 double chi_squared_tail(double statistic, double freedom);

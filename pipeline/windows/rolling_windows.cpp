@@ -1,5 +1,7 @@
 #include "pipeline/windows/rolling_windows.hpp"
 
+#include "pipeline/partitioning.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -93,7 +95,7 @@ void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const s
   pane_counts& of = panes_[pane];
   of.merged += bytes;
   of.counts.counts.resize(classes_);
-  for (std::size_t column = 0; column < row.size(); ++column) of.counts.counts[class_of_column_[column]] += row[column];
+  add_row(of.counts, row, class_of_column_);
 }
 
 // As long as nothing can be told, only merging helps.
