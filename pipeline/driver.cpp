@@ -3,11 +3,11 @@
 #include "gpu/engines.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/feeder.hpp"
-#include "pipeline/input_failure.hpp"
-#include "pipeline/process_usage.hpp"
+#include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/output/status_signal.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
-#include "pipeline/status_signal.hpp"
+#include "pipeline/statistics/process_usage.hpp"
 #include "pipeline/stop_signals.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -4,7 +4,7 @@
 #include "gpu/engines.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/plan.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/windows/window_events.hpp"
 
 #include <chrono>

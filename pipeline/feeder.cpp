@@ -1,7 +1,7 @@
 #include "pipeline/feeder.hpp"
 
 #include "config/size.hpp"
-#include "pipeline/input_failure.hpp"
+#include "pipeline/inputs/input_failure.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -5,19 +5,19 @@
 
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
-#include "pipeline/archive_inputs.hpp"
-#include "pipeline/compressed_inputs.hpp"
 #include "pipeline/cutter.hpp"
-#include "pipeline/decode_contexts.hpp"
-#include "pipeline/feed_notes.hpp"
-#include "pipeline/follower.hpp"
-#include "pipeline/input_head.hpp"
-#include "pipeline/input_list.hpp"
-#include "pipeline/plain_files.hpp"
+#include "pipeline/decoding/archive_inputs.hpp"
+#include "pipeline/decoding/compressed_inputs.hpp"
+#include "pipeline/decoding/decode_contexts.hpp"
+#include "pipeline/inputs/follower.hpp"
+#include "pipeline/inputs/input_head.hpp"
+#include "pipeline/inputs/input_list.hpp"
+#include "pipeline/inputs/plain_files.hpp"
+#include "pipeline/inputs/small_files.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
-#include "pipeline/small_files.hpp"
+#include "pipeline/statistics/feed_notes.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -2,9 +2,9 @@
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
-#include "pipeline/commands.hpp"
-#include "pipeline/destination.hpp"
-#include "pipeline/messages.hpp"
+#include "pipeline/commands/commands.hpp"
+#include "pipeline/output/destination.hpp"
+#include "pipeline/output/messages.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

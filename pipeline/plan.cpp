@@ -3,11 +3,11 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "pipeline/inputs/source_bytes.hpp"
 #include "pipeline/resolve.hpp"
 #include "pipeline/resolve_measuring.hpp"
 #include "pipeline/resolve_watch.hpp"
 #include "pipeline/ring.hpp"
-#include "pipeline/source_bytes.hpp"
 #include "pipeline/windows/resolve_windows.hpp"
 
 #include <algorithm>

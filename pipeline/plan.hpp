@@ -8,11 +8,11 @@
 #include "io/format.hpp"
 #include "io/tree_walk.hpp"
 #include "io/zstd_dictionary.hpp"
-#include "pipeline/destination.hpp"
 #include "pipeline/gates/watcher.hpp"
 #include "pipeline/measures/measuring.hpp"
+#include "pipeline/output/destination.hpp"
 #include "pipeline/partitioning.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/windows/window_shape.hpp"
 
 #include <cstddef>

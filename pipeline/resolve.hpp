@@ -6,8 +6,8 @@
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
 #include "io/zstd_dictionary.hpp"
-#include "pipeline/destination.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/output/destination.hpp"
+#include "pipeline/reports/report.hpp"
 
 #include <memory>
 #include <string>

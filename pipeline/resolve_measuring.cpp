@@ -2,8 +2,8 @@
 
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
+#include "pipeline/reports/result_file.hpp"
 #include "pipeline/resolve.hpp"
-#include "pipeline/result_file.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "gpu/engine.hpp"
-#include "pipeline/occupancy.hpp"
+#include "pipeline/statistics/occupancy.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

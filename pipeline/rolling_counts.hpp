@@ -11,8 +11,8 @@
 #pragma once
 
 #include "gpu/tally.hpp"
-#include "pipeline/finished_inputs.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/finished_inputs.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/windows/rolling_windows.hpp"
 

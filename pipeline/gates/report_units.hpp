@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pipeline/gates/watcher.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 
 namespace gpuhist::pipeline::gates {
 

@@ -1,7 +1,7 @@
 #include "pipeline/gates/watcher.hpp"
 
-#include "pipeline/report.hpp"
-#include "pipeline/report_measures.hpp"
+#include "pipeline/reports/report.hpp"
+#include "pipeline/reports/report_measures.hpp"
 
 #include <algorithm>
 #include <utility>

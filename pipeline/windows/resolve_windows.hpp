@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/options.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/windows/window_shape.hpp"
 
 #include <optional>

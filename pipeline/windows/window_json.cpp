@@ -1,7 +1,7 @@
 #include "pipeline/windows/window_json.hpp"
 
-#include "pipeline/report_json_parts.hpp"
-#include "pipeline/text.hpp"
+#include "pipeline/reports/report_json_parts.hpp"
+#include "pipeline/reports/text.hpp"
 
 #include <array>
 #include <cstdio>

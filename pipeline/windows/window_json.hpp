@@ -1,7 +1,7 @@
 // Windows as lines of JSON, of schema gpuhist.result/1.
 #pragma once
 
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/windows/window_events.hpp"
 
 #include <string>

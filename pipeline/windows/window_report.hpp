@@ -5,7 +5,7 @@
 #include "pipeline/gates/watcher.hpp"
 #include "pipeline/measures/previous_baseline.hpp"
 #include "pipeline/plan.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/windows/window_events.hpp"
 
 #include <functional>

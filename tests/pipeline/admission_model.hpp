@@ -1,6 +1,6 @@
 // An abstract model of who waits for what while frames are decoded side by side, small enough to be explored in every
-// interleaving. The rules of pipeline/compressed_inputs, block_reader, decode_contexts, cutter and collector stand here
-// in one place: each step below is what one coroutine does between two waits.
+// interleaving. The rules of pipeline/decoding/compressed_inputs, block_reader, decode_contexts, cutter and collector
+// stand here in one place: each step below is what one coroutine does between two waits.
 //
 // Threads are no part of it, because nobody who waits holds one. Chunks of a cutter come back from the engine in any
 // order, but its slots are freed in order: so the freeing of its oldest one is all that is to be seen.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "pipeline/block_reader.hpp"
+#include "pipeline/inputs/block_reader.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 // Whole runs over archives whose frames are decoded side by side: the report is what one decoder, in order, gives,
 // snapshots and what was left in the middle are exactly prefixes.
-#include "pipeline/compressed_inputs.hpp"
+#include "pipeline/decoding/compressed_inputs.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"

@@ -1,4 +1,4 @@
-#include "pipeline/decode_contexts.hpp"
+#include "pipeline/decoding/decode_contexts.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/shuffling_engine.hpp"

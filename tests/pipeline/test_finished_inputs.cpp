@@ -1,6 +1,6 @@
 // Inputs that are over are kept out of memory, and come back as they were, in the order of the inputs.
-#include "pipeline/finished_inputs.hpp"
-#include "pipeline/input_reports.hpp"
+#include "pipeline/reports/finished_inputs.hpp"
+#include "pipeline/reports/input_reports.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "tests/support/temporary_folder.hpp"
 

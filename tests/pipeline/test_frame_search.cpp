@@ -1,4 +1,4 @@
-#include "pipeline/frame_search.hpp"
+#include "pipeline/decoding/frame_search.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include "pipeline/gates/watcher.hpp"
 #include "pipeline/measures/measuring.hpp"
 #include "pipeline/partitioning.hpp"
-#include "pipeline/report_alert.hpp"
+#include "pipeline/reports/report_alert.hpp"
 
 #include "report_samples.hpp"
 

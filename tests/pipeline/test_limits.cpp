@@ -1,5 +1,5 @@
 // What limited a run and what would help, case by case: runs made up so that there is no doubt.
-#include "pipeline/limits.hpp"
+#include "pipeline/statistics/limits.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
 #include "pipeline/measures/measure.hpp"
-#include "pipeline/report.hpp"
+#include "pipeline/reports/report.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The JSON report: parsed back and held against the counts it was made of.
-#include "pipeline/report.hpp"
-#include "pipeline/text.hpp"
+#include "pipeline/reports/report.hpp"
+#include "pipeline/reports/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

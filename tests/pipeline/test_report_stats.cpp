@@ -1,7 +1,7 @@
 // What --stats tells people, line by line.
-#include "pipeline/report.hpp"
-#include "pipeline/sparkline.hpp"
-#include "pipeline/text.hpp"
+#include "pipeline/reports/report.hpp"
+#include "pipeline/reports/sparkline.hpp"
+#include "pipeline/reports/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

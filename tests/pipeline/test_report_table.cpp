@@ -1,6 +1,6 @@
 // The report as a table: measured column by column.
-#include "pipeline/report.hpp"
-#include "pipeline/text.hpp"
+#include "pipeline/reports/report.hpp"
+#include "pipeline/reports/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

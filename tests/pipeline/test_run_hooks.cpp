@@ -1,8 +1,8 @@
 // What a run tells while it goes on: progress by time, status by signal. Fed by a pipe, so that it goes on until told.
 #include "pipeline/driver.hpp"
-#include "pipeline/input_failure.hpp"
+#include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/output/status_signal.hpp"
 #include "pipeline/plan.hpp"
-#include "pipeline/status_signal.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,189 @@
+// `gpuhist [FILE...]`: typed options -> plan -> run -> report.
+#include "config/command_table.hpp"
+#include "config/suggest.hpp"
+#include "pipeline/commands/commands.hpp"
+#include "pipeline/driver.hpp"
+#include "pipeline/gates/report_units.hpp"
+#include "pipeline/gates/watcher.hpp"
+#include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/inputs/source_bytes.hpp"
+#include "pipeline/output/destination.hpp"
+#include "pipeline/output/messages.hpp"
+#include "pipeline/output/progress.hpp"
+#include "pipeline/output/progress_line.hpp"
+#include "pipeline/output/status_signal.hpp"
+#include "pipeline/output/terminal.hpp"
+#include "pipeline/plan.hpp"
+#include "pipeline/reports/report.hpp"
+#include "pipeline/reports/report_alert.hpp"
+#include "pipeline/reports/text.hpp"
+#include "pipeline/windows/window_report.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+bool consumer_left(const outcome& done) { return done.hand_on_fault && done.hand_on_fault->error == EPIPE; }
+
+// Beside the report, which tells of inputs only.
+void complain_of_output(const outcome& done) {
+  if (done.hand_on_fault && !consumer_left(done)) {
+    complain("cannot write standard output: " + std::system_category().message(done.hand_on_fault->error) +
+             " at offset " + std::to_string(done.hand_on_fault->offset));
+  } else if (done.not_handed_on > 0 && !consumer_left(done)) {
+    complain("standard output takes nothing: the last " + grouped(done.not_handed_on) +
+             " bytes that were counted were not handed on");
+  }
+}
+
+void complain_of_inputs(const outcome& done) {
+  std::size_t unread = 0;
+  if (consumer_left(done)) return;  // as quietly as tee
+  for (const input_report& each : done.result.inputs) {
+    if (each.error == not_read() && ++unread > 1) continue;  // one line for all of them, below
+    if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
+  }
+  if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
+  if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
+  if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
+}
+
+// "skipped 3 FIFOs in trees, the first: logs/pipe"
+void tell_skipped(const report& result) {
+  for (const skipped_names& each : result.skipped) {
+    const bool several = each.count > 1;
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + std::string(each.what) +
+             (several ? ", the first one: " : ": ") + printable(each.first));
+  }
+}
+
+// A slip in the name of a command, or one that does not come first, reads as a file that is not there.
+void suggest_command(const std::vector<std::string>& inputs) {
+  std::vector<std::string_view> names;
+  for (const config::command_row& each : config::command_table()) {
+    if (!each.name.empty()) names.push_back(each.name);
+  }
+  for (const std::string& each : inputs) {
+    const auto meant = config::likely_name(each, names);
+    if (!meant || ::access(each.c_str(), F_OK) == 0) continue;
+    complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
+  }
+}
+
+bool reads_what_is_typed(const plan& planned) {
+  return std::ranges::find(planned.inputs, "-") != planned.inputs.end() && ::isatty(STDIN_FILENO) == 1;
+}
+
+// A line that is rewritten in place would stand among what is handed on.
+bool shares_terminal(const plan& planned) {
+  return planned.hands_on != config::handed_on::nothing && ::isatty(STDOUT_FILENO) == 1;
+}
+
+progress make_progress(const plan& planned, console& screen) {
+  const progress_style style = choose_progress_style({.asked = planned.progress,
+                                                      .quiet = planned.quiet || shares_terminal(planned),
+                                                      .terminal = screen.is_terminal() && !terminal_is_dumb(),
+                                                      .foreground = screen.is_in_foreground(),
+                                                      .typed_on = reads_what_is_typed(planned)});
+  const bool is_open_ended = planned.trees || planned.list;  // what will be found nobody knows
+  return {screen, style,
+          style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
+}
+
+// A report in a pipe may come out on the terminal that shows how far the run is.
+template <typename Written>
+void write_beside(console& screen, destination& where, const Written& what) {
+  screen.clear();
+  where.write(what);
+  if (where.is_terminal()) screen.restore();
+}
+
+// Tells people what holds and, where the format has lines for it, whoever reads the report.
+std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, destination& where, console& screen) {
+  return [&](const gates::firing& fired) {
+    screen.say("gpuhist: " + firing_for_people(fired) + "\n");
+    if (!planned.format->carries_alerts) return;
+    write_beside(screen, where, alert_line(fired));
+  };
+}
+
+// An input that was left because a condition held is none that failed.
+ending::status status_of(const outcome& done, const gates::watcher& watched) {
+  const auto is_wrong = [](const input_report& each) { return !each.complete && !is_left(each.error); };
+  const bool failed = done.ended_by_hook
+                          ? std::ranges::any_of(done.result.inputs, is_wrong) || !done.engine_failure.empty()
+                          : !done.result.complete;
+  if (failed) return ending::input_failed;
+  return watched.has_failed() ? ending::gate_failed : ending::counted_all;
+}
+
+// Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
+outcome run_before_people(const plan& planned, destination& where, console& screen, gates::watcher& watched) {
+  progress shown = make_progress(planned, screen);
+  run_hooks hooks;
+  hooks.snapshot = [&](const report& now) {
+    write_beside(screen, where, [&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
+  };
+  window_report windows(planned, watched, [&](const std::string& line) { write_beside(screen, where, line); });
+  hooks.window = [&](const closed_window& window) { return windows.tell(window); };
+  hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
+  hooks.remark = [&](const std::string& what) {
+    if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
+  };
+  if (planned.watched.covers(gates::unit::kind::input)) {
+    hooks.input_over = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
+  }
+  hooks.watch_signals = true;
+  hooks.process_ends = true;
+  if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
+  hooks.progress_interval = shown.interval();
+  hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
+  return run(planned, hooks);
+}
+
+}  // namespace
+
+ending count(const config::options& typed) {
+  hold_status_signal();  // before anything here starts a thread
+  const plan planned = make_plan(typed);
+  destination where(planned.output, planned.how);
+  const render_target target = target_for(where);
+  if (!planned.quiet && reads_what_is_typed(planned)) {
+    complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
+  }
+  console screen;
+  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
+                         teller_of_alerts(planned, where, screen));
+  const outcome done = run_before_people(planned, where, screen, watched);
+  screen.clear();
+  if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
+  complain_of_inputs(done);
+  complain_of_output(done);
+  if (!planned.quiet) tell_skipped(done.result);
+  suggest_command(planned.inputs);
+  where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
+  where.commit();
+  if (done.result.stats && !planned.format->carries_stats)
+    write_to_standard_error(render_stats(*done.result.stats, target));
+  if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
+  // main ends by SIGPIPE then, unless that is ignored
+  if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  if (done.signal != 0) {
+    complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
+             ": the counts are of what was read until then");
+  }
+  return {.exit_status = status_of(done, watched), .signal = done.signal, .at_once = done.end_at_once};
+}
+
+}  // namespace gpuhist::pipeline

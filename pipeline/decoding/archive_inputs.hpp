@@ -1,0 +1,87 @@
+// Feeds inputs that are archives: each is walked by a thread of its own, because what reads archives pulls its bytes
+// and blocks. As many at once as there are decode contexts for.
+#pragma once
+
+#include "io/format.hpp"
+#include "io/source.hpp"
+#include "pipeline/decoding/archive_walk.hpp"
+#include "pipeline/decoding/decode_contexts.hpp"
+#include "pipeline/inputs/block_reader.hpp"
+#include "pipeline/rolling_counts.hpp"
+#include "pipeline/statistics/feed_notes.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// add() and drain() are for one coroutine. The threads end before this does.
+class archive_inputs {
+ public:
+  struct settings {
+    archive_limits limits{};
+    std::size_t block_bytes = 0;  ///< streams are read ahead in blocks of this size
+    std::size_t own_blocks = 0;   ///< and so many of them
+  };
+
+  struct executors {
+    boost::asio::any_io_executor pool;
+    boost::asio::any_io_executor streams;  ///< of one thread, on which streams are read
+  };
+
+  archive_inputs(settings how, executors where, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
+                 std::stop_token stop);
+
+  /// Begins to walk an input, in the result as `name`, whose first bytes were looked at (`head`; of files they are read
+  /// again). Waits while there is no decode context. `forced`: the archive that is asked for; nothing: by content.
+  boost::asio::awaitable<void> add(input_id input, std::string name, std::shared_ptr<io::source> source,
+                                   std::vector<std::byte> head, std::optional<io::archive_kind> forced);
+
+  /// Waits until all inputs are over. Throws what no input is to blame for.
+  boost::asio::awaitable<void> drain();
+
+ private:
+  using free_threads = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, std::size_t)>;
+
+  struct task {
+    input_id input = 0;
+    std::string name;
+    std::shared_ptr<io::source> source;
+    std::vector<std::byte> head;
+    std::optional<io::archive_kind> forced;
+    decode_context* context = nullptr;
+    std::size_t thread = 0;
+  };
+
+  void work(task what);
+  void walk(task& what);
+  void walk_stream(task& what, archive_walk& walk);
+
+  const settings how_;
+  const executors where_;
+  decode_contexts& contexts_;
+  rolling_counts& counts_;
+  feed_notes& notes_;
+  const std::stop_token stop_;
+  const std::shared_ptr<block_pool> blocks_;
+  std::atomic<std::int64_t> members_left_;
+  std::mutex mutex_;
+  std::exception_ptr fatal_;
+  free_threads free_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,439 @@
+#include "pipeline/decoding/compressed_inputs.hpp"
+
+#include "config/size.hpp"
+#include "pipeline/decoding/frame_search.hpp"
+#include "pipeline/inputs/input_failure.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+std::function<std::string(std::uint64_t)> words(std::string text) {
+  return [text = std::move(text)](std::uint64_t) { return text; };
+}
+
+std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uint64_t text_before) {
+  return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
+}
+
+std::string too_much_text(std::uint64_t most, std::uint64_t compressed) {
+  return "decompresses to more than the " + config::format_size(most) +
+         " of --max-output; given up at compressed offset " + std::to_string(compressed);
+}
+
+}  // namespace
+
+// One input on its way; of the coroutine that splits it, but for `damaged`.
+struct compressed_inputs::compressed_input {
+  compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in,
+                   const asio::any_io_executor& streams_on)
+      : input(id), source(std::move(from)), format(in), streams(streams_on) {}
+
+  input_id input = 0;
+  std::shared_ptr<io::source> source;
+  const io::format& format;
+  const asio::any_io_executor& streams;
+  std::unique_ptr<io::splitter> splitter{};
+  std::shared_ptr<block_reader> blocks{};
+  std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
+  group_pointer current{};              // the one that still gets bytes
+  std::size_t current_bytes = 0;        // compressed, that it got
+  io::decode_start next{};              // where the next group begins
+  std::uint64_t frames_walked = 0;
+  std::uint64_t text_bytes = 0;        // of groups whose end was seen
+  std::uint64_t compressed_bytes = 0;  // up to the end of those
+  std::uint64_t groups = 0;
+  std::atomic<bool> damaged{false};           // nothing more is wanted
+  std::atomic<std::uint64_t> text_so_far{0};  // of all groups
+
+  std::mutex mutex{};
+  group_pointer youngest{};     // under the mutex, as is
+  std::size_t groups_left = 0;  // how many have not ended
+
+  // Whoever waits for bytes, or for a block to have them in, waits no longer.
+  void end_reading() const {
+    blocks->give_up();
+    if (!std::holds_alternative<io::stream_source>(*source)) return;
+    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
+  }
+};
+
+// What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
+// `ended`.
+struct compressed_inputs::group {
+  group(const asio::any_io_executor& executor, compressed_input& from)
+      : of(from), blocks(executor, std::numeric_limits<std::size_t>::max()), may_ask(executor), ended(executor, 1) {}
+
+  compressed_input& of;
+  text_owner owner{};
+  io::decode_start start{};
+  decode_context* context = nullptr;
+  blocks_channel blocks;
+  signal may_ask;  // closed when it may ask for a large window
+  signal ended;
+
+  io::decoder* decoder = nullptr;  // of the context
+  std::uint64_t frame_begin = 0;   // compressed offset
+  std::uint64_t frame_bytes = 0;   // of text, so far
+  std::uint64_t frames_ended = 0;  // of the input, damaged ones among them
+  bool ends_input = false;         // not just where the next group begins
+  group_end end{};
+  std::optional<lost_stretch> lost{};    // being skipped
+  std::uint64_t skipped_to = 0;          // compressed offset
+  std::optional<frame_search> search{};  // for the next frame, where no group begins with it
+};
+
+// For the statistics.
+std::string compressed_inputs::manner_of(const compressed_input& what) {
+  if (!what.splitter) return "not decoded";
+  const std::string manner(what.splitter->manner());
+  if (what.groups > 1) return "split: " + manner;
+  return "in one piece: " + (what.splitter->is_lost() ? manner : "a single frame, or too short to split");
+}
+
+compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
+                                     rolling_counts& counts, feed_notes& notes, std::stop_token stop)
+    : how_(how),
+      where_(where),
+      contexts_(contexts),
+      counts_(counts),
+      notes_(notes),
+      stop_(std::move(stop)),
+      blocks_(std::make_shared<block_pool>(how.block_bytes, how.extra_blocks)),
+      open_(where.pool, how.open_inputs) {
+  for (std::size_t i = 0; i < how.open_inputs; ++i) open_.try_send(error_code{});
+}
+
+asio::awaitable<void> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source,
+                                             std::vector<std::byte> head, const io::format& format) {
+  co_await open_.async_receive(asio::use_awaitable);
+  const bool is_file = std::holds_alternative<io::file_source>(*source);
+  if (is_file) head.clear();
+  const auto what = std::make_shared<compressed_input>(input, std::move(source), format, where_.streams);
+  asio::co_spawn(where_.pool, feed(what, std::move(head)), [this, what](const std::exception_ptr& error) {
+    if (error) {
+      const std::scoped_lock lock(mutex_);
+      if (!fatal_) fatal_ = error;
+    }
+    open_.try_send(error_code{});
+  });
+}
+
+asio::awaitable<void> compressed_inputs::drain() {
+  for (std::size_t i = 0; i < how_.open_inputs; ++i) co_await open_.async_receive(asio::use_awaitable);
+  for (std::size_t i = 0; i < how_.open_inputs; ++i) open_.try_send(error_code{});
+  const std::scoped_lock lock(mutex_);
+  if (fatal_) std::rethrow_exception(std::exchange(fatal_, nullptr));
+}
+
+asio::awaitable<void> compressed_inputs::feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head) {
+  const bool is_stream = std::holds_alternative<io::stream_source>(*what->source);
+  const auto& executor = is_stream ? where_.streams : where_.pool;
+  std::exception_ptr error;
+  try {
+    what->splitter = what->format.make_splitter();
+    what->blocks =
+        std::make_shared<block_reader>(blocks_, how_.own_blocks, *what->source, notes_.read, executor, stop_);
+    const auto read = [](std::shared_ptr<block_reader> reader, std::shared_ptr<io::source>,
+                         std::vector<std::byte> first) -> asio::awaitable<void> {
+      co_await reader->fill(std::move(first));
+    };
+    asio::co_spawn(executor, read(what->blocks, what->source, std::move(head)), asio::detached);
+    // whatever happens from here on, nobody may be left waiting for a block or for the stream
+    const struct end_of_reading {
+      compressed_input& of;
+      ~end_of_reading() { of.end_reading(); }
+    } end{*what};
+    co_await split(*what);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (what->current) what->current->blocks.try_send(error_code{}, block{.end = true, .error = error});
+  while (!what->running.empty()) co_await oldest_ended(*what);
+  if (!what->damaged) counts_.finish(what->input, what->text_bytes);
+  notes_.add_decoding(manner_of(*what));
+  if (auto* file = std::get_if<io::file_source>(what->source.get())) file->leave_offset_at(what->compressed_bytes);
+}
+
+asio::awaitable<void> compressed_inputs::split(compressed_input& what) {
+  for (;;) {
+    const block next = co_await what.blocks->next();
+    if (what.damaged) co_return;
+    if (next.end || stop_.stop_requested()) co_return co_await end_input(what, next);
+    co_await hand_on(what, next);
+    if (what.groups > 1) what.blocks->read_farther_ahead();
+  }
+}
+
+asio::awaitable<void> compressed_inputs::hand_on(compressed_input& what, const block& from) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < from.bytes.size();) {
+    const io::split_step step = what.splitter->advance(from.bytes.subspan(at));
+    at += step.taken;
+    if (!step.frame_ends) break;
+    if (what.splitter->counts_frame()) ++what.frames_walked;
+    if (what.current_bytes + (at - begin) < how_.group_bytes) continue;
+    co_await push(what, from, from.bytes.subspan(begin, at - begin));
+    close_group(what);
+    begin = at;
+  }
+  if (begin < from.bytes.size()) co_await push(what, from, from.bytes.subspan(begin));
+}
+
+// Bytes that end between two groups need no further one, unless there is something to be said of the end.
+asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block last) {
+  const bool stopped = stop_.stop_requested();
+  last.end = true;
+  if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
+  if (what.current) {
+    what.current->ends_input = true;
+    what.current->blocks.try_send(error_code{}, std::move(last));
+    what.current->may_ask.close();
+  }
+  what.current.reset();
+}
+
+asio::awaitable<void> compressed_inputs::push(compressed_input& what, const block& from,
+                                              std::span<const std::byte> bytes) {
+  if (!what.current) co_await begin_group(what);
+  what.current->blocks.try_send(error_code{},
+                                block{.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
+  what.current_bytes += bytes.size();
+}
+
+// How far groups may be ahead of the oldest one, whose counts hold those of the others back.
+asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
+  constexpr std::size_t groups_a_context = 4;
+  const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
+  while (what.running.size() >= most) co_await oldest_ended(what);
+  const auto task = std::make_shared<group>(where_.pool, what);
+  task->context = co_await contexts_.acquire();
+  task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
+  task->start = what.next;
+  what.current = task;
+  what.running.push_back(task);
+  ++what.groups;
+  {
+    const std::scoped_lock lock(what.mutex);
+    what.youngest = task;
+    if (++what.groups_left == 1) task->may_ask.close();
+  }
+  asio::co_spawn(where_.pool, decode(task), asio::detached);
+}
+
+void compressed_inputs::close_group(compressed_input& what) {
+  what.current->blocks.try_send(error_code{}, block{.end = true});
+  what.current->may_ask.close();
+  what.current.reset();
+  what.next.frames = what.frames_walked;
+  what.next.compressed_bytes += std::exchange(what.current_bytes, 0);
+}
+
+asio::awaitable<void> compressed_inputs::oldest_ended(compressed_input& what) {
+  const group_pointer oldest = what.running.front();
+  co_await oldest->ended.async_receive(asio::use_awaitable);
+  what.running.pop_front();
+  what.text_bytes += oldest->end.text_bytes;
+  what.compressed_bytes = oldest->end.compressed_bytes;
+}
+
+asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
+  const piece_in_flight counted(notes_.decompress);
+  try {
+    co_await decode_blocks(*task);
+  } catch (const std::bad_alloc&) {
+    task->end.wrong = words("not enough memory to decode it");
+  } catch (...) {
+    task->end.wrong = words(failure_text(std::current_exception()));
+  }
+  if (task->end.wrong) {
+    task->of.damaged = true;
+    task->of.end_reading();  // it may be waiting for blocks that nobody will decode, or for bytes that nobody wants
+  }
+  {
+    const std::scoped_lock lock(task->of.mutex);
+    if (--task->of.groups_left == 1) task->of.youngest->may_ask.close();
+  }
+  counts_.close_group(task->owner.input, task->owner.group, task->end);
+  contexts_.release(*task->context);
+  task->ended.try_send(error_code{});
+}
+
+asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
+  task.decoder = &task.context->decoder_for(task.of.format);
+  task.decoder->restart(task.start);
+  task.frame_begin = task.start.compressed_bytes;
+  task.frames_ended = task.start.frames;
+  for (;;) {
+    block next;
+    {
+      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
+      next = co_await task.blocks.async_receive(asio::use_awaitable);
+    }
+    if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
+    task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
+    counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+    if (task.end.wrong) co_return;
+    if (stop_.stop_requested()) {
+      task.end.wrong = words(left_at(task.end.compressed_bytes));
+      co_return;
+    }
+    if (next.end) co_return end_of_blocks(task, next);
+  }
+}
+
+asio::awaitable<void> compressed_inputs::take_block(group& task, const block& next) {
+  std::span<const std::byte> in = next.bytes;
+  while (!in.empty() && !task.end.wrong && !stop_.stop_requested()) {
+    if (task.lost) {
+      co_await skip(task, next, in);
+    } else if (!co_await decode_some(task, in)) {
+      if (how_.skip_damage) {
+        begin_skipping(task, task.decoder->fault_cause());
+        // one byte of the frame at the least is left behind: its own magic number is not to be found again
+        const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
+        const auto gone_by = next.bytes.first(next.bytes.size() - in.size());
+        task.search.emplace(task.of.format.frame_magic,
+                            gone_by.last(std::min<std::uint64_t>(gone_by.size(), of_frame > 0 ? of_frame - 1 : 0)));
+      } else {
+        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) { return kept->fault(before); };
+      }
+    }
+  }
+}
+
+void compressed_inputs::end_of_blocks(group& task, const block& last) {
+  if (last.error) {
+    task.end.wrong = words(failure_text(last.error));
+  } else if (task.lost) {
+    end_skipping(task, task.skipped_to);
+  } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
+    if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
+  } else if (how_.skip_damage) {
+    begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
+    end_skipping(task, task.skipped_to);
+  } else {
+    task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
+      return missing_at_end(*kept, ends_input, before);
+    };
+  }
+}
+
+// The frame stays unverified for good, and what follows is not decoded until the next one begins.
+void compressed_inputs::begin_skipping(group& task, std::string cause) {
+  task.skipped_to = task.decoder->consumed_total();
+  task.lost = {.compressed_begin = task.frame_begin,
+               .compressed_end = 0,
+               .text_offset = task.end.text_bytes - task.frame_bytes,
+               .unverified_bytes = task.frame_bytes,
+               .cause = std::move(cause)};
+  counts_.note_gap(task.owner.input, task.lost->cause);
+  if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
+  ++task.owner.frame;
+  ++task.frames_ended;
+  task.frame_bytes = 0;
+}
+
+void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
+  task.lost->compressed_end = at;
+  if (task.end.lost.size() < most_lost_stretches) task.end.lost.push_back(std::move(*task.lost));
+  ++task.end.lost_stretches;
+  task.lost.reset();
+  task.search.reset();
+  task.frame_begin = at;
+  task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at});
+}
+
+// Where the splitter knows where frames end, the group ends where this one would have. Where it does not, whatever
+// looks like the beginning of a frame is tried.
+asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, std::span<const std::byte>& in) {
+  const auto found = from.lost ? task.search->find(in) : std::nullopt;
+  if (!found) {
+    task.skipped_to += in.size();
+    in = {};
+    co_return;
+  }
+  std::span<const std::byte> gone_by = std::as_bytes(std::span(task.of.format.frame_magic)).first(found->before);
+  end_skipping(task, task.skipped_to + found->at - found->before);
+  in = in.subspan(found->at);
+  co_await decode_some(task, gone_by);
+}
+
+// False where the frame is damaged. Takes what it decoded from the front of `in`.
+asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
+  cutter& cut = task.context->cut;
+  // a core that decodes on and on counts what it decoded, too, and stays within its caches; fewer decoders leave
+  // threads to count, which larger chunks wake less often
+  const bool all_work = notes_.decompress.now_in_flight >= how_.threads;
+  cut.chunk_by(all_work && cut.counts_here() ? cutter::chunking{.most = how_.busy_chunk_bytes, .count_here = true}
+                                             : cutter::chunking{});
+  while (!stop_.stop_requested()) {
+    const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
+    const io::fill_result got = fill(task, in, where);
+    in = in.subspan(got.consumed);
+    task.frame_bytes += got.produced;
+    task.end.text_bytes += got.produced;
+    notes_.decompress.bytes += got.produced;
+    if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes.first(got.produced));
+    cut.commit(where, got.produced, task.owner);
+    const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
+    if (text_so_far > how_.most_text) {
+      task.end.wrong = words(too_much_text(how_.most_text, task.decoder->consumed_total()));
+      break;
+    }
+    if (got.status == io::fill_status::needs_input) break;
+    if (got.status == io::fill_status::failed) co_return false;
+    if (got.status == io::fill_status::needs_window) co_await grant_window(task);
+    if (got.status == io::fill_status::frame_verified) conclude_verified(task);
+  }
+  co_return true;
+}
+
+// Who has such memory must not wait for blocks of who waits for it. So a group asks for it when all of its bytes are
+// here, or when no other group of its input has blocks.
+asio::awaitable<void> compressed_inputs::grant_window(group& task) {
+  co_await task.may_ask.async_receive(asio::as_tuple(asio::use_awaitable));
+  co_await task.context->grant_window();
+}
+
+// A place that is not filled because of an exception is given back: its slot could never be sealed.
+io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, const place& where) {
+  try {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    return task.decoder->fill(in, where.bytes);
+  } catch (...) {
+    task.context->cut.commit(where, 0, task.owner);
+    throw;
+  }
+}
+
+void compressed_inputs::conclude_verified(group& task) {
+  ++notes_.frames;
+  if (!task.context->cut.verified_in_place(task.owner, task.frame_bytes) && task.frame_bytes > 0) {
+    counts_.conclude(task.owner, task.frame_bytes, true);
+  }
+  ++task.owner.frame;
+  ++task.frames_ended;
+  task.frame_bytes = 0;
+  task.frame_begin = task.decoder->consumed_total();
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,110 @@
+// Feeds compressed inputs: several at once, and of each as many groups of frames side by side as there are decoders.
+//
+//     blocks ──► splitter ──► | frame | frame | frame | frame, not all here yet ...
+//                              group 1 ──► decoder    group 2 ──► decoder
+//
+// Bytes go by once, in order: the splitter sees where frames end, and neighbouring frames become a group, which one
+// decoder turns into text, at first as it is read. What cannot be split is one group. Groups begin in the order of
+// their input, and only when there is a decoder for them, so an older one never waits for a younger; rolling_counts
+// puts what they give back in order.
+#pragma once
+
+#include "io/format.hpp"
+#include "io/source.hpp"
+#include "io/stream_sink.hpp"
+#include "pipeline/decoding/decode_contexts.hpp"
+#include "pipeline/inputs/block_reader.hpp"
+#include "pipeline/rolling_counts.hpp"
+#include "pipeline/statistics/feed_notes.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// add() and drain() are for one coroutine.
+class compressed_inputs {
+ public:
+  struct settings {
+    std::size_t block_bytes = 0;
+    std::size_t own_blocks = 0;            ///< of every input that is open
+    std::size_t extra_blocks = 0;          ///< that inputs of many frames have in common beside those
+    std::size_t open_inputs = 1;           ///< at once
+    std::uint32_t busy_chunk_bytes = ~0U;  ///< of a chunk at the most while all threads decode
+    unsigned threads = ~0U;                ///< of the pool
+    std::size_t group_bytes = 0;           ///< compressed bytes of a group at the least, where the input is not over
+    std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
+    bool skip_damage = false;                     ///< go on behind damaged frames
+    io::stream_sink* text_to = nullptr;           ///< where the text is handed on, in its order; null: nowhere
+  };
+
+  struct executors {
+    boost::asio::any_io_executor pool;     ///< where files are read and frames decoded
+    boost::asio::any_io_executor streams;  ///< of one thread, on which streams are read
+  };
+
+  compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts, rolling_counts& counts,
+                    feed_notes& notes, std::stop_token stop);
+
+  /// Begins to feed an input whose first bytes were looked at (`head`; of files they are read again). Waits while too
+  /// many are open.
+  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
+                                   const io::format& format);
+
+  /// Waits until all inputs are over. Throws what no input is to blame for.
+  boost::asio::awaitable<void> drain();
+
+ private:
+  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+  using blocks_channel = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, block)>;
+
+  struct compressed_input;
+  struct group;
+  using group_pointer = std::shared_ptr<group>;
+
+  static std::string manner_of(const compressed_input& what);
+  boost::asio::awaitable<void> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head);
+  boost::asio::awaitable<void> split(compressed_input& what);
+  boost::asio::awaitable<void> hand_on(compressed_input& what, const block& from);
+  boost::asio::awaitable<void> end_input(compressed_input& what, block last);
+  boost::asio::awaitable<void> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
+  boost::asio::awaitable<void> begin_group(compressed_input& what);
+  static void close_group(compressed_input& what);
+  static boost::asio::awaitable<void> oldest_ended(compressed_input& what);
+  boost::asio::awaitable<void> decode(group_pointer task);
+  boost::asio::awaitable<void> decode_blocks(group& task);
+  boost::asio::awaitable<void> take_block(group& task, const block& next);
+  boost::asio::awaitable<bool> decode_some(group& task, std::span<const std::byte>& in);
+  void end_of_blocks(group& task, const block& last);
+  boost::asio::awaitable<void> skip(group& task, const block& from, std::span<const std::byte>& in);
+  void begin_skipping(group& task, std::string cause);
+  static void end_skipping(group& task, std::uint64_t at);
+  static boost::asio::awaitable<void> grant_window(group& task);
+  io::fill_result fill(group& task, std::span<const std::byte> in, const place& where);
+  void conclude_verified(group& task);
+
+  const settings how_;
+  const executors where_;
+  decode_contexts& contexts_;
+  rolling_counts& counts_;
+  feed_notes& notes_;
+  const std::stop_token stop_;
+  const std::shared_ptr<block_pool> blocks_;
+  signal open_;  // a message in it is the right to open one more input
+
+  std::mutex mutex_;
+  std::exception_ptr fatal_;
+};
+
+}  // namespace gpuhist::pipeline

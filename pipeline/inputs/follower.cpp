@@ -1,0 +1,159 @@
+#include "pipeline/inputs/follower.hpp"
+
+#include "io/format.hpp"
+#include "pipeline/inputs/input_failure.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto look_anyway = std::chrono::seconds(1);            // although nothing was said
+constexpr auto look_unwatched = std::chrono::milliseconds(100);  // where nothing ever will be
+
+constexpr std::uint32_t names = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+constexpr std::uint32_t content = IN_MODIFY | IN_ATTRIB;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, const asio::any_io_executor& executor,
+                   std::uint32_t largest, remark tell, std::stop_token stop)
+    : cut_(cut),
+      counts_(counts),
+      clock_(clock),
+      largest_(largest),
+      tell_(std::move(tell)),
+      stop_(std::move(stop)),
+      timer_(executor) {
+  const int made = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (made >= 0) changes_.emplace(executor, made);
+}
+
+asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
+  for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
+  const auto wake_up = [this] { asio::post(timer_.get_executor(), [this] { timer_.cancel(); }); };
+  const std::stop_callback wake_on_stop(stop_, wake_up);
+  for (const followed& each : files_) {
+    if (changes_) watch_path(folder_of(each.file.path()), names);
+  }
+  for (bool first = true;; first = false) {
+    const bool stopping = stop_.stop_requested();
+    if (stopping) note_ends();
+    bool more = false;
+    for (followed& each : files_) {
+      if (!each.over && co_await take_some(each)) more = true;
+      if (first && !each.over && each.file.current() < 0)
+        tell_(each.file.path() + ": no such file yet: waiting for it");
+    }
+    if (std::ranges::all_of(files_, &followed::over) || (stopping && !more)) break;
+    if (!more && !stop_.stop_requested()) co_await something_changed();
+  }
+  for (const followed& each : files_) {
+    if (!each.over) counts_.finish(each.input, each.file.position());
+  }
+}
+
+// What was written by now is still counted, and no more: a writer may never rest.
+void follower::note_ends() {
+  for (followed& each : files_) {
+    if (!each.end) each.end = each.file.position() + each.file.pending();
+  }
+}
+
+// No more than a slot at once: between two looks at a name it may be given to one new file, but not to two. False where
+// there was nothing.
+asio::awaitable<bool> follower::take_some(followed& of) {
+  try {
+    note(of, of.file.look());
+    watch(of);
+    std::uint64_t left = of.file.pending();
+    if (of.end) left = std::min(left, *of.end - std::min(*of.end, of.file.position()));
+    if (left == 0) co_return false;
+    const place where = co_await cut_.reserve(std::min<std::uint64_t>(left, largest_));
+    const std::size_t read = read_into(of, where);
+    cut_.commit(where, read, {.input = of.input});
+    clock_.bytes += read;
+    co_await asio::post(timer_.get_executor(), asio::use_awaitable);  // signals and timers have their turn
+    co_return read > 0;
+  } catch (const io::input_error&) {
+    fail(of);
+    co_return false;
+  }
+}
+
+// A place that is not filled because of an exception is given back: its slot could never be sealed.
+std::size_t follower::read_into(followed& of, const place& where) {
+  try {
+    const stopwatch busy(clock_.busy_nanoseconds);
+    const std::size_t read = of.file.read_some(where.bytes);
+    if (read == 0 || std::exchange(of.begun, true)) return read;
+    const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
+    if (format.name == "raw") return read;
+    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
+  } catch (...) {
+    cut_.commit(where, 0, {.input = of.input});
+    throw;
+  }
+}
+
+asio::awaitable<void> follower::something_changed() {
+  using namespace asio::experimental::awaitable_operators;
+  const stopwatch waiting(clock_.waiting_nanoseconds);
+  boost::system::error_code ignored;
+  timer_.expires_after(changes_ ? std::chrono::milliseconds(look_anyway) : look_unwatched);
+  if (!changes_) {
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_return;
+  }
+  boost::system::error_code also_ignored;
+  co_await (timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored)) ||
+            changes_->async_wait(asio::posix::stream_descriptor::wait_read,
+                                 asio::redirect_error(asio::use_awaitable, also_ignored)));
+  std::array<std::byte, 16384> events;  // which file it was does not matter: all are looked at
+  while (::read(changes_->native_handle(), events.data(), events.size()) > 0) {
+  }
+}
+
+void follower::note(const followed& of, io::name_change what) {
+  if (what == io::name_change::vanished) tell_(of.file.path() + ": is gone: waiting for it to come back");
+  if (what == io::name_change::truncated) {
+    tell_(of.file.path() + ": was truncated after " + std::to_string(of.file.position()) +
+          " bytes were counted: what may have been written between that and the truncation is not known");
+  }
+}
+
+void follower::fail(followed& of) {
+  counts_.fail(of.input, of.file.position(), failure_text(std::current_exception()));
+  of.over = true;
+}
+
+void follower::watch(followed& of) {
+  if (!changes_ || of.file.current() == of.watched) return;
+  of.watched = of.file.current();
+  if (of.watched >= 0) watch_path("/proc/self/fd/" + std::to_string(of.watched), content);
+}
+
+// Best effort: without a watch the file is still looked at once a second.
+void follower::watch_path(const std::string& path, std::uint32_t what) {
+  ::inotify_add_watch(changes_->native_handle(), path.c_str(), what | IN_MASK_ADD);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,68 @@
+// Follows files that grow (--follow): reads what comes to them, through rotation and truncation, until it is told to
+// stop. One coroutine for all files; it sleeps until the system says that one of them changed (inotify), and looks by
+// itself now and then, because not every file system says so.
+#pragma once
+
+#include "io/followed_file.hpp"
+#include "pipeline/cutter.hpp"
+#include "pipeline/rolling_counts.hpp"
+#include "pipeline/statistics/stage_clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+class follower {
+ public:
+  /// Told what people should know: a file that is waited for, was truncated, or vanished. On the executor.
+  using remark = std::function<void(const std::string&)>;
+
+  /// `executor`: of one thread. `largest`: bytes of a place at the most.
+  follower(cutter& cut, rolling_counts& counts, stage_clock& clock, const boost::asio::any_io_executor& executor,
+           std::uint32_t largest, remark tell, std::stop_token stop);
+
+  /// Follows all of them until a stop is requested; what they held by then is counted. On the executor.
+  boost::asio::awaitable<void> follow(std::vector<std::pair<input_id, std::string>> inputs);
+
+ private:
+  struct followed {
+    input_id input = 0;
+    io::followed_file file;
+    std::optional<std::uint64_t> end{};  // once it is to stop: where
+    bool over = false;                   // it failed, and is left
+    bool begun = false;                  // its first bytes were seen
+    int watched = -1;                    // the descriptor that is watched
+  };
+
+  void note_ends();
+  boost::asio::awaitable<bool> take_some(followed& of);
+  std::size_t read_into(followed& of, const place& where);
+  boost::asio::awaitable<void> something_changed();
+  void note(const followed& of, io::name_change what);
+  void fail(followed& of);
+  void watch(followed& of);
+  void watch_path(const std::string& path, std::uint32_t what);
+
+  cutter& cut_;
+  rolling_counts& counts_;
+  stage_clock& clock_;
+  std::uint32_t largest_;
+  remark tell_;
+  std::stop_token stop_;
+  std::vector<followed> files_;
+  std::optional<boost::asio::posix::stream_descriptor> changes_;  // inotify; nothing where it is refused
+  boost::asio::steady_timer timer_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,169 @@
+#include "pipeline/inputs/input_list.hpp"
+
+#include "pipeline/inputs/input_failure.hpp"
+
+#include <sys/stat.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{64} * 1024;
+constexpr std::size_t longest_name = std::size_t{1024} * 1024;
+
+}  // namespace
+
+input_list::input_list(const plan& what, asio::any_io_executor streams, std::stop_token stop)
+    : plan_(what), streams_(std::move(streams)), stop_(std::move(stop)), list_over_(!what.list) {}
+
+asio::awaitable<std::vector<listed_input>> input_list::next(std::size_t most) {
+  std::vector<listed_input> found;
+  while (found.size() < most && !stop_.stop_requested()) {
+    std::optional<listed_input> one;
+    if (tree_) {
+      one = next_in_tree();
+      if (!one) tree_.reset();
+    } else if (next_named_ < plan_.inputs.size()) {
+      one = come_to(plan_.inputs[next_named_++]);
+    } else if (auto name = take_name()) {
+      one = come_to(*std::move(name));
+    } else if (!list_error_.empty()) {
+      one = list_failed(std::exchange(list_error_, {}));
+    } else if (list_over_ || !found.empty()) {
+      break;
+    } else {
+      co_await read_list();
+    }
+    if (one) found.push_back(*std::move(one));
+  }
+  co_return found;
+}
+
+// Nothing where it is a directory that is walked from now on.
+std::optional<listed_input> input_list::come_to(std::string name) {
+  listed_input one{.name = std::move(name)};
+  struct stat found{};
+  if (one.name == "-") {
+    if (plan_.list == "-") one.error = "standard input is where the names come from (--files-from -)";
+  } else if (::stat(one.name.c_str(), &found) == 0) {
+    one.regular = S_ISREG(found.st_mode);
+    one.size = static_cast<std::uint64_t>(found.st_size);
+    if (S_ISDIR(found.st_mode) && plan_.trees) {
+      tree_.emplace(std::move(one.name), *plan_.trees);
+      return std::nullopt;
+    }
+    if (S_ISDIR(found.st_mode)) one.error = "is a directory; --recursive (-r) counts the files below it";
+  }
+  return one;
+}
+
+std::optional<listed_input> input_list::next_in_tree() {
+  while (!stop_.stop_requested()) {
+    std::optional<io::tree_entry> entry = tree_->next();
+    if (!entry) return std::nullopt;
+    if (entry->what == io::tree_entry::kind::skipped) {
+      note_skipped(*entry);
+      continue;
+    }
+    return listed_input{.name = std::move(entry->path),
+                        .in_tree = true,
+                        .follow_links = tree_->follows_links(),
+                        .regular = true,
+                        .error = std::move(entry->error)};
+  }
+  return std::nullopt;
+}
+
+void input_list::note_skipped(const io::tree_entry& what) {
+  const std::string_view name = io::name_of(what.cause);
+  const auto known = std::ranges::find(skipped_, name, &skipped_names::what);
+  if (known == skipped_.end()) {
+    skipped_.push_back({.what = name, .count = 1, .first = what.path});
+  } else {
+    ++known->count;
+  }
+}
+
+// Whole names of what was read of the list, and the last one, which need not have an end.
+std::optional<std::string> input_list::take_name() {
+  for (;;) {
+    const std::size_t end = read_.find(plan_.list_end, take_at_);
+    if (end == std::string::npos && (!list_over_ || take_at_ == read_.size())) return std::nullopt;
+    std::string name = read_.substr(take_at_, end == std::string::npos ? end : end - take_at_);
+    take_at_ = end == std::string::npos ? read_.size() : end + 1;
+    if (!name.empty()) return name;
+  }
+}
+
+// Reads on. What cannot be read ends the list, and is said in its turn.
+asio::awaitable<void> input_list::read_list() {
+  read_.erase(0, std::exchange(take_at_, 0));
+  if (read_.size() > longest_name) {
+    list_error_ = "a name in it is longer than 1 MiB";
+    list_over_ = true;
+    read_.clear();
+    co_return;
+  }
+  try {
+    if (!list_) list_.emplace(io::open_source(*plan_.list, streams_, plan_.buffers.pipe_bytes));
+    const std::size_t had = read_.size();
+    read_.resize(had + block_bytes);
+    const std::span<std::byte> room = std::as_writable_bytes(std::span(read_)).subspan(had);
+    std::size_t got = 0;
+    if (const auto* file = std::get_if<io::file_source>(&*list_)) {
+      got = file->read_at(room, list_offset_);
+      list_offset_ += got;
+      file->leave_offset_at(list_offset_);
+    } else {
+      auto& stream = std::get<io::stream_source>(*list_);
+      got = co_await asio::co_spawn(streams_, read_list_stream(stream, room), asio::use_awaitable);
+    }
+    read_.resize(had + got);
+    list_over_ = got == 0 && !stop_.stop_requested();
+  } catch (const io::input_error&) {
+    list_error_ = failure_text(std::current_exception());
+    list_over_ = true;
+    read_.clear();
+  }
+}
+
+// On the thread of streams. 0 at the end, or after a stop.
+asio::awaitable<std::size_t> input_list::read_list_stream(io::stream_source& stream, std::span<std::byte> room) {
+  const std::stop_callback cancel_on_stop(
+      stop_, [&stream, streams = streams_] { asio::post(streams, [&stream] { stream.cancel(); }); });
+  for (;;) {
+    if (stop_.stop_requested()) co_return 0;
+    if (const auto got = stream.read_some(room)) co_return *got;
+    if (!co_await stream.readable()) co_return 0;
+  }
+}
+
+listed_input input_list::list_failed(const std::string& why) const {
+  const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
+  return {.name = name, .error = "the list of names (--files-from): " + why};
+}
+
+std::vector<listed_input> input_list::left() {
+  std::vector<listed_input> all;
+  if (tree_) all.push_back({.name = tree_->root(), .error = "stopped before all files below it were found"});
+  tree_.reset();
+  for (; next_named_ < plan_.inputs.size(); ++next_named_) {
+    all.push_back({.name = plan_.inputs[next_named_], .error = not_read()});
+  }
+  while (auto name = take_name()) all.push_back({.name = *std::move(name), .error = not_read()});
+  if (!list_over_) all.push_back(list_failed("stopped before all of it was read"));
+  list_over_ = true;
+  return all;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,93 @@
+// Reads uncompressed files in parallel ranges, straight into the slots: several ranges of several files in flight at
+// once, laid out by the size that fstat gave and corrected by what the reads found.
+//
+// The thread that finishes the oldest range commits it, and those behind it that wait for it: in order, and without a
+// detour, because waking a thread takes longer than reading a range. A range that comes up short ends its file there,
+// and what later ranges of the same file read is dropped; a file that turns out longer than its size is read on, from
+// there, to its end.
+#pragma once
+
+#include "io/source.hpp"
+#include "pipeline/cutter.hpp"
+#include "pipeline/ring.hpp"
+#include "pipeline/rolling_counts.hpp"
+#include "pipeline/statistics/stage_clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Used by one coroutine. Everything that was added is finished (or failed) in the rolling counts by drain().
+class plain_files {
+ public:
+  struct settings {
+    std::uint32_t range_bytes = 0;  ///< of one read at the most
+    std::size_t in_flight = 1;      ///< ranges at once
+  };
+
+  plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
+              const boost::asio::any_io_executor& pool, std::stop_token stop);
+
+  /// Lays out and starts the reads of a file; waits while too many are in flight.
+  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<const io::file_source> source);
+
+  /// Waits for all reads, and reads on where files were longer than their size.
+  boost::asio::awaitable<void> drain();
+
+ private:
+  struct open_file {
+    input_id input = 0;
+    std::shared_ptr<const io::file_source> source;
+    std::uint64_t committed = 0;  // bytes
+    bool ended = false;           // finished or failed in the rolling counts
+  };
+
+  struct range {
+    std::shared_ptr<open_file> file{};
+    place where{};  // empty for the probe of a file whose size is 0
+    std::uint64_t offset = 0;
+    bool last = false;  // by the size hint: looks whether the file goes on
+    bool done = false;
+    std::size_t filled = 0;
+    bool goes_on = false;
+    std::exception_ptr error{};
+  };
+
+  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
+
+  void start(range next);
+  void read(range& each);
+  void settle(const range& oldest);
+  boost::asio::awaitable<void> until_in_flight_below(std::size_t count);
+  boost::asio::awaitable<void> read_on_where_files_grew();
+  boost::asio::awaitable<void> read_on(open_file& file);
+  bool has_ended(const open_file& file);
+  void finish(open_file& file);
+  void fail(open_file& file, const std::exception_ptr& error);
+
+  const settings how_;
+  cutter& cutter_;
+  rolling_counts& counts_;
+  stage_clock& clock_;
+  boost::asio::any_io_executor pool_;
+  std::stop_token stop_;
+
+  std::mutex mutex_;                                 // of all below, and of every open_file; taken before the cutter's
+  std::deque<range> ranges_;                         // in flight, in stream order; addresses stay valid at both ends
+  std::vector<std::shared_ptr<open_file>> growing_;  // longer than their size
+  bool somebody_waits_ = false;
+  signal settled_;
+};
+
+}  // namespace gpuhist::pipeline

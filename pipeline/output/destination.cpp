@@ -1,0 +1,249 @@
+// Where reports go: descriptors written in place, and regular files that appear whole.
+#include "pipeline/output/destination.hpp"
+
+#include "config/usage_error.hpp"
+#include "pipeline/reports/report.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <random>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& name, int error) {
+  throw destination_error(error, std::system_category(), "cannot write " + printable(name));
+}
+
+/// Calls until a signal does not interrupt it.
+template <typename Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+/// The number in "fd:3", "/dev/fd/3" and the like; nothing for other names.
+std::optional<int> descriptor_named(const std::string& name) {
+  if (name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"fd:", "/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(prefix)) continue;
+    int number = -1;
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, number);
+    if (error == std::errc{} && rest == end && number >= 0) return number;
+    if (prefix == "fd:") return -1;  // no descriptor has it: EBADF
+  }
+  return std::nullopt;
+}
+
+/// Follows symbolic links in the last component, so that a link stays and its target is replaced, up to a name of a
+/// descriptor: opening /dev/stdout would forget the offset and O_APPEND of what the shell has opened.
+fs::path follow_links(fs::path path, const std::string& name) {
+  constexpr int as_the_kernel = 40;
+  for (int links = 0; links < as_the_kernel; ++links) {
+    std::error_code error;
+    if (descriptor_named(path) || !fs::is_symlink(fs::symlink_status(path, error))) return path;
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) fail(name, error.value());
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  fail(name, ELOOP);
+}
+
+std::string random_letters(std::size_t count) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device source;
+  std::uniform_int_distribution<std::size_t> any(0, letters.size() - 1);
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += letters[any(source)];
+  return text;
+}
+
+/// A new file beside `path`, with the mode the umask gives to a new one. Sets `temporary`.
+io::descriptor create_beside(const fs::path& path, fs::path& temporary, const std::string& name) {
+  constexpr std::size_t suffix = 8;  // two dots and six letters
+  constexpr std::size_t longest = 255;
+  const std::string last = path.filename().string().substr(0, longest - suffix);
+  while (true) {
+    temporary = path.parent_path() / ("." + last + "." + random_letters(6));
+    const int fd =
+        uninterrupted([&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+    if (fd >= 0) return io::descriptor(fd);
+    if (errno != EEXIST) fail(name, errno);
+  }
+}
+
+/// Fails with EEXIST where somebody was faster. Filesystems that cannot rename so have hard links, as NFS has.
+bool rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
+}
+
+/// The new file gets the old one's mode and, where we may, its owner.
+void take_after(int fd, const struct stat& old) {
+  struct stat now{};
+  if (::fstat(fd, &now) != 0) return;
+  const bool same_owner = now.st_uid == old.st_uid && now.st_gid == old.st_gid;
+  // a group that cannot be kept must not get what the mode allowed to the old one
+  const bool kept = same_owner || ::fchown(fd, old.st_uid, old.st_gid) == 0;
+  const mode_t mode = old.st_mode & (kept ? 0777U : 0707U);
+  ::fchmod(fd, mode);
+}
+
+/// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
+void synchronize(int fd, const std::string& name) {
+  const int result = uninterrupted([&] { return ::fsync(fd); });
+  if (result != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(name, errno);
+}
+
+void synchronize_folder(const fs::path& file, const std::string& name) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const io::descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) synchronize(fd.get(), name);  // a folder that may be written but not read cannot be opened
+}
+
+}  // namespace
+
+destination::destination(const std::optional<std::string>& where, writing how)
+    : name_(where.value_or("standard output")), how_(how) {
+  const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
+  if (const std::optional<int> number = descriptor_named(path)) {
+    if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
+    fd_ = io::descriptor::borrowed(*number);
+    open_in_place({}, false);
+    return;
+  }
+  if (path.empty()) fail(name_, ENOENT);
+  struct stat old{};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) fail(name_, errno);
+  if (exists && how == writing::once) fail(name_, EEXIST);
+  const bool regular = !exists || S_ISREG(old.st_mode);
+  if (!regular || how == writing::live || how == writing::append) {
+    open_in_place(path, regular);
+    return;
+  }
+  // a rename would not ask: a file that is not to be written is not to be replaced
+  if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
+  final_path_ = path;
+  open_temporary();
+}
+
+void destination::open_in_place(const fs::path& path, bool regular) {
+  if (how_ == writing::replacing) {
+    throw config::usage_error(printable(name_) +
+                              " is no file that every snapshot could replace; give --output a regular file, or take "
+                              "another --format");
+  }
+  const bool appends = how_ == writing::append && regular;
+  how_ = appends ? writing::append : writing::live;
+  if (fd_) return;
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT | (appends ? O_APPEND : O_TRUNC) : 0);
+  fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
+  if (!fd_) fail(name_, errno);
+  fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+}
+
+void destination::open_temporary() {
+  fd_ = create_beside(final_path_, temporary_path_, name_);
+  struct stat old{};
+  if (::stat(final_path_.c_str(), &old) == 0) take_after(fd_.get(), old);
+}
+
+destination::~destination() {
+  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+}
+
+void destination::write(std::string_view text) {
+  write([text](const text_sink& out) { out(text); });
+}
+
+void destination::write(const std::function<void(const text_sink&)>& pieces) {
+  constexpr std::size_t block_bytes = std::size_t{256} * 1024;
+  if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
+  std::uint64_t written = 0;
+  try {
+    std::string block;
+    pieces([&](std::string_view piece) {
+      if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
+      block += piece;
+      if (block.size() < block_bytes) return;
+      write_all(block, written);
+      block.clear();
+    });
+    write_all(block, written);
+  } catch (...) {
+    if (how_ == writing::append) cut_off(written);
+    throw;
+  }
+  if (how_ == writing::replacing) return appear();
+  fresh_ = fresh_ && written == 0;
+}
+
+void destination::write_all(std::string_view text, std::uint64_t& written) {
+  while (!text.empty()) {
+    const ssize_t taken = ::write(fd_.get(), text.data(), text.size());
+    if (taken > 0) {
+      text.remove_prefix(static_cast<std::size_t>(taken));
+      written += static_cast<std::uint64_t>(taken);
+    } else if (taken == 0) {
+      fail(name_, EIO);  // not for ever
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      // somebody made the shared descriptor non-blocking; its flags are not ours to change
+      pollfd room{fd_.get(), POLLOUT, 0};
+      if (::poll(&room, 1, -1) < 0 && errno != EINTR) fail(name_, errno);
+    } else if (errno != EINTR) {
+      fail(name_, errno);
+    }
+  }
+}
+
+// The half of a line would spoil the next one as well. Where others have appended since, their text must stay.
+void destination::cut_off(std::uint64_t written) {
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
+  struct stat now{};
+  if (written == 0 || ::fstat(fd_.get(), &now) != 0 || now.st_size != end) return;
+  // fails only where the file was sealed against it meanwhile; the write's own error is told in any case
+  if (::ftruncate(fd_.get(), end - static_cast<off_t>(written)) != 0) return;
+}
+
+void destination::appear() {
+  const bool renamed = how_ == writing::once ? rename_to_new(temporary_path_, final_path_)
+                                             : ::rename(temporary_path_.c_str(), final_path_.c_str()) == 0;
+  if (!renamed) fail(name_, errno);
+  temporary_path_.clear();
+}
+
+void destination::commit() {
+  if (fd_.owned()) synchronize(fd_.get(), name_);
+  // a network filesystem may tell only at a close that the disk is full: that of a copy tells as well
+  const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) fail(name_, errno);
+  if (::close(copy) != 0 && errno != EINTR) fail(name_, errno);
+  if (final_path_.empty()) return;
+  if (how_ == writing::whole || how_ == writing::once) appear();
+  synchronize_folder(final_path_, name_);
+}
+
+bool destination::is_terminal() const { return ::isatty(fd_.get()) == 1; }
+
+std::optional<unsigned> destination::terminal_width() const {
+  winsize size{};
+  if (!is_terminal() || ::ioctl(fd_.get(), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,77 @@
+// Where reports go: standard output, an inherited descriptor, a device or FIFO (written in place), or a regular file
+// that appears whole (temporary name beside it, fsync, rename, mode kept), is appended to, or is a live stream.
+#pragma once
+
+#include "io/descriptor.hpp"
+#include "pipeline/reports/report.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+
+/// A write that failed: names the destination and the system's reason. `code()` tells a consumer that left (EPIPE).
+struct destination_error : std::system_error {
+  using std::system_error::system_error;
+};
+
+/// How texts that are written one by one come to be in a regular file.
+enum class writing {
+  whole,      ///< all of them appear together, at commit(); until then the old file stays
+  once,       ///< so, too, but where there is a file already, that is an error
+  live,       ///< in place, behind one another in a file that was made empty: it can be tailed
+  append,     ///< in place, behind what was there
+  replacing,  ///< each appears alone, in place of the one before
+};
+
+class destination {
+ public:
+  /// `where`: nothing for standard output, "fd:N", or a path. What is no regular file is written in place, however it
+  /// is to be written. Throws destination_error; config::usage_error where nothing can be replaced.
+  destination(const std::optional<std::string>& where, writing how);
+  destination(const destination&) = delete;
+  destination& operator=(const destination&) = delete;
+  ~destination();  ///< without commit(): a temporary file is removed, the old file stays as it was
+
+  /// Writes all of it (short writes and EINTR handled). What does not fit behind a file is cut off again, so that the
+  /// file ends as it did before. Throws destination_error.
+  void write(std::string_view text);
+
+  /// The same of a text that `pieces` hands on bit by bit, through the sink that it is given: written in large blocks.
+  /// Also throws what `pieces` throws; that text is cut off then.
+  void write(const std::function<void(const text_sink&)>& pieces);
+
+  /// Everything was written: makes the file appear; reports errors that only close or fsync see. Throws
+  /// destination_error.
+  void commit();
+
+  /// Nothing stands before what will be written next: neither from before nor from an earlier write().
+  [[nodiscard]] bool is_fresh() const { return fresh_; }
+  /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
+  [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_path_; }
+
+  [[nodiscard]] bool is_terminal() const;
+  [[nodiscard]] std::optional<unsigned> terminal_width() const;
+
+ private:
+  void open_in_place(const std::filesystem::path& path, bool regular);
+  void open_temporary();
+  void write_all(std::string_view text, std::uint64_t& written);
+  void cut_off(std::uint64_t written);
+  void appear();
+
+  std::string name_;  // for messages
+  writing how_;
+  bool fresh_ = true;
+  io::descriptor fd_;
+  std::filesystem::path final_path_;      // empty: written in place
+  std::filesystem::path temporary_path_;  // empty: there is none now
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,89 @@
+#include "pipeline/output/messages.hpp"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::string_view erase_to_end_of_line = "\x1b[K";
+constexpr std::string_view erase_to_end_of_screen = "\x1b[J";
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // somebody shares the descriptor who set O_NONBLOCK
+      pollfd asked{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&asked, 1, -1);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void write_to_standard_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void complain(std::string_view message) { write_to_standard_error("gpuhist: " + std::string(message) + "\n"); }
+
+void console::show(std::string_view line) {
+  if (is_in_background()) {
+    shown_.clear();  // a shell has the terminal: where its cursor is now, no line of ours begins
+    return;
+  }
+  if (!is_ready()) return;
+  const std::size_t width = room();
+  // what no longer fits was wrapped by the terminal, and goes on below
+  const std::string_view erase = shown_.size() > width ? erase_to_end_of_screen : erase_to_end_of_line;
+  shown_ = line.substr(0, width);
+  write_all(fd_, "\r" + shown_ + std::string(erase) + "\r");
+}
+
+void console::clear() {
+  erased_ = std::exchange(shown_, {});
+  if (erased_.empty()) return;
+  if (is_in_background()) return;
+  write_all(fd_, "\r" + std::string(erased_.size() > room() ? erase_to_end_of_screen : erase_to_end_of_line));
+}
+
+void console::say(std::string_view text) {
+  clear();
+  write_all(fd_, text);
+  restore();
+}
+
+void console::restore() {
+  if (!erased_.empty()) show(std::exchange(erased_, {}));
+}
+
+bool console::is_ready() const {
+  pollfd asked{.fd = fd_, .events = POLLOUT, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLOUT) != 0;
+}
+
+bool console::is_in_foreground() const { return ::tcgetpgrp(fd_) == ::getpgrp(); }
+
+// A terminal that is not ours, or none, has no foreground that could be left.
+bool console::is_in_background() const {
+  const pid_t foreground = ::tcgetpgrp(fd_);
+  return foreground >= 0 && foreground != ::getpgrp();
+}
+
+unsigned console::room() const {
+  constexpr unsigned usual = 80;
+  winsize size{};
+  const bool known = ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return std::max(2U, known ? size.ws_col : usual) - 1;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,48 @@
+// What the place a report is written to can show: its width, UTF-8, colours.
+#include "pipeline/output/terminal.hpp"
+
+#include <langinfo.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// NOLINTBEGIN(concurrency-mt-unsafe): the environment is never written, and the first call comes before any thread
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+bool find_locale_is_utf8() {
+  std::setlocale(LC_CTYPE, "");
+  return std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+}
+
+// NOLINTEND(concurrency-mt-unsafe)
+
+}  // namespace
+
+bool locale_is_utf8() {
+  static const bool answer = find_locale_is_utf8();
+  return answer;
+}
+
+bool terminal_is_dumb() {
+  const std::string_view term = variable("TERM");
+  return term.empty() || term == "dumb";
+}
+
+render_target target_for(const destination& where) {
+  const bool terminal = where.is_terminal();
+  return {.unicode = locale_is_utf8(),
+          .width = where.terminal_width().value_or(80),
+          .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
+          .terminal = terminal,
+          .first = where.is_fresh()};
+}
+
+}  // namespace gpuhist::pipeline

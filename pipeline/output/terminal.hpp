@@ -1,0 +1,19 @@
+// What the place a report is written to can show: its width, UTF-8, colours.
+#pragma once
+
+#include "pipeline/output/destination.hpp"
+#include "pipeline/reports/report.hpp"
+
+namespace gpuhist::pipeline {
+
+/// Whether the locale of the process takes UTF-8. Sets the character type locale from the environment at the first
+/// call, which must come before there are threads.
+bool locale_is_utf8();
+
+/// Whether TERM says, or leaves open, that lines cannot be erased.
+bool terminal_is_dumb();
+
+/// Colours only on a terminal that is not dumb, and not where NO_COLOR is set (https://no-color.org).
+render_target target_for(const destination& where);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,61 @@
+// The text of several inputs, one behind the other, whatever they are compressed with: read ahead in blocks, decoded in
+// order by one decoder.
+#pragma once
+
+#include "io/decoder.hpp"
+#include "io/format.hpp"
+#include "io/source.hpp"
+#include "pipeline/inputs/block_reader.hpp"
+#include "pipeline/repacking/repack.hpp"
+#include "pipeline/statistics/stage_clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// Used by one coroutine at a time, on the pool. Gone before its executors are.
+class repack_text {
+ public:
+  /// `streams`: the executor of one thread, on which pipes and the like are read. `read`: the bytes of the inputs are
+  /// counted in it as they are read; it outlives both executors.
+  repack_text(const repack_plan& what, boost::asio::any_io_executor pool, boost::asio::any_io_executor streams,
+              stage_clock& read, std::stop_token stop);
+  repack_text(const repack_text&) = delete;
+  repack_text& operator=(const repack_text&) = delete;
+  ~repack_text();
+
+  /// Fills `out` with what comes next; less only where the last input ended, or after a stop. Throws
+  /// std::runtime_error that names the input which cannot be read, or is damaged or incomplete.
+  boost::asio::awaitable<std::size_t> read(std::span<std::byte> out);
+
+  /// Ends the reading ahead, wherever it is. To be called in any case: else its coroutine waits in the pool for ever.
+  void close();
+
+ private:
+  struct open_input;
+
+  boost::asio::awaitable<void> open(const std::string& name);
+  boost::asio::awaitable<const io::format*> find_format(const std::string& name);
+  boost::asio::awaitable<std::size_t> fill(std::span<std::byte> out);
+  boost::asio::awaitable<bool> advance();
+
+  const repack_plan& plan_;
+  boost::asio::any_io_executor pool_;
+  boost::asio::any_io_executor streams_;
+  stage_clock& clock_;
+  std::stop_token stop_;
+  std::shared_ptr<block_pool> blocks_;
+  std::size_t next_input_ = 0;
+  std::unique_ptr<open_input> current_;
+};
+
+}  // namespace gpuhist::pipeline
