@@ -2,8 +2,6 @@
 
 #include "gpu/job_check.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +14,7 @@ collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, s
       counts_(counts),
       stop_(std::move(stop)),
       merged_(std::move(merged)),
-      settled_(executor, 1) {
+      settled_(executor) {
   for (slot& each : ring_.slots()) {
     each.job.done = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
   }
@@ -71,7 +69,7 @@ void collector::tell_merged() {
   merged_();
   const std::scoped_lock lock(mutex_);
   --answering_;
-  if (last_was_submitted_ && is_settled()) settled_.try_send(boost::system::error_code{});
+  if (last_was_submitted_ && is_settled()) settled_.notify();
 }
 
 void collector::resume() {
@@ -119,7 +117,7 @@ boost::asio::awaitable<void> collector::settled() {
     last_was_submitted_ = true;
     if (is_settled()) co_return;
   }
-  co_await settled_.async_receive(boost::asio::use_awaitable);
+  co_await settled_.wait();
 }
 
 std::uint64_t collector::merged_chunks() const {

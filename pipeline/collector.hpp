@@ -6,10 +6,10 @@
 #include "gpu/engine.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
+#include "pipeline/wakeup.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -76,8 +76,6 @@ class collector {
   [[nodiscard]] std::optional<lost_chunk> lost() const;
 
  private:
-  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   struct answer {
     slot* chunk = nullptr;
     std::exception_ptr error;
@@ -114,7 +112,7 @@ class collector {
   unsigned answering_ = 0;  // threads in answered()
   bool last_was_submitted_ = false;
   std::optional<loss> lost_;
-  signal settled_;
+  wakeup settled_;
 };
 
 }  // namespace gpuhist::pipeline

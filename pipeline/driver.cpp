@@ -4,34 +4,28 @@
 #include "pipeline/collector.hpp"
 #include "pipeline/feeder.hpp"
 #include "pipeline/inputs/input_failure.hpp"
-#include "pipeline/output/status_signal.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/process_usage.hpp"
 #include "pipeline/stop_signals.hpp"
+#include "pipeline/telling.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <stop_token>
 #include <thread>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace gpuhist::pipeline {
 namespace asio = boost::asio;
@@ -51,35 +45,13 @@ class driver {
   outcome run();
 
  private:
-  using signal = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   asio::awaitable<void> feed_and_settle();
-  asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
-  asio::awaitable<void> snapshots_by_size();
-  void snapshot_if_due();
-  void keep_up(asio::awaitable<void> what);
-  asio::awaitable<void> count_what_came(signal& merged);
-  void start_snapshots();
-  void start_windows();
-  asio::awaitable<void> tell_windows();
-  asio::awaitable<void> flush_windows();
-  asio::awaitable<void> windows_by_time();
-  void tell(const rolling_windows::record& what);
-  void end_by_hook();
-  void tell_last_windows();
-  void note_windows_changed();
-  asio::awaitable<void> progress_by_time();
-  asio::awaitable<void> status_by_signal();
-  asio::awaitable<void> inputs_as_they_end();
-  asio::awaitable<void> flushes_by_time();
-  void tell_inputs_over();
-  void tell_inputs_left(const report& result);
-  void start_telling();
   [[nodiscard]] run_progress progress() const;
   [[nodiscard]] std::optional<double> share_read() const;
   void make_ring();
   void make_sink();
   void count_before_long();
+  void end_by_hook();
   void note_fatal(const std::exception_ptr& error);
   void finish();
   [[nodiscard]] report make_report(report::kind what) const;
@@ -99,25 +71,13 @@ class driver {
   std::unique_ptr<collector> collector_;
   std::unique_ptr<io::stream_sink> sink_;  // null: nothing is handed on
   std::unique_ptr<feeder> feeder_;
-  signal merged_;
-  signal merged_for_status_;  // of its own: a message has one receiver
-  signal windows_changed_;
-  signal windows_closed_;  // and there may be text of theirs in a slot
-  asio::steady_timer window_timer_;
-  asio::steady_timer window_flush_timer_;
-  signal merged_for_inputs_;  // likewise
-  asio::steady_timer snapshot_timer_;
-  asio::steady_timer progress_timer_;
-  asio::steady_timer flush_timer_;
+  telling telling_;
   asio::steady_timer age_timer_;
   bool age_is_watched_ = false;
   stop_signals signals_;
-  status_signal status_signal_;
   std::exception_ptr fatal_;
   clock::time_point began_;
-  std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   double seconds_ = 0;
-  std::size_t inputs_told_ = 0;
   bool ended_by_hook_ = false;
   bool leaves_device_ = false;  // as it is, for the end of the process
 };
@@ -127,19 +87,9 @@ driver::driver(const plan& what, const run_hooks& hooks)
       slots_planned_(what.buffers.slots),
       hooks_(hooks),
       pool_(what.threads),
-      merged_(context_, 1),
-      merged_for_status_(context_, 1),
-      windows_changed_(context_, 1),
-      windows_closed_(context_, 1),
-      window_timer_(context_),
-      window_flush_timer_(context_),
-      merged_for_inputs_(context_, 1),
-      snapshot_timer_(context_),
-      progress_timer_(context_),
-      flush_timer_(context_),
+      telling_(context_, plan_, hooks),
       age_timer_(context_),
-      signals_(context_, hooks.watch_signals, stop_),
-      status_signal_(context_, static_cast<bool>(hooks.status)) {
+      signals_(context_, hooks.watch_signals, stop_) {
   engine_ = hooks.make_engine(what.engine,
                               {.counted = what.partition,
                                .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
@@ -157,13 +107,9 @@ driver::driver(const plan& what, const run_hooks& hooks)
   make_ring();
   gpu::engine& engine = *engine_.taken;
   counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), std::vector<std::string>{});
-  if (what.windows) counts_->add_windows(*what.windows, [this] { note_windows_changed(); });
-  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(), [this] {
-    if (plan_.snapshot_every) merged_.try_send(boost::system::error_code{});
-    if (status_signal_.is_watched()) merged_for_status_.try_send(boost::system::error_code{});
-    if (plan_.windows) windows_changed_.try_send(boost::system::error_code{});
-    if (hooks_.input_over) merged_for_inputs_.try_send(boost::system::error_code{});
-  });
+  if (what.windows) counts_->add_windows(*what.windows, [this] { telling_.note_windows_changed(); });
+  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(),
+                                           [this] { telling_.note_merged(); });
   make_sink();
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
@@ -229,9 +175,13 @@ outcome driver::run() {
   began_ = clock::now();
   ring_->begin_history();
   const auto keep_running = asio::make_work_guard(context_);
-  start_snapshots();
-  start_telling();
-  start_windows();
+  telling_.start({.counts = *counts_,
+                  .collected = *collector_,
+                  .feeding = *feeder_,
+                  .make_report = [this](report::kind what) { return make_report(what); },
+                  .progress = [this] { return progress(); },
+                  .end_by_hook = [this] { end_by_hook(); },
+                  .failure = [this](const std::exception_ptr& error) { note_fatal(error); }});
   const std::stop_callback cancel_on_stop(stop_.get_token(), [this] {
     if (sink_) asio::post(context_, [this] { sink_->cancel(); });  // a consumer that stalls does not hold up the end
   });
@@ -255,7 +205,7 @@ outcome driver::run() {
                .not_handed_on = sink_ ? sink_->left_over() : 0,
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
-  tell_inputs_left(done.result);
+  telling_.tell_inputs_left(done.result);
   if (done.hand_on_fault) done.result.complete = false;
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
@@ -280,178 +230,9 @@ asio::awaitable<void> driver::feed_and_settle() {
   if (error) std::rethrow_exception(error);
 }
 
-// For as long as the run lasts; what goes wrong in it ends the run.
-void driver::keep_up(asio::awaitable<void> what) {
-  asio::co_spawn(context_, std::move(what), [this](const std::exception_ptr& error) { note_fatal(error); });
-}
-
-// Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.
-asio::awaitable<void> driver::count_what_came(signal& merged) {
-  const std::vector<cut_mark> cut = feeder_->flush();
-  while (!collector_->has_merged(cut)) co_await merged.async_receive(asio::use_awaitable);
-}
-
-void driver::start_snapshots() {
-  if (!plan_.snapshot_every || !hooks_.snapshot) return;
-  if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
-    keep_up(snapshots_by_time(*interval));
-  } else {
-    snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
-    keep_up(snapshots_by_size());
-  }
-}
-
-asio::awaitable<void> driver::snapshots_by_time(std::chrono::milliseconds interval) {
-  for (auto due = began_ + interval;; due += interval) {
-    snapshot_timer_.expires_at(due);
-    co_await snapshot_timer_.async_wait(asio::use_awaitable);
-    co_await count_what_came(merged_);
-    hooks_.snapshot(make_report(report::kind::snapshot));
-    if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
-  }
-}
-
-asio::awaitable<void> driver::snapshots_by_size() {
-  for (;;) {
-    co_await merged_.async_receive(asio::use_awaitable);
-    snapshot_if_due();
-  }
-}
-
-void driver::start_windows() {
-  if (!plan_.windows) return;
-  if (!hooks_.window) return counts_->windows()->discard();
-  keep_up(tell_windows());
-  keep_up(flush_windows());
-  if (plan_.windows->unit == pane_unit::milliseconds) keep_up(windows_by_time());
-}
-
-void driver::note_windows_changed() {
-  windows_changed_.try_send(boost::system::error_code{});
-  windows_closed_.try_send(boost::system::error_code{});
-}
-
-// Who reads the windows slowly holds up what is merged, and with it all the rest.
-asio::awaitable<void> driver::tell_windows() {
-  constexpr int at_once = 1024;  // before signals and streams have their turn on this thread
-  for (;;) {
-    co_await windows_changed_.async_receive(asio::use_awaitable);
-    int told = 0;
-    while (told < at_once) {
-      const auto next = counts_->windows()->next();
-      if (!next) break;
-      tell(*next);
-      ++told;
-    }
-    if (told == at_once) windows_changed_.try_send(boost::system::error_code{});
-    collector_->resume();
-  }
-}
-
-void driver::tell(const rolling_windows::record& what) {
-  if (const auto* window = std::get_if<closed_window>(&what)) {
-    if (hooks_.window(*window)) end_by_hook();
-  } else if (hooks_.verdict) {
-    hooks_.verdict(std::get<window_verdict>(what));
-  }
-}
-
-// A window that has closed is not to wait for the rest of a slot, which a slow stream may never fill.
-asio::awaitable<void> driver::flush_windows() {
-  constexpr std::chrono::milliseconds patience{10};  // a stream that is not slow fills its slots in less
-  for (;;) {
-    co_await windows_closed_.async_receive(asio::use_awaitable);
-    while (counts_->windows()->is_waiting()) {
-      window_flush_timer_.expires_after(patience);
-      co_await window_flush_timer_.async_wait(asio::use_awaitable);
-      feeder_->flush();
-    }
-  }
-}
-
-asio::awaitable<void> driver::windows_by_time() {
-  for (;;) {
-    window_timer_.expires_after(*counts_->windows()->until_border());
-    co_await window_timer_.async_wait(asio::use_awaitable);
-    counts_->windows()->pass_time();
-  }
-}
-
-// What was not counted is told as such.
-void driver::tell_last_windows() {
-  rolling_windows* const windows = counts_->windows();
-  if (windows == nullptr || !hooks_.window) return;
-  windows->give_up("not all of it was counted");
-  while (const auto next = windows->next()) tell(*next);
-}
-
-void driver::start_telling() {
-  if (hooks_.progress) keep_up(progress_by_time());
-  if (status_signal_.is_watched()) keep_up(status_by_signal());
-  if (!hooks_.input_over) return;
-  keep_up(inputs_as_they_end());
-  keep_up(flushes_by_time());
-}
-
-asio::awaitable<void> driver::progress_by_time() {
-  for (auto due = began_ + hooks_.progress_interval;; due = std::max(due + hooks_.progress_interval, clock::now())) {
-    progress_timer_.expires_at(due);
-    co_await progress_timer_.async_wait(asio::use_awaitable);
-    hooks_.progress(progress());
-  }
-}
-
-asio::awaitable<void> driver::status_by_signal() {
-  for (;;) {
-    co_await status_signal_.received();
-    co_await count_what_came(merged_for_status_);
-    hooks_.status(progress());
-    if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(make_report(report::kind::snapshot));
-  }
-}
-
-asio::awaitable<void> driver::inputs_as_they_end() {
-  while (!ended_by_hook_) {
-    co_await merged_for_inputs_.async_receive(asio::use_awaitable);
-    tell_inputs_over();
-  }
-}
-
-// The end of an input may lie in a slot that waits for more of a stream behind it.
-asio::awaitable<void> driver::flushes_by_time() {
-  constexpr std::chrono::milliseconds interval(100);
-  for (;;) {
-    flush_timer_.expires_after(interval);
-    co_await flush_timer_.async_wait(asio::use_awaitable);
-    feeder_->flush();
-  }
-}
-
-void driver::tell_inputs_over() {
-  for (const std::size_t over = counts_->inputs_in_order(); inputs_told_ < over && !ended_by_hook_; ++inputs_told_) {
-    input_report next = counts_->input_in_order(inputs_told_);
-    if (plan_.count_unverified) count_unverified(next);
-    if (hooks_.input_over(next)) end_by_hook();
-  }
-}
-
 void driver::end_by_hook() {
   ended_by_hook_ = true;
   stop_.request_stop();
-}
-
-// The others, when nothing more comes: those that ended since, and those that never did.
-void driver::tell_inputs_left(const report& result) {
-  if (!hooks_.input_over || ended_by_hook_) return;
-  for (; inputs_told_ < result.inputs.size(); ++inputs_told_) hooks_.input_over(result.inputs[inputs_told_]);
-}
-
-void driver::snapshot_if_due() {
-  const std::uint64_t merged = counts_->merged_bytes();
-  if (merged < snapshot_due_at_) return;
-  const auto interval = std::get<std::uint64_t>(*plan_.snapshot_every);
-  snapshot_due_at_ = (merged / interval + 1) * interval;
-  hooks_.snapshot(make_report(report::kind::snapshot));
 }
 
 // Cancelled waits are how snapshots, progress and status end; everything else ends the run.
@@ -467,34 +248,20 @@ void driver::note_fatal(const std::exception_ptr& error) {
   } catch (...) {
     fatal_ = error;
   }
-  if (plan_.windows) {  // nobody takes them any more, and what is held up goes on
-    counts_->windows()->discard();
-    collector_->resume();
-  }
+  telling_.discard_windows();
   stop_.request_stop();
 }
 
 void driver::finish() {
   if (sink_) sink_->close();
   try {
-    if (!fatal_) tell_last_windows();
-    if (!fatal_) snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
+    if (!fatal_) telling_.tell_last();
   } catch (...) {
     note_fatal(std::current_exception());
   }
   signals_.ignore();
-  status_signal_.cancel();
-  window_timer_.cancel();
-  window_flush_timer_.cancel();
-  windows_changed_.close();
-  windows_closed_.close();
-  snapshot_timer_.cancel();
-  progress_timer_.cancel();
-  flush_timer_.cancel();
+  telling_.cancel();
   age_timer_.cancel();
-  merged_.close();
-  merged_for_status_.close();
-  merged_for_inputs_.close();
   context_.stop();
 }
 

@@ -46,7 +46,7 @@ setup $all
 step 'tests (dev)' tests dev ${ctest_arguments[@]+"${ctest_arguments[@]}"}
 if [[ $all ]]; then
   step 'formatting' formatted
-  step 'the build without CUDA' build host-only
+  step 'the build without CUDA' build host-only gpuhist gpuhist_documents
   step 'the installed program' installed_program
   step 'clang-tidy' scripts/tidy.sh
   # What is labelled slow is slow for its many bytes: the sanitizers find nothing there that they would not find sooner.

@@ -1,10 +1,14 @@
-# gpuhist_test(NAME SOURCES ... [LIBRARIES ...] [LABELS ...]): a doctest program, one ctest entry a test case.
+# gpuhist_test(NAME [ONE_THREAD] SOURCES ... [LIBRARIES ...] [LABELS ...]): a doctest program, one ctest entry a test case.
+# ONE_THREAD: has no other thread, and is left out where the thread sanitizer is all that is new.
 include(doctest)
 add_library(gpuhist_test_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/main.cpp)
 target_link_libraries(gpuhist_test_main PUBLIC gpuhist_flags doctest::doctest)
 
 function(gpuhist_test name)
-  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(test "ONE_THREAD" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(test_ONE_THREAD AND GPUHIST_SANITIZE MATCHES "thread")
+    return()
+  endif()
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE gpuhist_test_main ${test_LIBRARIES})
   if(test_LABELS)

@@ -1,21 +1,19 @@
 #include "pipeline/decoding/memory_budget.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
-
 namespace gpuhist::pipeline {
 
 boost::asio::awaitable<void> memory_budget::acquire(std::uint64_t bytes) {
-  std::shared_ptr<signal> granted;
+  std::shared_ptr<wakeup> granted;
   {
     const std::scoped_lock lock(mutex_);
     if (waiting_.empty() && bytes <= left_) {
       left_ -= bytes;
       co_return;
     }
-    granted = std::make_shared<signal>(executor_, 1);
+    granted = std::make_shared<wakeup>(executor_);
     waiting_.push_back({.bytes = bytes, .granted = granted});
   }
-  co_await granted->async_receive(boost::asio::use_awaitable);
+  co_await granted->wait();
 }
 
 void memory_budget::release(std::uint64_t bytes) {
@@ -23,7 +21,7 @@ void memory_budget::release(std::uint64_t bytes) {
   left_ += bytes;
   while (!waiting_.empty() && waiting_.front().bytes <= left_) {
     left_ -= waiting_.front().bytes;
-    waiting_.front().granted->try_send(boost::system::error_code{});
+    waiting_.front().granted->notify();
     waiting_.pop_front();
   }
 }

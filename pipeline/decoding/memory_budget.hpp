@@ -1,9 +1,10 @@
 // Memory that several tasks share: who wants more than is left waits, in order, until others give theirs back.
 #pragma once
 
+#include "pipeline/wakeup.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -24,11 +25,9 @@ class memory_budget {
   void release(std::uint64_t bytes);
 
  private:
-  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   struct waiter {
     std::uint64_t bytes = 0;
-    std::shared_ptr<signal> granted;
+    std::shared_ptr<wakeup> granted;
   };
 
   std::mutex mutex_;

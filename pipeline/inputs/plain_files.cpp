@@ -3,7 +3,6 @@
 #include "pipeline/inputs/input_failure.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,7 @@ namespace asio = boost::asio;
 
 plain_files::plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
                          const asio::any_io_executor& pool, std::stop_token stop)
-    : how_(how), cutter_(cut), counts_(counts), clock_(clock), pool_(pool), stop_(std::move(stop)), settled_(pool, 1) {}
+    : how_(how), cutter_(cut), counts_(counts), clock_(clock), pool_(pool), stop_(std::move(stop)), settled_(pool) {}
 
 asio::awaitable<void> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source) {
   const auto file = std::make_shared<open_file>();
@@ -60,7 +59,7 @@ void plain_files::start(range next) {
       settle(ranges_.front());
       ranges_.pop_front();
     }
-    if (std::exchange(somebody_waits_, false)) settled_.try_send(boost::system::error_code{});
+    if (std::exchange(somebody_waits_, false)) settled_.notify();
   });
 }
 
@@ -102,7 +101,7 @@ asio::awaitable<void> plain_files::until_in_flight_below(std::size_t count) {
       if (ranges_.size() < count) co_return;
       somebody_waits_ = true;
     }
-    co_await settled_.async_receive(asio::use_awaitable);
+    co_await settled_.wait();
   }
 }
 

@@ -12,10 +12,10 @@
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
+#include "pipeline/wakeup.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -64,8 +64,6 @@ class plain_files {
     std::exception_ptr error{};
   };
 
-  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   void start(range next);
   void read(range& each);
   void settle(const range& oldest);
@@ -87,7 +85,7 @@ class plain_files {
   std::deque<range> ranges_;                         // in flight, in stream order; addresses stay valid at both ends
   std::vector<std::shared_ptr<open_file>> growing_;  // longer than their size
   bool somebody_waits_ = false;
-  signal settled_;
+  wakeup settled_;
 };
 
 }  // namespace gpuhist::pipeline

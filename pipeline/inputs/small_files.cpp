@@ -4,7 +4,6 @@
 #include "pipeline/inputs/input_failure.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +22,7 @@ small_files::small_files(const settings& how, decode_contexts& contexts, rolling
       notes_(notes),
       pool_(pool),
       stop_(std::move(stop)),
-      batch_ended_(pool, 1) {}
+      batch_ended_(pool) {}
 
 asio::awaitable<void> small_files::add(std::vector<numbered_input> batch) {
   decode_context* const with = co_await contexts_.acquire();
@@ -40,7 +39,7 @@ void small_files::end_batch(decode_context& done, const std::exception_ptr& erro
   contexts_.release(done);
   const std::scoped_lock lock(mutex_);
   if (error && !fatal_) fatal_ = error;
-  if (--under_way_ == 0) batch_ended_.try_send(boost::system::error_code{});
+  if (--under_way_ == 0) batch_ended_.notify();
 }
 
 asio::awaitable<void> small_files::drain() {
@@ -50,7 +49,7 @@ asio::awaitable<void> small_files::drain() {
       if (under_way_ == 0 && fatal_) std::rethrow_exception(std::exchange(fatal_, nullptr));
       if (under_way_ == 0) co_return;
     }
-    co_await batch_ended_.async_receive(asio::use_awaitable);  // perhaps of an earlier time: looked at again
+    co_await batch_ended_.wait();  // perhaps of an earlier time: looked at again
   }
 }
 

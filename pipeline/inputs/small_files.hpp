@@ -11,10 +11,10 @@
 #include "pipeline/inputs/input_list.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
+#include "pipeline/wakeup.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -56,8 +56,6 @@ class small_files {
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
 
  private:
-  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   boost::asio::awaitable<void> read_all(std::vector<numbered_input> batch, decode_context& with);
   boost::asio::awaitable<void> read_one(numbered_input& one, cutter& into);
   boost::asio::awaitable<bool> read_text(const numbered_input& one, const io::file_source& from, cutter& into);
@@ -77,7 +75,7 @@ class small_files {
   std::vector<numbered_input> left_;
   std::size_t under_way_ = 0;
   std::exception_ptr fatal_;
-  signal batch_ended_;
+  wakeup batch_ended_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,9 +1,9 @@
 // Progress for people: where it is shown, and how often; knows how much there is to read, and how fast it is going.
 #pragma once
 
-#include "pipeline/driver.hpp"
 #include "pipeline/output/messages.hpp"
 #include "pipeline/output/rate_window.hpp"
+#include "pipeline/run_hooks.hpp"
 
 #include <chrono>
 #include <cstdint>

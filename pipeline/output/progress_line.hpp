@@ -2,8 +2,8 @@
 // answers SIGUSR1. ASCII only, so that columns are bytes.
 #pragma once
 
-#include "pipeline/driver.hpp"
 #include "pipeline/output/rate_window.hpp"
+#include "pipeline/run_hooks.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // How fast a run goes now: rates over the last few seconds, which follow a change that an average from the start hides.
 #pragma once
 
-#include "pipeline/driver.hpp"
+#include "pipeline/run_hooks.hpp"
 
 #include <deque>
 

@@ -1,0 +1,169 @@
+#include "pipeline/telling.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+}  // namespace
+
+telling::telling(asio::io_context& context, const plan& what, const run_hooks& hooks)
+    : context_(context),
+      plan_(what),
+      hooks_(hooks),
+      status_signal_(context, static_cast<bool>(hooks.status)),
+      merged_for_snapshots_(context.get_executor()),
+      merged_for_status_(context.get_executor()),
+      merged_for_inputs_(context.get_executor()),
+      windows_(context, hooks),
+      snapshot_timer_(context),
+      progress_timer_(context),
+      flush_timer_(context) {}
+
+void telling::start(told_run run) {
+  run_.emplace(std::move(run));
+  if (plan_.snapshot_every && hooks_.snapshot) {
+    if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
+      keep_up(snapshots_by_time(*interval));
+    } else {
+      snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
+      keep_up(snapshots_by_size());
+    }
+  }
+  if (hooks_.progress) keep_up(progress_by_time());
+  if (status_signal_.is_watched()) keep_up(status_by_signal());
+  if (hooks_.input_over) {
+    keep_up(inputs_as_they_end());
+    keep_up(flushes_by_time());
+  }
+  if (rolling_windows* const windows = run_->counts.windows()) {
+    windows_.start({.windows = *windows,
+                    .collected = run_->collected,
+                    .feeding = run_->feeding,
+                    .end_by_hook = [this] { end_by_hook(); }},
+                   [this](asio::awaitable<void> loop) { keep_up(std::move(loop)); });
+  }
+}
+
+void telling::keep_up(asio::awaitable<void> what) {
+  asio::co_spawn(context_, std::move(what), [this](const std::exception_ptr& error) { run_->failure(error); });
+}
+
+void telling::note_merged() {
+  merged_for_snapshots_.notify();
+  merged_for_status_.notify();
+  merged_for_inputs_.notify();
+  windows_.note_merged();
+}
+
+// Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.
+asio::awaitable<void> telling::count_what_came(wakeup& merged) {
+  const std::vector<cut_mark> cut = run_->feeding.flush();
+  while (!run_->collected.has_merged(cut)) co_await merged.wait();
+}
+
+asio::awaitable<void> telling::snapshots_by_time(std::chrono::milliseconds interval) {
+  for (auto due = clock::now() + interval;; due += interval) {
+    snapshot_timer_.expires_at(due);
+    co_await snapshot_timer_.async_wait(asio::use_awaitable);
+    co_await count_what_came(merged_for_snapshots_);
+    hooks_.snapshot(run_->make_report(report::kind::snapshot));
+    if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
+  }
+}
+
+asio::awaitable<void> telling::snapshots_by_size() {
+  for (;;) {
+    co_await merged_for_snapshots_.wait();
+    snapshot_if_due();
+  }
+}
+
+void telling::snapshot_if_due() {
+  const std::uint64_t merged = run_->counts.merged_bytes();
+  if (merged < snapshot_due_at_) return;
+  const auto interval = std::get<std::uint64_t>(*plan_.snapshot_every);
+  snapshot_due_at_ = (merged / interval + 1) * interval;
+  hooks_.snapshot(run_->make_report(report::kind::snapshot));
+}
+
+asio::awaitable<void> telling::progress_by_time() {
+  const auto interval = hooks_.progress_interval;
+  for (auto due = clock::now() + interval;; due = std::max(due + interval, clock::now())) {
+    progress_timer_.expires_at(due);
+    co_await progress_timer_.async_wait(asio::use_awaitable);
+    hooks_.progress(run_->progress());
+  }
+}
+
+asio::awaitable<void> telling::status_by_signal() {
+  for (;;) {
+    co_await status_signal_.received();
+    co_await count_what_came(merged_for_status_);
+    hooks_.status(run_->progress());
+    if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(run_->make_report(report::kind::snapshot));
+  }
+}
+
+asio::awaitable<void> telling::inputs_as_they_end() {
+  while (!ended_by_hook_) {
+    co_await merged_for_inputs_.wait();
+    tell_inputs_over();
+  }
+}
+
+// The end of an input may lie in a slot that waits for more of a stream behind it.
+asio::awaitable<void> telling::flushes_by_time() {
+  constexpr std::chrono::milliseconds interval(100);
+  for (;;) {
+    flush_timer_.expires_after(interval);
+    co_await flush_timer_.async_wait(asio::use_awaitable);
+    run_->feeding.flush();
+  }
+}
+
+void telling::tell_inputs_over() {
+  const std::size_t over = run_->counts.inputs_in_order();
+  for (; inputs_told_ < over && !ended_by_hook_; ++inputs_told_) {
+    input_report next = run_->counts.input_in_order(inputs_told_);
+    if (plan_.count_unverified) count_unverified(next);
+    if (hooks_.input_over(next)) end_by_hook();
+  }
+}
+
+void telling::end_by_hook() {
+  ended_by_hook_ = true;
+  run_->end_by_hook();
+}
+
+void telling::tell_inputs_left(const report& result) {
+  if (!hooks_.input_over || ended_by_hook_) return;
+  for (; inputs_told_ < result.inputs.size(); ++inputs_told_) hooks_.input_over(result.inputs[inputs_told_]);
+}
+
+void telling::tell_last() {
+  windows_.tell_last();
+  snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
+}
+
+void telling::cancel() {
+  status_signal_.cancel();
+  snapshot_timer_.cancel();
+  progress_timer_.cancel();
+  flush_timer_.cancel();
+  merged_for_snapshots_.close();
+  merged_for_status_.close();
+  merged_for_inputs_.close();
+  windows_.cancel();
+}
+
+}  // namespace gpuhist::pipeline

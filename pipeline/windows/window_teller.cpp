@@ -1,0 +1,99 @@
+#include "pipeline/windows/window_teller.hpp"
+
+#include "pipeline/windows/window_shape.hpp"
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace asio = boost::asio;
+
+window_teller::window_teller(asio::io_context& context, const run_hooks& hooks)
+    : hooks_(hooks),
+      changed_(context.get_executor()),
+      closed_(context.get_executor()),
+      border_timer_(context),
+      flush_timer_(context) {}
+
+void window_teller::start(told_windows what, const std::function<void(asio::awaitable<void>)>& keep_up) {
+  if (!hooks_.window) return what.windows.discard();
+  told_.emplace(std::move(what));
+  keep_up(tell_as_they_close());
+  keep_up(flush_what_closed());
+  if (told_->windows.shape().unit == pane_unit::milliseconds) keep_up(pass_time());
+}
+
+void window_teller::note_changed() {
+  changed_.notify();
+  closed_.notify();
+}
+
+// Who reads the windows slowly holds up what is merged, and with it all the rest.
+asio::awaitable<void> window_teller::tell_as_they_close() {
+  constexpr int at_once = 1024;  // before signals and streams have their turn on this thread
+  for (;;) {
+    co_await changed_.wait();
+    int told = 0;
+    while (told < at_once) {
+      const auto next = told_->windows.next();
+      if (!next) break;
+      tell(*next);
+      ++told;
+    }
+    if (told == at_once) changed_.notify();
+    told_->collected.resume();
+  }
+}
+
+void window_teller::tell(const rolling_windows::record& what) {
+  if (const auto* window = std::get_if<closed_window>(&what)) {
+    if (hooks_.window(*window)) told_->end_by_hook();
+  } else if (hooks_.verdict) {
+    hooks_.verdict(std::get<window_verdict>(what));
+  }
+}
+
+// A window that has closed is not to wait for the rest of a slot, which a slow stream may never fill.
+asio::awaitable<void> window_teller::flush_what_closed() {
+  constexpr std::chrono::milliseconds patience{10};  // a stream that is not slow fills its slots in less
+  for (;;) {
+    co_await closed_.wait();
+    while (told_->windows.is_waiting()) {
+      flush_timer_.expires_after(patience);
+      co_await flush_timer_.async_wait(asio::use_awaitable);
+      told_->feeding.flush();
+    }
+  }
+}
+
+asio::awaitable<void> window_teller::pass_time() {
+  for (;;) {
+    border_timer_.expires_after(*told_->windows.until_border());
+    co_await border_timer_.async_wait(asio::use_awaitable);
+    told_->windows.pass_time();
+  }
+}
+
+void window_teller::tell_last() {
+  if (!told_) return;
+  told_->windows.give_up("not all of it was counted");
+  while (const auto next = told_->windows.next()) tell(*next);
+}
+
+void window_teller::discard() {
+  if (!told_) return;
+  told_->windows.discard();
+  told_->collected.resume();
+}
+
+void window_teller::cancel() {
+  border_timer_.cancel();
+  flush_timer_.cancel();
+  changed_.close();
+  closed_.close();
+}
+
+}  // namespace gpuhist::pipeline
