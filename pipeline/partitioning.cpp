@@ -35,8 +35,19 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
   return buckets;
 }
 
-void add_row(gpu::tally& to, std::span<const std::uint32_t> row, std::span<const std::uint8_t> class_of_column) {
-  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column[column]] += row[column];
+row_folding::row_folding(const gpu::partition& counted, const gpu::partition& rows)
+    : columns_(rows.classes), classes_(counted.classes) {
+  for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
+}
+
+void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const {
+  to.counts.resize(classes_);
+  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
+}
+
+void row_folding::add(gpu::tally& to, const gpu::tally& more) const {
+  to.counts.resize(classes_);
+  to += more;
 }
 
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {

@@ -4,6 +4,8 @@
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,8 +29,24 @@ struct scheme_view {
 /// Precondition: the partition separates whatever the scheme separates.
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
 
-/// Adds a row of an engine, the column i of which counts class_of_column[i]. Precondition: the tally has those classes.
-void add_row(gpu::tally& to, std::span<const std::uint32_t> row, std::span<const std::uint8_t> class_of_column);
+/// From the rows of an engine to tallies of the partition that is counted.
+class row_folding {
+ public:
+  /// `rows`: the engine's partition, at least as fine as `counted`.
+  row_folding(const gpu::partition& counted, const gpu::partition& rows);
+
+  [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a row
+  [[nodiscard]] std::size_t classes() const { return classes_; }  ///< of a tally
+
+  /// A tally without classes is one of nothing, and gets them.
+  void add(gpu::tally& to, std::span<const std::uint32_t> row) const;
+  void add(gpu::tally& to, const gpu::tally& more) const;
+
+ private:
+  std::size_t columns_;
+  std::size_t classes_;
+  std::array<std::uint8_t, 256> class_of_column_{};
+};
 
 /// How many bytes are '\n': what `wc -l` says. Precondition: the partition has a class for '\n' alone.
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition);

@@ -1,22 +1,19 @@
-// The rolling counts: totals and the tallies of every input, what is verified apart from what is not. At any moment the
-// counts of every input are those of exactly a prefix of it: groups of frames that are decoded side by side are kept
-// apart until their turn has come.
-//
-//     input:   committed ........... | front group | younger groups, merged or not ...
-//              verified, unverified    verified,     not part of any report yet, and never
-//                                      open frames   if the front group turns out damaged
+// The rolling counts: totals, and every input's, what is verified apart from what is not. At any moment the counts of
+// every input are those of exactly a prefix of it (input_counts).
 //
 // An input that is over is laid down (finished_inputs) as soon as all of its text was merged, so that memory holds
 // those that are not, however many there are.
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/frame_group.hpp"
+#include "pipeline/input_counts.hpp"
+#include "pipeline/partitioning.hpp"
 #include "pipeline/reports/finished_inputs.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/windows/rolling_windows.hpp"
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,22 +25,6 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
-
-/// So many lost stretches of an input are listed; further ones are counted.
-inline constexpr std::size_t most_lost_stretches = 1000;
-
-/// How the decoding of a group of frames ended.
-struct group_end {
-  std::uint64_t text_bytes = 0;        ///< handed on for merging, verified or not
-  std::uint64_t compressed_bytes = 0;  ///< of the input, up to the end of the group
-
-  /// What was lost within the group, and gone on behind. Offsets of text are within the group.
-  std::vector<lost_stretch> lost{};
-  std::uint64_t lost_stretches = 0;
-
-  /// What went wrong, if anything did: a clause, given the bytes of the input's text before the group.
-  std::function<std::string(std::uint64_t text_before)> wrong{};
-};
 
 /// All members are thread-safe.
 class rolling_counts {
@@ -125,42 +106,6 @@ class rolling_counts {
   void write_to(report& out) const;
 
  private:
-  struct open_frame {
-    frame_id id = 0;
-    gpu::tally counts;
-    std::uint64_t merged = 0;
-    std::optional<std::uint64_t> expected{};  // known once there is a verdict
-    bool verified = false;
-  };
-
-  struct frame_group {
-    gpu::tally verified;
-    gpu::tally unverified;             // of damaged frames
-    std::vector<open_frame> frames{};  // few: one spans chunks, or waits for one
-    std::uint64_t merged = 0;
-    std::optional<group_end> end{};
-  };
-
-  struct input_counts {
-    std::string name;
-    std::string format = "unknown";
-    std::optional<std::uint64_t> compressed_bytes;
-    gpu::tally verified;    // empty until there is something in it, as is
-    gpu::tally unverified;  // of damaged frames
-    std::uint64_t merged = 0;
-    std::optional<std::uint64_t> expected;  // known once reading ended
-    std::string error;
-    std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
-    std::vector<lost_stretch> lost;
-    std::uint64_t lost_stretches = 0;
-    std::uint64_t closed = 0;  // bytes of text of groups that were closed, in the order of closing
-    group_id front = 1;        // the front one's number
-    bool dropping = false;     // a group was damaged: what comes of younger ones does not count
-
-    [[nodiscard]] bool complete() const;
-    [[nodiscard]] bool is_over() const;
-  };
-
   // An input that is open, or where it was laid down.
   struct input_entry {
     std::unique_ptr<input_counts> open;
@@ -173,28 +118,16 @@ class rolling_counts {
   };
 
   [[nodiscard]] input_counts* open_one(input_id input) const;
-  [[nodiscard]] input_report report_of(const input_counts& input) const;
   [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
   [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
   [[nodiscard]] input_report laid_down(input_id input) const;
   void lay_down_if_over(input_id input);
   void append_over();
   void write_input(const input_entry& from, report& out) const;
-  void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
-  void add(gpu::tally& to, const gpu::tally& more) const;
-  frame_group* group_of(const text_owner& owner);
-  void merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row);
-  open_frame& frame_named(frame_group& group, frame_id id) const;
-  static void settle(frame_group& group, const open_frame& frame);
-  void break_off_windows(input_id input, group_id group, const group_end& end);
-  void commit_groups(input_counts& input);
-  void commit(input_counts& input, const frame_group& group);
-  static void note_lost(input_counts& input, const group_end& end);
-  static void add_front(const input_counts& input, gpu::tally& verified, gpu::tally& unverified);
+  [[nodiscard]] frame_group* group_of(const text_owner& owner) const;
 
   const gpu::partition counted_;
-  std::size_t row_classes_;
-  std::array<std::uint8_t, 256> class_of_column_{};  // from a row's column to a class of counted_
+  const row_folding rows_;
 
   mutable std::mutex mutex_;
   gpu::tally verified_;

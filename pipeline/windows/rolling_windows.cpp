@@ -13,11 +13,9 @@ constexpr std::size_t most_panes_merged = 1024;
 
 }  // namespace
 
-rolling_windows::rolling_windows(const window_shape& shape, std::span<const std::uint8_t> class_of_column,
-                                 std::size_t classes, std::function<void()> changed)
+rolling_windows::rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed)
     : shape_(shape),
-      class_of_column_(class_of_column.begin(), class_of_column.end()),
-      classes_(classes),
+      rows_(rows),
       changed_(std::move(changed)),
       began_(std::chrono::steady_clock::now()),
       began_at_(std::chrono::system_clock::now()),
@@ -94,8 +92,7 @@ void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const s
   if (discarded_) return;
   pane_counts& of = panes_[pane];
   of.merged += bytes;
-  of.counts.counts.resize(classes_);
-  add_row(of.counts, row, class_of_column_);
+  rows_.add(of.counts, row);
 }
 
 // As long as nothing can be told, only merging helps.
@@ -135,7 +132,7 @@ std::optional<rolling_windows::record> rolling_windows::take(window_event& front
 }
 
 void rolling_windows::add_pane(const pane_over& what) {
-  stream_panes& of = streams_.try_emplace(what.stream, stream_panes{.sum = pane_sum(classes_)}).first->second;
+  stream_panes& of = streams_.try_emplace(what.stream, stream_panes{.sum = pane_sum(rows_.classes())}).first->second;
   auto counted = panes_.extract(what.pane);
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
   of.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));

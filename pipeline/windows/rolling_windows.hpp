@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/partitioning.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/windows/pane_sum.hpp"
 #include "pipeline/windows/window_cutter.hpp"
@@ -34,10 +35,9 @@ class rolling_windows {
  public:
   using record = std::variant<closed_window, window_verdict>;
 
-  /// `class_of_column`: of a row, to one of the `classes` of the tallies. `changed` is called after whatever may have
-  /// brought windows nearer, by any thread, perhaps with the locks of its caller held.
-  rolling_windows(const window_shape& shape, std::span<const std::uint8_t> class_of_column, std::size_t classes,
-                  std::function<void()> changed);
+  /// `rows`: how the rows to be merged are folded. `changed` is called after whatever may have brought windows nearer,
+  /// by any thread, perhaps with the locks of its caller held.
+  rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed);
 
   [[nodiscard]] const window_shape& shape() const { return shape_; }
 
@@ -109,8 +109,7 @@ class rolling_windows {
   [[nodiscard]] window_time now() const;
 
   const window_shape shape_;
-  const std::vector<std::uint8_t> class_of_column_;
-  const std::size_t classes_;
+  const row_folding rows_;
   const std::function<void()> changed_;
   const std::chrono::steady_clock::time_point began_;
   const window_time began_at_;  // by the clock on the wall, which may be set meanwhile
