@@ -258,7 +258,7 @@ plan make_plan(const config::options& typed) {
   if (typed.pass_through != config::handed_on::nothing) planned.output = resolve_report_of_filter(typed);
   planned.how = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
-  planned.snapshot_by_signal = planned.how == writing::live || typed.snapshot_every;
+  planned.snapshot_by_signal = is_live(typed, *planned.format);
   planned.byte_counts = typed.byte_counts;
   planned.count_unverified = typed.count_unverified;
   planned.stats = typed.stats;
