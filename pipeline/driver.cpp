@@ -308,6 +308,8 @@ run_stats driver::make_stats() const {
                   .counted_classes = engine_.taken->row_partition().classes,
                   .inputs = counts_->inputs(),
                   .disk_bytes = disk_bytes_read(),
+                  .in_order_for = plan_.in_order_for,
+                  .hands_on = sink_ != nullptr,
                   .seconds = seconds_,
                   .stopped = stop_.stop_requested(),
                   .threads = plan_.threads,
