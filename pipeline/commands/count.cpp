@@ -159,6 +159,7 @@ ending count(const config::options& typed) {
   const plan planned = make_plan(typed);
   destination where(planned.output, planned.how);
   const render_target target = target_for(where);
+  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   if (!planned.quiet && reads_what_is_typed(planned)) {
     complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
   }
