@@ -8,13 +8,22 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
+namespace {
+
+std::string not_counted(std::uint64_t offset, const std::string& why) {
+  return "not counted from offset " + std::to_string(offset) + " on: " + why;
+}
+
+}  // namespace
 
 bool rolling_counts::input_counts::complete() const {
   return expected == merged && groups.empty() && error.empty() && unverified.bytes() == 0;
 }
 
 // What is damaged brings nothing any more.
-bool rolling_counts::input_counts::is_over() const { return dropping || (expected == merged && groups.empty()); }
+bool rolling_counts::input_counts::is_over() const {
+  return dropping || (expected == merged + dropped && groups.empty());
+}
 
 rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
                                std::vector<std::string> input_names)
@@ -165,6 +174,26 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
   }
 }
 
+void rolling_counts::drop(std::span<const segment> segments, const std::string& why) {
+  if (windows_) windows_->give_up("not all of it was counted: " + why);
+  const std::scoped_lock lock(mutex_);
+  for (const segment& each : segments) drop_one(each, why);
+}
+
+void rolling_counts::drop_one(const segment& what, const std::string& why) {
+  input_counts* const input = open_one(what.owner.input);
+  if (input == nullptr) return;  // damaged before that
+  if (what.owner.group == 0) {
+    input->dropped += what.where.size();
+    if (input->error.empty()) input->error = not_counted(input->merged, why);
+  } else if (frame_group* const group = group_of(what.owner)) {
+    group->dropped += what.where.size();
+    group->why_dropped = why;
+    commit_groups(*input);
+  }
+  lay_down_if_over(what.owner.input);
+}
+
 // Null where the group does not count any more.
 rolling_counts::frame_group* rolling_counts::group_of(const text_owner& owner) {
   input_counts* const input = open_one(owner.input);
@@ -229,7 +258,7 @@ void rolling_counts::break_off_windows(input_id input, group_id group, const gro
 
 void rolling_counts::commit_groups(input_counts& input) {
   while (!input.groups.empty() && input.groups.front().end &&
-         input.groups.front().end->text_bytes == input.groups.front().merged) {
+         input.groups.front().end->text_bytes == input.groups.front().merged + input.groups.front().dropped) {
     const frame_group done = std::move(input.groups.front());
     input.groups.pop_front();
     ++input.front;
@@ -246,12 +275,17 @@ void rolling_counts::commit(input_counts& input, const frame_group& group) {
   unverified_ += damaged;
   input.compressed_bytes = group.end->compressed_bytes;
   note_lost(input, *group.end);
-  if (group.end->wrong) {
-    if (input.error.empty()) input.error = group.end->wrong(input.merged);
-    input.groups.clear();
-    input.dropping = true;
-  }
+  if (group.dropped > 0 || group.end->wrong) stop_at(input, group);
   input.merged += group.merged;
+}
+
+void rolling_counts::stop_at(input_counts& input, const frame_group& group) {
+  if (input.error.empty()) {
+    input.error = group.dropped > 0 ? not_counted(input.merged + group.merged, group.why_dropped)
+                                    : group.end->wrong(input.merged);
+  }
+  input.groups.clear();
+  input.dropping = true;
 }
 
 void rolling_counts::note_lost(input_counts& input, const group_end& end) {
@@ -289,7 +323,7 @@ void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view 
   const std::scoped_lock lock(mutex_);
   input_counts* const of = open_one(input);
   if (of == nullptr) return;
-  of->expected = bytes;
+  if (!of->expected) of->expected = bytes;  // what was handed on before is still to be merged
   if (of->error.empty()) of->error = error;
   lay_down_if_over(input);
 }

@@ -86,6 +86,10 @@ class rolling_counts {
   /// Adds one row a segment. Bytes of frame 0 are verified, those of other frames are provisional.
   void merge(std::span<const segment> segments, std::span<const std::uint32_t> rows);
 
+  /// Text that was handed on for merging and never will be merged, because of `why`: the counts of its input, or of its
+  /// group, end before it. Nothing that was cut after it by the same cutter is merged any more.
+  void drop(std::span<const segment> segments, const std::string& why);
+
   /// The verdict over a frame of which `bytes` were, or will yet be, merged: its provisional counts become verified
   /// or, where it is damaged, unverified for good.
   void conclude(const text_owner& frame, std::uint64_t bytes, bool verified);
@@ -138,6 +142,8 @@ class rolling_counts {
     gpu::tally unverified;             // of damaged frames
     std::vector<open_frame> frames{};  // few: one spans chunks, or waits for one
     std::uint64_t merged = 0;
+    std::uint64_t dropped = 0;  // bytes that never will be
+    std::string why_dropped{};
     std::optional<group_end> end{};
   };
 
@@ -148,6 +154,7 @@ class rolling_counts {
     gpu::tally verified;    // empty until there is something in it, as is
     gpu::tally unverified;  // of damaged frames
     std::uint64_t merged = 0;
+    std::uint64_t dropped = 0;              // bytes that never will be
     std::optional<std::uint64_t> expected;  // known once reading ended
     std::string error;
     std::deque<frame_group> groups;  // whose turn has not come, the front one first; bounded by those in flight
@@ -155,7 +162,7 @@ class rolling_counts {
     std::uint64_t lost_stretches = 0;
     std::uint64_t closed = 0;  // bytes of text of groups that were closed, in the order of closing
     group_id front = 1;        // the front one's number
-    bool dropping = false;     // a group was damaged: what comes of younger ones does not count
+    bool dropping = false;  // a group was damaged, or not counted to its end: what comes of younger ones does not count
 
     [[nodiscard]] bool complete() const;
     [[nodiscard]] bool is_over() const;
@@ -183,6 +190,8 @@ class rolling_counts {
   void add_row(gpu::tally& to, std::span<const std::uint32_t> row) const;
   void add(gpu::tally& to, const gpu::tally& more) const;
   frame_group* group_of(const text_owner& owner);
+  void drop_one(const segment& what, const std::string& why);
+  static void stop_at(input_counts& input, const frame_group& group);
   void merge_into(frame_group& group, const segment& what, std::span<const std::uint32_t> row);
   open_frame& frame_named(frame_group& group, frame_id id) const;
   static void settle(frame_group& group, const open_frame& frame);
