@@ -42,8 +42,7 @@ void read_baseline(const std::string& option, const std::string& path, measuring
   result_sum kept(letter_case::exact);
   kept.add_file(path);
   if (!kept.faults().empty()) {
-    throw config::usage_error(given + "is no baseline: " + kept.faults().front() +
-                              "; give a result of gpuhist --byte-counts --format json");
+    throw config::usage_error(given + "is no baseline: " + kept.faults().front());
   }
   const report read = kept.take();
   if (read.verified.bytes() == 0) {
