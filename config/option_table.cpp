@@ -256,14 +256,13 @@ constexpr std::array rows = {
         "it is verified, and a verdict follows; their frames are then decoded one after the other. Needs --format "
         "jsonl or json. Default: none.",
         "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
-    option_row{
-        output, "--step", "EXTENT", value_kind::interval, "", counting_runs, rare,
-        "with --window: from one window to the next",
-        "How far a window begins behind the one before, in the unit of --window, at most a window: with less, "
-        "windows overlap. Both must have a measure in common that a window has no more than 4096 of. Default: as "
-        "long as a window.",
-        "producer | gpuhist --window 60s --step 1s --format jsonl",
-        [](options& o, value v) { o.step = parse_window(v); }},
+    option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs, rare,
+               "with --window: from one window to the next",
+               "How far a window begins behind the one before, in the unit of --window, at most a window: with less, "
+               "windows overlap. The greatest length that both are whole multiples of may be in a window 4096 times at "
+               "the most. Default: as long as a window.",
+               "producer | gpuhist --window 60s --step 1s --format jsonl",
+               [](options& o, value v) { o.step = parse_window(v); }},
     option_row{output, "--per-input", "", value_kind::flag, "", counting_runs, rare,
                "with --window: every input has its own",
                "Every input, also every file in an archive, has windows of its own, the last of which ends with it. "

@@ -73,8 +73,8 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& from)
   if (!archive_) throw std::bad_alloc();
   if (kind == archive_kind::seven_zip && !from.seekable_bytes()) {
     throw input_error(
-        "is a 7z archive, which can only be read from a file of its own, not from a pipe or from within "
-        "something else: its list of members is at its end",
+        "is a 7z archive, which can only be read from a file of its own, not from a pipe, as it is handed on "
+        "(--pass-through), or from within something else: its list of members is at its end",
         0);
   }
   choose_format(archive_.get(), kind);

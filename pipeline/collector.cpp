@@ -1,6 +1,7 @@
 #include "pipeline/collector.hpp"
 
 #include "gpu/job_check.hpp"
+#include "pipeline/inputs/input_failure.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -96,7 +97,11 @@ void collector::merge_in_order(cutter_order& order) {
       order.lost = true;
       note_loss(chunk, std::move(error));
     }
-    if (!order.lost) counts_.merge(chunk.segments, chunk.job.rows);
+    if (!order.lost) {
+      counts_.merge(chunk.segments, chunk.job.rows);
+    } else if (lost_and_gone_on_) {
+      counts_.drop(chunk.segments, failure_text(lost_->reason));
+    }
     ++order.next;
     ++merged_chunks_;
     ring_.release(chunk);
@@ -107,8 +112,9 @@ void collector::note_loss(const slot& chunk, std::exception_ptr reason) {
   if (!lost_) {
     const input_id input = chunk.segments.empty() ? 0 : chunk.segments.front().owner.input;
     lost_ = {.input = input, .reason = std::move(reason)};
+    if (lost_and_gone_on_) lost_and_gone_on_();
   }
-  stop_.request_stop();
+  if (!lost_and_gone_on_) stop_.request_stop();
 }
 
 boost::asio::awaitable<void> collector::settled() {
@@ -128,6 +134,11 @@ std::uint64_t collector::merged_chunks() const {
 bool collector::has_merged(std::span<const cut_mark> marks) const {
   const std::scoped_lock lock(mutex_);
   return std::ranges::all_of(marks, [this](const cut_mark& each) { return orders_[each.cut_by].next >= each.chunks; });
+}
+
+std::exception_ptr collector::loss_reason() const {
+  const std::scoped_lock lock(mutex_);
+  return lost_ ? lost_->reason : nullptr;
 }
 
 std::optional<lost_chunk> collector::lost() const {

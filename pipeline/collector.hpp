@@ -20,6 +20,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -52,6 +53,11 @@ class collector {
   /// Merges what was held back while windows were not told (rolling_counts::is_backed_up). Thread-safe.
   void resume();
 
+  /// Others want the bytes, counted or not: when a chunk is lost `stop` is not asked to stop. What its cutter cuts
+  /// after it is dropped (rolling_counts::drop). `told` is called once then, under the lock, from any thread. To be
+  /// called before the first submit().
+  void go_on_behind_loss(std::function<void()> told) { lost_and_gone_on_ = std::move(told); }
+
   /// One more cutter will submit chunks. Thread-safe.
   cutter_id add_cutter();
 
@@ -72,7 +78,10 @@ class collector {
   /// Whether all that was cut up to these marks was merged. Thread-safe.
   [[nodiscard]] bool has_merged(std::span<const cut_mark> marks) const;
 
-  /// What was lost, if anything. Thread-safe.
+  /// Why something was lost; null where nothing was. Thread-safe.
+  [[nodiscard]] std::exception_ptr loss_reason() const;
+
+  /// What was lost, if anything, and the run was stopped for. Thread-safe.
   [[nodiscard]] std::optional<lost_chunk> lost() const;
 
  private:
@@ -104,6 +113,7 @@ class collector {
   rolling_counts& counts_;
   std::stop_source stop_;
   std::function<void()> merged_;
+  std::function<void()> lost_and_gone_on_{};  // empty: a loss ends the run
 
   mutable std::mutex mutex_;
   std::deque<cutter_order> orders_;  // by cutter_id

@@ -52,6 +52,7 @@ class driver {
   void make_sink();
   void count_before_long();
   void end_by_hook();
+  void remark_loss() const;
   void note_fatal(const std::exception_ptr& error);
   void finish();
   [[nodiscard]] report make_report(report::kind what) const;
@@ -111,6 +112,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(),
                                            [this] { telling_.note_merged(); });
   make_sink();
+  if (sink_) collector_->go_on_behind_loss([this] { asio::post(context_, [this] { remark_loss(); }); });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
       *counts_, notes_, hooks_.remark ? hooks_.remark : [](const std::string&) {}, sink_.get(), stop_.get_token());
@@ -148,6 +150,13 @@ void driver::make_sink() {
   } catch (const std::system_error& error) {
     throw destination_error(error.code(), "cannot write standard output");
   }
+}
+
+// At once: a stage may run for days.
+void driver::remark_loss() const {
+  if (!hooks_.remark) return;
+  hooks_.remark("counting has failed: " + failure_text(collector_->loss_reason()) +
+                "; what comes is handed on and not counted");
 }
 
 // What was handed on is counted when it is this old, also where its slot is not full by then.
@@ -209,7 +218,11 @@ outcome driver::run() {
   if (done.hand_on_fault) done.result.complete = false;
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
-  if (const auto lost = collector_->lost()) {
+  if (const auto reason = collector_->loss_reason(); reason && sink_) {
+    done.result.complete = false;
+    done.engine_failure =
+        "counting failed: " + failure_text(reason) + "; what came after that was handed on, not counted";
+  } else if (const auto lost = collector_->lost()) {
     done.result.complete = false;
     done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
                           " on: " + failure_text(lost->reason);
@@ -308,6 +321,8 @@ run_stats driver::make_stats() const {
                   .counted_classes = engine_.taken->row_partition().classes,
                   .inputs = counts_->inputs(),
                   .disk_bytes = disk_bytes_read(),
+                  .in_order_for = plan_.in_order_for,
+                  .hands_on = sink_ != nullptr,
                   .seconds = seconds_,
                   .stopped = stop_.stop_requested(),
                   .threads = plan_.threads,

@@ -16,7 +16,9 @@ struct outcome {
   report result;
   int signal = 0;              ///< the signal that ended the run, if one did: to be raised again
   bool ended_by_hook = false;  ///< input_over ended the reading
-  std::string engine_failure;  ///< what the engine failed with, naming the input and the offset; empty if it did not
+  /// What the engine failed with, naming the input and the offset (with --pass-through the inputs name them); empty if
+  /// it did not.
+  std::string engine_failure;
   std::optional<io::sink_fault> hand_on_fault{};  ///< what ended the handing on to standard output
   std::uint64_t not_handed_on = 0;                ///< bytes that were counted and not handed on, because the run ended
   std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted

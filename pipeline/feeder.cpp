@@ -87,7 +87,8 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .group_bytes = what.buffers.group_bytes,
                    .most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = what.skip_damage,
-                   .text_to = hands_on(config::handed_on::text) ? hands_on_to : nullptr},
+                   .text_to = hands_on(config::handed_on::text) ? hands_on_to : nullptr,
+                   .in_order_for = what.in_order_for},
                   {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
       archives_({.limits = limits_of_archives(what, hands_on(config::handed_on::text) ? hands_on_to : nullptr),
                  .block_bytes = what.buffers.block_bytes,
@@ -280,6 +281,8 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     how += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
            " of them";
     ++notes_.compressed_inputs;
+  } else if (stream == nullptr && sink_ != nullptr) {
+    how += " in order, straight into the slots";
   } else if (stream == nullptr) {
     how += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " + std::to_string(plan_.threads) +
            (plan_.threads == 1 ? " thread" : " threads");

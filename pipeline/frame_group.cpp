@@ -22,6 +22,11 @@ void frame_group::conclude(frame_id frame, std::uint64_t bytes, bool verified) {
   settle(known);
 }
 
+void frame_group::drop(std::uint64_t bytes, const std::string& why) {
+  dropped_ += bytes;
+  why_dropped_ = why;
+}
+
 // Known by its first bytes or by its verdict, whichever comes first.
 frame_group::open_frame& frame_group::named(frame_id id) {
   const auto found = std::ranges::find(frames_, id, &open_frame::id);

@@ -40,14 +40,20 @@ class frame_group {
   /// The verdict over a frame of which `bytes` were, or will yet be, merged.
   void conclude(frame_id frame, std::uint64_t bytes, bool verified);
 
+  /// So many bytes of its text never will be merged, because of `why`.
+  void drop(std::uint64_t bytes, const std::string& why);
+
   /// Nothing more will be decoded.
   void close(group_end end) { end_ = std::move(end); }
 
-  /// Closed, and all of its text was merged.
-  [[nodiscard]] bool is_over() const { return end_ && end_->text_bytes == merged_; }
+  /// Closed, and all of its text was merged or dropped.
+  [[nodiscard]] bool is_over() const { return end_ && end_->text_bytes == merged_ + dropped_; }
 
   /// Precondition: closed.
   [[nodiscard]] const group_end& end() const { return *end_; }
+
+  [[nodiscard]] bool has_dropped() const { return dropped_ > 0; }
+  [[nodiscard]] const std::string& why_dropped() const { return why_dropped_; }
 
   /// Bytes of text, verified or not.
   [[nodiscard]] std::uint64_t merged_bytes() const { return merged_; }
@@ -74,6 +80,8 @@ class frame_group {
   gpu::tally damaged_;
   std::vector<open_frame> frames_;  // few: one spans chunks, or waits for one
   std::uint64_t merged_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::string why_dropped_;
   std::optional<group_end> end_;
 };
 

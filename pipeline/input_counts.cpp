@@ -4,12 +4,20 @@
 
 namespace gpuhist::pipeline {
 
+namespace {
+
+std::string not_counted(std::uint64_t offset, const std::string& why) {
+  return "not counted from offset " + std::to_string(offset) + " on: " + why;
+}
+
+}  // namespace
+
 bool input_counts::is_complete() const {
   return expected_ == merged_ && groups_.empty() && error_.empty() && unverified_.bytes() == 0;
 }
 
 // What is damaged brings nothing any more.
-bool input_counts::is_over() const { return dropping_ || (expected_ == merged_ && groups_.empty()); }
+bool input_counts::is_over() const { return dropping_ || (expected_ == merged_ + dropped_ && groups_.empty()); }
 
 void input_counts::set_compressed_bytes(group_id group, std::uint64_t bytes) {
   if (group == front_ && !dropping_) compressed_bytes_ = bytes;
@@ -18,6 +26,11 @@ void input_counts::set_compressed_bytes(group_id group, std::uint64_t bytes) {
 void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row) {
   rows_->add(verified_, row);
   merged_ += bytes;
+}
+
+void input_counts::drop(std::uint64_t bytes, const std::string& why) {
+  dropped_ += bytes;
+  if (error_.empty()) error_ = not_counted(merged_, why);
 }
 
 group_id input_counts::open_group() {
@@ -49,12 +62,17 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   rows_->add(unverified, damaged);
   compressed_bytes_ = group.end().compressed_bytes;
   note_lost(group.end());
-  if (group.end().wrong) {
-    if (error_.empty()) error_ = group.end().wrong(merged_);
-    groups_.clear();
-    dropping_ = true;
-  }
+  if (group.has_dropped() || group.end().wrong) stop_at(group);
   merged_ += group.merged_bytes();
+}
+
+void input_counts::stop_at(const frame_group& group) {
+  if (error_.empty()) {
+    error_ = group.has_dropped() ? not_counted(merged_ + group.merged_bytes(), group.why_dropped())
+                                 : group.end().wrong(merged_);
+  }
+  groups_.clear();
+  dropping_ = true;
 }
 
 void input_counts::note_lost(const group_end& end) {
@@ -70,7 +88,7 @@ void input_counts::note_lost(const group_end& end) {
 }
 
 void input_counts::fail(std::uint64_t bytes, std::string_view error) {
-  finish(bytes);
+  if (!expected_) finish(bytes);  // what was handed on before is still to be merged
   if (error_.empty()) error_ = error;
 }
 

@@ -44,10 +44,13 @@ class input_counts {
   /// A row of so many verified bytes, of text in no group.
   void merge(std::uint64_t bytes, std::span<const std::uint32_t> row);
 
+  /// So many bytes of text in no group never will be merged, because of `why`: the counts end before them.
+  void drop(std::uint64_t bytes, const std::string& why);
+
   /// The next group, by the number that comes back.
   group_id open_group();
 
-  /// Null where the group does not count any more, because one before it is damaged.
+  /// Null where the group does not count any more: one before it is damaged, or was not counted to its end.
   [[nodiscard]] frame_group* group(group_id group);
 
   /// Text of the groups that were closed, in the order of closing.
@@ -56,8 +59,8 @@ class input_counts {
   /// Nothing more will be decoded of this group. Precondition: group() knows it.
   void close_group(group_id group, group_end end);
 
-  /// Commits the groups that are over and whose turn has come, here and to these totals. After a damaged one those
-  /// behind it are dropped, and so is what they will yet bring.
+  /// Commits the groups that are over and whose turn has come, here and to these totals. After a damaged one, or one
+  /// that was not counted to its end, those behind it are dropped, and so is what they will yet bring.
   void commit_groups(gpu::tally& verified, gpu::tally& unverified);
 
   /// No text is handed on for merging beyond this many bytes.
@@ -78,6 +81,7 @@ class input_counts {
  private:
   [[nodiscard]] bool is_complete() const;
   void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
+  void stop_at(const frame_group& group);
   void note_lost(const group_end& end);
 
   const row_folding* rows_;
@@ -87,6 +91,7 @@ class input_counts {
   gpu::tally verified_;    // empty until there is something in it, as is
   gpu::tally unverified_;  // of damaged frames
   std::uint64_t merged_ = 0;
+  std::uint64_t dropped_ = 0;
   std::optional<std::uint64_t> expected_;  // known once reading ended
   std::string error_;
   std::deque<frame_group> groups_;  // whose turn has not come, the front one first; bounded by those in flight
@@ -94,7 +99,7 @@ class input_counts {
   std::uint64_t lost_stretches_ = 0;
   std::uint64_t closed_ = 0;
   group_id front_ = 1;     // the front group's number
-  bool dropping_ = false;  // a group was damaged: what comes of younger ones does not count
+  bool dropping_ = false;  // a group was damaged, or not counted to its end: what comes of younger ones does not count
 };
 
 }  // namespace gpuhist::pipeline

@@ -256,9 +256,11 @@ plan make_plan(const config::options& typed) {
   planned.output = typed.output;
   planned.windows = resolve_windows(typed, *planned.format);
   if (typed.pass_through != config::handed_on::nothing) planned.output = resolve_report_of_filter(typed);
+  if (typed.pass_through == config::handed_on::text) planned.in_order_for = "--pass-through=text";
+  if (planned.windows) planned.in_order_for = "--window";
   planned.how = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
-  planned.snapshot_by_signal = planned.how == writing::live || typed.snapshot_every;
+  planned.snapshot_by_signal = is_live(typed, *planned.format);
   planned.byte_counts = typed.byte_counts;
   planned.count_unverified = typed.count_unverified;
   planned.stats = typed.stats;

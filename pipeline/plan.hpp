@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -72,6 +73,7 @@ struct plan {
   std::optional<config::snapshot_interval> snapshot_every;
   std::optional<window_shape> windows;  ///< nothing: none are wanted
   gates::watch_list watched;            ///< the conditions that counts are held against
+  std::string_view in_order_for{};      ///< the option for which frames are decoded one after the other; empty: none
   measures::measuring measuring;        ///< what is computed from the counts of byte values
   bool snapshot_by_signal = false;      ///< SIGUSR1 asks for one, beside the line of status: the output is a live one
   bool ignore_case = false;

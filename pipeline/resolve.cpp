@@ -96,6 +96,11 @@ std::vector<config::scheme> resolve_schemes(const config::options& typed) {
   }
 }
 
+bool is_live(const config::options& typed, const report_format& format) {
+  const bool is_filter = typed.pass_through != config::handed_on::nothing;
+  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // snapshots come by signal
+}
+
 writing resolve_writing(const config::options& typed, const report_format& format) {
   if (typed.append) {
     const std::string option = typed.where("--append");
@@ -106,9 +111,7 @@ writing resolve_writing(const config::options& typed, const report_format& forma
     }
     return writing::append;
   }
-  const bool is_filter = typed.pass_through != config::handed_on::nothing;
-  if (is_filter && format.carries_alerts) return writing::live;  // snapshots come by signal
-  if (!typed.snapshot_every && !typed.window) return writing::whole;
+  if (!is_live(typed, format)) return writing::whole;
   if (!format.whole) return writing::live;
   if (!typed.output) {
     throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +

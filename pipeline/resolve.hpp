@@ -44,4 +44,7 @@ std::vector<config::scheme> resolve_schemes(const config::options& typed);
 /// snapshots that replace one another where there is no file to replace.
 writing resolve_writing(const config::options& typed, const report_format& format);
 
+/// Whether more than the result is written to the output, while the run lasts.
+bool is_live(const config::options& typed, const report_format& format);
+
 }  // namespace gpuhist::pipeline

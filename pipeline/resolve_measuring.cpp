@@ -27,20 +27,29 @@ std::vector<std::string_view> known_names() {
   return names;
 }
 
-std::shared_ptr<const measures::byte_counts> read_baseline(const std::string& option, const std::string& path) {
+// "of an incomplete run ("complete":false): b.log: stopped at offset 4096"
+std::string why_incomplete(const report& read) {
+  std::string words = "of an incomplete run (\"complete\":false)";
+  for (const input_report& each : read.inputs) {
+    if (!each.complete && !each.error.empty()) return words + ": " + printable(each.name + ": " + each.error);
+  }
+  return words;
+}
+
+void read_baseline(const std::string& option, const std::string& path, measuring& into) {
   const std::string given = option + ": " + config::quote(path) + " ";
   if (path == "-") throw config::usage_error(option + ": is read before the inputs, from a file; give its path");
   result_sum kept(letter_case::exact);
   kept.add_file(path);
   if (!kept.faults().empty()) {
-    throw config::usage_error(given + "is no baseline: " + kept.faults().front() +
-                              "; give a result of gpuhist --byte-counts --format json");
+    throw config::usage_error(given + "is no baseline: " + kept.faults().front());
   }
   const report read = kept.take();
   if (read.verified.bytes() == 0) {
     throw config::usage_error(given + "is no baseline: there are no bytes in it; give a result of some text");
   }
-  return std::make_shared<const measures::byte_counts>(measures::counts_of(read.verified));
+  if (!read.complete) into.warning = given + "is " + why_incomplete(read) + "; what it lacks is not compared with";
+  into.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(read.verified));
 }
 
 void resolve_baseline(const config::options& typed, measuring& into) {
@@ -51,7 +60,7 @@ void resolve_baseline(const config::options& typed, measuring& into) {
     into.previous_windows = previous->number;
     return;
   }
-  into.baseline = read_baseline(option, std::get<std::string>(*typed.baseline));
+  read_baseline(option, std::get<std::string>(*typed.baseline), into);
 }
 
 void add_once(std::vector<const measure*>& to, const measure& next) {

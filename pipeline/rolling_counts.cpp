@@ -137,6 +137,24 @@ void rolling_counts::merge(std::span<const segment> segments, std::span<const st
   }
 }
 
+void rolling_counts::drop(std::span<const segment> segments, const std::string& why) {
+  if (windows_) windows_->give_up("not all of it was counted: " + why);
+  const std::scoped_lock lock(mutex_);
+  for (const segment& each : segments) drop_one(each, why);
+}
+
+void rolling_counts::drop_one(const segment& what, const std::string& why) {
+  input_counts* const input = open_one(what.owner.input);
+  if (input == nullptr) return;  // damaged before that
+  if (what.owner.group == 0) {
+    input->drop(what.where.size(), why);
+  } else if (frame_group* const group = input->group(what.owner.group)) {
+    group->drop(what.where.size(), why);
+    input->commit_groups(verified_, unverified_);
+  }
+  lay_down_if_over(what.owner.input);
+}
+
 // Null where the group does not count any more.
 frame_group* rolling_counts::group_of(const text_owner& owner) const {
   input_counts* const input = open_one(owner.input);

@@ -67,6 +67,10 @@ class rolling_counts {
   /// Adds one row a segment. Bytes of frame 0 are verified, those of other frames are provisional.
   void merge(std::span<const segment> segments, std::span<const std::uint32_t> rows);
 
+  /// Text that was handed on for merging and never will be merged, because of `why`: the counts of its input, or of its
+  /// group, end before it. Nothing that was cut after it by the same cutter is merged any more.
+  void drop(std::span<const segment> segments, const std::string& why);
+
   /// The verdict over a frame of which `bytes` were, or will yet be, merged: its provisional counts become verified
   /// or, where it is damaged, unverified for good.
   void conclude(const text_owner& frame, std::uint64_t bytes, bool verified);
@@ -124,6 +128,7 @@ class rolling_counts {
   void lay_down_if_over(input_id input);
   void append_over();
   void write_input(const input_entry& from, report& out) const;
+  void drop_one(const segment& what, const std::string& why);
   [[nodiscard]] frame_group* group_of(const text_owner& owner) const;
 
   const gpu::partition counted_;

@@ -11,6 +11,7 @@
 #include "pipeline/output/messages.hpp"
 #include "pipeline/output/progress.hpp"
 #include "pipeline/output/progress_line.hpp"
+#include "pipeline/output/report_writer.hpp"
 #include "pipeline/output/status_signal.hpp"
 #include "pipeline/output/terminal.hpp"
 #include "pipeline/plan.hpp"
@@ -101,20 +102,13 @@ progress make_progress(const plan& planned, console& screen) {
           style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
 }
 
-// A report in a pipe may come out on the terminal that shows how far the run is.
-template <typename Written>
-void write_beside(console& screen, destination& where, const Written& what) {
-  screen.clear();
-  where.write(what);
-  if (where.is_terminal()) screen.restore();
-}
-
 // Tells people what holds and, where the format has lines for it, whoever reads the report.
-std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, destination& where, console& screen) {
+std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, report_writer& reports,
+                                                           console& screen) {
   return [&](const gates::firing& fired) {
     screen.say("gpuhist: " + firing_for_people(fired) + "\n");
     if (!planned.format->carries_alerts) return;
-    write_beside(screen, where, alert_line(fired));
+    reports.write(alert_line(fired));
   };
 }
 
@@ -129,13 +123,14 @@ ending::status status_of(const outcome& done, const gates::watcher& watched) {
 }
 
 // Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
-outcome run_before_people(const plan& planned, destination& where, console& screen, gates::watcher& watched) {
+outcome run_before_people(const plan& planned, const destination& where, report_writer& reports, console& screen,
+                          gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
-    write_beside(screen, where, [&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
+    reports.write([&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
   };
-  window_report windows(planned, watched, [&](const std::string& line) { write_beside(screen, where, line); });
+  window_report windows(planned, watched, [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
   hooks.remark = [&](const std::string& what) {
@@ -159,19 +154,24 @@ ending count(const config::options& typed) {
   const plan planned = make_plan(typed);
   destination where(planned.output, planned.how);
   const render_target target = target_for(where);
+  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   if (!planned.quiet && reads_what_is_typed(planned)) {
     complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
   }
   console screen;
+  const bool is_stage = planned.hands_on != config::handed_on::nothing;
+  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run);
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
-                         teller_of_alerts(planned, where, screen));
-  const outcome done = run_before_people(planned, where, screen, watched);
+                         teller_of_alerts(planned, reports, screen));
+  const outcome done = run_before_people(planned, where, reports, screen, watched);
   screen.clear();
+  reports.run_is_over();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
-  complain_of_inputs(done);
   complain_of_output(done);
+  complain_of_inputs(done);
   if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
+  reports.throw_fault();
   where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)

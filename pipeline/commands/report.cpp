@@ -44,6 +44,7 @@ ending report_results(const config::options& typed) {
   const writing how = resolve_writing(typed, format);
   const measures::measuring measuring = resolve_measuring(typed);
   const gates::watch_list watched = resolve_watch(typed, schemes, measuring);
+  if (!measuring.warning.empty()) complain("warning: " + measuring.warning);
   result_sum sum = read_results(typed);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // nothing to show: the old output stays
   report shown = sum.take();

@@ -102,9 +102,12 @@ struct compressed_inputs::group {
 };
 
 // For the statistics.
-std::string compressed_inputs::manner_of(const compressed_input& what) {
+std::string compressed_inputs::manner_of(const compressed_input& what) const {
   if (!what.splitter) return "not decoded";
   const std::string manner(what.splitter->manner());
+  if (what.groups > 1 && !how_.in_order_for.empty()) {
+    return "one frame after the other, because of " + std::string(how_.in_order_for);
+  }
   if (what.groups > 1) return "split: " + manner;
   return "in one piece: " + (what.splitter->is_lost() ? manner : "a single frame, or too short to split");
 }

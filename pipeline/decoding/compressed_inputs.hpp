@@ -47,6 +47,7 @@ class compressed_inputs {
     std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
     bool skip_damage = false;                     ///< go on behind damaged frames
     io::stream_sink* text_to = nullptr;           ///< where the text is handed on, in its order; null: nowhere
+    std::string_view in_order_for{};              ///< for statistics: the option that wants one frame after the other
   };
 
   struct executors {
@@ -73,7 +74,7 @@ class compressed_inputs {
   struct group;
   using group_pointer = std::shared_ptr<group>;
 
-  static std::string manner_of(const compressed_input& what);
+  [[nodiscard]] std::string manner_of(const compressed_input& what) const;
   boost::asio::awaitable<void> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head);
   boost::asio::awaitable<void> split(compressed_input& what);
   boost::asio::awaitable<void> hand_on(compressed_input& what, const block& from);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace gpuhist::pipeline::measures {
@@ -16,6 +17,7 @@ struct measuring {
   std::vector<const measure*> asked;              ///< in the order of reports; empty: nothing is measured
   std::shared_ptr<const byte_counts> baseline;    ///< of --baseline RESULT.json; null: none
   std::optional<std::size_t> previous_windows{};  ///< of --baseline previous:N: windows have one each
+  std::string warning{};                          ///< what people must know of the baseline; empty: nothing
   [[nodiscard]] bool has_baseline() const { return baseline != nullptr || previous_windows.has_value(); }
 };
 

@@ -93,6 +93,11 @@ std::optional<verdict> too_little_text(const run_stats& stats) {
 }
 
 std::string help_for_decompression(const run_stats& stats, const stage_stats& decoding) {
+  if (!stats.in_order_for.empty()) {
+    return "faster cores: " + std::string(stats.in_order_for) +
+           " keeps text in its order, one frame decoded after the other; without it independent frames (as pzstd "
+           "writes them) are decoded side by side";
+  }
   if (decoding.workers < 2 && stats.threads > 1) {
     return "an archive of independent frames (as pzstd writes them), or more archives in one run: one frame is decoded "
            "by one thread";
@@ -102,6 +107,7 @@ std::string help_for_decompression(const run_stats& stats, const stage_stats& de
 }
 
 std::string help_for_reading(const run_stats& stats, const stage_stats& reading) {
+  if (stats.hands_on) return "a run without --pass-through: what is handed on is read once, in order, by one thread";
   if (!reading.on_pool) return "giving files by name instead of through a pipe: files are read by all threads";
   if (stats.disk_bytes > reading.bytes / 2) {
     return "a faster disk: " + percent(static_cast<double>(stats.disk_bytes) / static_cast<double>(reading.bytes)) +

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -38,6 +39,8 @@ struct run_stats {
   std::uint64_t disk_bytes = 0;      ///< that the process caused to be read from a disk; the rest was in memory
   std::string decompression{};       ///< the rung of the ladder, in words; "not compressed" where nothing was
   std::uint64_t compressed_inputs = 0;
+  std::string_view in_order_for{};  ///< the option for which frames are decoded one after the other; empty: none
+  bool hands_on = false;            ///< inputs are read once, in order, for --pass-through
   std::vector<stage_stats> stages{};
   std::string limited_by{};  ///< the stage that limited the run and why, in words
   std::string would_help{};  ///< what would help against it, in words

@@ -161,7 +161,7 @@ bool rolling_windows::is_waiting() const {
 
 void rolling_windows::give_up(const std::string& error) {
   const std::scoped_lock lock(mutex_);
-  given_up_ = error;
+  if (!given_up_) given_up_ = error;  // the first one says why
 }
 
 void rolling_windows::discard() {

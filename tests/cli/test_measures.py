@@ -197,6 +197,21 @@ class Usage(CommandTest):
         self.assertIn("there are no bytes in it", self.refused("--measures", "jsd", "--baseline", nothing))
         self.assertIn("from a file", self.refused("--measures", "jsd", "--baseline", "-"))
 
+    def test_a_baseline_of_an_incomplete_run_is_compared_with_under_a_warning_that_says_what_was_wrong(self):
+        before, now = text(20_000, 1), text(5_000, 2)
+        whole, gone = self.file("whole", before), self.folder / "gone"
+        kept = {form: self.file(f"kept.{form}", run("--byte-counts", "--format", form, whole, gone).stdout) for form in ("json", "jsonl")}
+        expected = (f'gpuhist: warning: --baseline: "{{}}" is of an incomplete run ("complete":false): {gone}: '
+                    "No such file or directory; what it lacks is not compared with\n")
+        for form, path in kept.items():
+            with self.subTest(format=form):
+                ended = run("--format", "json", "--measures", "jsd", "--baseline", path, self.file("now", now))
+                self.assertEqual((ended.status, ended.stderr), (0, expected.format(path)), ended)
+                self.assertTrue(math.isclose(ended.result["measures"]["jsd"]["value"], compared(now, before)["jsd"], rel_tol=1e-9))
+                result = self.file("later", run("--byte-counts", "--format", "json", self.file("now", now)).stdout)
+                again = run("report", "--measures", "jsd", "--baseline", path, "--format", "json", result, engine=None)
+                self.assertEqual((again.status, again.stderr), (0, expected.format(path)), again)
+
     def test_previous_windows_need_windows(self):
         self.assertIn("only with --window", self.refused("--measures", "jsd", "--baseline", "previous:3"))
         self.assertIn("1 to 4096", self.refused("--measures", "jsd", "--baseline", "previous:0"))

@@ -478,10 +478,48 @@ class Signals(PassThroughTest):
                          [("snapshot", 1000), ("snapshot", 3000), ("result", 3000)])
 
 
+class Failures(PassThroughTest):
+    def test_a_stream_whose_reading_fails_is_counted_up_to_there(self):
+        master, slave = pty.openpty()
+        tty.setraw(slave)
+        os.write(slave, b"x" * 3000)
+        os.close(slave)  # then reading from the master gives EIO
+        with Running("--pass-through", "--input-format", "raw", "--format", "json", "-q", "-o", self.report,
+                     stdin=master, stdout=subprocess.PIPE) as running:  # fmt: skip
+            os.close(master)
+            self.assertEqual(running.process.stdout.read(), b"x" * 3000)
+            ended = running.finish()
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("reading failed: Input/output error at offset 3000", ended.stderr)
+        self.assert_counts(self.result(), b"x" * 3000)
+        self.assertIs(self.result()["complete"], False)
+
+
 class Reports(PassThroughTest):
-    def run_stage(self, *arguments, **popen):
-        return subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", *arguments], input=b"some text\n",
+    def run_stage(self, *arguments, input=b"some text\n", **popen):
+        return subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", *arguments], input=input,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, **popen)  # fmt: skip
+
+    def test_a_report_that_cannot_be_written_while_it_runs_cuts_nothing(self):
+        data = text(3_000_000)
+        lines = ("--format", "jsonl", "-o", "/dev/full")
+        full = "gpuhist: cannot write /dev/full: No space left on device"
+        for arguments in (("--snapshot-every", "100KiB"), ("--window", "1000lines")):
+            with self.subTest(arguments=arguments):
+                done = self.run_stage(*lines, *arguments, input=data)
+                self.assertEqual((done.returncode, done.stdout), (1, data))
+                self.assertEqual(done.stderr.decode().splitlines(),
+                                 [f"{full}; what comes is handed on, and nothing more is reported", full])  # fmt: skip
+
+    def test_a_reader_of_snapshots_that_leaves_cuts_nothing(self):
+        data = text(3_000_000)
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.run_stage("--format", "jsonl", "--snapshot-every", "100KiB", "-o", f"fd:{writing}", input=data,
+                              pass_fds=[writing])  # fmt: skip
+        os.close(writing)
+        self.assertEqual((done.stdout, done.returncode), (data, -signal.SIGPIPE))
+        self.assertIn(b"nothing more is reported", done.stderr)
 
     def test_the_report_goes_to_standard_error_or_where_output_says(self):
         done = self.run_stage("--format", "json")

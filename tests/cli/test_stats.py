@@ -1,5 +1,6 @@
 """--stats: what a run says about itself, in JSON and for people, of runs that cannot have been otherwise."""
 
+import json
 import os
 import re
 import signal
@@ -64,6 +65,21 @@ class Facts(CommandTest):
             stats["decompression"],
             "2 frames, up to 1 decoder at once; 1 input in one piece: a single frame, or too short to split",
         )
+
+    def test_frames_that_windows_or_handing_on_keep_in_order_say_so(self):
+        data = text(400_000)
+        path = self.file("a.zst", zstd(data) * 2)
+        stats = run("--format", "jsonl", "--stats", "--window", "100KiB", path).result["stats"]
+        self.assertEqual(
+            stats["decompression"], "2 frames, up to 1 decoder at once; 1 input one frame after the other, because of --window"
+        )
+        report = self.folder / "report"
+        ended = run("--pass-through=text", "--format", "json", "--stats", "-o", report, path)
+        self.assertEqual(
+            json.loads(report.read_bytes())["stats"]["decompression"],
+            "2 frames, up to 1 decoder at once; 1 input one frame after the other, because of --pass-through=text",
+        )
+        self.assertEqual(ended.stdout, data * 2)
 
     def test_the_partition_is_as_coarse_as_the_schemes_allow(self):
         path = self.file("data", text(1000))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from support import ENGINE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, tar, text, zstd
+from support import ENGINE, PATIENCE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, tar, text, unread, wait_until, zstd
 
 JSONL = ("--format", "jsonl", "--buckets", "letters,classes")
 
@@ -385,6 +385,30 @@ class Live(WindowTest):
         self.assert_windows(told, split(text(2500), 1000))
         self.assertEqual([each["complete"] for each in told], [True, True, False])
         self.assertIn("stopped at offset 2500", told[2]["error"])
+
+    def test_sigusr1_asks_for_a_snapshot_between_the_windows_also_where_they_are_appended(self):
+        for append in ((), ("--append",)):
+            told = self.file(f"told{len(append)}", b"")
+
+            def said(kind, told=told):
+                return [each for each in map(json.loads, told.read_bytes().splitlines()) if each["kind"] == kind]
+
+            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", told, stdin=subprocess.PIPE) as running:
+                sent = b""
+                for more in (text(2500), text(700)):
+                    feed(running, [more])
+                    sent += more
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                    # what was read may not have reached a slot yet
+                    while not said("snapshot") or said("snapshot")[-1]["bytes"] < len(sent):
+                        before = len(said("snapshot"))
+                        running.process.send_signal(signal.SIGUSR1)
+                        wait_until(lambda: len(said("snapshot")) > before)
+                    self.assert_counts(said("snapshot")[-1], sent)
+                running.process.stdin.close()
+                self.assertEqual(running.process.wait(PATIENCE), 0)
+                self.assert_windows(said("window"), split(sent, 1000))
+                self.assert_counts(said("result")[0], sent)
 
     def test_files_that_are_followed_have_windows_together_or_each_its_own(self):
         paths = [self.file("a.log", b"a" * 25), self.file("b.log", b"b" * 25)]

@@ -104,6 +104,30 @@ TEST_CASE("one decoder wants more frames or more archives, several want more thr
   CHECK(judge(stats).would_help == "more --threads (16 cores)");
 }
 
+TEST_CASE("where an option keeps frames one after the other, more frames, archives or threads are not promised") {
+  run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
+  stats.compressed_inputs = 1;
+  for (const std::string option : {"--window", "--pass-through=text"}) {
+    stats.in_order_for = option;
+    for (const unsigned cores : {2U, 16U}) {
+      stats.cores = cores;
+      CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
+      CHECK(judge(stats).would_help ==
+            "faster cores: " + option +
+                " keeps text in its order, one frame decoded after the other; without it independent frames (as "
+                "pzstd writes them) are decoded side by side");
+    }
+  }
+}
+
+TEST_CASE("what is handed on is read once, in order: giving files by name would not help") {
+  run_stats stats = run_of({reading(0.8, 0.1), counting(0.4)});
+  stats.hands_on = true;
+  CHECK(judge(stats).limited_by == "read: busy 80 % of the time");
+  CHECK(judge(stats).would_help ==
+        "a run without --pass-through: what is handed on is read once, in order, by one thread");
+}
+
 TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {
   run_stats stats = run_of({reading_files(0.2), counting(1.7)});
   CHECK(judge(stats).limited_by == "count: busy 85 % of the time on 2 threads; the pool of 2 threads 95 %");

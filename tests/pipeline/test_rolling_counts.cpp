@@ -30,6 +30,11 @@ struct counted {
     counts.merge({&it, 1}, row);
   }
 
+  void drop(const text_owner& owner, std::uint32_t bytes) {
+    const segment it{.owner = owner, .where = {0, bytes}};
+    counts.drop({&it, 1}, "the engine failed");
+  }
+
   report now() const {
     report out;
     counts.write_to(out);
@@ -146,4 +151,46 @@ TEST_CASE("an input is complete when it ended, everything of it was merged, and 
   CHECK_FALSE(it.now().complete);
   it.merge({.input = 0}, 1, 2);
   CHECK(it.now().complete);
+}
+
+TEST_CASE("an input whose text was dropped is over when the rest was, and says from where on it was not counted") {
+  counted it;
+  it.merge({.input = 0}, 1, 2);
+  it.drop({.input = 0}, 4);
+  it.counts.finish(0, 10);
+  CHECK(it.counts.inputs_in_order() == 0);  // 3 bytes are still on their way
+  it.drop({.input = 0}, 3);
+  CHECK(it.counts.inputs_in_order() == 1);
+  const report seen = it.now();
+  CHECK_FALSE(seen.complete);
+  CHECK_FALSE(seen.inputs[0].complete);
+  CHECK(seen.inputs[0].error == "not counted from offset 3 on: the engine failed");
+  CHECK(seen.verified.counts == tally_counts{1, 2});
+}
+
+TEST_CASE("a group of which text was dropped ends the counts of its input once its turn has come") {
+  counted it;
+  for (int group = 1; group <= 3; ++group) it.counts.open_group(0);
+  it.drop({.input = 0, .group = 2}, 5);
+  it.merge({.input = 0, .group = 3}, 0, 7);
+  it.counts.close_group(0, 3, {.text_bytes = 7});
+  it.counts.close_group(0, 2, {.text_bytes = 5});
+  CHECK(it.now().inputs[0].error.empty());  // the first group may yet end before that
+  it.merge({.input = 0, .group = 1}, 1, 3);
+  it.counts.close_group(0, 1, {.text_bytes = 4});
+  CHECK(it.now().inputs[0].error == "not counted from offset 4 on: the engine failed");
+  CHECK(it.now().verified.counts == tally_counts{1, 3});
+  it.merge({.input = 0, .group = 3}, 0, 7);  // of no matter any more
+  CHECK(it.now().verified.counts == tally_counts{1, 3});
+}
+
+TEST_CASE("an input that fails after its end keeps the length that it had: what is on its way is still merged") {
+  counted it;
+  it.counts.fail(0, 3, "reading failed");
+  it.counts.fail(0, 0, "reading failed again");
+  CHECK(it.counts.inputs_in_order() == 0);
+  it.merge({.input = 0}, 1, 2);
+  CHECK(it.counts.inputs_in_order() == 1);
+  CHECK(it.now().inputs[0].error == "reading failed");
+  CHECK(it.now().verified.counts == tally_counts{1, 2});
 }

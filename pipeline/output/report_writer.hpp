@@ -1,0 +1,46 @@
+// Reports that are written while a run lasts, beside the line that people see on a terminal. A stage of a pipeline does
+// not end because its report cannot be written: others wait for the bytes.
+#pragma once
+
+#include "pipeline/output/destination.hpp"
+#include "pipeline/output/messages.hpp"
+#include "pipeline/reports/report.hpp"
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+
+/// One thread.
+class report_writer {
+ public:
+  enum class fault {
+    ends_run,    ///< what cannot be written is thrown at once, as destination_error
+    is_put_off,  ///< it is told at once, nothing more is written, and it is thrown by throw_fault()
+  };
+
+  /// Borrows the first two.
+  report_writer(destination& where, console& screen, fault what) : where_(where), screen_(screen), what_(what) {}
+
+  /// As destination::write(). The line of status is out of the way.
+  void write(std::string_view text);
+  void write(const std::function<void(const text_sink&)>& pieces);
+
+  /// From here on nothing is put off.
+  void run_is_over() { what_ = fault::ends_run; }
+
+  /// Throws what was put off.
+  void throw_fault() const;
+
+ private:
+  template <typename Text>
+  void write_beside(const Text& text);
+
+  destination& where_;
+  console& screen_;
+  fault what_;
+  std::optional<destination_error> failed_{};
+};
+
+}  // namespace gpuhist::pipeline
