@@ -410,10 +410,17 @@ namespace {
 
 // rolling_windows with two classes: newlines, and all else.
 struct rolling {
-  static constexpr std::array<std::uint8_t, 2> columns = {1, 0};  // a row's first column is of all else
   rolling_windows windows;
 
-  explicit rolling(const window_shape& shape) : windows(shape, columns, 2, [] {}) {}
+  explicit rolling(const window_shape& shape) : windows(shape, row_folding(two(0), two(1)), [] {}) {}
+
+  // Newlines are of this class: of the first one of tallies, of a row's second column.
+  static gpu::partition two(std::uint8_t newlines) {
+    gpu::partition classes{.classes = 2};
+    classes.class_of.fill(static_cast<std::uint8_t>(1 - newlines));
+    classes.class_of['\n'] = newlines;
+    return classes;
+  }
 
   std::vector<std::pair<pane_id, std::string>> cut(const std::string& text) {
     std::vector<pane_part> parts;
