@@ -64,9 +64,9 @@ std::string short_help() {
   text += "\nExamples:\n";
   for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
   return text +
-         "\nExit status: 0 all was counted, 1 an input failed, 2 usage, 3 --fail-if holds.\n"
-         "Windows, measures, --follow, --fail-if, --include ...: gpuhist --help count has\n"
-         "a line for every option, gpuhist --help OPTION all about one, --help all all.\n";
+         "\nExit status: 0 all was counted, 1 an input failed, 2 usage, 3 by --fail-if.\n"
+         "--no-NAME takes an option back. All options, also those of windows, measures and\n"
+         "lists of files, are in gpuhist --help count; about one: gpuhist --help OPTION\n";
 }
 
 std::string about(const command_row& row) {
