@@ -22,7 +22,8 @@ constexpr std::array rows = {
                 .detail = "Reads results that were written as json or jsonl, and shows them by other schemes or in "
                           "another format: the text itself is not needed any more. They must hold the counts of all "
                           "256 byte values: count with --byte-counts, or with the scheme bytes. Several results are "
-                          "added up. No RESULT, or '-': standard input.",
+                          "added up. No RESULT, or '-': standard input. One that is damaged is told of, the others "
+                          "are shown, and the exit status is 1.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
     command_row{.what = command::devices,
                 .name = "devices",
@@ -30,7 +31,8 @@ constexpr std::array rows = {
                 .help = "lists what could count here",
                 .detail = "Lists every engine and device, whether it can be used and why not, what --engine auto "
                           "would take, and the kernels that --kernel can name.",
-                .example = "gpuhist devices --format json"},
+                .example = "gpuhist devices --format json",
+                .note = {.key = "format", .help = "table (for people) or json"}},
     command_row{
         .what = command::repack,
         .name = "repack",
@@ -41,7 +43,8 @@ constexpr std::array rows = {
             "with checksums and a seek table: any zstd reads it, and many cores decompress it side by "
             "side. What was written is decompressed again and compared before the file gets its name; a "
             "file that is there is not overwritten, and a damaged input leaves none.",
-        .example = "gpuhist repack access.log.zst -o access.split.zst"},
+        .example = "gpuhist repack access.log.zst -o access.split.zst",
+        .note = {.key = "output", .help = "the archive, a regular file; must be given"}},
 };
 
 }  // namespace

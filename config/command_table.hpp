@@ -9,6 +9,12 @@
 
 namespace gpuhist::config {
 
+/// What the help of a command says of an option that it takes in a way of its own.
+struct option_note {
+  std::string_view key;   ///< the long name without its dashes
+  std::string_view help;  ///< one clause
+};
+
 struct command_row {
   command what;
   std::string_view name;    ///< the first argument that asks for it; empty: none does
@@ -16,6 +22,7 @@ struct command_row {
   std::string_view help;    ///< one clause
   std::string_view detail;  ///< a paragraph
   std::string_view example;
+  option_note note{};  ///< of one option; empty: of none
 
   /// "gpuhist report": what messages call it.
   [[nodiscard]] std::string full_name() const { return name.empty() ? "gpuhist" : "gpuhist " + std::string(name); }

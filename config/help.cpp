@@ -16,6 +16,7 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::size_t help_column = 29;
+constexpr std::string_view counting = "count";  // the topic of what gpuhist does without a command
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
@@ -29,20 +30,21 @@ std::string names_and_value(const option_row& row) {
          std::string(row.value);
 }
 
-std::string option_line(const option_row& row) {
-  return padded(names_and_value(row), help_column) + std::string(row.help) + "\n";
+std::string option_line(const option_row& row, const command_row& of) {
+  const std::string_view help = row.key() == of.note.key ? of.note.help : row.help;
+  return padded(names_and_value(row), help_column) + std::string(help) + "\n";
 }
 
-/// A heading and a line an option, for the groups that have any.
+/// A heading and a line an option of the command, for the groups that have any.
 template <class Wanted>
-std::string option_lines(Wanted wanted) {
+std::string option_lines(const command_row& of, Wanted wanted) {
   std::string text;
   std::string_view group;
   for (const option_row& row : option_table()) {
-    if (!wanted(row)) continue;
+    if (!row.taken_by(of.what) || !wanted(row)) continue;
     if (row.group != group) text += std::string(row.group) + ":\n";
     group = row.group;
-    text += option_line(row);
+    text += option_line(row, of);
   }
   return text;
 }
@@ -51,23 +53,25 @@ std::string usage_lines() {
   std::string text;
   for (const command_row& each : command_table()) {
     const std::string line = (text.empty() ? "usage: " : "       ") + each.full_name() + " " + std::string(each.usage);
-    text += padded(line, 42) + std::string(each.help) + "\n";
+    text += padded(line, 45) + std::string(each.help) + "\n";
   }
   return text;
 }
 
 std::string short_help() {
   std::string text = std::string(summary()) + "\n\n" + usage_lines() + "\n";
-  text += option_lines([](const option_row& row) { return !row.rare && row.taken_by(command::count); });
+  text += option_lines(row_of(command::count), [](const option_row& row) { return !row.rare; });
   text += "\nExamples:\n";
   for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
-  return text + "\n--no-NAME takes an option back. More: gpuhist --help OPTION, gpuhist --help all\n";
+  return text +
+         "\nExit status: 0 all was counted, 1 an input failed, 2 usage, 3 by --fail-if.\n"
+         "--no-NAME takes an option back. All options, also those of windows, measures and\n"
+         "lists of files, are in gpuhist --help count; about one: gpuhist --help OPTION\n";
 }
 
 std::string about(const command_row& row) {
   return "usage: " + row.full_name() + " " + std::string(row.usage) + "\n\n" + wrapped(row.detail, 0) + "\n" +
-         option_lines([&](const option_row& each) { return each.taken_by(row.what); }) + "\nExample:\n  " +
-         std::string(row.example) + "\n";
+         option_lines(row, [](const option_row&) { return true; }) + "\nExample:\n  " + std::string(row.example) + "\n";
 }
 
 std::string about(const option_row& row) {
@@ -103,14 +107,15 @@ std::string everything() {
 [[noreturn]] void refuse(std::string_view topic) {
   const auto meant = likely_name(topic, help_topics());
   throw usage_error("--help: there is no topic " + quote(topic) + "; " +
-                    (meant ? "did you mean " + std::string(*meant) + "?"
-                           : "give an option, report, devices, repack, or all (files are not read with --help)"));
+                    (meant
+                         ? "did you mean " + std::string(*meant) + "?"
+                         : "give an option, count, report, devices, repack, or all (files are not read with --help)"));
 }
 
 }  // namespace
 
 std::vector<std::string_view> help_topics() {
-  std::vector<std::string_view> topics = {"all"};
+  std::vector<std::string_view> topics = {"all", counting};
   for (const command_row& each : command_table()) {
     if (!each.name.empty()) topics.push_back(each.name);
   }
@@ -126,7 +131,9 @@ std::string help_about(std::string_view topic) {
   const std::string_view name = topic.substr(dashes, topic.find('=') - dashes);
   if (name == "all") return everything();
   std::string text;
-  const command_row* const named = dashes == 0 ? find_command(name) : nullptr;
+  const command_row* const named = dashes != 0        ? nullptr
+                                   : name == counting ? &row_of(command::count)
+                                                      : find_command(name);
   if (named != nullptr) text = about(*named);
   // "devices" is a command and an option
   for (const std::string& spelled : {"--" + std::string(name), "-" + std::string(name)}) {

@@ -29,6 +29,12 @@ constexpr std::array all = {
         "In the environment, the option --chunk-size is GPUHIST_CHUNK_SIZE, and so on. A flag is 1, true, yes or on, "
         "or 0, false, no or off. A variable that is empty is as if unset; a GPUHIST_ variable that names no option "
         "is an error."},
+    section{
+        "Other variables of the environment",
+        "NO_COLOR, if it is not empty: no colours, also on a terminal. TERM: where it is dumb, neither colours nor, "
+        "where it is dumb or unset, a line of progress. LC_ALL, LC_CTYPE, LANG: bars are of block characters where "
+        "the locale takes UTF-8, else of ASCII. TMPDIR: the folder of the file that what is known of inputs waits "
+        "in when there are very many (default: /tmp)."},
     section{"Exit status",
             "0: everything was counted.\n"
             "1: an input (of report: a result) failed or is incomplete, and the rest is reported; or the result could "
@@ -38,7 +44,8 @@ constexpr std::array all = {
             "3: a condition of --fail-if holds, and nothing else went wrong."},
     section{"Signals",
             "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
-            "shell sees 128+n. A second one ends it at once. A reader of the output that leaves ends it by SIGPIPE; "
+            "shell sees 128+n. A second one ends it at once, without a report. A reader of the output that leaves ends "
+            "it by SIGPIPE; "
             "with --pass-through, after the report.\n\n"
             "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
             "and for a snapshot where the "

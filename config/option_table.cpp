@@ -42,7 +42,8 @@ constexpr std::array rows = {
         "count the files below directories as well",
         "Counts what is in the directories among the inputs: every regular file below them, depth first, in the order "
         "of the bytes of their names. Without it a directory is an error. What is neither file nor directory (symbolic "
-        "links, FIFOs, sockets, devices) is skipped, and said so; a directory or file that cannot be read is an error, "
+        "links, FIFOs, sockets, devices) is skipped, and the result says how many; a directory or file that cannot be "
+        "read is an error, "
         "and the rest is counted.",
         "gpuhist -r --include '*.log' /var/log", turn<&options::recursive>},
     option_row{
@@ -220,7 +221,8 @@ constexpr std::array rows = {
         output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus", reporting, common,
         "table (for people), json, jsonl, csv, prometheus",
         "How the result is written. table: for people; json: one object; jsonl: a line an input, then the result; "
-        "csv: the columns kind, input, scheme, bucket, count, share; prometheus: metrics for a textfile "
+        "csv: the columns kind, input, scheme, bucket, count, share (an error of an input is a row); prometheus: "
+        "metrics for a textfile "
         "collector. Default: table.",
         "gpuhist --format json access.log",
         [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
@@ -272,7 +274,7 @@ constexpr std::array rows = {
         output, "--stats", "", value_kind::flag, "", counting_runs, common,
         "what each stage did, and which one limited the run",
         "Tells stage by stage the bytes, the busy and the waiting time, which engine was taken and why, and which "
-        "stage limited the run. On standard error for people, inside the result for json and jsonl.",
+        "stage limited the run: inside the result for json and jsonl, else as text on standard error.",
         "gpuhist --stats access.log.zst", turn<&options::stats>},
     option_row{output, "--progress", "", value_kind::flag, "", counting_runs, rare,
                "show progress even if standard error is no terminal",
@@ -297,7 +299,7 @@ constexpr std::array rows = {
         "gpuhist --engine host --stats access.log",
         [](options& o, value v) { o.engine = parse_text(v, "give auto, cuda or host"); }},
     option_row{
-        engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs, common,
+        engines, "--devices", "LIST", value_kind::numbers, "all", counting_runs, rare,
         "all, or numbers such as 0,1 ('gpuhist devices')",
         "Which CUDA devices count: all, or their numbers separated by commas, each once; 'gpuhist devices' lists "
         "them. Default: the engine's choice.",
@@ -325,7 +327,7 @@ constexpr std::array rows = {
         "most 64.",
         "gpuhist --threads 4 *.log.zst",
         [](options& o, value v) { o.threads = parse_number(v, {.least = 1, .most = 1024}); }},
-    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, common, "bytes counted at a time",
+    option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, rare, "bytes counted at a time",
                "How many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
                "(2MiB from 8 threads on), where "
                "a chunk is to fit a core's cache.",
@@ -363,7 +365,7 @@ constexpr std::array rows = {
                "before it. No file is read unless --config or GPUHIST_CONFIG names it.",
                "gpuhist --config job.toml access.log", [](options&, value v) { parse_text(v, "give a path"); }},
     option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
-               "this text, or all about an option, a command, 'all'",
+               "this text, or about an option, a command, 'all'",
                "Prints a short help, or what there is to say about TOPIC: an option, with or without its dashes, a "
                "command, or 'all' for everything.",
                "gpuhist --help buckets", nullptr},

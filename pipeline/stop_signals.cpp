@@ -1,5 +1,8 @@
 #include "pipeline/stop_signals.hpp"
 
+#include "pipeline/output/messages.hpp"
+
+#include <atomic>
 #include <csignal>
 #include <utility>
 
@@ -11,13 +14,40 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Asio's handler gives way to the default with its first signal, so that a second one ends the process even where the
-// thread that runs the context is stuck in a write.
-void reset_after_first(int signal) {
+using signal_handler = void (*)(int);
+
+// Asio's, one for all signals. Written before a handler of ours can be called, which can see nothing but globals.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<signal_handler> taker = nullptr;
+static_assert(std::atomic<signal_handler>::is_always_lock_free);
+
+void set_handler(int signal, signal_handler handler) {
   struct sigaction action{};
   if (::sigaction(signal, nullptr, &action) != 0) return;
-  action.sa_flags |= SA_RESETHAND;
+  action.sa_handler = handler;
   ::sigaction(signal, &action, nullptr);
+}
+
+// Handlers: only what is async-signal-safe.
+
+void end_process(int signal) {
+  erase_line_of_status();
+  set_handler(signal, SIG_DFL);
+  ::raise(signal);  // blocked here, it comes when this returns
+}
+
+// Gives way with the first signal, so that a second one ends the process even where the thread that runs the context is
+// stuck in a write.
+void take_first(int signal) {
+  set_handler(signal, end_process);
+  taker.load()(signal);
+}
+
+void put_before_asio(int signal) {
+  struct sigaction action{};
+  if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == take_first) return;
+  taker = action.sa_handler;
+  set_handler(signal, take_first);
 }
 
 }  // namespace
@@ -28,14 +58,23 @@ stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::st
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (is_ignored(signal)) continue;
     signals_.add(signal);
-    reset_after_first(signal);
+    put_before_asio(signal);
+    watched_.push_back(signal);
   }
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (error) return;
     received_ = signal;
-    signals_.clear();
+    signals_.clear();  // which sets the default
+    for (const int each : watched_) set_handler(each, end_process);
     stop_.request_stop();
   });
+}
+
+// The line of status may still be showing.
+stop_signals::~stop_signals() {
+  boost::system::error_code ignored;
+  signals_.clear(ignored);
+  for (const int each : watched_) set_handler(each, end_process);
 }
 
 void stop_signals::ignore() {

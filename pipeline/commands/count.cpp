@@ -64,7 +64,7 @@ void complain_of_inputs(const outcome& done) {
 void tell_skipped(const report& result) {
   for (const skipped_names& each : result.skipped) {
     const bool several = each.count > 1;
-    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + std::string(each.what) +
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
              (several ? ", the first one: " : ": ") + printable(each.first));
   }
 }
@@ -76,8 +76,10 @@ void suggest_command(const std::vector<std::string>& inputs) {
     if (!each.name.empty()) names.push_back(each.name);
   }
   for (const std::string& each : inputs) {
+    if (::access(each.c_str(), F_OK) == 0) continue;
+    if (each == "count") complain("counting needs no command: gpuhist [OPTIONS] [FILE...]");
     const auto meant = config::likely_name(each, names);
-    if (!meant || ::access(each.c_str(), F_OK) == 0) continue;
+    if (!meant) continue;
     complain("did you mean the command 'gpuhist " + std::string(*meant) + "'? Its name is the first argument");
   }
 }
@@ -153,8 +155,8 @@ ending count(const config::options& typed) {
   hold_status_signal();  // before anything here starts a thread
   const plan planned = make_plan(typed);
   destination where(planned.output, planned.how);
-  const render_target target = target_for(where);
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
+  locale_is_utf8();  // asked for before there are threads
   if (!planned.quiet && reads_what_is_typed(planned)) {
     complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
   }
@@ -175,7 +177,7 @@ ending count(const config::options& typed) {
   where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
-    write_to_standard_error(render_stats(*done.result.stats, target));
+    write_to_standard_error(render_stats(*done.result.stats, target_for_standard_error()));
   if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
   // main ends by SIGPIPE then, unless that is ignored
   if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");

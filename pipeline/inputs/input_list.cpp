@@ -85,13 +85,7 @@ std::optional<listed_input> input_list::next_in_tree() {
 }
 
 void input_list::note_skipped(const io::tree_entry& what) {
-  const std::string_view name = io::name_of(what.cause);
-  const auto known = std::ranges::find(skipped_, name, &skipped_names::what);
-  if (known == skipped_.end()) {
-    skipped_.push_back({.what = name, .count = 1, .first = what.path});
-  } else {
-    ++known->count;
-  }
+  add_skipped(skipped_, {.what = std::string(io::name_of(what.cause)), .count = 1, .first = what.path});
 }
 
 // Whole names of what was read of the list, and the last one, which need not have an end.

@@ -14,6 +14,10 @@ void write_to_standard_error(std::string_view text);
 /// "gpuhist: MESSAGE", a line of its own.
 void complain(std::string_view message);
 
+/// Erases the line of status that is showing, if there is one, for the last moment of a process that a signal ends.
+/// Async-signal-safe; writes nothing that would wait.
+void erase_line_of_status() noexcept;
+
 /// A descriptor that people look at, with a line of status that may be showing on it. The cursor stays at the beginning
 /// of that line, so that a terminal which grows narrower wraps nothing above it. Main thread only. Writing never
 /// throws: nobody could be told.
@@ -50,8 +54,6 @@ class console {
   [[nodiscard]] unsigned room() const;
 
  private:
-  [[nodiscard]] bool is_in_background() const;
-
   int fd_;
   std::string shown_;   // showing now
   std::string erased_;  // by the last clear()

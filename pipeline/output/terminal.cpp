@@ -2,6 +2,8 @@
 #include "pipeline/output/terminal.hpp"
 
 #include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <clocale>
 #include <cstdlib>
@@ -24,6 +26,16 @@ bool find_locale_is_utf8() {
 
 // NOLINTEND(concurrency-mt-unsafe)
 
+constexpr unsigned usual_width = 80;
+
+render_target target_of(bool terminal, unsigned width) {
+  return {.unicode = locale_is_utf8(),
+          .width = width,
+          .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
+          .terminal = terminal,
+          .first = true};
+}
+
 }  // namespace
 
 bool locale_is_utf8() {
@@ -36,13 +48,17 @@ bool terminal_is_dumb() {
   return term.empty() || term == "dumb";
 }
 
+render_target target_for_standard_error() {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  winsize size{};
+  const bool known = terminal && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return target_of(terminal, known ? size.ws_col : usual_width);
+}
+
 render_target target_for(const destination& where) {
-  const bool terminal = where.is_terminal();
-  return {.unicode = locale_is_utf8(),
-          .width = where.terminal_width().value_or(80),
-          .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
-          .terminal = terminal,
-          .first = where.is_fresh()};
+  render_target target = target_of(where.is_terminal(), where.terminal_width().value_or(usual_width));
+  target.first = where.is_fresh();
+  return target;
 }
 
 }  // namespace gpuhist::pipeline

@@ -13,6 +13,9 @@ bool locale_is_utf8();
 /// Whether TERM says, or leaves open, that lines cannot be erased.
 bool terminal_is_dumb();
 
+/// What standard error can show, for texts that go there: by the same rules.
+render_target target_for_standard_error();
+
 /// Colours only on a terminal that is not dumb, and not where NO_COLOR is set (https://no-color.org).
 render_target target_for(const destination& where);
 

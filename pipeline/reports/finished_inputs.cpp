@@ -37,6 +37,11 @@ finished_inputs::location finished_inputs::lay_down(const input_report& input) {
 
 void finished_inputs::append(location at) { order_.append(bytes_of(at)); }
 
+void finished_inputs::cut_back(extent to) {
+  order_.cut_back(to.order_bytes);
+  reports_.cut_back(to.report_bytes);
+}
+
 input_report finished_inputs::at(location where) const {
   std::string text = reports_.read(where, read_at_once);
   const std::size_t whole = sizeof(length_type) + number_in<length_type>(text);

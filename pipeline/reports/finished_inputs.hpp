@@ -24,6 +24,16 @@ class finished_inputs {
   /// That report is the next one in the order of the inputs.
   void append(location at);
 
+  /// How much was laid down and appended.
+  struct extent {
+    std::uint64_t report_bytes = 0;
+    std::uint64_t order_bytes = 0;
+  };
+  [[nodiscard]] extent now() const { return {reports_.size(), order_.size()}; }
+
+  /// Forgets all that came after that moment, of which nobody else knows.
+  void cut_back(extent to);
+
   /// Throws std::system_error where it cannot be read back.
   [[nodiscard]] input_report at(location where) const;
 

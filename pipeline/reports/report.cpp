@@ -27,6 +27,25 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
+void add_skipped(std::vector<skipped_names>& to, const skipped_names& more) {
+  const auto at = std::ranges::lower_bound(to, more.what, {}, &skipped_names::what);
+  if (at != to.end() && at->what == more.what) {
+    at->count += more.count;
+  } else {
+    to.insert(at, more);
+  }
+}
+
+std::uint64_t skipped_in_all(const report& what) {
+  std::uint64_t all = 0;
+  for (const skipped_names& each : what.skipped) all += each.count;
+  return all;
+}
+
+std::string_view cause_of(const skipped_names& names) {
+  return names.what.empty() ? std::string_view("unknown") : std::string_view(names.what);
+}
+
 std::string printable(std::string_view raw) { return config::on_one_line(raw); }
 
 }  // namespace gpuhist::pipeline

@@ -19,9 +19,9 @@ namespace gpuhist::pipeline {
 
 /// Of what was found in trees and is nothing to be read: all of one cause.
 struct skipped_names {
-  std::string_view what;    ///< "FIFO", in the singular
+  std::string what;         ///< "FIFO", in the singular; empty where an older result does not say it
   std::uint64_t count = 0;  ///< how many there were
-  std::string first;        ///< raw bytes
+  std::string first;        ///< raw bytes; empty where it was read back from a result
 };
 
 /// A result at the end of a run, or a snapshot in the middle, of which every input's counts are those of a prefix.
@@ -53,6 +53,15 @@ struct render_target {
   bool terminal = false;  ///< people look at it: nothing may be written that moves their cursor
   bool first = true;      ///< nothing was written there before: a header is due where the format has one
 };
+
+/// Adds names to those of the same cause. They stand in the order of their causes.
+void add_skipped(std::vector<skipped_names>& to, const skipped_names& more);
+
+/// How many names were skipped, of all causes.
+std::uint64_t skipped_in_all(const report& what);
+
+/// The cause as reports say it: "unknown" where there is none.
+std::string_view cause_of(const skipped_names& names);
 
 /// Takes a text piece by piece.
 using text_sink = std::function<void(std::string_view)>;

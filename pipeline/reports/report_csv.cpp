@@ -5,7 +5,10 @@
 // `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
 // bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
 // unverified part, from 0 to 1; it is empty where there is no scheme or no byte. Rows of kind `measure` have a measure
-// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none.
+// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none. Rows of kind
+// `error` have the reason why an input is not complete in `bucket`, those of kind `skipped` the cause, with how many
+// names in trees it kept out. They are rows and not a column, so that a file which earlier versions wrote can be
+// appended to.
 #include "pipeline/reports/report.hpp"
 #include "pipeline/reports/report_measures.hpp"
 
@@ -63,6 +66,11 @@ void add_measures(std::string& out, const report& what, std::string_view input, 
   }
 }
 
+void add_error(std::string& out, const part& input, const std::string& error, bool terminal) {
+  if (error.empty()) return;
+  add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
+}
+
 void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
   add_sizes(out, what, of, counts);
@@ -77,12 +85,16 @@ void write_result(const report& what, bool terminal, const text_sink& to, std::s
   add_buckets(out, what, total, what.verified);
   add_measures(out, what, "", what.verified);
   add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
+  for (const skipped_names& each : what.skipped) {
+    add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
+  }
   for (const input_report& each : what.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     const part input{.kind = "input", .input = name};
     add_sizes(out, what, input, each.verified);
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
+    add_error(out, input, each.error, terminal);
     add_buckets(out, what, input, each.verified);
     add_measures(out, what, name, each.verified);
     add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);

@@ -96,6 +96,12 @@ json lost_as_json(const input_report& input) {
   return all;
 }
 
+json skipped_as_json(const report& what) {
+  json all = json::object();
+  for (const skipped_names& each : what.skipped) all[std::string(cause_of(each))] = each.count;
+  return all;
+}
+
 json start_of(const report& what, std::string_view kind) {
   json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
   if (what.what == report::kind::result) {
@@ -129,9 +135,10 @@ json totals_as_json(const report& what) {
   json out = start_of(what, "result");
   if (what.unverified.bytes() > 0) out["unverified"] = counts_of(what, what.unverified);
   if (what.counted_unverified) out["counted_unverified"] = true;
-  std::uint64_t skipped = 0;
-  for (const skipped_names& each : what.skipped) skipped += each.count;
-  if (skipped > 0) out["skipped"] = skipped;
+  if (const std::uint64_t skipped = skipped_in_all(what); skipped > 0) {
+    out["skipped"] = skipped;
+    out["skipped_by_cause"] = skipped_as_json(what);
+  }
   return out;
 }
 

@@ -104,6 +104,10 @@ void add_totals(exposition& to, const report& what) {
     to.family("counted_unverified", "1 where these are among the bytes, lines and buckets as well.");
     to.sample({}, 1);
   }
+  if (!what.skipped.empty()) {
+    to.family("skipped_names", "Names in trees that were no input, by the cause.");
+    for (const skipped_names& each : what.skipped) to.sample({{"cause", std::string(cause_of(each))}}, each.count);
+  }
   to.family("bucket_bytes", "Bytes by the bucket that a scheme puts them into.");
   to.buckets(what, {}, what.verified);
   if (!what.measuring.asked.empty()) {

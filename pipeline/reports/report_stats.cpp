@@ -87,7 +87,7 @@ std::string stage_lines(const run_stats& stats, const render_target& target) {
                           {"busy"},
                           {"GB/s busy", true, 3}},
                          rows, target.width);
-  std::string text = table.heading() + "\n";
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
   for (const table_row& each : rows) text += table.line(each) + "\n";
   return text;
 }

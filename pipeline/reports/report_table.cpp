@@ -66,6 +66,8 @@ std::vector<table_row> totals_of(const report& what, const gpu::tally& counts) {
   return rows;
 }
 
+table_row skipped_row(const report& what) { return {"skipped", grouped(skipped_in_all(what)), ""}; }
+
 std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
   const std::size_t bars = table.room() >= narrowest_bar ? std::min(table.room(), widest_bar) : 0;
   std::uint64_t largest = 0;
@@ -133,6 +135,16 @@ std::string measure_lines(const report& what, const gpu::tally& counts, const re
   return text + "\n";
 }
 
+// "skipped  5 (symbolic link: 4, FIFO: 1)": as a row of the totals.
+std::string skipped_line(const report& what, const text_table& frame) {
+  if (what.skipped.empty()) return "";
+  std::string causes;
+  for (const skipped_names& each : what.skipped) {
+    causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
+  }
+  return frame.line(skipped_row(what)) + " (" + causes + ")\n";
+}
+
 std::string totals_lines(const report& what, const std::vector<table_row>& totals, const text_table& frame) {
   std::string text;
   for (const table_row& each : totals) text += frame.line(each) + "\n";
@@ -168,8 +180,9 @@ bucket_tables tables_of(const report& what, const gpu::tally& counts) {
   return all;
 }
 
-text_table frame_of(const bucket_tables& tables, std::size_t width) {
+text_table frame_of(const report& what, const bucket_tables& tables, std::size_t width) {
   std::vector<table_row> rows = tables.totals;
+  if (!what.skipped.empty()) rows.push_back(skipped_row(what));
   for (const auto& scheme : tables.schemes) {
     for (const bucket_row& each : scheme) rows.push_back(each.cells);
   }
@@ -181,7 +194,7 @@ text_table frame_of(const bucket_tables& tables, std::size_t width) {
 void render_table(const report& what, const render_target& target, const text_sink& out) {
   const gpu::tally counts = shown(what, what.verified, what.unverified);
   const bucket_tables tables = tables_of(what, counts);
-  const text_table frame = frame_of(tables, target.width);
+  const text_table frame = frame_of(what, tables, target.width);
   const bool snapshot = what.what == report::kind::snapshot;
   if (snapshot) out(painted(snapshot_line(what, counts), ink::heading, target.color) + "\n");
   for (std::size_t i = 0; i < what.schemes.size(); ++i) {
@@ -191,6 +204,7 @@ void render_table(const report& what, const render_target& target, const text_si
   out(measure_lines(what, counts, target));
   if (what.inputs.size() > 1 && !what.totals_only) write_inputs_table(what, counts.bytes(), target, out);
   out(totals_lines(what, tables.totals, frame));
+  out(skipped_line(what, frame));
   if (!snapshot) write_faults(what, target.color, out);
 }
 

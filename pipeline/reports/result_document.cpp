@@ -110,6 +110,43 @@ bool has_counted_unverified(const json& from) {
   return found != from.end() && flag(*found, "counted_unverified");
 }
 
+std::vector<skipped_names> read_skipped(const json& from) {
+  const auto found = from.find("skipped");
+  if (found == from.end()) return {};
+  const std::uint64_t all = number(*found, "skipped");
+  const auto by_cause = from.find("skipped_by_cause");
+  if (by_cause == from.end()) return {skipped_names{.what = "", .count = all, .first = ""}};
+  if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is no object");
+  std::vector<skipped_names> causes;
+  std::uint64_t sum = 0;
+  for (const auto& [cause, count] : by_cause->items()) {
+    const skipped_names each{
+        .what = cause == cause_of({}) ? "" : cause, .count = number(count, "skipped_by_cause"), .first = ""};
+    if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
+    add_skipped(causes, each);
+  }
+  if (sum != all) damaged("\"skipped\" is not the sum of its causes");
+  return causes;
+}
+
+lost_stretch read_stretch(const json& from) {
+  if (!from.is_object()) damaged("\"lost\" is no list of objects");
+  return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
+          .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
+          .text_offset = number(member(from, "text_offset"), "text_offset"),
+          .unverified_bytes = number(member(from, "unverified_bytes"), "unverified_bytes"),
+          .cause = text(member(from, "error"), "error")};
+}
+
+void read_lost(const json& from, input_report& into) {
+  const auto found = from.find("lost_stretches");
+  if (found == from.end()) return;
+  into.lost_stretches = number(*found, "lost_stretches");
+  const json& all = member(from, "lost");
+  if (!all.is_array()) damaged("\"lost\" is no list of objects");
+  for (const json& each : all) into.lost.push_back(read_stretch(each));
+}
+
 std::string read_name(const json& from) {
   std::string name = text(member(from, "name"), "name");
   const auto encoded = from.find("name_base64");
@@ -121,19 +158,11 @@ std::string read_name(const json& from) {
 
 }  // namespace
 
-json parse_document(std::string_view line) {
-  json document;
-  try {
-    document = json::parse(line);
-  } catch (const json::parse_error& error) {
-    damaged("no JSON document (at byte " + std::to_string(error.byte) +
-            " of the line); every line is to hold a whole one, as gpuhist writes them");
-  }
+void check_schema(const json& document) {
   if (!document.is_object()) damaged("no JSON object; results are written by gpuhist --byte-counts --format json");
   if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
     damaged("the schema is " + config::quote(found) + "; this program reads " + config::quote(schema));
   }
-  return document;
 }
 
 std::string kind_of(const json& document) { return text(member(document, "kind"), "kind"); }
@@ -157,6 +186,7 @@ input_report read_input(const json& document, letter_case wanted, bool folded) {
     input.verified = read_counts(document, wanted, folded);
     input.unverified = read_unverified(document, wanted, folded);
     input.counted_unverified = has_counted_unverified(document);
+    read_lost(document, input);
   } catch (const result_damage& damage) {
     damaged("input " + config::quote(printable(input.name)) + ": " + damage.what());
   }
@@ -170,17 +200,19 @@ report read_totals(const json& document, letter_case wanted) {
   totals.verified = read_counts(document, wanted, is_folded(document));
   totals.unverified = read_unverified(document, wanted, is_folded(document));
   totals.counted_unverified = has_counted_unverified(document);
+  totals.skipped = read_skipped(document);
   return totals;
 }
 
-void check_sums(const report& whole) {
-  gpu::tally verified(byte_values);
-  gpu::tally unverified(byte_values);
-  for (const input_report& each : whole.inputs) {
-    verified += each.verified;
-    unverified += each.unverified;
-  }
-  if (verified != whole.verified || unverified != whole.unverified) {
+bool is_by_scheme(const json& input) {
+  const auto lacks_counts = [](const json& part) { return part.is_object() && !part.contains("byte_counts"); };
+  if (!input.is_object()) return false;
+  const auto unverified = input.find("unverified");
+  return lacks_counts(input) || (unverified != input.end() && lacks_counts(*unverified));
+}
+
+void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (verified != totals.verified || unverified != totals.unverified) {
     damaged("the totals are not the sums of the inputs");
   }
 }

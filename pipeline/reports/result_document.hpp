@@ -20,8 +20,8 @@ struct result_damage : std::runtime_error {
 /// What the counts must be fit for.
 enum class letter_case { exact, ignored };
 
-/// A line as a document of the schema. Throws result_damage.
-nlohmann::json parse_document(std::string_view line);
+/// Throws result_damage where it is no document of the schema.
+void check_schema(const nlohmann::json& document);
 
 /// Its kind: result, input, snapshot, ... .
 std::string kind_of(const nlohmann::json& document);
@@ -36,7 +36,10 @@ bool is_folded(const nlohmann::json& document);
 /// The totals of a result, without its inputs. The partition is the identity. Throws result_damage.
 report read_totals(const nlohmann::json& document, letter_case wanted);
 
+/// Whether counts of the input are those by the scheme `bytes`, so that `folded` matters to them.
+bool is_by_scheme(const nlohmann::json& input);
+
 /// Throws result_damage where the totals are not the sums of the inputs.
-void check_sums(const report& whole);
+void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified);
 
 }  // namespace gpuhist::pipeline

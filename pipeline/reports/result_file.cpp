@@ -2,13 +2,14 @@
 
 #include "config/quote.hpp"
 #include "io/descriptor.hpp"
-#include "pipeline/inputs/line_reader.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -23,32 +24,67 @@ io::descriptor open_results(const std::string& path) {
   return opened;
 }
 
-/// The inputs of a result: within it, or the lines before it.
-input_reports inputs_of(const nlohmann::json& document, letter_case wanted, input_reports before) {
-  if (const auto count = document.find("input_count"); count != document.end()) {
-    if (!count->is_number_unsigned() || count->get<std::size_t>() != before.size()) {
-      throw result_damage("\"input_count\" is " + count->dump() + ", but there are " + std::to_string(before.size()) +
-                          " lines of inputs before it");
-    }
-    return before;
-  }
-  const auto within = document.find("inputs");
-  if (within == document.end() || !within->is_array()) throw result_damage("\"inputs\" is no list");
-  if (!before.empty()) throw result_damage("lines of inputs before it are not its own");
-  for (const nlohmann::json& each : *within) before.push_back(read_input(each, wanted, is_folded(document)));
-  return before;
-}
+constexpr std::size_t byte_values = 256;
 
 }  // namespace
 
-result_sum::result_sum(letter_case wanted) : wanted_(wanted) {
+/// The elements of the list `inputs` of a document, read before it is known what the document is: a snapshot has such a
+/// list, too, and whether case was folded may stand behind it.
+class result_sum::inputs_within {
+ public:
+  /// Borrows `to`.
+  inputs_within(finished_inputs& to, letter_case wanted) : read_(to, byte_values), wanted_(wanted) {}
+
+  [[nodiscard]] input_taker taker() {
+    return {.begin = [this] { begin(); }, .take = [this](const nlohmann::json& each) { take(each); }};
+  }
+
+  /// Throws the result_damage of the first that is none, in a document that folded case or did not.
+  void check(bool folded) const {
+    const std::optional<result_damage>& found = folded && damage_if_folded_ ? damage_if_folded_ : damage_;
+    if (found) throw result_damage(*found);
+  }
+
+  pending_inputs& read() { return read_; }
+
+ private:
+  void begin() {
+    read_.drop();
+    damage_.reset();
+    damage_if_folded_.reset();
+  }
+
+  void take(const nlohmann::json& element) {
+    if (damage_) return;
+    if (!damage_if_folded_ && wanted_ == letter_case::exact && is_by_scheme(element)) {
+      add(element, true, damage_if_folded_);
+      if (!damage_if_folded_) return;  // so it makes no difference, and was added
+    }
+    add(element, false, damage_);
+  }
+
+  void add(const nlohmann::json& element, bool folded, std::optional<result_damage>& damage) {
+    try {
+      read_.add(read_input(element, wanted_, folded));
+    } catch (const result_damage& found) {
+      damage = found;
+    }
+  }
+
+  pending_inputs read_;
+  letter_case wanted_;
+  std::optional<result_damage> damage_;
+  std::optional<result_damage> damage_if_folded_;
+};
+
+result_sum::result_sum(letter_case wanted) : wanted_(wanted), kept_(std::make_shared<finished_inputs>(byte_values)) {
   sum_.partition = gpu::partition::identity();
   sum_.complete = true;
   sum_.verified = sum_.unverified = gpu::tally(sum_.partition.classes);
 }
 
 void result_sum::add_file(const std::string& path) {
-  place at{.name = path == "-" ? "standard input" : printable(path)};
+  place at{.name = path == "-" ? "standard input" : printable(path), .lines = {*kept_, byte_values}};
   try {
     const io::descriptor opened = open_results(path);
     add_lines(opened.get(), at);
@@ -62,37 +98,41 @@ void result_sum::add_file(const std::string& path) {
 }
 
 void result_sum::add_lines(int fd, place& at) {
-  line_reader lines(fd);
-  for (std::string line; ++at.line, lines.next(line);) {
-    if (line.empty()) continue;
+  document_reader documents(fd);
+  while (documents.next_line()) {
+    ++at.line;
+    if (documents.at_line_end()) continue;
+    const std::size_t results = at.results;
     try {
-      add_document(line, at);
+      add_document(documents, at);
     } catch (const result_damage& damage) {
-      at.inputs = {};
-      at.spoilt = true;
+      at.lines.drop();
+      at.spoilt = at.results == results;  // else it was a result, and the lines behind it are not its own
       complain(at, damage.what());
     }
   }
 }
 
-void result_sum::add_document(std::string_view line, place& at) {
-  const nlohmann::json document = parse_document(line);
+void result_sum::add_document(document_reader& from, place& at) {
+  inputs_within within(*kept_, wanted_);
+  const nlohmann::json document = from.read(within.taker());
+  check_schema(document);
   const std::string kind = kind_of(document);
+  if (kind == "result") return add_result(document, within, at);
+  within.read().drop();
   if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
-  if (kind == "result") return add_result(document, at);
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
-  input_report input = read_input(document, wanted_, is_folded(document));
-  if (!at.spoilt) at.inputs.push_back(std::move(input));
+  const input_report input = read_input(document, wanted_, is_folded(document));
+  if (!at.spoilt) at.lines.add(input);
 }
 
-void result_sum::add_result(const nlohmann::json& document, place& at) {
-  input_reports before = std::exchange(at.inputs, {});
+void result_sum::add_result(const nlohmann::json& document, inputs_within& within, place& at) {
   ++at.results;
   // a line of its inputs was damaged: that has been told
   if (std::exchange(at.spoilt, false) && document.contains("input_count")) return;
-  report one = read_totals(document, wanted_);
-  one.inputs = inputs_of(document, wanted_, std::move(before));
-  check_sums(one);
+  const report one = read_totals(document, wanted_);
+  pending_inputs& inputs = inputs_of(document, within, at.lines);
+  check_sums(one, inputs.verified(), inputs.unverified());
   if (std::uint64_t bytes = 0; __builtin_add_overflow(sum_.verified.bytes(), one.verified.bytes(), &bytes) ||
                                __builtin_add_overflow(sum_.unverified.bytes(), one.unverified.bytes(), &bytes)) {
     throw result_damage("with the results before it there are more than 2^64 - 1 bytes");
@@ -102,13 +142,33 @@ void result_sum::add_result(const nlohmann::json& document, place& at) {
   sum_.verified += one.verified;
   sum_.unverified += one.unverified;
   sum_.counted_unverified = sum_.counted_unverified || one.counted_unverified;
-  for (const input_report& each : one.inputs) sum_.inputs.push_back(each);
+  for (const skipped_names& each : one.skipped) add_skipped(sum_.skipped, each);
+  inputs_ += inputs.size();
+  inputs.keep();
+}
+
+/// The inputs of a result: within it, or the lines before it.
+pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before) {
+  if (const auto count = document.find("input_count"); count != document.end()) {
+    within.read().drop();
+    if (!count->is_number_unsigned() || count->get<std::size_t>() != before.size()) {
+      throw result_damage("\"input_count\" is " + count->dump() + ", but there are " + std::to_string(before.size()) +
+                          " lines of inputs before it");
+    }
+    return before;
+  }
+  if (const auto list = document.find("inputs"); list == document.end() || !list->is_array()) {
+    throw result_damage("\"inputs\" is no list");
+  }
+  if (before.size() > 0) throw result_damage("lines of inputs before it are not its own");
+  within.check(is_folded(document));
+  return within.read();
 }
 
 void result_sum::finish(place& at) {
   at.line = 0;
-  if (!at.inputs.empty()) {
-    complain(at, "ends with " + std::to_string(at.inputs.size()) + " lines of inputs, without their result");
+  if (at.lines.size() > 0) {
+    complain(at, "ends with " + std::to_string(at.lines.size()) + " lines of inputs, without their result");
   } else if (at.results == 0 && !at.spoilt) {
     complain(at, "there is no result in it; results are written by gpuhist --byte-counts --format json");
   }
@@ -119,6 +179,9 @@ void result_sum::complain(const place& at, std::string_view what) {
   faults_.push_back(at.name + ":" + (at.line == 0 ? "" : std::to_string(at.line) + ":") + " " + std::string(what));
 }
 
-report result_sum::take() { return std::move(sum_); }
+report result_sum::take() {
+  sum_.inputs = input_reports(kept_, inputs_);
+  return std::move(sum_);
+}
 
 }  // namespace gpuhist::pipeline

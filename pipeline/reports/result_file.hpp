@@ -1,10 +1,14 @@
 // Earlier results, read from files and added up.
 #pragma once
 
+#include "pipeline/reports/document_reader.hpp"
+#include "pipeline/reports/finished_inputs.hpp"
+#include "pipeline/reports/pending_inputs.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/reports/result_document.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +16,8 @@
 namespace gpuhist::pipeline {
 
 /// The sum of results: inputs one after another, totals added, complete only if all are. A result counts as a whole or
-/// not at all; what is damaged is told in `faults` and leaves the sum incomplete. One thread. Memory: that of the
-/// inputs, and of one document at a time.
+/// not at all; what is damaged is told in `faults` and leaves the sum incomplete. One thread. Memory does not grow with
+/// the inputs: they are laid down (see finished_inputs) as they are read.
 class result_sum {
  public:
   explicit result_sum(letter_case wanted);
@@ -32,22 +36,27 @@ class result_sum {
   [[nodiscard]] report take();
 
  private:
+  class inputs_within;
+
   /// Where the reading is.
   struct place {
     std::string name;
     std::size_t line = 0;
     std::size_t results = 0;
-    input_reports inputs{};  // lines that wait for their result
-    bool spoilt = false;     // one of them was damaged
+    pending_inputs lines;  // that wait for their result
+    bool spoilt = false;   // one of them was damaged
   };
 
   void add_lines(int fd, place& at);
-  void add_document(std::string_view line, place& at);
-  void add_result(const nlohmann::json& document, place& at);
+  void add_document(document_reader& from, place& at);
+  void add_result(const nlohmann::json& document, inputs_within& within, place& at);
+  static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before);
   void finish(place& at);
   void complain(const place& at, std::string_view what);
 
   letter_case wanted_;
+  std::shared_ptr<finished_inputs> kept_;
+  std::size_t inputs_ = 0;  // of those that count
   std::size_t results_ = 0;
   std::vector<std::string> faults_;
   report sum_;

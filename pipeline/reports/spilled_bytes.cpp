@@ -58,6 +58,17 @@ void spilled_bytes::spill() {
   tail_.clear();
 }
 
+void spilled_bytes::cut_back(std::uint64_t length) {
+  const std::scoped_lock lock(mutex_);
+  tail_.resize(length > file_bytes_ ? std::min<std::uint64_t>(length - file_bytes_, tail_.size()) : 0);
+  file_bytes_ = std::min(file_bytes_, length);
+}
+
+std::uint64_t spilled_bytes::size() const {
+  const std::scoped_lock lock(mutex_);
+  return file_bytes_ + tail_.size();
+}
+
 std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
   {
     const std::scoped_lock lock(mutex_);

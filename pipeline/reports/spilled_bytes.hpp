@@ -22,6 +22,12 @@ class spilled_bytes {
   /// Returns where the piece lies.
   std::uint64_t append(std::string_view piece);
 
+  /// Takes back what was appended behind the first `length` bytes: for whoever wrote it and is its only reader.
+  void cut_back(std::uint64_t length);
+
+  /// How many bytes there are in all.
+  [[nodiscard]] std::uint64_t size() const;
+
   /// Up to `length` bytes from there; fewer only where there are no more, or at the end of a piece. Throws
   /// std::system_error where the file cannot be read.
   [[nodiscard]] std::string read(std::uint64_t from, std::size_t length) const;

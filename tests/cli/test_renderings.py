@@ -81,12 +81,20 @@ class Renderings(CommandTest):
         self.assertEqual(rows[0], ["kind", "input", "scheme", "bucket", "count", "share"])
         expected = [*self.rows("total", "", whole), *self.rows("unverified", "", whole["unverified"])]
         for path, said in zip(paths, whole["inputs"]):
-            expected += self.rows("input", os.fsdecode(path), said)
+            sizes, *buckets = [list(of) for of in self.split(self.rows("input", os.fsdecode(path), said))]
+            error = [["error", os.fsdecode(path), "", said["error"], "1", None]] if "error" in said else []
+            expected += [*sizes, *error, *(row for of in buckets for row in of)]
             if "unverified" in said:
                 expected += self.rows("unverified", os.fsdecode(path), said["unverified"])
         self.assertEqual([row[:5] for row in rows[1:]], [row[:5] for row in expected])
         for said, row in zip(rows[1:], expected):
             self.assertEqual(float(said[5]) if said[5] else None, row[5])
+
+    @staticmethod
+    def split(rows):
+        """The rows of sizes, and those of buckets."""
+        rows = list(rows)
+        return [row for row in rows if not row[2]], [row for row in rows if row[2]]
 
     @staticmethod
     def rows(kind, name, part):
@@ -121,6 +129,34 @@ class Renderings(CommandTest):
         for scheme, buckets in part["buckets"].items():
             for bucket, count in buckets.items():
                 self.assertEqual(series[frozenset({**labels, "scheme": scheme, "bucket": bucket}.items())], count)
+
+    def test_what_was_skipped_in_trees_is_in_every_format_by_its_cause(self):
+        tree = self.folder / "tree"
+        tree.mkdir()
+        (tree / "data").write_bytes(b"hello\n")
+        for name in ("one", "two"):
+            os.mkfifo(tree / name)
+        (tree / "nowhere").symlink_to("absent")
+        (tree / "link").symlink_to("data")
+        causes = {"FIFO": 2, "symbolic link": 2}
+        kept = run("-r", tree, "--format", "json", "--byte-counts").stdout
+        for by, arguments in (("count", ("-r", tree)), ("report", ("report", self.file("kept", kept)))):
+            with self.subTest(by=by):
+                printed = {form: run(*arguments, "--format", form, engine=None) for form in ("table", "json", "jsonl", "csv", "prometheus")}
+                for form in ("json", "jsonl"):
+                    said = printed[form].result
+                    self.assertEqual((said["skipped"], said["skipped_by_cause"]), (4, causes))
+                rows = csv.reader(io.StringIO(printed["csv"].stdout.decode()))
+                self.assertEqual([row for row in rows if row[0] == "skipped"], [["skipped", "", "", *map(str, of), ""] for of in causes.items()])
+                found = metrics(printed["prometheus"].stdout)["gpuhist_skipped_names"]
+                self.assertEqual(found, {frozenset({("cause", cause)}): count for cause, count in causes.items()})
+                shown = ", ".join(f"{cause}: {count}" for cause, count in causes.items())
+                self.assertRegex(printed["table"].stdout.decode(), rf"(?m)^skipped +4 \({re.escape(shown)}\)$")
+                self.assertEqual([each.status for each in printed.values()], [0] * 5)
+
+    def test_nothing_is_said_of_skipping_where_nothing_was_skipped(self):
+        for form in ("table", "json", "jsonl", "csv", "prometheus"):
+            self.assertNotIn(b"skipped", run("--format", form, *self.paths()).stdout)
 
     def test_promtool_takes_the_metrics(self):
         promtool = shutil.which("promtool")

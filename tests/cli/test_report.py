@@ -1,9 +1,12 @@
 """gpuhist report: kept counts seen through other schemes are what the text itself would have given."""
 
 import json
+import os
 import random
+import subprocess
+import unittest
 
-from support import ENGINE, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
+from support import ENGINE, GPUHIST, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
 
 KEEP = ("--byte-counts", "--format", "json")
 FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
@@ -108,6 +111,64 @@ class Report(CommandTest):
         ended = report("--format", "json", stdin_bytes=kept.stdout)
         self.assertEqual((ended.status, ended.result["complete"]), (1, False))
         self.assertIn("incomplete", ended.stderr)
+
+    def many_inputs(self, form, number):
+        """A kept result of so many inputs of the same text, written without holding it here; the file."""
+        document = run(*KEEP, self.file("data", b"hello\n")).result
+        [one] = document.pop("inputs")
+        del one["name"]
+        for key in ("bytes", "lines"):
+            document[key] *= number
+        document["byte_counts"] = [count * number for count in document["byte_counts"]]
+        document["buckets"] = {}
+        path = self.folder / form
+        with open(path, "w") as to:
+            inputs = ({"name": f"logs/{i}", **one} for i in range(number))
+            if form == "json":
+                to.write(json.dumps(document)[:-1] + ',"inputs":[' + json.dumps(next(inputs)))
+                to.writelines("," + json.dumps(each) for each in inputs)
+                to.write("]}\n")
+            else:
+                to.writelines(json.dumps({"kind": "input", "schema": document["schema"], **each}) + "\n" for each in inputs)
+                to.write(json.dumps({**document, "input_count": number}) + "\n")
+        return path
+
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
+    def test_memory_does_not_grow_with_the_number_of_inputs(self):
+        number = 20_000
+        for form in ("json", "jsonl"):
+            peaks = []
+            for inputs in (1, number):
+                path = self.many_inputs(form, inputs)
+                with open(self.folder / "out", "wb") as out:
+                    process = subprocess.Popen([GPUHIST, "report", "--format", "jsonl", "-b", "letters", path], stdin=subprocess.DEVNULL, stdout=out)
+                    _, status, usage = os.wait4(process.pid, 0)
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                peaks.append(usage.ru_maxrss * 1024)
+            with self.subTest(format=form), open(self.folder / "out") as out:
+                self.assertGreater(path.stat().st_size, 16 << 20)
+                for i in range(number):
+                    said = json.loads(out.readline())
+                    self.assertEqual((said["name"], said["buckets"]["letters"]["e-h"]), (f"logs/{i}", 2))
+                [result] = map(json.loads, out)
+                self.assertEqual((result["bytes"], result["input_count"], result["complete"]), (6 * number, number, True))
+                self.assertEqual(result["buckets"]["letters"]["e-h"], 2 * number)
+                self.assertLess(peaks[1] - peaks[0], 8 << 20)
+
+    def test_what_was_lost_and_skipped_is_in_the_report_of_a_result_as_it_was(self):
+        tree = self.folder / "tree"
+        tree.mkdir()
+        os.mkfifo(tree / "fifo")
+        damaged = bytearray(zstd(text(30_000), "--check"))
+        damaged[-1] ^= 1
+        (tree / "damaged.zst").write_bytes(zstd(b"whole\n") + bytes(damaged) + zstd(b"more\n"))
+        options = ("-r", "--skip-damage", tree)
+        kept = run(*KEEP, *options).stdout
+        self.assertEqual((json.loads(kept)["skipped"], len(json.loads(kept)["inputs"][0]["lost"])), (1, 1))
+        for name in FORMATS:
+            with self.subTest(format=name):
+                self.assertEqual(report("--format", name, stdin_bytes=kept).stdout, run("--format", name, *options).stdout)
 
     def test_reports_are_appended_and_go_where_output_says(self):
         kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)

@@ -132,6 +132,44 @@ class Progress(CommandTest):
         self.assert_nothing_shows("-q")
         self.assert_nothing_shows("-q", "--progress")
 
+    def test_whenever_a_second_ctrl_c_comes_nothing_of_it_stays(self):
+        data = self.file("data", text(1_000_000) * 100)
+        for pause in (0, 0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004, 0.008):
+            with self.subTest(pause=pause), OnTerminal("--chunk-size", "16", data) as running:
+                self.show(running, 1)
+                for _ in range(2):
+                    if running.process.poll() is None:
+                        running.type(b"\x03")
+                    time.sleep(pause)
+                self.assertEqual(running.finish(), -signal.SIGINT)
+                self.assertFalse(any("B/s" in line for line in running.screen.lines), running.screen.lines)
+
+    def test_statistics_have_the_width_and_the_colours_of_what_they_are_written_to(self):
+        data = self.file("data", text(3_000))
+        out, heading = self.folder / "out", re.compile(r"^stage +bytes(?: +busy s)?(?: +waiting s)?(?: +workers)? +busy( +GB/s busy)?$")
+
+        def stats_on_terminal(columns, **environment):
+            with OnTerminal("--stats", "-o", out, data, columns=columns, environment=environment) as running:
+                self.assertEqual(running.finish(), 0)
+            self.assertNotIn(b"\x1b", out.read_bytes())
+            return running
+
+        def shows_all(lines):
+            [found] = filter(None, map(heading.match, lines))
+            return bool(found[1])
+
+        self.assertFalse(shows_all(stats_on_terminal(40).screen.lines))
+        self.assertTrue(shows_all(stats_on_terminal(120).screen.lines))
+        self.assertRegex(stats_on_terminal(80).raw, rb"\x1b\[[0-9;]+mstage")
+        self.assertNotIn(b"\x1b[", stats_on_terminal(80, NO_COLOR="1").raw)
+        # the report on a narrow terminal, the statistics in a file
+        errors = self.folder / "errors"
+        with OnTerminal("--stats", data, columns=40, wrapper=("sh", "-c", f'exec "$0" "$@" 2>{errors}')) as running:
+            self.assertEqual(running.finish(), 0)
+        self.assertIn(b"\x1b[", running.raw)
+        self.assertNotIn(b"\x1b", errors.read_bytes())
+        self.assertTrue(shows_all(errors.read_text().splitlines()))
+
 
 class Typing(CommandTest):
     def test_input_that_is_typed_is_waited_for_in_one_line_that_says_how_to_end_it(self):

@@ -54,9 +54,10 @@ TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with 
     CAPTURE(line);
     CHECK(line.size() <= 80);
   }
-  for (const std::string_view each : {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices",
-                                      "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:",
-                                      "  -b, --buckets SCHEMES", "      --stats ", "--no-NAME", "--help OPTION"}) {
+  for (const std::string_view each :
+       {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices",
+        "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES",
+        "      --stats ", "--no-NAME", "--help OPTION", "--help count", "Exit status: 0 "}) {
     CAPTURE(each);
     CHECK(holds(text, each));
   }
@@ -97,18 +98,33 @@ TEST_CASE("a topic is an option in any of its spellings") {
 
 TEST_CASE("a topic is a command, with the options that it takes") {
   for (const command_row& command : command_table()) {
-    if (command.name.empty()) continue;
-    const std::string text = help_about(command.name);
-    CHECK(text.starts_with("usage: gpuhist " + std::string(command.name)));
+    const std::string text = help_about(command.name.empty() ? "count" : command.name);
+    CHECK(text.starts_with("usage: " + command.full_name() + " " + std::string(command.usage) + "\n"));
     CHECK(holds(text, "Example:\n  " + std::string(command.example)));
     const auto lines = lines_of(text);
     for (const option_row& row : option_table()) {
       CAPTURE(row.names);
-      const std::string name = " " + std::string(row.long_name()) + " ";
+      const std::string name = " " + std::string(row.long_name()) + (row.value_is_optional() ? "[" : " ");
       const bool listed = std::any_of(lines.begin(), lines.end(),
                                       [&](const std::string& line) { return line.find(name) == 5 && line[0] == ' '; });
       CHECK(listed == row.taken_by(command.what));
     }
+  }
+}
+
+TEST_CASE("the help of a command says what an option is to it, where that is not what it is to others") {
+  CHECK(holds(help_about("devices"), "      --format FORMAT        table (for people) or json\n"));
+  CHECK(holds(help_about("report"), "      --format FORMAT        table (for people), json, jsonl, csv, prometheus\n"));
+  CHECK(holds(help_about("repack"), "  -o, --output FILE          the archive, a regular file; must be given\n"));
+  CHECK(holds(help_about("count"), "  -o, --output FILE          instead of standard output; fd:N: a descriptor\n"));
+}
+
+TEST_CASE("what the commands are for begins in one column") {
+  const std::string text = help_about("");
+  for (const command_row& command : command_table()) {
+    const auto lines = lines_of(text);
+    CHECK(std::any_of(lines.begin(), lines.end(),
+                      [&](const auto& line) { return line.find("  " + std::string(command.help)) == 43; }));
   }
 }
 
@@ -124,9 +140,10 @@ TEST_CASE("an unknown topic is an error that suggests the near one") {
   CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads?");
   CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report?");
   CHECK(error_of("-").starts_with("--help: there is no topic \"-\""));
-  CHECK(error_of("access.log") ==
-        "--help: there is no topic \"access.log\"; give an option, report, devices, repack, or all (files are not read "
-        "with --help)");
+  CHECK(
+      error_of("access.log") ==
+      "--help: there is no topic \"access.log\"; give an option, count, report, devices, repack, or all (files are not "
+      "read with --help)");
 }
 
 TEST_CASE("every option is in the manual page, in all its spellings") {

@@ -1,6 +1,7 @@
 // Inputs that are over are kept out of memory, and come back as they were, in the order of the inputs.
 #include "pipeline/reports/finished_inputs.hpp"
 #include "pipeline/reports/input_reports.hpp"
+#include "pipeline/reports/pending_inputs.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -124,6 +125,34 @@ TEST_CASE("the file leaves nothing behind, and memory holds no more than it may"
   CHECK(here.entries() == 0);
   CHECK(bytes.read(0, 500) == all.substr(0, 500));
   CHECK(bytes.read(all.size() - 10, 100) == all.substr(all.size() - 10));
+}
+
+TEST_CASE("what was laid down last can be taken back, from memory and from a file, and others come in its place") {
+  for (const std::size_t in_memory : {std::size_t{0}, std::size_t{2000}, std::size_t{1} << 20U}) {
+    CAPTURE(in_memory);
+    const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
+    std::vector<unsigned> expected;
+    std::mt19937 chosen(7);
+    for (unsigned seed = 0; seed < 400;) {
+      pending_inputs pending(*kept, classes);
+      gpu::tally sum(classes);
+      for (auto number = chosen() % 6; number > 0; --number) {
+        pending.add(sample(++seed));
+        sum += sample(seed).verified;
+        expected.push_back(seed);
+      }
+      CHECK(pending.verified() == sum);
+      if (chosen() % 2 == 0) {
+        pending.keep();
+        CHECK(pending.size() == 0);
+      } else {
+        expected.resize(expected.size() - pending.size());  // by its end
+      }
+    }
+    REQUIRE(expected.size() > 100);
+    const input_reports all(kept, expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(all[i] == sample(expected[i]));
+  }
 }
 
 TEST_CASE("--count-unverified holds for inputs that were laid down as for others") {

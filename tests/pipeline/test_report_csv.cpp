@@ -54,6 +54,25 @@ TEST_CASE("each of the characters that CSV gives a meaning is quoted by itself")
   }
 }
 
+TEST_CASE("why an input is not complete stands in a row of its own, behind its sizes, as wide as all others") {
+  report what = empty_report({"letters"});
+  add_input(what, "good", "abc");
+  add_input(what, "b,d", "abc", "", "frame 2: \"x\", and\n\x1b[2J");
+  const std::string text = render_csv(what, {});
+  CHECK(text.find("\ninput,\"b,d\",,complete,0,\nerror,\"b,d\",,\"frame 2: \"\"x\"\", and\n\x1b[2J\",1,\ninput,") !=
+        std::string::npos);
+  CHECK(render_csv(what, {.terminal = true}).find("\x1b") == std::string::npos);
+  CHECK(line_with(text, "error,good").empty());
+}
+
+TEST_CASE("what was skipped in trees has a row a cause") {
+  report what = report_of({"letters"}, "abc");
+  CHECK(line_with(render_csv(what, {}), "skipped").empty());
+  what.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
+  CHECK(line_with(render_csv(what, {}), "skipped,,,FIFO") == "skipped,,,FIFO,3,");
+  CHECK(line_with(render_csv(what, {}), "skipped,,,unknown") == "skipped,,,unknown,7,");
+}
+
 TEST_CASE("a snapshot has rows of its own kinds") {
   report what = empty_report({"letters"});
   add_input(what, "a", "ab\n", "cc");

@@ -153,6 +153,16 @@ TEST_CASE("the totals come last, and behind them only what is incomplete") {
   CHECK(lines[last - 5].starts_with("two "));
 }
 
+TEST_CASE("what was skipped in trees is a line under the totals, in their columns") {
+  report what = report_of({"letters"}, std::string(1000, 'a'));
+  CHECK(line_with(render_table(what, {}), "skipped").empty());
+  what.skipped = {{.what = "FIFO", .count = 1, .first = "a"}, {.what = "symbolic link", .count = 12345, .first = "b"}};
+  const std::string table = render_table(what, {});
+  CHECK(line_with(table, "bytes") == "bytes     1,000");
+  CHECK(line_with(table, "skipped") == "skipped  12,346 (FIFO: 1, symbolic link: 12,345)");
+  CHECK(lines_of(table).back().starts_with("skipped"));
+}
+
 TEST_CASE("a complete run has no column that says so, and totals alone have no row an input") {
   report what = empty_report({"letters"});
   add_input(what, "one", "abc\n");

@@ -21,7 +21,12 @@ report sample(const std::string& name, std::string_view text) {
   what.byte_counts = true;
   add_input(what, name, text);
   add_input(what, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
-  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 77; });
+  change_input(what, 1, [&](auto& it) {
+    it.compressed_bytes = 77;
+    it.lost = {{.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
+    it.lost_stretches = 9;
+  });
+  what.skipped = {{.what = "FIFO", .count = 3, .first = ""}, {.what = "symbolic link", .count = 5, .first = ""}};
   return what;
 }
 
@@ -79,6 +84,7 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   both.verified += two.verified;
   both.unverified += two.unverified;
   for (const input_report& each : two.inputs) both.inputs.push_back(each);
+  for (skipped_names& each : both.skipped) each.count *= 2;
   const reading got = read_text(render_json(snapshot, {}) + render_jsonl(one, {}) + "\n" + render_json(snapshot, {}) +
                                 render_json(two, {}));
   CHECK(got.faults.empty());
@@ -149,16 +155,29 @@ TEST_CASE("damage is told with its line, and the other results are read all the 
          d["inputs"][0].erase("buckets");
        }),
        "input \"1\": no byte counts were kept; count again with --byte-counts"},
+      {damaged([](auto& d) { d["inputs"][1]["lost"][0].erase("error"); }),
+       "input \"bad \\xff\\x0a\": \"error\" is missing"},
+      {damaged([](auto& d) { d["skipped"] = 9; }), "\"skipped\" is not the sum of its causes"},
+      {damaged([](auto& d) { d["skipped_by_cause"] = 9; }), "\"skipped_by_cause\" is no object"},
+      {damaged([](auto& d) { d["bytes"] = 5, d["inputs"][0]["name"] = 7; }),
+       "the counts do not add up: their sum is 6, but \"bytes\" is 5"},
+      {damaged([](auto& d) { d["kind"] = "snapshot", d["inputs"][0]["name"] = 7; }), ""},
+      {good.substr(0, good.size() - 3), "no JSON document (at byte " + std::to_string(good.size() - 2) +
+                                            " of the line); every line is to hold a whole one, as gpuhist writes them"},
+      {R"({"bytes":1e999})",
+       "no JSON document (at byte 14 of the line); every line is to hold a whole one, as gpuhist writes them"},
       {damaged([](auto& d) { d["unverified"] = 1; }), "\"unverified\" is no object"},
       {damaged([](auto& d) { d["unverified"]["bytes"] = 1; }),
        "the counts do not add up: their sum is 3, but \"bytes\" is 1"},
   };
+  report twice = read_text(good + good).sum;
+  twice.complete = false;
   for (const auto& [line, message] : cases) {
     CAPTURE(line);
     const reading got = read_text(good + line + "\n" + good);
-    CHECK(got.faults == std::vector<std::string>{"2: " + message});
+    CHECK(got.faults == (message.empty() ? std::vector<std::string>{} : std::vector<std::string>{"2: " + message}));
     CHECK(got.results == 2);
-    CHECK_FALSE(got.sum.complete);
+    CHECK(said(got.sum) == said(twice));
     CHECK(got.sum.verified.bytes() == 12);
     CHECK(got.sum.inputs.size() == 4);
   }
@@ -178,6 +197,61 @@ TEST_CASE("lines of inputs count with their result or not at all") {
   CHECK(got.faults.front().starts_with("2: no JSON document"));
   CHECK(got.results == 1);
   CHECK(got.sum.inputs.size() == 2);
+}
+
+TEST_CASE("what comes behind damage is read as if the damage were not there, in either format") {
+  const report what = sample("1", "abc\n");
+  const std::string text = render_json(what, {});
+  const std::string lines = render_jsonl(what, {});
+  std::string damaged = text;
+  damaged.replace(damaged.find("\"bytes\":6"), 9, "\"bytes\":7");
+  for (const std::string& bad : {damaged, text.substr(0, text.size() / 2) + "\n", lines.substr(0, 100) + "\n"}) {
+    for (const std::string& good : {text, text + lines}) {
+      const reading got = read_text(lines + bad + good);
+      CHECK(got.faults.size() == 1);
+      CHECK(got.faults.front().starts_with(lines.empty() ? "1: " : "4: "));
+      report expected = read_text(lines + good).sum;
+      expected.complete = false;
+      CHECK(said(got.sum) == said(expected));
+    }
+  }
+  CHECK(read_text(damaged + lines).results == 1);
+}
+
+TEST_CASE("fields may stand in any order: case that was folded is known of behind the inputs, too") {
+  report what = report_of({"bytes"}, "aAb\n");
+  add_input(what, "second", "B", "a", "damaged");
+  const auto sorted = [&] {
+    return nlohmann::json::parse(render_json(what, {})).dump() + "\n";
+  };  // kind is behind inputs
+  REQUIRE(sorted().find("\"inputs\"") < sorted().find("\"kind\""));
+  CHECK(said(read_text(sorted()).sum) == said(read_text(render_json(what, {})).sum));
+  what.ignore_case = true;
+  std::string text = sorted();
+  text.erase(text.find("\"ignore_case\":true,"), 19);
+  text.insert(text.rfind('}'), ",\"ignore_case\":true");
+  CHECK(read_text(text).faults == read_text(render_json(what, {})).faults);
+  CHECK(read_text(text, letter_case::ignored).faults.empty());
+  what.byte_counts = true;
+  nlohmann::json document = nlohmann::json::parse(render_json(what, {}));
+  document["inputs"][1]["unverified"].erase("byte_counts");  // of one input only the scheme is left, in part
+  for (const std::string& written : {document.dump(), document.dump().insert(1, "\"inputs\":[1,{}],")}) {
+    CHECK(
+        read_text(written).faults ==
+        std::vector<std::string>{"1: input \"second\": counted with --ignore-case, and no byte counts were kept; give "
+                                 "--ignore-case, or count again with --byte-counts"});
+    CHECK(read_text(written, letter_case::ignored).sum.inputs.size() == 2);
+  }
+}
+
+TEST_CASE("very many inputs are read from one line without being held, and from lines as well") {
+  report what = sample("0", "abc\n");
+  for (int i = 1; i < 3000; ++i) add_input(what, std::to_string(i) + std::string(400, 'x'), "x" + std::to_string(i));
+  for (const renderer render : {gpuhist::pipeline::render_json, gpuhist::pipeline::render_jsonl}) {
+    const reading got = read_text(rendered(render, what));
+    CHECK(got.faults.empty());
+    CHECK(said(got.sum) == said(what));
+  }
 }
 
 TEST_CASE("no cut and no flipped character of a result passes for another result") {

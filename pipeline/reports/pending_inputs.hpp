@@ -1,0 +1,43 @@
+// Inputs that were read of a result, and count only once it turns out to be sound: until then they lie at the end of
+// those that do, and can be taken back.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/reports/finished_inputs.hpp"
+
+#include <cstddef>
+
+namespace gpuhist::pipeline {
+
+/// One at a time adds to the same finished_inputs: what was begun later is kept or dropped earlier. One thread.
+class pending_inputs {
+ public:
+  /// Borrows `to`. `classes`: of the tallies.
+  pending_inputs(finished_inputs& to, std::size_t classes);
+  pending_inputs(const pending_inputs&) = delete;
+  pending_inputs& operator=(const pending_inputs&) = delete;
+  ~pending_inputs() { drop(); }
+
+  void add(const input_report& next);
+
+  [[nodiscard]] std::size_t size() const { return number_; }
+  [[nodiscard]] const gpu::tally& verified() const { return verified_; }      ///< their sum
+  [[nodiscard]] const gpu::tally& unverified() const { return unverified_; }  ///< their sum
+
+  /// They count. What is added from now on is pending again.
+  void keep();
+
+  /// Takes them back.
+  void drop();
+
+ private:
+  void begin_anew();
+
+  finished_inputs& to_;
+  finished_inputs::extent begin_;  // of the first, where there is one
+  std::size_t number_ = 0;
+  gpu::tally verified_;
+  gpu::tally unverified_;
+};
+
+}  // namespace gpuhist::pipeline
