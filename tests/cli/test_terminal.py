@@ -132,15 +132,15 @@ class Progress(CommandTest):
         self.assert_nothing_shows("-q")
         self.assert_nothing_shows("-q", "--progress")
 
-    def test_whenever_a_second_ctrl_c_comes_nothing_of_it_stays(self):
+    def test_whenever_a_second_signal_follows_a_ctrl_c_nothing_of_it_stays(self):
         data = self.file("data", text(1_000_000) * 100)
-        for pause in (0, 0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004, 0.008):
+        for pause in (0, 0.0001, 0.0005, 0.002, 0.008):
             with self.subTest(pause=pause), OnTerminal("--chunk-size", "16", data) as running:
                 self.show(running, 1)
-                for _ in range(2):
-                    if running.process.poll() is None:
-                        running.type(b"\x03")
-                    time.sleep(pause)
+                running.type(b"\x03")
+                time.sleep(pause)
+                # by kill: a terminal on which Ctrl-C is typed throws away what nobody has read yet, so an erasure, too
+                running.process.send_signal(signal.SIGINT)
                 self.assertEqual(running.finish(), -signal.SIGINT)
                 self.assertFalse(any("B/s" in line for line in running.screen.lines), running.screen.lines)
 
