@@ -148,8 +148,9 @@ bool ends_in(std::string_view name, std::string_view suffix) {
          });
 }
 
-constexpr std::array<archive_promise, 12> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
+constexpr std::array<archive_promise, 13> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
                                                     {.kind = archive_kind::zip, .suffix = ".zip"},
+                                                    {.kind = archive_kind::zip, .suffix = ".zipx"},
                                                     {.kind = archive_kind::seven_zip, .suffix = ".7z"},
                                                     {.kind = archive_kind::cpio, .suffix = ".cpio"},
                                                     // tar and its compression in one

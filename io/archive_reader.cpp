@@ -152,9 +152,10 @@ void archive_reader::skip_rest() {
 
 // A hard link with bytes of its own is a file (cpio keeps them with the last link).
 bool archive_reader::begins_member(archive_entry* entry) {
-  in_entry_ = true;
+  in_entry_ = any_entry_ = true;
   const bool is_file = ::archive_entry_filetype(entry) == AE_IFREG || ::archive_entry_filetype(entry) == 0;
-  const std::int64_t size = ::archive_entry_size_is_set(entry) != 0 ? ::archive_entry_size(entry) : 0;
+  size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
+  const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   if (!is_file || (::archive_entry_hardlink(entry) != nullptr && size <= 0)) return false;
   encrypted_ = ::archive_entry_is_encrypted(entry) != 0;
   sparse_ = ::archive_entry_sparse_count(entry) > 0;
@@ -179,9 +180,16 @@ std::span<const std::byte> archive_reader::read() {
     if (!fault_.empty()) fail_member(std::exchange(fault_, {}));
     if (take_block().empty() && hole_ == 0 && fault_.empty()) {
       ended_ = true;
+      check_size();
       return {};
     }
   }
+}
+
+// libarchive looks at the lower 32 bits of a zip's only.
+void archive_reader::check_size() {
+  if (!size_is_known_ || had_ == size_) return;
+  fail_member("has " + std::to_string(had_) + " bytes, and the archive says that it has " + std::to_string(size_));
 }
 
 std::span<const std::byte> archive_reader::take_hole() {
@@ -220,11 +228,14 @@ std::span<const std::byte> archive_reader::take_block() {
   }
 }
 
-// A tar that was cut between two members looks whole but for the zeros at its end, and what follows the end of a cpio
-// archive may be another one.
+// A tar that was cut between two members looks whole but for the zeros at its end, libarchive takes some lists of a 7z
+// that it does not understand for empty ones, and what follows the end of a cpio archive may be another one.
 void archive_reader::check_end() {
   if (kind_ == archive_kind::tar && given_ - entries_end_ < tar_block) {
     break_off("ends early, without the mark of a tar archive's end, at " + from_.place_of(given_));
+  }
+  if (kind_ == archive_kind::seven_zip && !any_entry_ && has_seven_zip_list()) {
+    break_off("has a list of members in which none could be found");
   }
   if (kind_ != archive_kind::cpio) return;
   const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
@@ -236,9 +247,21 @@ void archive_reader::check_end() {
     break_off("holds something else behind its end, which was not counted, at " + from_.place_of(end));
 }
 
+// The archive's head says how long the list is: nothing in an archive of nothing.
+bool archive_reader::has_seven_zip_list() {
+  constexpr std::uint64_t at = 20;
+  std::array<std::byte, 8> length{};
+  from_.seek(at);
+  const std::size_t read = from_.read(length);
+  return std::ranges::any_of(std::span(length).first(read), [](std::byte b) { return b != std::byte{0}; });
+}
+
 std::string archive_reader::words_of_fault() const {
   const char* said = ::archive_error_string(archive_.get());
-  return std::string(said != nullptr ? said : "cannot be read") + ", at " + from_.place_of(given_);
+  const std::string words = said != nullptr ? said : "cannot be read";
+  const bool other_method = words.find("codec") != std::string::npos || words.starts_with("Unsupported filter");
+  return words + ", at " + from_.place_of(given_) +
+         (other_method ? "; a method that gpuhist does not have: try 7z x -so FILE | gpuhist" : "");
 }
 
 void archive_reader::rethrow_from_below() {

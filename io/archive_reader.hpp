@@ -54,7 +54,9 @@ class archive_reader {
   [[nodiscard]] bool begins_member(archive_entry* entry);
   std::span<const std::byte> take_block();
   std::span<const std::byte> take_hole();
+  void check_size();
   void check_end();
+  [[nodiscard]] bool has_seven_zip_list();
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
   [[noreturn]] void break_off(const std::string& message);
@@ -71,12 +73,14 @@ class archive_reader {
 
   bool opened_ = false;
   bool in_entry_ = false;          // some of it may be left to be skipped
+  bool any_entry_ = false;         // has been seen, of whatever kind
   std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
 
   // Of the member:
   bool ended_ = true;
   bool encrypted_ = false;
   bool sparse_ = false;
+  bool size_is_known_ = false;
   std::uint64_t size_ = 0;  // as the archive states it
   std::uint64_t had_ = 0;   // bytes given out
   std::uint64_t hole_ = 0;  // zeros before the block
