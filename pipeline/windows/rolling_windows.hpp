@@ -81,7 +81,8 @@ class rolling_windows {
   /// Whether windows have closed, text of which was not merged.
   [[nodiscard]] bool is_waiting() const;
 
-  /// What was not merged yet never will be: windows are told with what they have, as incomplete, with this error. Heeded once.
+  /// What was not merged yet never will be: windows are told with what they have, as incomplete, with this error.
+  /// Heeded once.
   void give_up(const std::string& error);
 
   /// Nobody asks for next() any more.
