@@ -187,7 +187,7 @@ std::span<const std::byte> archive_reader::read() {
 }
 
 // libarchive looks at the lower 32 bits of a zip's only.
-void archive_reader::check_size() {
+void archive_reader::check_size() const {
   if (!size_is_known_ || had_ == size_) return;
   fail_member("has " + std::to_string(had_) + " bytes, and the archive says that it has " + std::to_string(size_));
 }

@@ -54,7 +54,7 @@ class archive_reader {
   [[nodiscard]] bool begins_member(archive_entry* entry);
   std::span<const std::byte> take_block();
   std::span<const std::byte> take_hole();
-  void check_size();
+  void check_size() const;
   void check_end();
   [[nodiscard]] bool has_seven_zip_list();
   [[nodiscard]] std::string words_of_fault() const;

@@ -232,7 +232,7 @@ void rolling_counts::write_to(report& out) const {
   }
 }
 
-void rolling_counts::write_input(const input_entry& from, report& out) const {
+void rolling_counts::write_input(const input_entry& from, report& out) {
   if (!from.open) {
     if (!from.stands_back || from.is_wrong) out.inputs.push_back(from.at);
     return;

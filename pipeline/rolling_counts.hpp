@@ -127,7 +127,7 @@ class rolling_counts {
   [[nodiscard]] input_report laid_down(input_id input) const;
   void lay_down_if_over(input_id input);
   void append_over();
-  void write_input(const input_entry& from, report& out) const;
+  static void write_input(const input_entry& from, report& out);
   void drop_one(const segment& what, const std::string& why);
   [[nodiscard]] frame_group* group_of(const text_owner& owner) const;
 

@@ -25,7 +25,7 @@ void report_writer::write_beside(const Text& text) {
 }
 
 void report_writer::throw_fault() const {
-  if (failed_) throw *failed_;
+  if (failed_) throw destination_error(*failed_);
 }
 
 }  // namespace gpuhist::pipeline
