@@ -59,10 +59,10 @@ void telling::keep_up(asio::awaitable<void> what) {
 }
 
 void telling::note_merged() {
-  merged_for_snapshots_.notify();
-  merged_for_status_.notify();
-  merged_for_inputs_.notify();
-  windows_.note_merged();
+  if (plan_.snapshot_every) merged_for_snapshots_.notify();
+  if (status_signal_.is_watched()) merged_for_status_.notify();
+  if (hooks_.input_over) merged_for_inputs_.notify();
+  if (plan_.windows) windows_.note_merged();
 }
 
 // Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.

@@ -2,11 +2,11 @@
 #include "pipeline/output/destination.hpp"
 
 #include "config/usage_error.hpp"
+#include "pipeline/output/terminal.hpp"
 #include "pipeline/reports/report.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -240,10 +240,6 @@ void destination::commit() {
 
 bool destination::is_terminal() const { return ::isatty(fd_.get()) == 1; }
 
-std::optional<unsigned> destination::terminal_width() const {
-  winsize size{};
-  if (!is_terminal() || ::ioctl(fd_.get(), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
-}
+std::optional<unsigned> destination::terminal_width() const { return terminal_columns(fd_.get()); }
 
 }  // namespace gpuhist::pipeline

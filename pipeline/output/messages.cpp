@@ -1,7 +1,8 @@
 #include "pipeline/output/messages.hpp"
 
+#include "pipeline/output/terminal.hpp"
+
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -101,9 +102,7 @@ bool console::is_in_foreground() const { return ::tcgetpgrp(fd_) == ::getpgrp();
 
 unsigned console::room() const {
   constexpr unsigned usual = 80;
-  winsize size{};
-  const bool known = ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return std::max(2U, known ? size.ws_col : usual) - 1;
+  return std::max(2U, terminal_columns(fd_).value_or(usual)) - 1;
 }
 
 }  // namespace gpuhist::pipeline

@@ -48,11 +48,14 @@ bool terminal_is_dumb() {
   return term.empty() || term == "dumb";
 }
 
-render_target target_for_standard_error() {
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+std::optional<unsigned> terminal_columns(int fd) {
   winsize size{};
-  const bool known = terminal && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return target_of(terminal, known ? size.ws_col : usual_width);
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+render_target target_for_standard_error() {
+  return target_of(::isatty(STDERR_FILENO) == 1, terminal_columns(STDERR_FILENO).value_or(usual_width));
 }
 
 render_target target_for(const destination& where) {

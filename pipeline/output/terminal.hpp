@@ -4,6 +4,8 @@
 #include "pipeline/output/destination.hpp"
 #include "pipeline/reports/report.hpp"
 
+#include <optional>
+
 namespace gpuhist::pipeline {
 
 /// Whether the locale of the process takes UTF-8. Sets the character type locale from the environment at the first
@@ -12,6 +14,9 @@ bool locale_is_utf8();
 
 /// Whether TERM says, or leaves open, that lines cannot be erased.
 bool terminal_is_dumb();
+
+/// The columns of the terminal that this descriptor is; nothing where it is none, or does not say.
+std::optional<unsigned> terminal_columns(int fd);
 
 /// What standard error can show, for texts that go there: by the same rules.
 render_target target_for_standard_error();

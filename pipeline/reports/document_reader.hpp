@@ -2,7 +2,7 @@
 // line, and never in memory.
 #pragma once
 
-#include "pipeline/inputs/byte_reader.hpp"
+#include "pipeline/reports/read_buffer.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -42,7 +42,7 @@ class document_reader {
 
   void advance();
 
-  byte_reader bytes_;
+  read_buffer bytes_;
   std::string_view there_;  // of this line and others
   std::size_t used_ = 0;    // of those
   std::size_t piece_ = 0;   // bytes since the line or an input began

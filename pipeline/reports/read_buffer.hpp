@@ -8,10 +8,10 @@
 namespace gpuhist::pipeline {
 
 /// Blocks; one thread.
-class byte_reader {
+class read_buffer {
  public:
   /// Borrows `fd`.
-  explicit byte_reader(int fd);
+  explicit read_buffer(int fd);
 
   /// What comes next: at least one byte, or none where there are no more. Valid until the next take(). Throws
   /// std::system_error where the file cannot be read.

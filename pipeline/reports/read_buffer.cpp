@@ -1,4 +1,4 @@
-#include "pipeline/inputs/byte_reader.hpp"
+#include "pipeline/reports/read_buffer.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,14 +8,14 @@
 
 namespace gpuhist::pipeline {
 
-byte_reader::byte_reader(int fd) : fd_(fd), buffer_(std::size_t{64} << 10U) {}
+read_buffer::read_buffer(int fd) : fd_(fd), buffer_(std::size_t{64} << 10U) {}
 
-std::string_view byte_reader::ahead() {
+std::string_view read_buffer::ahead() {
   if (begin_ == end_ && !fill()) return {};
   return {buffer_.data() + begin_, end_ - begin_};
 }
 
-bool byte_reader::fill() {
+bool read_buffer::fill() {
   while (!over_) {
     const ssize_t got = ::read(fd_, buffer_.data(), buffer_.size());
     begin_ = 0;
