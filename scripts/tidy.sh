@@ -17,7 +17,7 @@ list=$(sources_of build/host-only | sed 's|$| build/host-only|')
 if [[ -e build/dev/compile_commands.json ]]; then
   list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
 fi
-if ((!$#)); then set -- config io gpu pipeline bench; fi
+if ((!$#)); then set -- async config io gpu pipeline bench; fi
 list=$(grep -E "^($(printf '%s|' "$@" | sed 's/|$//'))[ /]" <<<"$list")
 
 grep . <<<"$list" | xargs -P "$(nproc)" -n 2 bash -c '

@@ -149,23 +149,9 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   return run(planned, hooks);
 }
 
-}  // namespace
-
-ending count(const config::options& typed) {
-  hold_status_signal();  // before anything here starts a thread
-  const plan planned = make_plan(typed);
-  destination where(planned.output, planned.how);
-  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
-  locale_is_utf8();  // asked for before there are threads
-  if (!planned.quiet && reads_what_is_typed(planned)) {
-    complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
-  }
-  console screen;
-  const bool is_stage = planned.hands_on != config::handed_on::nothing;
-  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run);
-  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
-                         teller_of_alerts(planned, reports, screen));
-  const outcome done = run_before_people(planned, where, reports, screen, watched);
+// What is said and written when the run has ended.
+ending conclude(const plan& planned, const outcome& done, destination& where, report_writer& reports, console& screen,
+                gates::watcher& watched) {
   screen.clear();
   reports.run_is_over();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
@@ -186,6 +172,31 @@ ending count(const config::options& typed) {
              ": the counts are of what was read until then");
   }
   return {.exit_status = status_of(done, watched), .signal = done.signal, .at_once = done.end_at_once};
+}
+
+}  // namespace
+
+ending count(const config::options& typed) {
+  hold_status_signal();  // before anything here starts a thread
+  const plan planned = make_plan(typed);
+  destination where(planned.output, planned.how);
+  if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
+  locale_is_utf8();  // asked for before there are threads
+  if (!planned.quiet && reads_what_is_typed(planned)) {
+    complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
+  }
+  console screen;
+  const bool is_stage = planned.hands_on != config::handed_on::nothing;
+  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run);
+  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
+                         teller_of_alerts(planned, reports, screen));
+  const outcome done = run_before_people(planned, where, reports, screen, watched);
+  try {
+    return conclude(planned, done, where, reports, screen, watched);
+  } catch (...) {
+    if (done.end_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
 }
 
 }  // namespace gpuhist::pipeline
