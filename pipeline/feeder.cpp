@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t batch_inputs = 32;                          // read by one thread: worth waking it for
 constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // larger files are worth several threads each
+constexpr std::string_view no_memory = "not enough memory to read it";
 constexpr std::string_view small_manner = "small files whole, several at once";
 
 // What promises to be an archive would only be opened twice.
@@ -45,7 +46,7 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   } catch (const io::input_error&) {
     counts.fail(input, 0, failure_text(error));
   } catch (const std::bad_alloc&) {
-    counts.fail(input, 0, "not enough memory to decode it");
+    counts.fail(input, 0, no_memory);
   }
 }
 
@@ -291,12 +292,19 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
 
 async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {
   auto& stream = std::get<io::stream_source>(*source);
-  if (hands_on(config::handed_on::text)) {  // only now is it known that the bytes are the text
-    co_await sink_->write(head);
-    stream.hand_on_to(*sink_);
+  std::uint64_t committed = 0;
+  try {
+    if (hands_on(config::handed_on::text)) {  // only now is it known that the bytes are the text
+      co_await sink_->write(head);
+      stream.hand_on_to(*sink_);
+    }
+    co_await put(input, head, committed);
+    co_await read_stream(input, stream, committed);
+  } catch (const io::input_error&) {
+    counts_.fail(input, committed, failure_text(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, committed, no_memory);
   }
-  co_await put(input, head);
-  co_await read_stream(input, stream);
 }
 
 // What nobody counts, because it cannot be decoded, is the consumer's all the same.
@@ -324,62 +332,64 @@ async::task<> feeder::hand_on_rest(input_id input, shared_source source) {
 // The place is held until its bytes are written: a consumer that is slow slows the reading.
 async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
   std::uint64_t offset = 0;
-  while (!stop_.stop_requested()) {
-    held_place where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
-    std::size_t read = 0;
-    std::exception_ptr error;
-    try {
-      const stopwatch busy(notes_.read.busy_nanoseconds);
-      read = file.read_at(where.bytes(), offset);
-    } catch (const io::input_error&) {
-      error = std::current_exception();
+  try {
+    while (!stop_.stop_requested()) {
+      held_place where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      std::size_t read = 0;
+      {
+        const stopwatch busy(notes_.read.busy_nanoseconds);
+        read = file.read_at(where.bytes(), offset);
+      }
+      co_await sink_->write(where.bytes().first(read));
+      where.commit(read, {.input = input});
+      notes_.read.bytes += read;
+      offset += read;
+      file.leave_offset_at(offset);
+      if (read < where.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
     }
-    co_await sink_->write(where.bytes().first(read));
-    where.commit(read, {.input = input});
-    notes_.read.bytes += read;
-    offset += read;
-    file.leave_offset_at(offset);
-    if (error) co_return counts_.fail(input, offset, failure_text(error));
-    if (read < where.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+    counts_.fail(input, offset, left_at(offset));
+  } catch (const io::input_error&) {
+    counts_.fail(input, offset, failure_text(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, offset, no_memory);
   }
-  counts_.fail(input, offset, left_at(offset));
 }
 
-async::task<> feeder::put(input_id input, std::span<const std::byte> text) {
+async::task<> feeder::put(input_id input, std::span<const std::byte> text, std::uint64_t& committed) {
   while (!text.empty()) {
     const place where = co_await cutter_.reserve(text.size());
     std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());
     cutter_.commit(where, where.bytes.size(), {.input = input});
+    committed += where.bytes.size();
     text = text.subspan(where.bytes.size());
   }
 }
 
 // Reads straight into the slot. No place is held while waiting, so that a snapshot can have what came so far.
-async::task<> feeder::read_stream(input_id input, io::stream_source& stream) {
-  try {
-    for (;;) {
+async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed) {
+  for (;;) {
+    std::optional<std::size_t> read;
+    {
       held_place where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
-      std::optional<std::size_t> read;
       {
         const stopwatch busy(notes_.read.busy_nanoseconds);
         read = stream.read_some(where.bytes());
       }
       where.commit(read.value_or(0), {.input = input});
-      notes_.read.bytes += read.value_or(0);
-      if (read == 0U) co_return counts_.finish(input, stream.position());
-      if (stop_.stop_requested()) break;
-      if (read) {
-        // a stream that always has something must not keep signals and timers from their turn on this thread
-        co_await async::yield();
-        continue;
-      }
-      const stopwatch waiting(notes_.read.waiting_nanoseconds);
-      if (!co_await stream.readable()) break;
     }
-    counts_.fail(input, stream.position(), left_at(stream.position()));
-  } catch (const io::input_error&) {
-    counts_.fail(input, stream.position(), failure_text(std::current_exception()));
+    committed += read.value_or(0);
+    notes_.read.bytes += read.value_or(0);
+    if (read == 0U) co_return counts_.finish(input, committed);
+    if (stop_.stop_requested()) break;
+    if (read) {
+      // a stream that always has something must not keep signals and timers from their turn on this thread
+      co_await async::yield();
+      continue;
+    }
+    const stopwatch waiting(notes_.read.waiting_nanoseconds);
+    if (!co_await stream.readable()) break;
   }
+  counts_.fail(input, committed, left_at(committed));
 }
 
 }  // namespace gpuhist::pipeline

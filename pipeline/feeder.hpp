@@ -77,8 +77,8 @@ class feeder {
   async::task<> feed_file_in_order(input_id input, const io::file_source& file);
   void note_manner(const io::source& source, bool is_raw);
   async::task<> feed_stream(input_id input, shared_source source, bytes head);
-  async::task<> put(input_id input, std::span<const std::byte> text);
-  async::task<> read_stream(input_id input, io::stream_source& stream);
+  async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
+  async::task<> read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed);
 
   const plan& plan_;
   const executors where_;

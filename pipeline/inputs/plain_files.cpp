@@ -24,6 +24,21 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
   const auto file = std::make_shared<open_file>();
   file->input = input;
   file->source = std::move(source);
+  std::exception_ptr error;
+  try {
+    co_await start_all(file);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error || stop_.stop_requested()) {
+    const async::semaphore::permit all = co_await all_read();  // only then is it known how far it came
+    const std::scoped_lock lock(mutex_);
+    fail(*file, error);
+  }
+  co_await read_on_where_files_grew();
+}
+
+async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
   const std::uint64_t size = file->source->size_hint();
   std::uint64_t offset = 0;
   do {  // also once for an empty file: its size is no proof
@@ -38,12 +53,6 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
     next->last = offset == size;
     start(std::move(next));
   } while (offset < size);
-  if (stop_.stop_requested()) {
-    const async::semaphore::permit all = co_await all_read();
-    const std::scoped_lock lock(mutex_);
-    fail(*file, nullptr);
-  }
-  co_await read_on_where_files_grew();
 }
 
 async::task<> plain_files::drain() {
@@ -121,7 +130,12 @@ async::task<> plain_files::read_on(open_file& file) {
   bool at_end = false;
   while (!at_end && !error && !stop_.stop_requested()) {
     range next(*this, {std::shared_ptr<void>{}, &file}, file.committed);  // borrowed for the call
-    next.where.emplace(cutter_, co_await cutter_.reserve(how_.range_bytes));
+    try {
+      next.where.emplace(cutter_, co_await cutter_.reserve(how_.range_bytes));
+    } catch (...) {
+      error = std::current_exception();
+      break;
+    }
     read(next);
     file.committed += next.filled;
     next.where->commit(next.filled, {.input = file.input});

@@ -78,6 +78,7 @@ class plain_files {
     std::exception_ptr error{};
   };
 
+  async::task<> start_all(std::shared_ptr<open_file> file);
   void start(std::unique_ptr<range> next);
   void read_in_turn(range& each) noexcept;
   void read(range& each);
