@@ -48,9 +48,9 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   try {
     std::rethrow_exception(error);
   } catch (const io::input_error&) {
-    counts.fail(input, 0, failure_text(error));
+    counts.fail(input, 0, failure_from(error));
   } catch (const std::bad_alloc&) {
-    counts.fail(input, 0, "not enough memory to decode it");
+    counts.fail(input, 0, failure_from(error));
   }
 }
 
@@ -160,7 +160,7 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input one{.input = open(each), .what = std::move(each)};
-    if (!one.what.error.empty()) {
+    if (!one.what.error.is_none()) {
       counts_.fail(one.input, 0, one.what.error);
     } else if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
@@ -205,7 +205,7 @@ io::source feeder::open_source(const listed_input& what) const {
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is standard output as well, and would never end", 0);
+    throw io::input_error("is standard output as well, and would never end", 0, failure_kind::refused);
   }
   if (plan_.hands_on == config::handed_on::text) return opened;
   if (file != nullptr) {
@@ -322,7 +322,7 @@ asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source)
       }
     }
   } catch (const io::input_error&) {
-    counts_.fail(input, 0, failure_text(std::current_exception()));
+    counts_.fail(input, 0, failure_from(std::current_exception()));
   }
 }
 
@@ -344,7 +344,7 @@ asio::awaitable<void> feeder::feed_file_in_order(input_id input, const io::file_
     notes_.read.bytes += read;
     offset += read;
     file.leave_offset_at(offset);
-    if (error) co_return counts_.fail(input, offset, failure_text(error));
+    if (error) co_return counts_.fail(input, offset, failure_from(error));
     if (read < where.bytes.size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
   }
   counts_.fail(input, offset, left_at(offset));
@@ -386,7 +386,7 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
     }
     counts_.fail(input, stream.position(), left_at(stream.position()));
   } catch (const io::input_error&) {
-    counts_.fail(input, stream.position(), failure_text(std::current_exception()));
+    counts_.fail(input, stream.position(), failure_from(std::current_exception()));
   }
 }
 

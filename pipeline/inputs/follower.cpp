@@ -107,7 +107,8 @@ std::size_t follower::read_into(followed& of, const place& where) {
     if (read == 0 || std::exchange(of.begun, true)) return read;
     const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
     if (format.name == "raw") return read;
-    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
+    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0,
+                          failure_kind::refused);
   } catch (...) {
     cut_.commit(where, 0, {.input = of.input});
     throw;
@@ -141,7 +142,7 @@ void follower::note(const followed& of, io::name_change what) {
 }
 
 void follower::fail(followed& of) {
-  counts_.fail(of.input, of.file.position(), failure_text(std::current_exception()));
+  counts_.fail(of.input, of.file.position(), failure_from(std::current_exception()));
   of.over = true;
 }
 
