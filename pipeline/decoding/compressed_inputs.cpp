@@ -197,6 +197,7 @@ asio::awaitable<void> compressed_inputs::hand_on(compressed_input& what, const b
     if (what.splitter->counts_frame()) ++what.frames_walked;
     if (what.current_bytes + (at - begin) < how_.group_bytes) continue;
     co_await push(what, from, from.bytes.subspan(begin, at - begin));
+    if (!what.current) co_return;
     close_group(what);
     begin = at;
   }
@@ -219,18 +220,22 @@ asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block
 asio::awaitable<void> compressed_inputs::push(compressed_input& what, const block& from,
                                               std::span<const std::byte> bytes) {
   if (!what.current) co_await begin_group(what);
+  if (!what.current) co_return;
   what.current->blocks.try_send(error_code{},
                                 block{.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
   what.current_bytes += bytes.size();
 }
 
-// How far groups may be ahead of the oldest one, whose counts hold those of the others back.
+// How far groups may be ahead of the oldest one, whose counts hold those of the others back. After damage none is
+// begun: where text is wanted in its order, the groups before have ended by the time there is a context, so that none
+// of what follows the damage is decoded.
 asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
   constexpr std::size_t groups_a_context = 4;
   const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
   while (what.running.size() >= most) co_await oldest_ended(what);
   const auto task = std::make_shared<group>(where_.pool, what);
   task->context = co_await contexts_.acquire();
+  if (what.damaged) co_return contexts_.release(*task->context);
   task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
   task->start = what.next;
   what.current = task;
