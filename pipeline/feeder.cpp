@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -106,8 +107,10 @@ asio::awaitable<void> feeder::follow_all() {
     counts_.set_format(inputs.back().first, "raw");
   }
   add_manner(notes_.reading, "followed, straight into the slots");
-  follower follows(cutter_, counts_, notes_.read, where_.streams, plan_.buffers.chunk_bytes, tell_, stop_);
-  co_await asio::co_spawn(where_.streams, follows.follow(std::move(inputs)), asio::use_awaitable);
+  // not on the thread that writes snapshots: a reader of those that stalls must not stop the following
+  const asio::any_io_executor own = asio::make_strand(where_.pool);
+  follower follows(cutter_, counts_, notes_.read, own, plan_.buffers.chunk_bytes, tell_, stop_);
+  co_await asio::co_spawn(own, follows.follow(std::move(inputs)), asio::use_awaitable);
   flush();
 }
 

@@ -140,6 +140,10 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   if (planned.watched.covers(gates::unit::kind::input)) {
     hooks.input_over = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
   }
+  if (planned.watched.growing &&
+      (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
+    hooks.counted_so_far = [&](const report& now) { return gates::watch_so_far(now, planned.watched, watched); };
+  }
   hooks.watch_signals = true;
   hooks.process_ends = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
