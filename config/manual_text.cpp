@@ -13,10 +13,10 @@ constexpr std::array<std::string_view, 4> examples = {
 };
 
 constexpr std::array all = {
-    section{
-        "Sizes and durations",
-        "Sizes: 65536, 64K (= 64KiB), 16MiB, 1GB (decimal). Durations: 500ms, 10s, 5m, 1h. An interval is a duration "
-        "or a size, told apart by its unit: 5m is five minutes, 5M is 5 MiB."},
+    section{"Sizes and durations",
+            "Sizes: 65536, 64K (= 64KiB), 16MiB, 1GB (decimal). Durations: 500ms, 10s, 5m, 1h, up to 100 years. An "
+            "interval is a duration "
+            "or a size, told apart by its unit: 5m is five minutes, 5M is 5 MiB."},
     section{
         "Configuration",
         "An option may be given in a file, in the environment and on the command line; the later of these replaces "

@@ -121,7 +121,10 @@ constexpr std::array rows = {
         "read on what is written to files, until a signal",
         "Counts what is in the files and then what comes to them, by their names: through rotation (renamed and made "
         "anew), truncation, and while they are not there. A signal ends it, with the report: what the files held by "
-        "then is counted. With --snapshot-every it is a live meter. Plain text only. What is written between the last "
+        "then is counted. With --snapshot-every it is a live meter. Conditions (--fail-if, --alert-if) are held "
+        "against "
+        "what was counted so far at every snapshot, or once a second. Plain text only. What is written between the "
+        "last "
         "reading of a file and its truncation (logrotate's copytruncate) cannot be known; a truncation is told.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&options::follow>},
     option_row{
@@ -214,7 +217,8 @@ constexpr std::array rows = {
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "a condition of --fail-if that holds ends the run",
                "Ends the run as soon as a condition of --fail-if holds for an input that is over, in the order of the "
-               "inputs; what was counted until then is reported, as incomplete. The exit status is 3.",
+               "inputs, or with --follow for what was counted so far; what was counted until then is reported, as "
+               "incomplete. The exit status is 3.",
                "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&options::fail_fast>},
 
     option_row{

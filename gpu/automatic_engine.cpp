@@ -272,8 +272,8 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
 
 // Each failure once, however many chunks it is told of. After the last one all is the same story. With the lock.
 void automatic_engine::note_failure(const std::string& text) {
-  if (state_ != device_state::awake || failure_.find(text) != std::string::npos) return;
-  failure_ += (failure_.empty() ? "" : "; ") + text;
+  if (state_ != device_state::awake || std::ranges::find(failures_, text) != failures_.end()) return;
+  failures_.push_back(text);
 }
 
 // With the lock.
@@ -284,19 +284,20 @@ std::string automatic_engine::note() const {
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
-      return failure_.empty() ? "a device joined in when the cores fell short"
-                              : "of the devices that joined in, one failed";
+      return failures_.empty() ? "a device joined in when the cores fell short"
+                               : "of the devices that joined in, one failed";
     case device_state::failed:
       break;
   }
-  return failure_.empty() ? why_not_ : "a device joined in and failed";
+  return failures_.empty() ? why_not_ : "a device joined in and failed";
 }
 
 engine_stats automatic_engine::stats() const {
   engine_stats all = host_.stats();
   const std::scoped_lock lock(mutex_);
   all.still_waking = state_ == device_state::waking;
-  if (!failure_.empty()) all.warning = failure_ + "; what was on it was counted again on the host";
+  for (const std::string& each : failures_) all.warning += each + "; ";
+  if (!failures_.empty()) all.warning += "what was on it was counted again on the host";
   all.note = note();
   if (!device_) return all;
   const engine_stats device = device_->stats();

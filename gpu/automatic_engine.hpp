@@ -94,8 +94,8 @@ class automatic_engine final : public engine {
   std::unique_ptr<engine> device_;
   std::uint64_t on_device_ = 0;  // bytes
   std::vector<std::unique_ptr<device_job>> spare_;
-  std::string failure_;  // of devices that counted until then
-  std::string why_not_;  // a device could not be woken
+  std::vector<std::string> failures_;  // of devices that counted until then, each text once
+  std::string why_not_;                // a device could not be woken
 };
 
 }  // namespace gpuhist::gpu

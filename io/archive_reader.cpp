@@ -75,7 +75,7 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& from)
     throw input_error(
         "is a 7z archive, which can only be read from a file of its own, not from a pipe, as it is handed on "
         "(--pass-through), or from within something else: its list of members is at its end",
-        0);
+        0, failure_kind::refused);
   }
   choose_format(archive_.get(), kind);
   ::archive_read_set_callback_data(archive_.get(), this);
@@ -170,7 +170,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
 std::span<const std::byte> archive_reader::read() {
   if (broken_) std::rethrow_exception(broken_);
   if (ended_) return {};
-  if (encrypted_) fail_member("is encrypted, and gpuhist takes no passwords: extract it first");
+  if (encrypted_) fail_member("is encrypted, and gpuhist takes no passwords: extract it first", failure_kind::refused);
   for (;;) {
     if (hole_ > 0) return take_hole();
     if (!block_.empty()) {
@@ -275,10 +275,10 @@ void archive_reader::rethrow_from_below() {
 void archive_reader::break_off(const std::string& message) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(input_error(message, 0));
+  broken_ = std::make_exception_ptr(input_error(message, 0, failure_kind::damaged));
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::fail_member(const std::string& message) { throw input_error(message, 0); }
+void archive_reader::fail_member(const std::string& message, failure_kind kind) { throw input_error(message, 0, kind); }
 
 }  // namespace gpuhist::io

@@ -4,6 +4,7 @@
 
 #include "io/archive_format.hpp"
 #include "io/byte_reader.hpp"
+#include "io/failure_kind.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +61,7 @@ class archive_reader {
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
   [[noreturn]] void break_off(const std::string& message);
-  [[noreturn]] static void fail_member(const std::string& message);
+  [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   const archive_kind kind_;
   byte_reader& from_;

@@ -230,7 +230,7 @@ const format* kept_by(const promise& promised, std::span<const std::byte> head) 
     message += found.readable ? "rename it or give --input-format " + std::string(found.name)
                               : "rename it and " + std::string(found.hint);
   }
-  throw input_error(message, 0);
+  throw input_error(message, 0, failure_kind::damaged);
 }
 
 }  // namespace
@@ -279,7 +279,7 @@ const format& settle_format(std::string_view name, std::span<const std::byte> he
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
                           std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",
-                      0);
+                      0, failure_kind::refused);
   }
   return found;
 }

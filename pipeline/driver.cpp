@@ -52,6 +52,7 @@ class driver {
   void make_sink();
   void count_before_long();
   void end_by_hook();
+  void remark_later(const std::string& what);
   void remark_loss() const;
   void note_fatal(const std::exception_ptr& error);
   void finish();
@@ -115,7 +116,7 @@ driver::driver(const plan& what, const run_hooks& hooks)
   if (sink_) collector_->go_on_behind_loss([this] { asio::post(context_, [this] { remark_loss(); }); });
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
-      *counts_, notes_, hooks_.remark ? hooks_.remark : [](const std::string&) {}, sink_.get(), stop_.get_token());
+      *counts_, notes_, [this](const std::string& what) { remark_later(what); }, sink_.get(), stop_.get_token());
 }
 
 // Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
@@ -150,6 +151,11 @@ void driver::make_sink() {
   } catch (const std::system_error& error) {
     throw destination_error(error.code(), "cannot write standard output");
   }
+}
+
+// On any thread; hooks are called on one.
+void driver::remark_later(const std::string& what) {
+  if (hooks_.remark) asio::post(context_, [this, what] { hooks_.remark(what); });
 }
 
 // At once: a stage may run for days.

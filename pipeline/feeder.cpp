@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -48,9 +49,9 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   try {
     std::rethrow_exception(error);
   } catch (const io::input_error&) {
-    counts.fail(input, 0, failure_text(error));
+    counts.fail(input, 0, failure_from(error));
   } catch (const std::bad_alloc&) {
-    counts.fail(input, 0, "not enough memory to decode it");
+    counts.fail(input, 0, failure_from(error));
   }
 }
 
@@ -106,8 +107,10 @@ asio::awaitable<void> feeder::follow_all() {
     counts_.set_format(inputs.back().first, "raw");
   }
   add_manner(notes_.reading, "followed, straight into the slots");
-  follower follows(cutter_, counts_, notes_.read, where_.streams, plan_.buffers.chunk_bytes, tell_, stop_);
-  co_await asio::co_spawn(where_.streams, follows.follow(std::move(inputs)), asio::use_awaitable);
+  // not on the thread that writes snapshots: a reader of those that stalls must not stop the following
+  const asio::any_io_executor own = asio::make_strand(where_.pool);
+  follower follows(cutter_, counts_, notes_.read, own, plan_.buffers.chunk_bytes, tell_, stop_);
+  co_await asio::co_spawn(own, follows.follow(std::move(inputs)), asio::use_awaitable);
   flush();
 }
 
@@ -160,7 +163,7 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input one{.input = open(each), .what = std::move(each)};
-    if (!one.what.error.empty()) {
+    if (!one.what.error.is_none()) {
       counts_.fail(one.input, 0, one.what.error);
     } else if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
@@ -205,7 +208,7 @@ io::source feeder::open_source(const listed_input& what) const {
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is standard output as well, and would never end", 0);
+    throw io::input_error("is standard output as well, and would never end", 0, failure_kind::refused);
   }
   if (plan_.hands_on == config::handed_on::text) return opened;
   if (file != nullptr) {
@@ -322,7 +325,7 @@ asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source)
       }
     }
   } catch (const io::input_error&) {
-    counts_.fail(input, 0, failure_text(std::current_exception()));
+    counts_.fail(input, 0, failure_from(std::current_exception()));
   }
 }
 
@@ -344,7 +347,7 @@ asio::awaitable<void> feeder::feed_file_in_order(input_id input, const io::file_
     notes_.read.bytes += read;
     offset += read;
     file.leave_offset_at(offset);
-    if (error) co_return counts_.fail(input, offset, failure_text(error));
+    if (error) co_return counts_.fail(input, offset, failure_from(error));
     if (read < where.bytes.size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
   }
   counts_.fail(input, offset, left_at(offset));
@@ -386,7 +389,7 @@ asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& str
     }
     counts_.fail(input, stream.position(), left_at(stream.position()));
   } catch (const io::input_error&) {
-    counts_.fail(input, stream.position(), failure_text(std::current_exception()));
+    counts_.fail(input, stream.position(), failure_from(std::current_exception()));
   }
 }
 

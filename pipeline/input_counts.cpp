@@ -6,14 +6,15 @@ namespace gpuhist::pipeline {
 
 namespace {
 
-std::string not_counted(std::uint64_t offset, const std::string& why) {
-  return "not counted from offset " + std::to_string(offset) + " on: " + why;
+input_failure not_counted(std::uint64_t offset, const std::string& why) {
+  return {.kind = failure_kind::not_counted,
+          .text = "not counted from offset " + std::to_string(offset) + " on: " + why};
 }
 
 }  // namespace
 
 bool input_counts::is_complete() const {
-  return expected_ == merged_ && groups_.empty() && error_.empty() && unverified_.bytes() == 0;
+  return expected_ == merged_ && groups_.empty() && failure_.is_none() && unverified_.bytes() == 0;
 }
 
 // What is damaged brings nothing any more.
@@ -30,7 +31,7 @@ void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row
 
 void input_counts::drop(std::uint64_t bytes, const std::string& why) {
   dropped_ += bytes;
-  if (error_.empty()) error_ = not_counted(merged_, why);
+  if (failure_.is_none()) failure_ = not_counted(merged_, why);
 }
 
 group_id input_counts::open_group() {
@@ -67,9 +68,9 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
 }
 
 void input_counts::stop_at(const frame_group& group) {
-  if (error_.empty()) {
-    error_ = group.has_dropped() ? not_counted(merged_ + group.merged_bytes(), group.why_dropped())
-                                 : group.end().wrong(merged_);
+  if (failure_.is_none()) {
+    failure_ = group.has_dropped() ? not_counted(merged_ + group.merged_bytes(), group.why_dropped())
+                                   : group.end().wrong(merged_);
   }
   groups_.clear();
   dropping_ = true;
@@ -78,18 +79,19 @@ void input_counts::stop_at(const frame_group& group) {
 void input_counts::note_lost(const group_end& end) {
   for (lost_stretch each : end.lost) {
     each.text_offset += merged_;
-    if (error_.empty()) {
-      error_ = each.cause + " at compressed offset " + std::to_string(each.compressed_begin) +
-               "; went on at compressed offset " + std::to_string(each.compressed_end);
+    if (failure_.is_none()) {
+      failure_ = {.kind = failure_kind::damaged,
+                  .text = each.cause + " at compressed offset " + std::to_string(each.compressed_begin) +
+                          "; went on at compressed offset " + std::to_string(each.compressed_end)};
     }
     if (lost_.size() < most_lost_stretches) lost_.push_back(std::move(each));
   }
   lost_stretches_ += end.lost_stretches;
 }
 
-void input_counts::fail(std::uint64_t bytes, std::string_view error) {
+void input_counts::fail(std::uint64_t bytes, const input_failure& failure) {
   if (!expected_) finish(bytes);  // what was handed on before is still to be merged
-  if (error_.empty()) error_ = error;
+  if (failure_.is_none()) failure_ = failure;
 }
 
 std::uint64_t input_counts::merged_bytes() const {
@@ -105,7 +107,8 @@ input_report input_counts::report() const {
           .format = format_,
           .compressed_bytes = compressed_bytes_,
           .complete = is_complete(),
-          .error = error_,
+          .error = failure_.text,
+          .error_kind = failure_.kind,
           .verified = sized(verified_),
           .unverified = sized(unverified_),
           .lost = lost_,

@@ -66,8 +66,8 @@ class input_counts {
   /// No text is handed on for merging beyond this many bytes.
   void finish(std::uint64_t bytes) { expected_ = bytes; }
 
-  /// Likewise, because of this error; the first one stays.
-  void fail(std::uint64_t bytes, std::string_view error);
+  /// Likewise, because of this failure; the first one stays.
+  void fail(std::uint64_t bytes, const input_failure& failure);
 
   /// Text of the prefix that was merged.
   [[nodiscard]] std::uint64_t merged_bytes() const;
@@ -93,7 +93,7 @@ class input_counts {
   std::uint64_t merged_ = 0;
   std::uint64_t dropped_ = 0;
   std::optional<std::uint64_t> expected_;  // known once reading ended
-  std::string error_;
+  input_failure failure_;
   std::deque<frame_group> groups_;  // whose turn has not come, the front one first; bounded by those in flight
   std::vector<lost_stretch> lost_;
   std::uint64_t lost_stretches_ = 0;

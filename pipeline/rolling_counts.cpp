@@ -63,7 +63,7 @@ void rolling_counts::lay_down_if_over(input_id input) {
   all_complete_ = all_complete_ && said.complete;
   input_entry& laid_down = entry(input);
   laid_down.at = finished_->lay_down(said);
-  laid_down.is_wrong = !said.error.empty();
+  laid_down.is_wrong = said.error_kind != failure_kind::none;
   laid_down.open.reset();
   if (laid_down.archive) --entry(*laid_down.archive).open_members;
   append_over();
@@ -172,7 +172,7 @@ void rolling_counts::close_group(input_id input, group_id group, group_end end) 
   if (group_of({.input = input, .group = group}) == nullptr) return;
   input_counts& of = *open_one(input);
   if (windows_ && end.wrong) {  // with windows, groups come one after the other
-    windows_->break_off(input, end.wrong(of.closed_bytes()));
+    windows_->break_off(input, end.wrong(of.closed_bytes()).text);
     windows_->abandon(input, group);
   }
   of.close_group(group, std::move(end));
@@ -197,12 +197,12 @@ void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   lay_down_if_over(input);
 }
 
-void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view error) {
-  if (windows_) windows_->break_off(input, std::string(error));
+void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failure& failure) {
+  if (windows_) windows_->break_off(input, failure.text);
   const std::scoped_lock lock(mutex_);
   input_counts* const of = open_one(input);
   if (of == nullptr) return;
-  of->fail(bytes, error);
+  of->fail(bytes, failure);
   lay_down_if_over(input);
 }
 
@@ -241,7 +241,7 @@ void rolling_counts::write_input(const input_entry& from, report& out) {
   from.open->add_front(said.verified, said.unverified);
   from.open->add_front(out.verified, out.unverified);
   out.complete = out.complete && said.complete;
-  if (!from.stands_back || !said.error.empty()) out.inputs.push_back(std::move(said));
+  if (!from.stands_back || said.error_kind != failure_kind::none) out.inputs.push_back(std::move(said));
 }
 
 }  // namespace gpuhist::pipeline

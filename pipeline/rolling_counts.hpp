@@ -98,7 +98,7 @@ class rolling_counts {
   void finish(input_id input, std::uint64_t bytes);
 
   /// The input failed, or was left, after `bytes` of text. Likewise.
-  void fail(input_id input, std::uint64_t bytes, std::string_view error);
+  void fail(input_id input, std::uint64_t bytes, const input_failure& failure);
 
   /// Text of an input's prefix that was merged so far.
   [[nodiscard]] std::uint64_t merged_bytes(input_id input) const;

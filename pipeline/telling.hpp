@@ -70,6 +70,8 @@ class telling {
   boost::asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
   boost::asio::awaitable<void> snapshots_by_size();
   void snapshot_if_due();
+  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.counted_so_far; }
+  void tell_snapshot();
   boost::asio::awaitable<void> progress_by_time();
   boost::asio::awaitable<void> status_by_signal();
   boost::asio::awaitable<void> inputs_as_they_end();

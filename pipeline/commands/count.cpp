@@ -5,7 +5,6 @@
 #include "pipeline/driver.hpp"
 #include "pipeline/gates/report_units.hpp"
 #include "pipeline/gates/watcher.hpp"
-#include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/inputs/source_bytes.hpp"
 #include "pipeline/output/destination.hpp"
 #include "pipeline/output/messages.hpp"
@@ -52,7 +51,7 @@ void complain_of_inputs(const outcome& done) {
   std::size_t unread = 0;
   if (consumer_left(done)) return;  // as quietly as tee
   for (const input_report& each : done.result.inputs) {
-    if (each.error == not_read() && ++unread > 1) continue;  // one line for all of them, below
+    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // one line for all of them, below
     if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
   }
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
@@ -116,7 +115,7 @@ std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, 
 
 // An input that was left because a condition held is none that failed.
 ending::status status_of(const outcome& done, const gates::watcher& watched) {
-  const auto is_wrong = [](const input_report& each) { return !each.complete && !is_left(each.error); };
+  const auto is_wrong = [](const input_report& each) { return !each.complete && !io::is_cut_short(each.error_kind); };
   const bool failed = done.ended_by_hook
                           ? std::ranges::any_of(done.result.inputs, is_wrong) || !done.engine_failure.empty()
                           : !done.result.complete;
@@ -140,6 +139,10 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   };
   if (planned.watched.covers(gates::unit::kind::input)) {
     hooks.input_over = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
+  }
+  if (planned.watched.growing &&
+      (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
+    hooks.counted_so_far = [&](const report& now) { return gates::watch_so_far(now, planned.watched, watched); };
   }
   hooks.watch_signals = true;
   hooks.process_ends = true;

@@ -120,7 +120,7 @@ class decoded_bytes final : public io::byte_reader {
  private:
   void decode(std::span<std::byte> out, std::size_t& filled);
   bool refill();
-  void fail(const std::string& message);
+  void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   io::byte_reader& from_;
   io::decoder& decoder_;

@@ -105,7 +105,8 @@ void archive_walk::count_decoded(content what) {
 void archive_walk::count_members(const content& what, io::archive_kind kind) {
   if (what.depth == deepest) {
     throw io::input_error(
-        "is an archive within " + std::to_string(deepest) + " others, deeper than gpuhist looks; extract it first", 0);
+        "is an archive within " + std::to_string(deepest) + " others, deeper than gpuhist looks; extract it first", 0,
+        failure_kind::refused);
   }
   io::archive_reader reader(kind, what.bytes);
   bool any = false;
@@ -122,7 +123,7 @@ void archive_walk::count_member(const content& of, io::archive_reader& reader, c
     throw io::input_error(
         "holds more members than the memory limit has room for in the result; give a higher "
         "--memory-limit",
-        0);
+        0, failure_kind::refused);
   }
   const std::string name = of.name + "/" + path;
   guard member(&of.below, counts_);
@@ -151,17 +152,17 @@ void archive_walk::count_text(const content& what) {
       put(std::span(buffer_).first(size), input);
       bytes += size;
       text_bytes_ += size;
-      if (stop_.stop_requested()) throw io::input_error(left_at(bytes), 0);
+      if (stop_.stop_requested()) throw as_error(left_at(bytes));
       if (text_bytes_ <= limits_.most_text) continue;
       given_up_ = true;
       throw io::input_error("the archive holds more text than the " + config::format_size(limits_.most_text) +
                                 " of --max-output; given up",
-                            0);
+                            0, failure_kind::refused);
     }
   } catch (...) {
     counts_.close_group(
         input, 1,
-        {.text_bytes = bytes, .wrong = [why = failure_text(std::current_exception())](std::uint64_t) { return why; }});
+        {.text_bytes = bytes, .wrong = [why = failure_from(std::current_exception())](std::uint64_t) { return why; }});
     counts_.finish(input, bytes);
     throw;
   }
@@ -194,16 +195,16 @@ input_id archive_walk::shown(const content& what) {
 
 // What goes wrong with a content is noted there. What surrounds it goes on, unless all is over.
 void archive_walk::attempt(const content& what, const std::function<void()>& task) {
-  std::string wrong;
+  input_failure wrong;
   try {
     return task();
   } catch (const std::bad_alloc&) {
-    wrong = "not enough memory to read it";
+    wrong = {.kind = failure_kind::out_of_memory, .text = "not enough memory to read it"};
   } catch (const io::input_error&) {
-    wrong = failure_text(std::current_exception());
+    wrong = failure_from(std::current_exception());
   }
   counts_.fail(shown(what), 0, wrong);
-  if (is_over()) throw io::input_error(wrong, 0);
+  if (is_over()) throw as_error(wrong);
 }
 
 void archive_walk::drain(const content& what) {

@@ -42,14 +42,15 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, cons
       largest_(largest),
       tell_(std::move(tell)),
       stop_(std::move(stop)),
-      timer_(executor) {
+      timer_(std::make_shared<asio::steady_timer>(executor)) {
   const int made = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (made >= 0) changes_.emplace(executor, made);
 }
 
 asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
   for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
-  const auto wake_up = [this] { asio::post(timer_.get_executor(), [this] { timer_.cancel(); }); };
+  // the timer is shared because what is posted may run after the follower has gone
+  const auto wake_up = [timer = timer_] { asio::post(timer->get_executor(), [timer] { timer->cancel(); }); };
   const std::stop_callback wake_on_stop(stop_, wake_up);
   for (const followed& each : files_) {
     if (changes_) watch_path(folder_of(each.file.path()), names);
@@ -91,7 +92,7 @@ asio::awaitable<bool> follower::take_some(followed& of) {
     const std::size_t read = read_into(of, where);
     cut_.commit(where, read, {.input = of.input});
     clock_.bytes += read;
-    co_await asio::post(timer_.get_executor(), asio::use_awaitable);  // signals and timers have their turn
+    co_await asio::post(timer_->get_executor(), asio::use_awaitable);  // signals and timers have their turn
     co_return read > 0;
   } catch (const io::input_error&) {
     fail(of);
@@ -107,7 +108,8 @@ std::size_t follower::read_into(followed& of, const place& where) {
     if (read == 0 || std::exchange(of.begun, true)) return read;
     const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
     if (format.name == "raw") return read;
-    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
+    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0,
+                          failure_kind::refused);
   } catch (...) {
     cut_.commit(where, 0, {.input = of.input});
     throw;
@@ -118,13 +120,13 @@ asio::awaitable<void> follower::something_changed() {
   using namespace asio::experimental::awaitable_operators;
   const stopwatch waiting(clock_.waiting_nanoseconds);
   boost::system::error_code ignored;
-  timer_.expires_after(changes_ ? std::chrono::milliseconds(look_anyway) : look_unwatched);
+  timer_->expires_after(changes_ ? std::chrono::milliseconds(look_anyway) : look_unwatched);
   if (!changes_) {
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await timer_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     co_return;
   }
   boost::system::error_code also_ignored;
-  co_await (timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored)) ||
+  co_await (timer_->async_wait(asio::redirect_error(asio::use_awaitable, ignored)) ||
             changes_->async_wait(asio::posix::stream_descriptor::wait_read,
                                  asio::redirect_error(asio::use_awaitable, also_ignored)));
   std::array<std::byte, 16384> events;  // which file it was does not matter: all are looked at
@@ -141,7 +143,7 @@ void follower::note(const followed& of, io::name_change what) {
 }
 
 void follower::fail(followed& of) {
-  counts_.fail(of.input, of.file.position(), failure_text(std::current_exception()));
+  counts_.fail(of.input, of.file.position(), failure_from(std::current_exception()));
   of.over = true;
 }
 

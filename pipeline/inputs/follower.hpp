@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -28,7 +29,7 @@ class follower {
   /// Told what people should know: a file that is waited for, was truncated, or vanished. On the executor.
   using remark = std::function<void(const std::string&)>;
 
-  /// `executor`: of one thread. `largest`: bytes of a place at the most.
+  /// `executor`: of one thread, or a strand. `largest`: bytes of a place at the most.
   follower(cutter& cut, rolling_counts& counts, stage_clock& clock, const boost::asio::any_io_executor& executor,
            std::uint32_t largest, remark tell, std::stop_token stop);
 
@@ -62,7 +63,7 @@ class follower {
   std::stop_token stop_;
   std::vector<followed> files_;
   std::optional<boost::asio::posix::stream_descriptor> changes_;  // inotify; nothing where it is refused
-  boost::asio::steady_timer timer_;
+  std::shared_ptr<boost::asio::steady_timer> timer_;
 };
 
 }  // namespace gpuhist::pipeline

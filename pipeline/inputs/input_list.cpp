@@ -21,6 +21,15 @@ namespace {
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
 constexpr std::size_t longest_name = std::size_t{1024} * 1024;
 
+input_failure stopped_before(const std::string& what) {
+  return {.kind = failure_kind::stopped, .text = "stopped before " + what};
+}
+
+input_failure failure_of(io::tree_entry&& entry) {
+  if (entry.error.empty()) return {};
+  return {.kind = failure_kind::unreadable, .text = std::move(entry.error)};
+}
+
 }  // namespace
 
 input_list::input_list(const plan& what, asio::any_io_executor streams, std::stop_token stop)
@@ -37,7 +46,7 @@ asio::awaitable<std::vector<listed_input>> input_list::next(std::size_t most) {
       one = come_to(plan_.inputs[next_named_++]);
     } else if (auto name = take_name()) {
       one = come_to(*std::move(name));
-    } else if (!list_error_.empty()) {
+    } else if (!list_error_.is_none()) {
       one = list_failed(std::exchange(list_error_, {}));
     } else if (list_over_ || !found.empty()) {
       break;
@@ -54,7 +63,10 @@ std::optional<listed_input> input_list::come_to(std::string name) {
   listed_input one{.name = std::move(name)};
   struct stat found{};
   if (one.name == "-") {
-    if (plan_.list == "-") one.error = "standard input is where the names come from (--files-from -)";
+    if (plan_.list == "-") {
+      one.error = {.kind = failure_kind::refused,
+                   .text = "standard input is where the names come from (--files-from -)"};
+    }
   } else if (::stat(one.name.c_str(), &found) == 0) {
     one.regular = S_ISREG(found.st_mode);
     one.size = static_cast<std::uint64_t>(found.st_size);
@@ -62,7 +74,9 @@ std::optional<listed_input> input_list::come_to(std::string name) {
       tree_.emplace(std::move(one.name), *plan_.trees);
       return std::nullopt;
     }
-    if (S_ISDIR(found.st_mode)) one.error = "is a directory; --recursive (-r) counts the files below it";
+    if (S_ISDIR(found.st_mode)) {
+      one.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
+    }
   }
   return one;
 }
@@ -79,7 +93,7 @@ std::optional<listed_input> input_list::next_in_tree() {
                         .in_tree = true,
                         .follow_links = tree_->follows_links(),
                         .regular = true,
-                        .error = std::move(entry->error)};
+                        .error = failure_of(*std::move(entry))};
   }
   return std::nullopt;
 }
@@ -103,7 +117,7 @@ std::optional<std::string> input_list::take_name() {
 asio::awaitable<void> input_list::read_list() {
   read_.erase(0, std::exchange(take_at_, 0));
   if (read_.size() > longest_name) {
-    list_error_ = "a name in it is longer than 1 MiB";
+    list_error_ = {.kind = failure_kind::refused, .text = "a name in it is longer than 1 MiB"};
     list_over_ = true;
     read_.clear();
     co_return;
@@ -125,7 +139,7 @@ asio::awaitable<void> input_list::read_list() {
     read_.resize(had + got);
     list_over_ = got == 0 && !stop_.stop_requested();
   } catch (const io::input_error&) {
-    list_error_ = failure_text(std::current_exception());
+    list_error_ = failure_from(std::current_exception());
     list_over_ = true;
     read_.clear();
   }
@@ -142,20 +156,20 @@ asio::awaitable<std::size_t> input_list::read_list_stream(io::stream_source& str
   }
 }
 
-listed_input input_list::list_failed(const std::string& why) const {
+listed_input input_list::list_failed(const input_failure& why) const {
   const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
-  return {.name = name, .error = "the list of names (--files-from): " + why};
+  return {.name = name, .error = {.kind = why.kind, .text = "the list of names (--files-from): " + why.text}};
 }
 
 std::vector<listed_input> input_list::left() {
   std::vector<listed_input> all;
-  if (tree_) all.push_back({.name = tree_->root(), .error = "stopped before all files below it were found"});
+  if (tree_) all.push_back({.name = tree_->root(), .error = stopped_before("all files below it were found")});
   tree_.reset();
   for (; next_named_ < plan_.inputs.size(); ++next_named_) {
     all.push_back({.name = plan_.inputs[next_named_], .error = not_read()});
   }
   while (auto name = take_name()) all.push_back({.name = *std::move(name), .error = not_read()});
-  if (!list_over_) all.push_back(list_failed("stopped before all of it was read"));
+  if (!list_over_) all.push_back(list_failed(stopped_before("all of it was read")));
   list_over_ = true;
   return all;
 }

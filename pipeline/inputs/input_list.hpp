@@ -5,6 +5,7 @@
 
 #include "io/source.hpp"
 #include "io/tree_walk.hpp"
+#include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 
@@ -28,7 +29,7 @@ struct listed_input {
   bool follow_links = true;  ///< where the last component is a symbolic link by now
   bool regular = false;      ///< a regular file, as far as is known ...
   std::uint64_t size = 0;    ///< ... of so many bytes, or 0 where nobody looked
-  std::string error{};       ///< why it cannot be read, where that is known already
+  input_failure error{};     ///< why it cannot be read, where that is known already
 };
 
 /// For one coroutine, on the pool.
@@ -54,7 +55,7 @@ class input_list {
   boost::asio::awaitable<void> read_list();
   boost::asio::awaitable<std::size_t> read_list_stream(io::stream_source& stream, std::span<std::byte> room);
   void note_skipped(const io::tree_entry& what);
-  [[nodiscard]] listed_input list_failed(const std::string& why) const;
+  [[nodiscard]] listed_input list_failed(const input_failure& why) const;
 
   const plan& plan_;
   boost::asio::any_io_executor streams_;
@@ -68,7 +69,7 @@ class input_list {
   std::uint64_t list_offset_ = 0;  // of a file
   std::string read_;               // of the list, from take_at_ on not yet taken
   std::size_t take_at_ = 0;
-  std::string list_error_;
+  input_failure list_error_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -79,7 +79,7 @@ asio::awaitable<void> small_files::read_one(numbered_input& one, cutter& into) {
     const io::file_source file = io::open_regular(one.what.name, one.what.follow_links);
     is_left = file.size_hint() > how_.most_bytes || !co_await read_text(one, file, into);
   } catch (const io::input_error&) {
-    counts_.fail(one.input, 0, failure_text(std::current_exception()));
+    counts_.fail(one.input, 0, failure_from(std::current_exception()));
   }
   if (is_left) {
     leave(one);
@@ -117,7 +117,7 @@ asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io
     into.commit(where, filled, owner);
     notes_.read.bytes += filled;
     offset += filled;
-    if (error) counts_.fail(one.input, offset, failure_text(error));
+    if (error) counts_.fail(one.input, offset, failure_from(error));
     if (error || !is_taken) co_return is_taken;
     if (filled < where.bytes.size()) break;
     if (stop_.stop_requested()) {

@@ -149,6 +149,7 @@ json input_as_json(const report& what, const input_report& input) {
   if (input.compressed_bytes) out["compressed_bytes"] = *input.compressed_bytes;
   out["complete"] = input.complete;
   if (!input.error.empty()) out["error"] = input.error;
+  if (input.error_kind != failure_kind::none) out["error_kind"] = io::name_of(input.error_kind);
   if (input.lost_stretches > 0) {
     out["lost_stretches"] = input.lost_stretches;
     out["lost"] = lost_as_json(input);

@@ -172,6 +172,14 @@ bool is_folded(const json& document) {
   return found != document.end() && flag(*found, "ignore_case");
 }
 
+// Older results say only in words what failed.
+failure_kind read_error_kind(const json& document, const std::string& error) {
+  if (error.empty()) return failure_kind::none;
+  const auto found = document.find("error_kind");
+  if (found == document.end()) return failure_kind::unknown;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+}
+
 input_report read_input(const json& document, letter_case wanted, bool folded) {
   if (!document.is_object()) damaged("an input is no object");
   input_report input;
@@ -180,6 +188,7 @@ input_report read_input(const json& document, letter_case wanted, bool folded) {
     input.format = text(member(document, "format"), "format");
     input.complete = flag(member(document, "complete"), "complete");
     if (const auto found = document.find("error"); found != document.end()) input.error = text(*found, "error");
+    input.error_kind = read_error_kind(document, input.error);
     if (const auto found = document.find("compressed_bytes"); found != document.end()) {
       input.compressed_bytes = number(*found, "compressed_bytes");
     }

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import threading
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -148,6 +148,34 @@ class Neighbours(CommandTest):
             self.assertEqual(fcntl.fcntl(theirs, fcntl.F_GETFL), before)
             os.close(ours)
             os.close(theirs)
+
+
+class Failures(CommandTest):
+    def test_a_result_says_of_what_kind_a_failure_is(self):
+        packed = zstd(text(100_000), "--check")
+        inputs = {
+            self.file("whole", b"text"): None,
+            self.folder / "absent": "unreadable",
+            self.folder: "refused",
+            self.file("cut.zst", packed[:-9]): "damaged",
+            self.file("plain.gz", b"plain text"): "damaged",
+        }
+        ended = run("--format", "json", "--byte-counts", *inputs)
+        self.assertEqual(ended.status, 1)
+        self.assertEqual([each.get("error_kind") for each in ended.result["inputs"]], list(inputs.values()))
+        self.assertEqual([each["complete"] for each in ended.result["inputs"]], [kind is None for kind in inputs.values()])
+        read_back = run("report", "--format", "json", self.file("r.json", ended.stdout), engine=None)
+        self.assertEqual([each.get("error_kind") for each in read_back.result["inputs"]], list(inputs.values()))
+        ended = run("--format", "json", "--max-output", "1000", self.file("whole.zst", packed))
+        self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+
+    def test_a_signal_leaves_inputs_that_were_stopped_and_some_that_were_not_read(self):
+        with Running("--format", "json", "--snapshot-every", "10ms", "-", self.file("next", b"text"), stdin=subprocess.PIPE) as running:
+            feed(running, [b"some"])
+            wait_until(lambda: os.fstat(running._stdout.fileno()).st_size > 0)
+            running.process.terminate()
+            ended = running.finish()
+        self.assertEqual([each["error_kind"] for each in ended.result["inputs"]], ["stopped", "not_read"])
 
 
 class Names(CommandTest):

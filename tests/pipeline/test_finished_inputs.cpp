@@ -30,6 +30,7 @@ input_report sample(unsigned seed) {
   if (seed % 3 == 0) made.compressed_bytes = chosen();
   made.complete = seed % 2 == 0;
   made.error = made.complete ? "" : std::string(chosen() % 50, 'e');
+  made.error_kind = static_cast<failure_kind>(seed % (static_cast<unsigned>(failure_kind::unknown) + 1));
   made.verified = gpu::tally(classes);
   made.unverified = gpu::tally(classes);
   for (std::uint64_t& each : made.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
@@ -179,7 +180,7 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     const segment it{.owner = {.input = i}, .where = {0, i}};
     if (i % 2 == 0) counts.finish(i, i);
     if (i > 0) counts.merge({&it, 1}, row);
-    if (i % 2 != 0) counts.fail(i, i, "left");
+    if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});
     CHECK(counts.merged_bytes(i) == i);
     counts.set_format(i, "late");  // of no consequence: it is over
     report seen;
@@ -197,6 +198,7 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     CHECK(each.verified.counts['x'] == i);
     CHECK(each.complete == (i % 2 == 0));
     CHECK(each.error == (i % 2 == 0 ? "" : "left"));
+    CHECK(each.error_kind == (i % 2 == 0 ? failure_kind::none : failure_kind::stopped));
     ++i;
   }
   CHECK(i == number);
