@@ -232,6 +232,9 @@ outcome driver::run() {
     done.result.complete = false;
     done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
                           " on: " + failure_text(lost->reason);
+  } else if (const auto failure = collector_->failure()) {
+    done.result.complete = false;
+    done.engine_failure = "the run was stopped: " + failure_text(failure);
   }
   return done;
 }

@@ -29,7 +29,7 @@ struct group_end {
   std::function<input_failure(std::uint64_t text_before)> wrong{};
 };
 
-/// Not thread-safe.
+/// Not thread-safe. What throws, for lack of memory, has changed nothing.
 class frame_group {
  public:
   /// `rows` outlives the group.

@@ -1,6 +1,9 @@
 #include "pipeline/input_counts.hpp"
 
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -30,8 +33,8 @@ void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row
 }
 
 void input_counts::drop(std::uint64_t bytes, const std::string& why) {
-  dropped_ += bytes;
   if (failure_.is_none()) failure_ = not_counted(merged_, why);
+  dropped_ += bytes;
 }
 
 group_id input_counts::open_group() {
@@ -39,59 +42,77 @@ group_id input_counts::open_group() {
   return front_ + groups_.size() - 1;
 }
 
-frame_group* input_counts::group(group_id group) { return dropping_ ? nullptr : &groups_[group - front_]; }
+frame_group* input_counts::group(group_id group) {
+  return dropping_ || group < front_ || group - front_ >= groups_.size() ? nullptr : &groups_[group - front_];
+}
 
 void input_counts::close_group(group_id group, group_end end) {
+  frame_group* const of = this->group(group);
   closed_ += end.text_bytes;
-  this->group(group)->close(std::move(end));
+  of->close(std::move(end));
 }
 
 void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
   while (!groups_.empty() && groups_.front().is_over()) {
-    const frame_group done = std::move(groups_.front());
-    groups_.pop_front();
-    ++front_;
-    commit(done, verified, unverified);
+    const bool is_last = groups_.front().has_dropped() || groups_.front().end().wrong;
+    commit(groups_.front(), verified, unverified);
+    if (is_last) {
+      groups_.clear();
+      dropping_ = true;
+    } else {
+      groups_.pop_front();
+      ++front_;
+    }
   }
 }
 
+// First all that may fail, for lack of memory, then what changes the counts.
 void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified) {
   const gpu::tally damaged = group.unverified();
-  rows_->add(verified_, group.verified());
-  rows_->add(unverified_, damaged);
-  rows_->add(verified, group.verified());
-  rows_->add(unverified, damaged);
+  std::vector<lost_stretch> lost = lost_in(group.end());
+  input_failure failure = failure_after(group);
+  lost_.reserve(lost_.size() + lost.size());
+  for (gpu::tally* each : {&verified_, &unverified_, &verified, &unverified}) each->counts.resize(rows_->classes());
+
+  verified_ += group.verified();
+  unverified_ += damaged;
+  verified += group.verified();
+  unverified += damaged;
   compressed_bytes_ = group.end().compressed_bytes;
-  note_lost(group.end());
-  if (group.has_dropped() || group.end().wrong) stop_at(group);
+  lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
+  lost_stretches_ += group.end().lost_stretches;
+  failure_ = std::move(failure);
   merged_ += group.merged_bytes();
 }
 
-void input_counts::stop_at(const frame_group& group) {
-  if (failure_.is_none()) {
-    failure_ = group.has_dropped() ? not_counted(merged_ + group.merged_bytes(), group.why_dropped())
-                                   : group.end().wrong(merged_);
+// The stretches that are listed, with offsets in the input's text.
+std::vector<lost_stretch> input_counts::lost_in(const group_end& end) const {
+  std::vector<lost_stretch> listed;
+  for (const lost_stretch& each : end.lost) {
+    if (lost_.size() + listed.size() == most_lost_stretches) break;
+    listed.push_back(each);
+    listed.back().text_offset += merged_;
   }
-  groups_.clear();
-  dropping_ = true;
+  return listed;
 }
 
-void input_counts::note_lost(const group_end& end) {
-  for (lost_stretch each : end.lost) {
-    each.text_offset += merged_;
-    if (failure_.is_none()) {
-      failure_ = {.kind = failure_kind::damaged,
-                  .text = each.cause + " at compressed offset " + std::to_string(each.compressed_begin) +
-                          "; went on at compressed offset " + std::to_string(each.compressed_end)};
-    }
-    if (lost_.size() < most_lost_stretches) lost_.push_back(std::move(each));
+// The input's failure once the group is committed: the first there was.
+input_failure input_counts::failure_after(const frame_group& group) const {
+  const group_end& end = group.end();
+  if (!failure_.is_none()) return failure_;
+  if (!end.lost.empty()) {
+    const lost_stretch& first = end.lost.front();
+    return {.kind = failure_kind::damaged,
+            .text = first.cause + " at compressed offset " + std::to_string(first.compressed_begin) +
+                    "; went on at compressed offset " + std::to_string(first.compressed_end)};
   }
-  lost_stretches_ += end.lost_stretches;
+  if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.why_dropped());
+  return end.wrong ? end.wrong(merged_) : input_failure();
 }
 
-void input_counts::fail(std::uint64_t bytes, const input_failure& failure) {
+void input_counts::fail(std::uint64_t bytes, input_failure failure) {
+  if (failure_.is_none()) failure_ = std::move(failure);
   if (!expected_) finish(bytes);  // what was handed on before is still to be merged
-  if (failure_.is_none()) failure_ = failure;
 }
 
 std::uint64_t input_counts::merged_bytes() const {
