@@ -5,18 +5,19 @@
 #include "pipeline/driver.hpp"
 #include "pipeline/gates/report_units.hpp"
 #include "pipeline/gates/watcher.hpp"
+#include "pipeline/inputs/input_list.hpp"
 #include "pipeline/inputs/source_bytes.hpp"
 #include "pipeline/output/destination.hpp"
 #include "pipeline/output/messages.hpp"
 #include "pipeline/output/progress.hpp"
 #include "pipeline/output/progress_line.hpp"
 #include "pipeline/output/report_writer.hpp"
-#include "pipeline/output/status_signal.hpp"
 #include "pipeline/output/terminal.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/reports/report_alert.hpp"
 #include "pipeline/reports/text.hpp"
+#include "pipeline/stop_signals.hpp"
 #include "pipeline/windows/window_report.hpp"
 
 #include <unistd.h>
@@ -152,12 +153,20 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   return run(planned, hooks);
 }
 
+// A signal that comes when everything was read does not interrupt the report.
+std::string_view after_signal(const outcome& done) {
+  return done.signal != 0 ? ": the counts are of what was read until then" : ", after the report was written";
+}
+
 }  // namespace
 
-ending count(const config::options& typed) {
-  hold_status_signal();  // before anything here starts a thread
-  const plan planned = make_plan(typed);
-  destination where(planned.output, planned.how);
+ending count(const config::options& typed, const io::open_descriptors& given) {
+  plan planned = make_plan(typed);
+  destination where(planned.output, planned.how, given);
+  planned.descriptors = given;
+  planned.outputs = where.files();
+  refuse_outputs_as_inputs(planned);
+  const kept_stop_signal stopped;  // not before the destination is there: to open a FIFO waits for its reader
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   locale_is_utf8();  // asked for before there are threads
   if (!planned.quiet && reads_what_is_typed(planned)) {
@@ -184,11 +193,9 @@ ending count(const config::options& typed) {
   if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
   // main ends by SIGPIPE then, unless that is ignored
   if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  if (done.signal != 0) {
-    complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
-             ": the counts are of what was read until then");
-  }
-  return {.exit_status = status_of(done, watched), .signal = done.signal, .at_once = done.end_at_once};
+  const int signal = stopped.received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
+  return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,8 +1,10 @@
 #include "pipeline/inputs/input_list.hpp"
 
+#include "config/usage_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -30,7 +32,28 @@ input_failure failure_of(io::tree_entry&& entry) {
   return {.kind = failure_kind::unreadable, .text = std::move(entry.error)};
 }
 
+[[noreturn]] void throw_output_is_input(const std::string& input, const plan& what) {
+  const std::string name = printable(input == "-" ? what.label : input);
+  const std::string output = what.output ? "the output " + printable(*what.output) : "standard output";
+  throw config::usage_error(name + ": is an input, and the same file as " + output +
+                            "; give another --output, or leave it out of the inputs");
+}
+
+bool is_output(const std::string& input, const plan& what) {
+  struct stat found{};
+  const int result = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
+  return result == 0 && what.outputs->find(found) == io::output_files::role::output;
+}
+
 }  // namespace
+
+void refuse_outputs_as_inputs(const plan& what) {
+  if (!what.outputs) return;
+  for (const std::string& each : what.inputs) {
+    if (is_output(each, what)) throw_output_is_input(each, what);
+  }
+  if (what.list && is_output(*what.list, what)) throw_output_is_input(*what.list, what);
+}
 
 input_list::input_list(const plan& what, asio::any_io_executor streams, std::stop_token stop)
     : plan_(what), streams_(std::move(streams)), stop_(std::move(stop)), list_over_(!what.list) {}
@@ -58,27 +81,37 @@ asio::awaitable<std::vector<listed_input>> input_list::next(std::size_t most) {
   co_return found;
 }
 
-// Nothing where it is a directory that is walked from now on.
+// Nothing where it is a directory that is walked from now on, or not complete yet because this run writes it.
 std::optional<listed_input> input_list::come_to(std::string name) {
   listed_input one{.name = std::move(name)};
-  struct stat found{};
-  if (one.name == "-") {
-    if (plan_.list == "-") {
-      one.error = {.kind = failure_kind::refused,
-                   .text = "standard input is where the names come from (--files-from -)"};
-    }
-  } else if (::stat(one.name.c_str(), &found) == 0) {
-    one.regular = S_ISREG(found.st_mode);
-    one.size = static_cast<std::uint64_t>(found.st_size);
-    if (S_ISDIR(found.st_mode) && plan_.trees) {
-      tree_.emplace(std::move(one.name), *plan_.trees);
-      return std::nullopt;
-    }
-    if (S_ISDIR(found.st_mode)) {
-      one.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
-    }
+  if (one.name == "-" && plan_.list == "-") {
+    one.error = {.kind = failure_kind::refused,
+                 .text = "standard input is where the names come from (--files-from -)"};
+    return one;
   }
-  return one;
+  if (std::string closed = io::closed_descriptor_text(one.name, plan_.descriptors); !closed.empty()) {
+    one.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
+    return one;
+  }
+  struct stat found{};
+  const bool is_found = one.name == "-" ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(one.name.c_str(), &found) == 0;
+  if (!is_found) return one;
+  if (const auto role = plan_.outputs ? plan_.outputs->find(found) : std::nullopt) {
+    if (*role == io::output_files::role::temporary) return std::nullopt;
+    throw_output_is_input(one.name, plan_);
+  }
+  if (one.name == "-") return one;
+  one.regular = S_ISREG(found.st_mode);
+  one.size = static_cast<std::uint64_t>(found.st_size);
+  if (!S_ISDIR(found.st_mode)) return one;
+  if (!plan_.trees) {
+    one.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
+    return one;
+  }
+  io::walk_settings how = *plan_.trees;
+  how.outputs = plan_.outputs;
+  tree_.emplace(std::move(one.name), std::move(how));
+  return std::nullopt;
 }
 
 std::optional<listed_input> input_list::next_in_tree() {
@@ -123,6 +156,9 @@ asio::awaitable<void> input_list::read_list() {
     co_return;
   }
   try {
+    if (const std::string closed = io::closed_descriptor_text(*plan_.list, plan_.descriptors); !closed.empty()) {
+      throw io::input_error(closed, 0);
+    }
     if (!list_) list_.emplace(io::open_source(*plan_.list, streams_, plan_.buffers.pipe_bytes));
     const std::size_t had = read_.size();
     read_.resize(had + block_bytes);

@@ -32,7 +32,11 @@ struct listed_input {
   input_failure error{};     ///< why it cannot be read, where that is known already
 };
 
-/// For one coroutine, on the pool.
+/// Throws config::usage_error where an output of the plan is one of the inputs that it names, or the list of them: it
+/// would be replaced, or read while it is written. To be called before anything is read or written.
+void refuse_outputs_as_inputs(const plan& what);
+
+/// For one coroutine, on the pool. Throws config::usage_error where an input turns out to be the output only now.
 class input_list {
  public:
   /// `streams`: the executor of one thread, on which a list in a pipe is read.

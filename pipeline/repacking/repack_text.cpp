@@ -77,6 +77,9 @@ asio::awaitable<std::size_t> repack_text::read(std::span<std::byte> out) {
 }
 
 asio::awaitable<void> repack_text::open(const std::string& name) {
+  if (const std::string closed = io::closed_descriptor_text(name, plan_.descriptors); !closed.empty()) {
+    fail(name, closed);
+  }
   auto source = std::make_shared<io::source>(io::open_source(name, streams_, pipe_bytes));
   const std::uint64_t read_before = clock_.bytes;
   const bool is_stream = std::holds_alternative<io::stream_source>(*source);
