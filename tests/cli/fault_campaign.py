@@ -38,8 +38,8 @@ EFFECTS = {
     "thread": ("EAGAIN", "EAGAIN lasting"),
     "open": ("EMFILE", "EMFILE lasting", "EINTR"),
     "close": ("EIO",),
-    "read": ("EIO", "EINTR", SHORT, "short lasting"),
-    "write": ("ENOSPC", "ENOSPC lasting", "EINTR", "EAGAIN", SHORT, "short lasting"),
+    "read": ("EIO", "EINTR", SHORT),
+    "write": ("ENOSPC", "ENOSPC lasting", "EINTR", "EAGAIN", SHORT),
     "stat": ("EACCES",),
     "seek": ("EINVAL",),
     "fcntl": ("EMFILE",),
@@ -235,8 +235,8 @@ class Chooser:
         if "processes" in kinds and is_right(campaign, scenario, Fault("processes", "limit", 1000)):
             yield from (Fault("processes", "limit", limit) for limit in range(1, 5))
         if "file size" in kinds:
-            for limit in self.sample(range(0, 20_000, 64), steps):
-                yield Fault("file size", "limit", limit)
+            for _ in range(steps):
+                yield Fault("file size", "limit", int(2 ** self.random.uniform(0, 15)))
 
 
 def is_right(campaign, scenario, fault):
@@ -265,14 +265,15 @@ def function_at(binary, offset):
     return f"{function[:100]}  {os.path.basename(line)}"
 
 
-LIBRARIES = ("std::", "void std::", "bool std::", "__gnu", "operator", "boost", "void boost", "CLI::", "nlohmann", "void nlohmann")
+LIBRARIES = ("std::", "void std::", "bool std::", "decltype", "__gnu", "operator", "boost", "void boost", "CLI::", "nlohmann", "void nlohmann")
 
 
 def own_frames(site, count=3):
-    """The innermost functions of the program in the stack of a failed call, without those of libraries' headers."""
+    """The innermost functions of the program in the stack of a failed call, without those of libraries' headers where
+    there are others."""
     program = os.path.realpath(GPUHIST)
     frames = [function_at(binary, offset) for binary, offset in site or () if os.path.realpath(binary) == program]
-    return [each for each in frames if not each.startswith(LIBRARIES)][:count]
+    return [each for each in frames if not each.startswith(LIBRARIES)][:count] or frames[:count]
 
 
 def print_table(tallies):
@@ -305,6 +306,8 @@ def reproduce(campaign, scenario, fault):
     verdict, detail = judge(scenario, outcome)
     print(f"{verdict}: {detail}\nstatus {outcome.status}\nstdout {outcome.stdout[:2000]}\noutput {outcome.output}\nstack")
     for binary, offset in site or ():
+        if binary == PRELOAD:
+            continue
         print(f"    {function_at(binary, offset)}  {binary} {offset}")
     return verdict in ("right", "failed")
 

@@ -9,8 +9,8 @@
 //   FAULT_EFFECT=E      an error number, or "short": one byte is read or written, however many were asked for
 //   FAULT_TRACE=FILE    gets the stack of the first call that fails: a line a frame, object file and offset in it
 //
-// Never failed are transfers to standard error, where tests look for the message, and what Linux does not fail either:
-// writing to an eventfd and modifying what an epoll descriptor waits for, with which Asio wakes a thread. Calls that
+// Never failed are transfers to standard error, where tests look for the message, and what Asio wakes threads with,
+// whose failure it ignores: transfers to eventfds, and epoll_ctl for these, for timers and for any change. Calls that
 // the C library makes internally (for the stack of a thread, for the buffers of stdio) are not seen.
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -70,7 +70,7 @@ struct fault_plan {
   int effect = 0;
   const char* trace = nullptr;
   call_counters* counters = nullptr;
-  std::array<std::atomic<bool>, 1024> is_eventfd{};  // by descriptor
+  std::array<std::atomic<bool>, 1024> wakes{};  // by descriptor: an eventfd or a timer
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): replaced functions have no other state
@@ -126,7 +126,7 @@ Function* original(std::atomic<Function*>& known, const char* name) {
 
 bool is_spared(int fd) {
   const auto index = static_cast<std::size_t>(fd);
-  return fd == STDERR_FILENO || (index < plan.is_eventfd.size() && plan.is_eventfd[index]);
+  return fd == STDERR_FILENO || (index < plan.wakes.size() && plan.wakes[index]);
 }
 
 call_counters* map_counters(const char* path) {
@@ -200,7 +200,6 @@ int main_with_faults(int argc, char** argv, char** environment) {
   }
 
 // ---- allocations and threads
-// -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -252,7 +251,6 @@ FAULTY(thread, error, int, pthread_create, (void* thread, void* attributes, void
        (thread, attributes, run, argument))
 
 // ---- descriptors
-// -----------------------------------------------------------------------------------------------------
 
 FAULTY(open, -1, int, open, (const char* path, int flags, unsigned mode), (path, flags, mode))
 FAULTY(open, -1, int, open64, (const char* path, int flags, unsigned mode), (path, flags, mode))
@@ -274,8 +272,8 @@ FAULTY(pipe, -1, int, pipe2, (int* ends, int flags), (ends, flags))
 // The descriptor is closed all the same, as by Linux.
 REPLACEMENT(int, close, (int fd)) {
   static constinit std::atomic<int (*)(int)> known;
-  const int error = is_spared(fd) ? 0 : next_fault(index_of("close"));
-  if (static_cast<std::size_t>(fd) < plan.is_eventfd.size()) plan.is_eventfd[static_cast<std::size_t>(fd)] = false;
+  const int error = next_fault(index_of("close"));
+  if (is_spared(fd)) plan.wakes.at(static_cast<std::size_t>(fd)) = false;
   const int result = original(known, "close")(fd);
   if (error == 0) return result;
   errno = error;
@@ -283,7 +281,6 @@ REPLACEMENT(int, close, (int fd)) {
 }
 
 // ---- transfers
-// -------------------------------------------------------------------------------------------------------
 
 FAULTY_TRANSFER(read, read, (int fd, void* to, std::size_t size), (fd, to, size))
 FAULTY_TRANSFER(read, pread, (int fd, void* to, std::size_t size, off_t at), (fd, to, size, at))
@@ -305,13 +302,11 @@ FAULTY(advise, error, int, posix_fadvise, (int fd, off_t at, off_t size, int adv
 FAULTY(advise, -1, int, madvise, (void* at, std::size_t size, int advice), (at, size, advice))
 
 // ---- waiting
-// ---------------------------------------------------------------------------------------------------------
 
 FAULTY(poll, -1, int, poll, (void* asked, unsigned long count, int timeout), (asked, count, timeout))
 FAULTY(epoll, -1, int, epoll_create, (int size), (size))
 FAULTY(epoll, -1, int, epoll_create1, (int flags), (flags))
 FAULTY(wait, -1, int, epoll_wait, (int epoll, void* events, int count, int timeout), (epoll, events, count, timeout))
-FAULTY(timer, -1, int, timerfd_create, (int clock, int flags), (clock, flags))
 FAULTY(timer, -1, int, timerfd_settime, (int fd, int flags, const void* to, void* old), (fd, flags, to, old))
 FAULTY(signal, -1, int, signalfd, (int fd, const void* set, int flags), (fd, set, flags))
 FAULTY(signal, error, int, pthread_sigmask, (int what, const void* set, void* old), (what, set, old))
@@ -319,8 +314,41 @@ FAULTY(sigaction, -1, int, sigaction, (int number, const void* action, void* old
 FAULTY(inotify, -1, int, inotify_init1, (int flags), (flags))
 FAULTY(inotify, -1, int, inotify_add_watch, (int fd, const char* path, unsigned mask), (fd, path, mask))
 
+// With these Asio wakes threads, and does not look at what comes of adding them.
+namespace {
+
+int mark_as_waking(int fd) {
+  if (fd >= 0) plan.wakes.at(static_cast<std::size_t>(fd)) = true;
+  return fd;
+}
+
+}  // namespace
+
+REPLACEMENT(int, epoll_ctl, (int epoll, int what, int fd, void* event)) {
+  static constinit std::atomic<int (*)(int, int, int, void*)> known;
+  const int error = what == EPOLL_CTL_ADD && !is_spared(fd) ? next_fault(index_of("epoll")) : 0;
+  if (error == 0) return original(known, "epoll_ctl")(epoll, what, fd, event);
+  errno = error;
+  return -1;
+}
+
+REPLACEMENT(int, eventfd, (unsigned value, int flags)) {
+  static constinit std::atomic<int (*)(unsigned, int)> known;
+  const int error = next_fault(index_of("event"));
+  if (error == 0) return mark_as_waking(original(known, "eventfd")(value, flags));
+  errno = error;
+  return -1;
+}
+
+REPLACEMENT(int, timerfd_create, (int clock, int flags)) {
+  static constinit std::atomic<int (*)(int, int)> known;
+  const int error = next_fault(index_of("timer"));
+  if (error == 0) return mark_as_waking(original(known, "timerfd_create")(clock, flags));
+  errno = error;
+  return -1;
+}
+
 // ---- names
-// -----------------------------------------------------------------------------------------------------------
 
 FAULTY(stat, -1, int, stat, (const char* path, void* found), (path, found))
 FAULTY(stat, -1, int, stat64, (const char* path, void* found), (path, found))
@@ -345,7 +373,6 @@ FAULTY(directory, nullptr, void*, readdir, (void* directory), (directory))
 FAULTY(directory, nullptr, void*, readdir64, (void* directory), (directory))
 
 // ---- the rest
-// --------------------------------------------------------------------------------------------------------
 
 FAULTY(random, -1, int, getentropy, (void* to, std::size_t size), (to, size))
 FAULTY(random, -1, ssize_t, getrandom, (void* to, std::size_t size, unsigned flags), (to, size, flags))
@@ -355,7 +382,6 @@ FAULTY(locale, nullptr, void*, newlocale, (int mask, const char* name, void* bas
 FAULTY(calendar, nullptr, void*, gmtime_r, (const void* seconds, void* to), (seconds, to))
 
 // ---- where main begins
-// -----------------------------------------------------------------------------------------------
 
 REPLACEMENT(int, __libc_start_main,
             (main_function run, int argc, char** argv, void (*begin)(), void (*end)(), void (*unload)(), void* stack)) {
