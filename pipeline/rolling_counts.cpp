@@ -169,6 +169,8 @@ void rolling_counts::merge_one(const segment& what, std::span<const std::uint32_
     rows_.add(verified_, row);
   } else if (frame_group* const group = input->group(what.owner.group)) {
     group->merge(what.owner.frame, bytes, row);
+  } else {
+    all_complete_ = false;  // of a group that ended before it, or after a damaged one
   }
   merged_ += bytes;
   settle(what.owner.input);

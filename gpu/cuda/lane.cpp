@@ -30,7 +30,7 @@ std::exception_ptr labelled(const lane_environment& shared, const engine_error& 
 }  // namespace
 
 std::exception_ptr failure_of(const lane_environment& shared) noexcept {
-  const std::exception_ptr failure = std::current_exception();
+  std::exception_ptr failure = std::current_exception();
   try {
     throw;
   } catch (const engine_error& error) {

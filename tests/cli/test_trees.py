@@ -411,6 +411,39 @@ class Changing(TreeTest):
         self.assertEqual(ended.result["buckets"]["letters"]["other"], size - 1)
 
 
+class NoTemporaryFile(TreeTest):
+    """Reports of finished inputs beyond 1 MiB need a temporary file: here 600 inputs with names of 3,000 bytes."""
+
+    COUNT = 600
+
+    def make_tree(self):
+        deep = "/".join(["n" * 240] * 12)
+        for number in range(self.COUNT):
+            self.make(f"t/{deep}/{number}", b"xy")
+        return self.folder / "t"
+
+    def count(self, folder):
+        return run(*LETTERS, "--engine", ENGINE, "-r", self.make_tree(), env={**os.environ, "TMPDIR": str(folder)})
+
+    def test_where_there_is_no_folder_for_it_the_run_ends_and_says_what_to_do(self):
+        ended = self.count(self.folder / "none")
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIs(ended.result["complete"], False)
+        told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
+        self.assertEqual(ended.stderr.count(told), 1, ended)
+        listed = [each for each in ended.result["inputs"] if each["complete"]]
+        self.assertLess(len(listed), self.COUNT)
+        self.assertEqual(ended.result["bytes"], 2 * len(listed))
+
+    def test_a_file_of_its_own_is_gone_with_the_process(self):
+        folder = self.folder / "tmp"
+        folder.mkdir()
+        ended = self.count(folder)
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual(len(ended.result["inputs"]), self.COUNT)
+        self.assertEqual(os.listdir(folder), [])
+
+
 class Many(CommandTest):
     @classmethod
     def setUpClass(cls):

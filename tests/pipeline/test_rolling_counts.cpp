@@ -27,7 +27,7 @@ struct counted {
     row['\n'] = newlines;
     row['x'] = letters;
     const segment it{.owner = owner, .where = {0, newlines + letters}};
-    counts.merge({&it, 1}, row);
+    CHECK_FALSE(counts.merge({&it, 1}, row).failure);
   }
 
   void drop(const text_owner& owner, std::uint32_t bytes) {
@@ -191,6 +191,41 @@ TEST_CASE("a group of which text was dropped ends the counts of its input once i
   CHECK(it.now().verified.counts == tally_counts{1, 3});
   it.merge({.input = 0, .group = 3}, 0, 7);  // of no matter any more
   CHECK(it.now().verified.counts == tally_counts{1, 3});
+}
+
+TEST_CASE("text of an input that has ended before it is in no count, and the counts are incomplete") {
+  for (const bool failed : {true, false}) {
+    CAPTURE(failed);
+    counted it;
+    it.merge({.input = 0}, 1, 2);
+    if (failed) {
+      it.counts.fail(0, 3, unreadable("the stream failed"));
+    } else {
+      it.counts.finish(0, 3);
+    }
+    CHECK(it.counts.inputs_in_order() == 1);
+    it.merge({.input = 0}, 4, 5);
+    it.merge({.input = 0, .group = 1}, 4, 5);
+    it.merge({.input = 1}, 1, 1);
+    it.counts.finish(1, 2);
+    const report seen = it.now();
+    CHECK_FALSE(seen.complete);
+    CHECK(seen.verified.counts == tally_counts{2, 3});
+    CHECK(seen.inputs[0].verified.counts == tally_counts{1, 2});
+    CHECK(seen.inputs[1].verified.counts == tally_counts{1, 1});
+  }
+}
+
+TEST_CASE("text of a group that was committed before it is in no count") {
+  counted it;
+  it.counts.open_group(0);
+  it.counts.open_group(0);
+  it.merge({.input = 0, .group = 1}, 1, 2);
+  it.counts.close_group(0, 1, {.text_bytes = 3});
+  it.merge({.input = 0, .group = 1}, 4, 5);
+  it.counts.close_group(0, 1, {.text_bytes = 3});
+  it.merge({.input = 0, .group = 7}, 4, 5);
+  CHECK(it.now().verified.counts == tally_counts{1, 2});
 }
 
 TEST_CASE("an input that fails after its end keeps the length that it had: what is on its way is still merged") {
