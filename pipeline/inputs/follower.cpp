@@ -75,7 +75,12 @@ asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::stri
 // What was written by now is still counted, and no more: a writer may never rest.
 void follower::note_ends() {
   for (followed& each : files_) {
-    if (!each.end) each.end = each.file.position() + each.file.pending();
+    if (each.over || each.end) continue;
+    try {
+      each.end = each.file.position() + each.file.pending();
+    } catch (const io::input_error&) {
+      fail(each);
+    }
   }
 }
 
