@@ -343,8 +343,9 @@ constexpr std::array rows = {
                "gpuhist --slots 32 access.log",
                [](options& o, value v) { o.slots = parse_number(v, {.least = 2, .most = 65536}); }},
     option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs, common,
-               "of the whole process (default: 1GiB)",
-               "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB.",
+               "of the whole process (default: 1GiB, or less)",
+               "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB, or "
+               "three quarters of the limit of the control group (cgroup) where that is less.",
                "gpuhist --memory-limit 256MiB *.log.zst",
                [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
 

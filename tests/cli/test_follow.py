@@ -228,6 +228,28 @@ class StalledReader(FollowTest):
         self.assert_counts(json.loads(lines[-1]), b"".join(text(1000 * max(rotation, 1), rotation) for rotation in range(8)))
 
 
+class ManyRotations(FollowTest):
+    def holds(self, running, path):
+        held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
+        return os.path.realpath(path) in held
+
+    def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
+        (self.folder / "old").mkdir()
+        parts = [text(100 + rotation, rotation) for rotation in range(200)]
+        path = self.file("a.log", parts[0])
+        with Running("--follow", "--format", "json", path) as running:
+            wait_until(lambda: self.holds(running, path))
+            for rotation, part in enumerate(parts[1:]):  # faster than anybody can look
+                path.rename(self.folder / "old" / str(rotation))
+                self.file("a.log.new", part).rename(path)
+            wait_until(lambda: self.holds(running, path))
+            running.process.terminate()
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+        is_said = f"{path}: was replaced" in ended.stderr
+        self.assertEqual(is_said, ended.result["bytes"] < sum(map(len, parts)), ended)
+
+
 class Writer(threading.Thread):
     """Writes lines as fast as it can; opens its log anew when it is told to, as daemons do on a signal."""
 

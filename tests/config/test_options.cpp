@@ -51,7 +51,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.chunk_size);
   CHECK_FALSE(o.slots);
   CHECK_FALSE(o.kernel);
-  CHECK(o.memory_limit == 1073741824);
+  CHECK_FALSE(o.memory_limit);
   CHECK(o.label == "(standard input)");
   CHECK(o.format == "table");
   CHECK_FALSE(o.output);
