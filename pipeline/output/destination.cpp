@@ -125,7 +125,9 @@ destination::destination(const std::optional<std::string>& where, writing how, c
   const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
   if (const std::optional<int> number = descriptor_written(path)) {
     if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
-    if (where && !given.contains(*number)) fail(name_, EBADF);
+    // a standard output or error that was closed fails when it is written, which a stage of a pipeline survives
+    const bool is_for_writing = *number == STDOUT_FILENO || *number == STDERR_FILENO;
+    if (where && !is_for_writing && !given.contains(*number)) fail(name_, EBADF);
     fd_ = io::descriptor::borrowed(*number);
     open_in_place({}, false);
     return;
