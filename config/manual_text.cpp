@@ -42,14 +42,16 @@ constexpr std::array all = {
             "written.\n"
             "2: wrong usage or configuration, or a forced engine or kernel that cannot be had; nothing is written.\n"
             "3: a condition of --fail-if holds, and nothing else went wrong."},
-    section{"Signals",
-            "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
-            "shell sees 128+n. A second one ends it at once, without a report. A reader of the output that leaves ends "
-            "it by SIGPIPE; "
-            "with --pass-through, after the report.\n\n"
-            "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
-            "and for a snapshot where the "
-            "output is a live one (--snapshot-every, --window, or jsonl with --pass-through)."},
+    section{
+        "Signals",
+        "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
+        "shell sees 128+n. A repeat within a second belongs to the same request; a later one ends it at once, without "
+        "a report. A reader of the output that leaves ends "
+        "it by SIGPIPE; "
+        "with --pass-through, after the report.\n\n"
+        "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
+        "and for a snapshot where the "
+        "output is a live one (--snapshot-every, --window, or jsonl with --pass-through)."},
 };
 
 }  // namespace

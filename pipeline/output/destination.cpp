@@ -75,29 +75,36 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
-/// While one lives, other processes that append to the file wait. Filesystems without locks are written without.
+/// While one lives, others that append records to the file wait. Filesystems without locks are written without.
 class record_lock {
  public:
-  explicit record_lock(int fd) : fd_(fd) {
-    struct flock whole{};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    // of the open file description: one that another thread holds of the same file excludes this one as well
-    locked_ = uninterrupted([&] { return ::fcntl(fd_, F_OFD_SETLKW, &whole); }) == 0;
-  }
+  /// `command`: F_OFD_SETLKW for a file that was opened here: the lock is that of the open file description. For one
+  /// that was inherited, whose description other processes have as well, F_SETLKW: the lock is that of the process.
+  record_lock(int fd, int command) : fd_(fd), command_(command) { locked_ = set(F_WRLCK); }
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
-    struct flock whole{};
-    whole.l_type = F_UNLCK;
-    whole.l_whence = SEEK_SET;
-    if (locked_) ::fcntl(fd_, F_OFD_SETLK, &whole);
+    if (locked_) set(F_UNLCK);
   }
 
  private:
+  bool set(short type) const {
+    struct flock whole{};
+    whole.l_type = type;
+    whole.l_whence = SEEK_SET;
+    return uninterrupted([&] { return ::fcntl(fd_, command_, &whole); }) == 0;
+  }
+
   int fd_;
+  int command_;
   bool locked_ = false;
 };
+
+bool is_appended_to(int fd) {
+  struct stat file{};
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_APPEND) != 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
+}
 
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
 void synchronize(int fd, const std::string& name) {
@@ -118,7 +125,9 @@ destination::destination(const std::optional<std::string>& where, writing how, c
   const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
   if (const std::optional<int> number = descriptor_written(path)) {
     if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
-    if (where && !given.contains(*number)) fail(name_, EBADF);
+    // a standard output or error that was closed fails when it is written, which a stage of a pipeline survives
+    const bool is_for_writing = *number == STDOUT_FILENO || *number == STDERR_FILENO;
+    if (where && !is_for_writing && !given.contains(*number)) fail(name_, EBADF);
     fd_ = io::descriptor::borrowed(*number);
     open_in_place({}, false);
     return;
@@ -148,12 +157,17 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   }
   const bool appends = how_ == writing::append && regular;
   how_ = appends ? writing::append : writing::live;
-  if (fd_) return note_output();
+  if (fd_) {
+    note_output();
+    if (is_appended_to(fd_.get())) lock_command_ = F_SETLKW;
+    return;
+  }
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
   fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
   if (!fd_) fail(name_, errno);
   note_output();
   holds_old_text_ = regular && !appends;
+  if (appends) lock_command_ = F_OFD_SETLKW;
   fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
 }
 
@@ -188,9 +202,9 @@ void destination::write(std::string_view text) {
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
-  if (how_ != writing::append) return write_record(pieces);
-  const record_lock alone(fd_.get());
-  fresh_ = ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+  if (!lock_command_) return write_record(pieces);
+  const record_lock alone(fd_.get(), *lock_command_);
+  if (how_ == writing::append) fresh_ = ::lseek(fd_.get(), 0, SEEK_END) <= 0;
   write_record(pieces);
 }
 

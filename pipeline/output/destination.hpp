@@ -80,7 +80,8 @@ class destination {
   std::string name_;  // for messages
   writing how_;
   bool fresh_ = true;
-  bool holds_old_text_ = false;  // which goes with the first write
+  bool holds_old_text_ = false;      // which goes with the first write
+  std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
   io::descriptor fd_;
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
