@@ -4,6 +4,7 @@
 #include "gpu/engines.hpp"
 #include "pipeline/commands/commands.hpp"
 #include "pipeline/output/destination.hpp"
+#include "pipeline/output/memory_reserve.hpp"
 #include "pipeline/output/messages.hpp"
 
 #include <fcntl.h>
@@ -69,6 +70,7 @@ ending run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  pipeline::prepare_for_exhausted_memory();
   occupy_closed_descriptors();
   // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves, unless our parent ignores it
   const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
