@@ -43,21 +43,26 @@ std::string path_of(archive_entry* entry) {
   return {};
 }
 
+// Where setting up fails, that is for want of memory.
+void expect(int result) {
+  if (result == ARCHIVE_FATAL) throw std::bad_alloc();
+}
+
 void choose_format(archive* to, archive_kind kind) {
   switch (kind) {
     case archive_kind::tar:
-      ::archive_read_support_format_tar(to);
+      expect(::archive_read_support_format_tar(to));
       // tar -A, and cat of several: what follows an end is read as well
-      ::archive_read_set_format_option(to, "tar", "read_concatenated_archives", "1");
+      expect(::archive_read_set_format_option(to, "tar", "read_concatenated_archives", "1"));
       break;
     case archive_kind::zip:
-      ::archive_read_support_format_zip(to);
+      expect(::archive_read_support_format_zip(to));
       break;
     case archive_kind::seven_zip:
-      ::archive_read_support_format_7zip(to);
+      expect(::archive_read_support_format_7zip(to));
       break;
     case archive_kind::cpio:
-      ::archive_read_support_format_cpio(to);
+      expect(::archive_read_support_format_cpio(to));
       break;
     case archive_kind::none:
       break;
@@ -78,9 +83,9 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& from)
         0, failure_kind::refused);
   }
   choose_format(archive_.get(), kind);
-  ::archive_read_set_callback_data(archive_.get(), this);
-  ::archive_read_set_read_callback(archive_.get(), on_read);
-  if (from.seekable_bytes()) ::archive_read_set_seek_callback(archive_.get(), on_seek);
+  expect(::archive_read_set_callback_data(archive_.get(), this));
+  expect(::archive_read_set_read_callback(archive_.get(), on_read));
+  if (from.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
 }
 
 archive_reader::~archive_reader() = default;

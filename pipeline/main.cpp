@@ -5,6 +5,7 @@
 #include "io/open_descriptors.hpp"
 #include "pipeline/commands/commands.hpp"
 #include "pipeline/output/destination.hpp"
+#include "pipeline/output/memory_reserve.hpp"
 #include "pipeline/output/messages.hpp"
 #include "pipeline/output/status_signal.hpp"
 #include "pipeline/stop_signals.hpp"
@@ -81,6 +82,7 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& given)
 
 int main(int argc, char** argv) {
   settle_signals();
+  pipeline::prepare_for_exhausted_memory();
   // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves, unless our parent ignores it
   const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {

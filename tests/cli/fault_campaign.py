@@ -31,9 +31,11 @@ from support import GPUHIST, SANITIZED, SKIPPED
 
 PRELOAD = os.environ.get("FAULT_PRELOAD")
 SHORT, LASTING = "short", "lasting"
-# What calls of each class fail with. "lasting": that call and all later ones of the class.
+# What calls of each class fail with. "lasting": that call and all later ones of the class; "twice": that one and the
+# next, as the program tries a failed allocation again, once.
+TIMES = {"": 1, "twice": 2, LASTING: 1 << 60}
 EFFECTS = {
-    "alloc": ("ENOMEM", "ENOMEM lasting"),
+    "alloc": ("ENOMEM", "ENOMEM twice", "ENOMEM lasting"),
     "map": ("ENOMEM",),
     "thread": ("EAGAIN", "EAGAIN lasting"),
     "open": ("EMFILE", "EMFILE lasting", "EINTR"),
@@ -79,10 +81,9 @@ class Fault:
     ordinal: int  # of the call; the limit itself
 
     def environment(self):
-        name, _, lasting = self.effect.partition(" ")
-        chosen = {"FAULT_CLASS": self.kind, "FAULT_AT": str(self.ordinal)}
-        chosen["FAULT_EFFECT"] = SHORT if name == SHORT else str(getattr(errno, name))
-        return chosen | ({"FAULT_LASTING": "1"} if lasting else {})
+        name, _, times = self.effect.partition(" ")
+        effect = SHORT if name == SHORT else str(getattr(errno, name))
+        return {"FAULT_CLASS": self.kind, "FAULT_AT": str(self.ordinal), "FAULT_EFFECT": effect, "FAULT_TIMES": str(TIMES[times])}
 
 
 @dataclasses.dataclass
@@ -216,7 +217,7 @@ class Chooser:
         begin = min(self.calls_of_start.get(kind, 0), calls) if kind == "alloc" else 0
         at_start, later = range(1, begin + 1), range(begin + 1, calls + 1)
         if not self.everything:
-            return self.sample(later, 12 if kind == "alloc" else 1)
+            return self.sample(later, 8 if kind == "alloc" else 1)
         if LASTING in effect and kind == "alloc":
             return [*self.sample(at_start, 20), *self.sample(later, 200)]
         return [*(at_start if scenario.name == "plain file" else self.sample(at_start, 40)), *later]

@@ -5,7 +5,7 @@
 //   FAULT_COUNTS=FILE   gets the counts: a `call_counter` a class, correct at any time, also after a crash
 //   FAULT_CLASS=NAME    the class of the calls that fail, one of `classes` below
 //   FAULT_AT=N          the ordinal of the first call that fails, from 1
-//   FAULT_LASTING=1     all later calls of the class fail as well
+//   FAULT_TIMES=N       how many calls of the class fail from there on (default: 1)
 //   FAULT_EFFECT=E      an error number, or "short": one byte is read or written, however many were asked for
 //   FAULT_TRACE=FILE    gets the stack of the first call that fails: a line a frame, object file and offset in it
 //
@@ -30,15 +30,15 @@
 #include <span>
 #include <string_view>
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the allocator of glibc, which can be called before any symbol was looked
-// up
+// The allocator of glibc, which can be called before any symbol was looked up.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* old, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
 
@@ -66,7 +66,7 @@ struct fault_plan {
   bool active = false;
   std::size_t kind = classes.size();  // none fails
   std::uint64_t at = 0;
-  bool lasting = false;
+  std::uint64_t times = 1;
   int effect = 0;
   const char* trace = nullptr;
   call_counters* counters = nullptr;
@@ -108,7 +108,7 @@ int next_fault(std::size_t kind) {
   if (!plan.active || is_own_call) return 0;
   call_counter& counter = (*plan.counters)[kind];
   const std::uint64_t ordinal = counter.calls.fetch_add(1) + 1;
-  if (kind != plan.kind || ordinal < plan.at || (ordinal > plan.at && !plan.lasting)) return 0;
+  if (kind != plan.kind || ordinal < plan.at || ordinal - plan.at >= plan.times) return 0;
   if (counter.failed.fetch_add(1) == 0 && plan.trace != nullptr) write_stack();
   return plan.effect;
 }
@@ -138,23 +138,26 @@ call_counters* map_counters(const char* path) {
   return static_cast<call_counters*>(page);
 }
 
+// Before main: there is no other thread.
+const char* setting(const char* name) { return std::getenv(name); }  // NOLINT(concurrency-mt-unsafe)
+
 void read_plan() {
   static call_counters unpublished;
-  const char* const path = std::getenv("FAULT_COUNTS");
+  const char* const path = setting("FAULT_COUNTS");
   plan.counters = path != nullptr ? map_counters(path) : &unpublished;
   for (std::size_t kind = 0; kind < classes.size(); ++kind) {
     std::ranges::copy(classes[kind], (*plan.counters)[kind].name.begin());
   }
-  plan.trace = std::getenv("FAULT_TRACE");
+  plan.trace = setting("FAULT_TRACE");
   std::array<void*, 1> frame{};
   if (plan.trace != nullptr) ::backtrace(frame.data(), 1);  // the first call loads a library
-  const char* const kind = std::getenv("FAULT_CLASS");
-  const char* const at = std::getenv("FAULT_AT");
-  const char* const effect = std::getenv("FAULT_EFFECT");
+  const char* const kind = setting("FAULT_CLASS");
+  const char* const at = setting("FAULT_AT");
+  const char* const effect = setting("FAULT_EFFECT");
   if (kind == nullptr || at == nullptr || effect == nullptr) return;
   plan.kind = static_cast<std::size_t>(std::ranges::find(classes, std::string_view(kind)) - classes.begin());
   plan.at = std::strtoull(at, nullptr, 10);
-  plan.lasting = std::getenv("FAULT_LASTING") != nullptr;
+  if (const char* const times = setting("FAULT_TIMES")) plan.times = std::strtoull(times, nullptr, 10);
   plan.effect = std::string_view(effect) == "short" ? shortened : static_cast<int>(std::strtol(effect, nullptr, 10));
   if (plan.kind == classes.size() || plan.at == 0 || plan.effect == 0) std::abort();
 }
@@ -174,6 +177,7 @@ int main_with_faults(int argc, char** argv, char** environment) {
 // Defines a function that takes the place of `name`. In C++ it has another name, so that it need not repeat the
 // declaration of a system header. A function with variable arguments is defined with the largest number of arguments it
 // can have, which is equivalent under the calling conventions of Linux.
+// NOLINTBEGIN(bugprone-macro-parentheses): parameters and arguments bring their own
 #define REPLACEMENT(result, name, parameters)                  \
   extern "C" result replaced_##name parameters __asm__(#name); \
   result replaced_##name parameters
@@ -198,6 +202,8 @@ int main_with_faults(int argc, char** argv, char** environment) {
     errno = error;                                                                 \
     return -1;                                                                     \
   }
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 // ---- allocations and threads
 
