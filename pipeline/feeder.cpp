@@ -242,6 +242,12 @@ asio::awaitable<void> feeder::feed(numbered_input one) {
   }
 }
 
+std::vector<skipped_names> feeder::skipped() const {
+  std::vector<skipped_names> all = list_.skipped();
+  for (const skipped_names& each : archives_.skipped()) add_skipped(all, each);
+  return all;
+}
+
 // Completes when all of a stream was read, and of what is handed on.
 asio::awaitable<void> feeder::count(input_id input, const std::string& name, const shared_source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(*source);
