@@ -152,6 +152,7 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
     const std::size_t size = reader.in_buffer_ = reader.from_.read(reader.buffer_);
     const auto read = std::span(reader.buffer_).first(size);
     const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
+    if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (last != read.rend()) {
       reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
@@ -183,6 +184,9 @@ std::int64_t archive_reader::on_seek(archive* /*of*/, void* self, std::int64_t o
   std::int64_t to = 0;
   if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size) return ARCHIVE_FATAL;
   reader.from_.seek(static_cast<std::uint64_t>(to));
+  // bytes of a member that is not wanted
+  const auto target = static_cast<std::uint64_t>(to);
+  if (reader.kind_ == archive_kind::cpio && target > reader.given_) reader.cpio_.skip(target - reader.given_);
   reader.given_ = static_cast<std::uint64_t>(to);
   return to;
 }
@@ -204,10 +208,7 @@ std::optional<std::string> archive_reader::next() {
       if (is_padded_end()) return std::nullopt;
       break_off(words_of_fault());
     }
-    // it looks for the next header behind bytes that are none
-    if (result == ARCHIVE_WARN && kind_ == archive_kind::cpio && ::archive_errno(archive_.get()) == 0) {
-      break_off("damaged cpio archive: " + words_of_fault());
-    }
+    if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (begins_member(entry)) return path_of(entry);
   }
 }
@@ -225,7 +226,7 @@ void archive_reader::skip_rest() {
 // A hard link with bytes of its own is a file (cpio keeps them with the last link). What is no file is passed over; but
 // bytes that no checksum of the header protects from being taken for something else are not: they fail as a member.
 bool archive_reader::begins_member(archive_entry* entry) {
-  in_entry_ = true;
+  in_entry_ = any_entry_ = true;
   const auto type = static_cast<unsigned>(::archive_entry_filetype(entry));
   const bool is_file = type == AE_IFREG || type == 0;
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
@@ -295,6 +296,10 @@ void archive_reader::end_member() {
   if (size_is_known_ && had_ != size_) {
     fail_member("has " + std::to_string(had_) + " bytes, and the archive says that it has " + std::to_string(size_));
   }
+  if (kind_ == archive_kind::cpio) {
+    const cpio_headers::entry& here = *cpio_.front();
+    if (here.checksum && *here.checksum != here.sum) fail_member("does not match its checksum, which is a sum");
+  }
   if (kind_ == archive_kind::zip) walked_.back() = {.what = zip_walked::kind::text, .bytes = had_, .crc = crc_};
 }
 
@@ -342,7 +347,10 @@ void archive_reader::check_end() {
       return check_zip_end();
     case archive_kind::cpio:
       return check_cpio_end();
-    case archive_kind::seven_zip:  // its list, which has a checksum, was checked at the start
+    case archive_kind::seven_zip:
+      // libarchive takes some lists that it does not understand for empty ones
+      if (!any_entry_ && list_bytes_ > 0) break_off("has a list of members in which none could be found");
+      return;
     case archive_kind::none:
       return;
   }
@@ -359,15 +367,31 @@ bool archive_reader::is_padded_end() const {
   return kind_ == archive_kind::tar && nonzero_end_ <= entries_end_ && given_ - entries_end_ >= 2 * tar_block;
 }
 
+// libarchive searches for the next header where there is none, and does not always say so.
+void archive_reader::check_cpio_entry(archive_entry* entry) {
+  if (std::exchange(at_cpio_entry_, true) && cpio_.front() != nullptr) cpio_.pop();
+  const cpio_headers::entry* const expected = cpio_.front();
+  if (expected == nullptr) break_off_cpio();
+  if (::archive_entry_size(entry) == static_cast<std::int64_t>(expected->bytes)) return;
+  break_off("damaged cpio archive: no header is found where one should be, at " + from_.place_of(expected->header_at));
+}
+
+void archive_reader::break_off_cpio() {
+  break_off("damaged cpio archive: no header is found where one should be, or a member has a wrong length, at " +
+            from_.place_of(cpio_.broken_at().value_or(given_)));
+}
+
 // What follows the end of a cpio archive may be another one.
 void archive_reader::check_cpio_end() {
+  if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
+  if (cpio_.front() != nullptr || !cpio_.has_ended()) break_off_cpio();
   const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
   const void* unused = nullptr;
   while (on_read(archive_.get(), this, &unused) > 0) {
   }
   rethrow_from_below();
   if (nonzero_end_ > end)
-    break_off("holds something else behind its end, which was not counted, at " + from_.place_of(end));
+    break_off("holds something else after its end, which was not counted, at " + from_.place_of(end));
 }
 
 void archive_reader::check_zip_end() {
@@ -425,6 +449,7 @@ void archive_reader::check_seven_zip_start() {
     break_off("holds something else after its end, which was not counted, at " +
               from_.place_of(start_bytes + list_at + list_bytes));
   }
+  list_bytes_ = list_bytes;
   if (list_bytes == 0 && rest > 0)
     break_off("damaged 7z archive: it has bytes and no list of members, at " + from_.place_of(20));
 }

@@ -4,6 +4,7 @@
 
 #include "io/archive_format.hpp"
 #include "io/byte_reader.hpp"
+#include "io/cpio_headers.hpp"
 #include "io/failure_kind.hpp"
 #include "io/zip_directory.hpp"
 
@@ -74,6 +75,8 @@ class archive_reader {
   void check_end();
   void check_tar_end();
   void check_cpio_end();
+  void check_cpio_entry(archive_entry* entry);
+  [[noreturn]] void break_off_cpio();
   void check_zip_end();
   void check_seven_zip_start();
   [[nodiscard]] bool is_padded_end() const;
@@ -92,10 +95,15 @@ class archive_reader {
   std::unique_ptr<archive, closer> archive_;
 
   bool opened_ = false;
+  bool any_entry_ = false;         // has been seen, of whatever kind
   bool in_entry_ = false;          // some of it may be left to be skipped
   std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
 
   std::vector<skipped_entries> skipped_;
+
+  cpio_headers cpio_;
+  bool at_cpio_entry_ = false;    // the front of those
+  std::uint64_t list_bytes_ = 0;  // of a 7z archive
 
   // Of a zip archive:
   std::vector<zip_walked> walked_;

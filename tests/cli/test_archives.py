@@ -113,7 +113,14 @@ class Tar(ArchiveTest):
             extra.append(info)
         archive = tar(FILES, extra=extra)
         self.assertEqual(len(in_tar(archive)), len(FILES))
-        self.assert_read("x.tar", archive, in_tar(archive))
+        path = self.file("x.tar", archive)
+        ended = run(*JSON, path)
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+        self.assertEqual([each["name"] for each in ended.result["inputs"]], [f"{path}/{name}" for name, _ in in_tar(archive)])
+        self.assertEqual(ended.result["skipped_by_cause"],
+                         {f"{kind} in an archive": count for kind, count in
+                          {"directory": 1, "symbolic link": 1, "hard link": 1, "device": 2, "FIFO": 1}.items()})
+        self.assertIn(f"skipped a symbolic link in an archive: {path}/no-file-2\n", ended.stderr)
 
     def test_holes_of_sparse_files_are_zeros(self):
         root = self.tree({})
@@ -453,7 +460,7 @@ class Cpio(ArchiveTest):
         archive = self.cpio("newc")
         ended = run(*JSON, self.file("x.cpio", archive + archive))
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds something else behind its end", ended.stderr)
+        self.assertIn("holds something else after its end", ended.stderr)
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):
