@@ -75,7 +75,7 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 void archive_walk::count(const content& what) {
   attempt(what, [&] {
     const bool is_forced = what.depth == 0 && forced_;
-    const auto head = what.bytes.peek(io::detection_bytes);
+    const auto head = what.bytes.peek(io::zlib_head_bytes);
     const io::format* const found =
         settled(what.bytes, [&] { return &io::settle_format(is_forced ? std::string() : what.path, head, nullptr); });
     if (found->make_decoder != nullptr) return count_compressed(what, *found);

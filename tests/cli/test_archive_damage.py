@@ -23,7 +23,7 @@ STEP = 1 if ALL else 97 if SANITIZED else 29  # a prime: all bits of a byte, and
 VARIANTS_A_RUN = 500
 WRITERS = 8
 
-FILES = {"a.log": text(300), "b.txt": text(40, 2), "c": text(121, 3)}
+FILES = {"a.log": text(300), "b.txt": text(33, 2), "c": text(121, 3)}
 ONE = {"a.log": FILES["a.log"]}
 
 # What bits may change without notice; docs/archives.md has the same list.
