@@ -39,7 +39,10 @@ archive_limits limits_of_archives(const plan& what, io::stream_sink* text_to) {
   const std::uint64_t of_a_member = std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + 512;
   return {.most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .most_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
-          .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary},
+          .inner_decoder = {.window_bytes = window,
+                            .granted_bytes = window,
+                            .dictionary = what.dictionary,
+                            .largest_bytes = usual_window},
           .text_to = text_to};
 }
 
@@ -240,6 +243,12 @@ asio::awaitable<void> feeder::feed(numbered_input one) {
   if (is_handed_on) {
     co_await asio::co_spawn(where_.streams, hand_on_rest(input, std::move(source)), asio::use_awaitable);
   }
+}
+
+std::vector<skipped_names> feeder::skipped() const {
+  std::vector<skipped_names> all = list_.skipped();
+  for (const skipped_names& each : archives_.skipped()) add_skipped(all, each);
+  return all;
 }
 
 // Completes when all of a stream was read, and of what is handed on.

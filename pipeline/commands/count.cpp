@@ -60,12 +60,14 @@ void complain_of_inputs(const outcome& done) {
   if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
 }
 
-// "skipped 3 FIFOs in trees, the first: logs/pipe"
+// "skipped 3 times a FIFO, the first one: logs/pipe". Directories are in the report only: what is in them was counted.
 void tell_skipped(const report& result) {
   for (const skipped_names& each : result.skipped) {
+    if (each.what.starts_with("directory in") && each.bytes == 0) continue;
     const bool several = each.count > 1;
     complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
-             (several ? ", the first one: " : ": ") + printable(each.first));
+             (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
+             printable(each.first));
   }
 }
 

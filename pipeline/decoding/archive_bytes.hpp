@@ -92,6 +92,9 @@ class peeking_bytes final : public io::byte_reader {
   /// The next bytes, up to `wanted`; fewer only where there are no more, or where what follows fails.
   std::span<const std::byte> peek(std::size_t wanted);
 
+  /// What ended the last peek() early, if it failed; else null.
+  [[nodiscard]] std::exception_ptr failure() const { return failed_; }
+
   std::size_t read(std::span<std::byte> out) override;
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return from_.seekable_bytes(); }
   void seek(std::uint64_t offset) override;

@@ -53,6 +53,9 @@ class archive_inputs {
   /// Waits until all inputs are over. Throws what no input is to blame for.
   boost::asio::awaitable<void> drain();
 
+  /// What the archives hold that is no file, by kind. Thread-safe.
+  [[nodiscard]] std::vector<skipped_names> skipped() const;
+
  private:
   using free_threads = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, std::size_t)>;
 
@@ -68,6 +71,7 @@ class archive_inputs {
 
   void work(task what);
   void walk(task& what);
+  void walk_source(task& what, archive_walk& walk);
   void walk_stream(task& what, archive_walk& walk);
 
   const settings how_;
@@ -78,7 +82,8 @@ class archive_inputs {
   const std::stop_token stop_;
   const std::shared_ptr<block_pool> blocks_;
   std::atomic<std::int64_t> members_left_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::vector<skipped_names> skipped_;
   std::exception_ptr fatal_;
   free_threads free_;
   std::vector<std::jthread> threads_;

@@ -24,6 +24,17 @@ std::string within(std::string_view inner, const std::string& outer) {
   return outer.empty() ? std::string(inner) : std::string(inner) + "." + outer;
 }
 
+// What a head is. Where it could not be read to its end, that is what is wrong, and not what the part of it looks like.
+template <typename Settle>
+auto settled(const peeking_bytes& head, Settle settle) {
+  if (!head.failure()) return settle();
+  try {
+    return settle();
+  } catch (const io::input_error&) {
+    std::rethrow_exception(head.failure());
+  }
+}
+
 }  // namespace
 
 archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
@@ -64,9 +75,10 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 void archive_walk::count(const content& what) {
   attempt(what, [&] {
     const bool is_forced = what.depth == 0 && forced_;
-    const io::format& found =
-        io::settle_format(is_forced ? std::string() : what.path, what.bytes.peek(io::detection_bytes), nullptr);
-    if (found.make_decoder != nullptr) return count_compressed(what, found);
+    const auto head = what.bytes.peek(io::zlib_head_bytes);
+    const io::format* const found =
+        settled(what.bytes, [&] { return &io::settle_format(is_forced ? std::string() : what.path, head, nullptr); });
+    if (found->make_decoder != nullptr) return count_compressed(what, *found);
     count_decoded(what);
   });
 }
@@ -94,8 +106,9 @@ void archive_walk::count_compressed(const content& what, const io::format& compr
 
 void archive_walk::count_decoded(content what) {
   const bool is_forced = what.depth == 0 && forced_;
+  const auto head = what.bytes.peek(io::archive_head_bytes);
   const io::archive_kind kind =
-      is_forced ? *forced_ : io::settle_archive(what.path, what.bytes.peek(io::archive_head_bytes));
+      is_forced ? *forced_ : settled(what.bytes, [&] { return io::settle_archive(what.path, head); });
   if (kind == io::archive_kind::none) return count_text(what);
   what.format = within(io::name_of(kind), what.format);
   if (what.shown.input) counts_.set_format(*what.shown.input, what.format);
@@ -110,11 +123,26 @@ void archive_walk::count_members(const content& what, io::archive_kind kind) {
   }
   io::archive_reader reader(kind, what.bytes);
   bool any = false;
-  while (const std::optional<std::string> path = reader.next()) {
-    count_member(what, reader, *path);
-    any = true;
+  try {
+    while (const std::optional<std::string> path = reader.next()) {
+      count_member(what, reader, *path);
+      any = true;
+    }
+  } catch (...) {
+    note_skipped(what, reader);
+    throw;
   }
+  note_skipped(what, reader);
   if (!any) counts_.finish(shown(what), 0);
+}
+
+void archive_walk::note_skipped(const content& of, const io::archive_reader& reader) {
+  for (const io::skipped_entries& each : reader.skipped()) {
+    add_skipped(skipped_, {.what = std::string(each.kind) + " in an archive",
+                           .count = each.count,
+                           .first = of.name + "/" + each.first,
+                           .bytes = each.bytes});
+  }
 }
 
 void archive_walk::count_member(const content& of, io::archive_reader& reader, const std::string& path) {

@@ -131,7 +131,7 @@ asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io
 
 bool small_files::is_plain(const numbered_input& one, std::span<const std::byte> head) {
   const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
-  const io::format& format = io::settle_format(one.what.name, first(io::detection_bytes), how_.forced_format);
+  const io::format& format = io::settle_format(one.what.name, first(io::zlib_head_bytes), how_.forced_format);
   counts_.set_format(one.input, format.name);
   if (format.name != "raw") return false;
   return how_.forced_format != nullptr || io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;

@@ -119,9 +119,16 @@ std::vector<skipped_names> read_skipped(const json& from) {
   if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is no object");
   std::vector<skipped_names> causes;
   std::uint64_t sum = 0;
+  const json none = json::object();
+  const auto with_bytes = from.find("skipped_bytes_by_cause");
+  const json& held = with_bytes == from.end() ? none : *with_bytes;
+  if (!held.is_object()) damaged("\"skipped_bytes_by_cause\" is no object");
   for (const auto& [cause, count] : by_cause->items()) {
-    const skipped_names each{
-        .what = cause == cause_of({}) ? "" : cause, .count = number(count, "skipped_by_cause"), .first = ""};
+    const auto bytes = held.find(cause);
+    const skipped_names each{.what = cause == cause_of({}) ? "" : cause,
+                             .count = number(count, "skipped_by_cause"),
+                             .first = "",
+                             .bytes = bytes == held.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
     if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
     add_skipped(causes, each);
   }
