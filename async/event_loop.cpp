@@ -1,9 +1,12 @@
 #include "async/event_loop.hpp"
 
 #include "async/semaphore.hpp"
+#include "async/worker_pool.hpp"
 
 #include <boost/asio/execution/allocator.hpp>
 #include <boost/asio/execution/blocking.hpp>
+
+#include <system_error>
 
 namespace gpuhist::async {
 namespace asio = boost::asio;
@@ -47,6 +50,19 @@ void event_loop::run_posted() noexcept {
     is_scheduled_ = false;
   }
   while (!batch.empty()) batch.pop().run();
+}
+
+loop_thread::loop_thread() {
+  try {
+    thread_ = std::thread([this] { loop_.run_until([this] { return end_.is_due; }); });
+  } catch (const std::system_error& error) {
+    fail_to_start(error.code());
+  }
+}
+
+loop_thread::~loop_thread() {
+  loop_.post(end_);
+  thread_.join();
 }
 
 // It may have gone off, and be cancelled before the coroutine has its turn.

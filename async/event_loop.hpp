@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::async {
@@ -99,6 +100,28 @@ class event_loop final : public executor {
   std::size_t tasks_ = 0;
   detail::operation_memory<128> scheduling_;  // before the context, whose destructor looks at it
   boost::asio::io_context context_{1};
+};
+
+/// A loop with a thread of its own. What was posted has run when it goes.
+class loop_thread {
+ public:
+  /// Throws std::system_error where no thread can be started.
+  loop_thread();
+  loop_thread(const loop_thread&) = delete;
+  loop_thread& operator=(const loop_thread&) = delete;
+  ~loop_thread();
+
+  [[nodiscard]] event_loop& loop() noexcept { return loop_; }
+
+ private:
+  struct ending final : work_item {
+    void run() noexcept override { is_due = true; }
+    bool is_due = false;
+  };
+
+  ending end_{};  // of its thread
+  event_loop loop_;
+  std::thread thread_;
 };
 
 /// A wait of a coroutine, on the thread of the loop, for an operation of Asio that gives an error code.

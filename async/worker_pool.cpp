@@ -21,21 +21,21 @@ class function_item final : public work_item {
   std::function<void()> what_;
 };
 
-[[noreturn]] void fail(const std::error_code& why) {
+}  // namespace
+
+void fail_to_start(const std::error_code& why) {
   throw std::system_error(
       why, "no thread can be started; raise the limit on processes (ulimit -u, pids.max of the container) or on memory");
 }
-
-}  // namespace
 
 worker_pool::worker_pool(unsigned threads) {
   threads_.reserve(threads);
   try {
     while (threads_.size() < threads) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
-    if (threads_.empty()) fail(error.code());
+    if (threads_.empty()) fail_to_start(error.code());
   } catch (const std::bad_alloc&) {
-    if (threads_.empty()) fail(std::make_error_code(std::errc::not_enough_memory));
+    if (threads_.empty()) fail_to_start(std::make_error_code(std::errc::not_enough_memory));
   }
 }
 

@@ -7,10 +7,14 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace gpuhist::async {
+
+/// Throws std::system_error, which says what helps.
+[[noreturn]] void fail_to_start(const std::error_code& why);
 
 class worker_pool final : public executor {
  public:

@@ -13,10 +13,10 @@ constexpr std::array<std::string_view, 4> examples = {
 };
 
 constexpr std::array all = {
-    section{
-        "Sizes and durations",
-        "Sizes: 65536, 64K (= 64KiB), 16MiB, 1GB (decimal). Durations: 500ms, 10s, 5m, 1h. An interval is a duration "
-        "or a size, told apart by its unit: 5m is five minutes, 5M is 5 MiB."},
+    section{"Sizes and durations",
+            "Sizes: 65536, 64K (= 64KiB), 16MiB, 1GB (decimal). Durations: 500ms, 10s, 5m, 1h, up to 100 years. An "
+            "interval is a duration "
+            "or a size, told apart by its unit: 5m is five minutes, 5M is 5 MiB."},
     section{
         "Configuration",
         "An option may be given in a file, in the environment and on the command line; the later of these replaces "
@@ -42,14 +42,16 @@ constexpr std::array all = {
             "written.\n"
             "2: wrong usage or configuration, or a forced engine or kernel that cannot be had; nothing is written.\n"
             "3: a condition of --fail-if holds, and nothing else went wrong."},
-    section{"Signals",
-            "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
-            "shell sees 128+n. A second one ends it at once, without a report. A reader of the output that leaves ends "
-            "it by SIGPIPE; "
-            "with --pass-through, after the report.\n\n"
-            "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
-            "and for a snapshot where the "
-            "output is a live one (--snapshot-every, --window, or jsonl with --pass-through)."},
+    section{
+        "Signals",
+        "Ended by SIGINT, SIGTERM or SIGHUP, the program writes its report and then ends by that signal, so that a "
+        "shell sees 128+n. A repeat within a second belongs to the same request; a later one ends it at once, without "
+        "a report. A reader of the output that leaves ends "
+        "it by SIGPIPE; "
+        "with --pass-through, after the report.\n\n"
+        "SIGUSR1 ends nothing: it asks for a line of status on standard error, as in kill -USR1 $(pidof gpuhist), "
+        "and for a snapshot where the "
+        "output is a live one (--snapshot-every, --window, or jsonl with --pass-through)."},
 };
 
 }  // namespace

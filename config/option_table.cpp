@@ -85,10 +85,11 @@ constexpr std::array rows = {
         "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
                "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs, common,
-               "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
+               "auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z, cpio",
                "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
-               "also those of archives; 'zstd', 'gzip', 'xz', 'lzip', 'bzip2' and 'lz4' insist on what they say, and "
+               "also those of archives; 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' insist on what "
+               "they say, and "
                "count what is in it as it is; so does 'lzma', the format before xz, which has no mark to find it by: "
                "'auto' takes files named .lzma for it. 'tar', 'zip', '7z' and 'cpio' count the members of such "
                "archives, compressed or not. Default: auto.",
@@ -121,7 +122,10 @@ constexpr std::array rows = {
         "read on what is written to files, until a signal",
         "Counts what is in the files and then what comes to them, by their names: through rotation (renamed and made "
         "anew), truncation, and while they are not there. A signal ends it, with the report: what the files held by "
-        "then is counted. With --snapshot-every it is a live meter. Plain text only. What is written between the last "
+        "then is counted. With --snapshot-every it is a live meter. Conditions (--fail-if, --alert-if) are held "
+        "against "
+        "what was counted so far at every snapshot, or once a second. Plain text only. What is written between the "
+        "last "
         "reading of a file and its truncation (logrotate's copytruncate) cannot be known; a truncation is told.",
         "gpuhist --follow --snapshot-every 10s /var/log/syslog", turn<&options::follow>},
     option_row{
@@ -214,7 +218,8 @@ constexpr std::array rows = {
     option_row{measuring, "--fail-fast", "", value_kind::flag, "", counting_runs, rare,
                "a condition of --fail-if that holds ends the run",
                "Ends the run as soon as a condition of --fail-if holds for an input that is over, in the order of the "
-               "inputs; what was counted until then is reported, as incomplete. The exit status is 3.",
+               "inputs, or with --follow for what was counted so far; what was counted until then is reported, as "
+               "incomplete. The exit status is 3.",
                "gpuhist --fail-fast --fail-if 'ascii_share < 1' *.txt", turn<&options::fail_fast>},
 
     option_row{
@@ -339,8 +344,9 @@ constexpr std::array rows = {
                "gpuhist --slots 32 access.log",
                [](options& o, value v) { o.slots = parse_number(v, {.least = 2, .most = 65536}); }},
     option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs, common,
-               "of the whole process (default: 1GiB)",
-               "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB.",
+               "of the whole process (default: 1GiB, or less)",
+               "How much memory the whole process may take, whatever the size of the inputs. Default: 1GiB, or "
+               "three quarters of the limit of the control group (cgroup) where that is less.",
                "gpuhist --memory-limit 256MiB *.log.zst",
                [](options& o, value v) { o.memory_limit = parse_memory_limit(v); }},
 

@@ -146,6 +146,8 @@ snapshot_interval parse_interval(const std::string& typed) {
       const std::uint64_t size = parse_size(typed);
       if (size > 0) return size;
     }
+  } catch (const duration_too_long&) {
+    throw;
   } catch (const usage_error&) {
     throw usage_error(quote(typed) + " is neither a duration nor a size" + std::string(good));
   }
@@ -171,6 +173,8 @@ window_extent parse_window(const std::string& typed) {
     if (const auto* size = std::get_if<std::uint64_t>(&interval)) return {.unit = measure::bytes, .amount = *size};
     const auto time = std::get<std::chrono::milliseconds>(interval);
     return {.unit = measure::milliseconds, .amount = static_cast<std::uint64_t>(time.count())};
+  } catch (const duration_too_long&) {
+    throw;
   } catch (const usage_error&) {
     throw usage_error(quote(typed) + " is neither a size, a duration nor a number of lines" + std::string(good));
   }

@@ -60,13 +60,13 @@ struct options {
   std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
   std::optional<std::string> kernel;  ///< by name; nothing: the best one
   std::string input_format = "auto";
-  std::optional<std::string> zstd_dictionary;  ///< a path
-  std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
-  std::optional<unsigned> threads;             ///< 1 to 1024
-  std::optional<unsigned> streams;             ///< 1 to 64
-  std::optional<std::uint64_t> chunk_size;     ///< bytes, 1 to 1 GiB
-  std::optional<unsigned> slots;               ///< 2 to 65536
-  std::uint64_t memory_limit = std::uint64_t{1} << 30U;
+  std::optional<std::string> zstd_dictionary;          ///< a path
+  std::optional<std::uint64_t> max_output;             ///< bytes of text of a compressed input, at least 1
+  std::optional<unsigned> threads;                     ///< 1 to 1024
+  std::optional<unsigned> streams;                     ///< 1 to 64
+  std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
+  std::optional<unsigned> slots;                       ///< 2 to 65536
+  std::optional<std::uint64_t> memory_limit;           // default: by what the process may have
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   std::string label = "(standard input)";              ///< what standard input is called in the result
   std::string format = "table";                        ///< table, json, jsonl, csv, prometheus

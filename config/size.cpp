@@ -82,10 +82,13 @@ std::uint64_t parse_size(std::string_view text) {
 
 std::chrono::milliseconds parse_duration(std::string_view text) {
   using representation = std::chrono::milliseconds::rep;
-  const amount parsed = parse_amount(text, duration_units, std::numeric_limits<representation>::max());
+  const amount parsed = parse_amount(text, duration_units, std::chrono::milliseconds(longest_duration).count());
   if (parsed.result == verdict::good) return std::chrono::milliseconds(static_cast<representation>(parsed.value));
-  const std::string fault = parsed.result == verdict::too_large ? " is too long a time" : " is not a duration";
-  throw usage_error(quote(text) + fault + "; good forms are 500ms, 10s, 5m, 1h");
+  if (parsed.result == verdict::too_large) {
+    throw duration_too_long(quote(text) + " is longer than the longest duration, " +
+                            std::to_string(longest_duration.count()) + "h (100 years)");
+  }
+  throw usage_error(quote(text) + " is not a duration; good forms are 500ms, 10s, 5m, 1h");
 }
 
 std::string format_size(std::uint64_t bytes) {

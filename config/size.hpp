@@ -1,6 +1,8 @@
 // Sizes and durations as people type them.
 #pragma once
 
+#include "config/usage_error.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -12,7 +14,16 @@ namespace gpuhist::config {
 /// shows the good forms; so does a size past 2^63.
 std::uint64_t parse_size(std::string_view text);
 
-/// "500ms", "10s", "5m", "1h". Throws usage_error that shows the good forms.
+/// The clocks count nanoseconds in 63 bits, 292 years: with this they cannot overflow. A hundred years.
+inline constexpr std::chrono::hours longest_duration{876'000};
+
+/// A duration beyond the longest one; the message names that.
+struct duration_too_long : usage_error {
+  using usage_error::usage_error;
+};
+
+/// "500ms", "10s", "5m", "1h", up to longest_duration. Throws duration_too_long, and usage_error that shows the good
+/// forms.
 std::chrono::milliseconds parse_duration(std::string_view text);
 
 /// "4 MiB", "1.5 GiB", "17 bytes": for people.

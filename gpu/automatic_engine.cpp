@@ -1,8 +1,10 @@
 #include "gpu/automatic_engine.hpp"
 
 #include "gpu/job_check.hpp"
+#include "gpu/process_end.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -35,14 +37,14 @@ std::exception_ptr miscount_of(const counting_job& job, const partition& counted
 // What the thread that wakes the device shares with the engine, which may be gone before the device is up.
 struct automatic_engine::awakening {
   std::mutex mutex;
-  automatic_engine* waiting = nullptr;  // null: nobody waits any more
-  bool ended = false;
+  automatic_engine* waiting = nullptr;  // null: no engine waits any more
 };
 
 // A job as the device sees it: the same memory, answered to the automatic engine first.
 struct automatic_engine::device_job {
   counting_job job;
   counting_job* original = nullptr;
+  device_job* next = nullptr;  // of those that are spare, or sent together
 };
 
 automatic_engine::automatic_engine(const engine_request& request, settings how)
@@ -61,21 +63,26 @@ void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_
   registrations_.push_back({memory, std::move(owner)});
 }
 
-void automatic_engine::submit(counting_job& job) {
-  bool is_counted_here = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
-    is_counted_here = job.count_here && (state_ != device_state::awake || is_for_host(job));
-    if (!is_counted_here) {
-      waiting_.push_back(&job);
-      waiting_bytes_ += job.bytes.size();
-    }
-  }
+void automatic_engine::submit(counting_job& job) noexcept {
+  const bool is_queued = queue(job);
   wake_if_cores_fall_short();
-  if (is_counted_here) return host_.submit(job);
+  if (!is_queued) return count_now(job);
   feed_device();
   post_host_task();
+}
+
+// False where the job is to be counted at once, by this thread: it asks for that, or there is no memory for a pointer.
+bool automatic_engine::queue(counting_job& job) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
+  if (job.count_here && (state_ != device_state::awake || is_for_host(job))) return false;
+  try {
+    waiting_.push_back(&job);
+  } catch (...) {
+    return false;
+  }
+  waiting_bytes_ += job.bytes.size();
+  return true;
 }
 
 bool automatic_engine::counts_here() const {
@@ -92,7 +99,8 @@ counting_job* automatic_engine::take_waiting() {
 }
 
 // One task a job, although the device may have taken the job by the time it runs: whoever is free first counts it.
-void automatic_engine::post_host_task() {
+// Where the task cannot be posted, it is done here.
+void automatic_engine::post_host_task() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (waiting_.empty()) return;
@@ -101,13 +109,7 @@ void automatic_engine::post_host_task() {
   try {
     request_.run([this] { count_one_on_host(); });
   } catch (...) {
-    counting_job* stranded = nullptr;
-    {
-      const std::scoped_lock lock(mutex_);
-      --host_tasks_;
-      stranded = take_waiting();
-    }
-    if (stranded != nullptr) stranded->done(*stranded, std::current_exception());
+    count_one_on_host();
   }
 }
 
@@ -117,19 +119,26 @@ void automatic_engine::count_one_on_host() noexcept {
     const std::scoped_lock lock(mutex_);
     job = take_waiting();
   }
-  std::exception_ptr failure;
-  if (job != nullptr) {
-    try {
-      host_.count(*job);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
+  std::exception_ptr failure = job != nullptr ? try_count(*job) : nullptr;
   {
     const std::scoped_lock lock(mutex_);
     if (--host_tasks_ == 0) changed_.notify_all();
   }
   if (job != nullptr) job->done(*job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
+}
+
+void automatic_engine::count_now(counting_job& job) noexcept {
+  job.done(job, try_count(job));  // last, as above
+}
+
+// Needs no memory where the job is right.
+std::exception_ptr automatic_engine::try_count(const counting_job& job) noexcept {
+  try {
+    host_.count(job);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 // When more chunks wait than there are threads, or when counting takes from decompression what it could use.
@@ -147,20 +156,29 @@ bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) cons
   return (1 - *read) * elapsed.count() > *read * std::chrono::duration<double>(how_.worthwhile).count();
 }
 
-void automatic_engine::wake_if_cores_fall_short() {
-  std::shared_ptr<awakening> begun;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (state_ != device_state::asleep || !how_.wake) return;
-    const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
-    if (elapsed < how_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return;
-    state_ = device_state::waking;
-    begun = awakening_ = std::make_shared<awakening>();
-    begun->waiting = this;
+bool automatic_engine::begins_waking() {
+  const std::scoped_lock lock(mutex_);
+  if (state_ != device_state::asleep || !how_.wake) return false;
+  const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
+  if (elapsed < how_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return false;
+  state_ = device_state::waking;
+  return true;
+}
+
+void automatic_engine::wake_if_cores_fall_short() noexcept {
+  try {
+    if (begins_waking()) start_waking();
+  } catch (...) {
+    could_not_wake(std::current_exception());
   }
-  // Detached, because creating a CUDA context cannot be interrupted and nobody is to wait for it. It holds what it
-  // uses.
-  std::thread([begun, wake = how_.wake, registrations = registrations_] {
+}
+
+// Detached, because creating a CUDA context cannot be interrupted and nothing is to wait for it. It holds what it uses.
+// Where there is no thread or no memory for it, there is no device.
+void automatic_engine::start_waking() {
+  const auto begun = std::make_shared<awakening>();
+  begun->waiting = this;
+  auto task = [begun, alive = detached_waker(), wake = how_.wake, registrations = registrations_] {
     std::unique_ptr<engine> device;
     std::exception_ptr failure;
     try {
@@ -168,19 +186,26 @@ void automatic_engine::wake_if_cores_fall_short() {
       for (const registration& each : registrations) device->register_memory(each.memory, each.owner);
     } catch (...) {
       failure = std::current_exception();
+      device.reset();  // before the engine hears of it: from then on the process may end
     }
     const std::scoped_lock lock(begun->mutex);
-    begun->ended = true;
     if (begun->waiting == nullptr) return;
     if (failure) {
       begun->waiting->could_not_wake(failure);
     } else {
       begun->waiting->woken(std::move(device));
     }
-  }).detach();
+  };
+  awakening_ = begun;
+  try {
+    std::thread(std::move(task)).detach();
+  } catch (const std::system_error& error) {
+    throw engine_error("no device was woken: a thread for that cannot be started: " + error.code().message() +
+                       " (see ulimit -u, and pids.max of the control group)");
+  }
 }
 
-void automatic_engine::woken(std::unique_ptr<engine> device) {
+void automatic_engine::woken(std::unique_ptr<engine> device) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     device_ = std::move(device);
@@ -189,60 +214,89 @@ void automatic_engine::woken(std::unique_ptr<engine> device) {
   feed_device();
 }
 
-void automatic_engine::could_not_wake(const std::exception_ptr& why) {
+void automatic_engine::could_not_wake(const std::exception_ptr& why) noexcept {
   const std::scoped_lock lock(mutex_);
   state_ = device_state::failed;
-  why_not_ = text_of(why);
+  try {
+    std::rethrow_exception(why);
+  } catch (const lost_device&) {
+    is_lost_ = true;
+  } catch (...) {
+    is_lost_ = false;
+  }
+  try {
+    why_not_ = text_of(why);
+  } catch (...) {
+    why_not_.clear();  // note() has words for that
+  }
 }
 
 // The device gets what the cores do not come to, a whole copy at a time: chunk by chunk, the waking of its threads
 // would cost more than it counts. Where the cores have better to do it gets whatever there is: decompression is too
 // slow for that to matter.
-void automatic_engine::feed_device() {
-  for (std::vector<device_job*> sent = take_for_device(); !sent.empty(); sent = take_for_device()) {
-    for (device_job* each : sent) device_->submit(each->job);
+void automatic_engine::feed_device() noexcept {
+  while (device_job* sent = take_for_device()) {
+    while (sent != nullptr) hand_to_device(*std::exchange(sent, sent->next));  // once answered, it may be in use again
   }
 }
 
-std::vector<automatic_engine::device_job*> automatic_engine::take_for_device() {
-  std::vector<device_job*> taken;
+void automatic_engine::hand_to_device(device_job& what) noexcept {
+  try {
+    device_->submit(what.job);
+  } catch (...) {
+    answered(what, std::current_exception());
+  }
+}
+
+// What there is no memory for stays with the host.
+automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
   const std::uint64_t enough = cores_are_wanted(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return taken;
+  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return nullptr;
+  device_job* first = nullptr;
+  device_job** end = &first;
   for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty() && !is_for_host(*waiting_.front());) {
+    device_job* const sent = spare_device_job();
+    if (sent == nullptr) break;
     counting_job* const job = take_waiting();
     bytes += job->bytes.size();
     on_device_ += job->bytes.size();
-    taken.push_back(prepare_for_device(*job));
+    sent->original = job;
+    sent->job.bytes = job->bytes;
+    sent->job.extents = job->extents;
+    sent->job.rows = job->rows;
+    *end = sent;
+    end = &sent->next;
   }
-  return taken;
+  return first;
 }
 
 bool automatic_engine::is_for_host(const counting_job& job) const {
   return job.bytes.size() < std::uint64_t{how_.least_extent} * job.extents.size();
 }
 
-// Comes back in answered(). With the lock.
-automatic_engine::device_job* automatic_engine::prepare_for_device(counting_job& job) {
-  device_job* const sent = spare_device_job().release();
-  sent->original = &job;
-  sent->job.bytes = job.bytes;
-  sent->job.extents = job.extents;
-  sent->job.rows = job.rows;
-  sent->job.done = [this, sent](counting_job&, std::exception_ptr failure) { answered(*sent, std::move(failure)); };
-  return sent;
+// Comes back in answered().
+automatic_engine::device_job* automatic_engine::spare_device_job() noexcept {
+  if (spare_ != nullptr) {
+    device_job* const taken = std::exchange(spare_, spare_->next);
+    taken->next = nullptr;
+    return taken;
+  }
+  try {
+    device_jobs_.push_back(std::make_unique<device_job>());
+  } catch (...) {
+    return nullptr;
+  }
+  device_job* const made = device_jobs_.back().get();
+  made->job.done = [this, made](counting_job&, std::exception_ptr failure) { answered(*made, std::move(failure)); };
+  return made;
 }
 
-std::unique_ptr<automatic_engine::device_job> automatic_engine::spare_device_job() {
-  if (spare_.empty()) return std::make_unique<device_job>();
-  auto taken = std::move(spare_.back());
-  spare_.pop_back();
-  return taken;
-}
+void automatic_engine::give_back_device_job(device_job& unused) { unused.next = std::exchange(spare_, &unused); }
 
-// Where several devices count, those that are well go on. Whose a wrong sum was nobody knows: then none of them is
+// Where several devices count, those that are well go on. Whose a wrong sum was is unknown: then none of them is
 // trusted.
-void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
+void automatic_engine::answered(device_job& of, std::exception_ptr failure) noexcept {
   counting_job& job = *of.original;
   bool goes_on = true;
   if (failure) {
@@ -251,29 +305,42 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) {
     failure = miscount_of(job, request_.counted);
     goes_on = failure == nullptr;
   }
+  bool is_queued = false;
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
-    spare_.emplace_back(&of);
+    give_back_device_job(of);
     if (failure) {
-      note_failure(text_of(failure));
+      note_failure(failure);
       if (!goes_on) state_ = device_state::failed;
-      waiting_.push_front(&job);
-      waiting_bytes_ += job.bytes.size();
+      try {
+        waiting_.push_front(&job);
+        waiting_bytes_ += job.bytes.size();
+        is_queued = true;
+      } catch (...) {
+        is_queued = false;
+      }
     }
   }
-  if (failure) {
-    post_host_task();
-  } else {
+  if (!failure) {
     feed_device();
     job.done(job, nullptr);
+  } else if (is_queued) {
+    post_host_task();
+  } else {
+    count_now(job);
   }
 }
 
-// Each failure once, however many chunks it is told of. After the last one all is the same story. With the lock.
-void automatic_engine::note_failure(const std::string& text) {
-  if (state_ != device_state::awake || failure_.find(text) != std::string::npos) return;
-  failure_ += (failure_.empty() ? "" : "; ") + text;
+// Each failure once, however many chunks fail with it. After the last device all failures are the same. With the lock.
+void automatic_engine::note_failure(const std::exception_ptr& why) noexcept {
+  if (state_ != device_state::awake) return;
+  try {
+    std::string text = text_of(why);
+    if (std::ranges::find(failures_, text) == failures_.end()) failures_.push_back(std::move(text));
+  } catch (...) {
+    has_untold_failure_ = true;
+  }
 }
 
 // With the lock.
@@ -284,20 +351,30 @@ std::string automatic_engine::note() const {
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
-      return failure_.empty() ? "a device joined in when the cores fell short"
-                              : "of the devices that joined in, one failed";
+      return warning().empty() ? "a device joined in when the cores fell short"
+                               : "of the devices that joined in, one failed";
     case device_state::failed:
       break;
   }
-  return failure_.empty() ? why_not_ : "a device joined in and failed";
+  if (device_) return "a device joined in and failed";
+  return why_not_.empty() ? "a device could not be woken" : why_not_;
+}
+
+// With the lock.
+std::string automatic_engine::warning() const {
+  std::string text;
+  for (const std::string& each : failures_) text += each + "; ";
+  if (text.empty() && has_untold_failure_) text = "a device failed (there was no memory to note how); ";
+  return text.empty() ? text : text + "what was on it was counted again on the host";
 }
 
 engine_stats automatic_engine::stats() const {
   engine_stats all = host_.stats();
   const std::scoped_lock lock(mutex_);
   all.still_waking = state_ == device_state::waking;
-  if (!failure_.empty()) all.warning = failure_ + "; what was on it was counted again on the host";
+  all.warning = warning();
   all.note = note();
+  all.device_lost = is_lost_;
   if (!device_) return all;
   const engine_stats device = device_->stats();
   all.kernel += " and " + device.kernel;

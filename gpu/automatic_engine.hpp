@@ -1,6 +1,7 @@
 // `--engine auto` where there is a device: counting begins on the host at once; a device is woken in the background,
 // and only when the cores fall short; from then on chunks go to whoever is free. A device that fails costs nothing:
-// what was on it is still in its slots and is counted again on the host.
+// what was on it is still in its slots and is counted again on the host. Where there is no memory to queue a job, or to
+// post a task for it, the thread that came with it counts it; where the device cannot be woken, the host counts all.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -46,7 +47,9 @@ class automatic_engine final : public engine {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] const partition& row_partition() const override { return request_.counted; }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
-  void submit(counting_job& job) override;
+
+  /// Takes every job: does not throw.
+  void submit(counting_job& job) noexcept override;
 
   /// Until a device is awake: from then on the cores are left to whoever wants them.
   [[nodiscard]] bool counts_here() const override;
@@ -61,22 +64,29 @@ class automatic_engine final : public engine {
   };
   struct device_job;
 
-  void wake_if_cores_fall_short();
+  bool queue(counting_job& job) noexcept;
+  void wake_if_cores_fall_short() noexcept;
+  [[nodiscard]] bool begins_waking();
+  void start_waking();
   [[nodiscard]] bool cores_fall_short(std::chrono::duration<double> elapsed) const;  // with the lock
   [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;     // with the lock
-  void woken(std::unique_ptr<engine> device);
-  void could_not_wake(const std::exception_ptr& why);
-  void feed_device();
-  void answered(device_job& of, std::exception_ptr failure);
-  void note_failure(const std::string& text);
-  void post_host_task();
+  void woken(std::unique_ptr<engine> device) noexcept;
+  void could_not_wake(const std::exception_ptr& why) noexcept;
+  void feed_device() noexcept;
+  void hand_to_device(device_job& what) noexcept;
+  void answered(device_job& of, std::exception_ptr failure) noexcept;
+  void note_failure(const std::exception_ptr& why) noexcept;
+  void post_host_task() noexcept;
   void count_one_on_host() noexcept;
-  std::vector<device_job*> take_for_device();
-  device_job* prepare_for_device(counting_job& job);
+  void count_now(counting_job& job) noexcept;
+  [[nodiscard]] std::exception_ptr try_count(const counting_job& job) noexcept;
+  device_job* take_for_device() noexcept;  // a chain; null: nothing
   [[nodiscard]] bool is_for_host(const counting_job& job) const;
-  counting_job* take_waiting();  // with the lock; null: none waits
-  std::unique_ptr<device_job> spare_device_job();
+  counting_job* take_waiting();                   // with the lock; null: none waits
+  device_job* spare_device_job() noexcept;        // with the lock; null: no memory for one
+  void give_back_device_job(device_job& unused);  // with the lock
   [[nodiscard]] std::string note() const;
+  [[nodiscard]] std::string warning() const;
 
   const engine_request request_;
   const settings how_;
@@ -92,10 +102,13 @@ class automatic_engine final : public engine {
   std::chrono::steady_clock::time_point first_submit_{};
   std::shared_ptr<awakening> awakening_;
   std::unique_ptr<engine> device_;
-  std::uint64_t on_device_ = 0;  // bytes
-  std::vector<std::unique_ptr<device_job>> spare_;
-  std::string failure_;  // of devices that counted until then
-  std::string why_not_;  // a device could not be woken
+  std::uint64_t on_device_ = 0;                           // bytes
+  std::vector<std::unique_ptr<device_job>> device_jobs_;  // all that were ever needed at a time
+  device_job* spare_ = nullptr;                           // the first of those not in use
+  std::vector<std::string> failures_;                     // of devices that counted until then, each text once
+  bool has_untold_failure_ = false;                       // there was no memory for its text
+  std::string why_not_;                                   // a device could not be woken
+  bool is_lost_ = false;                                  // it failed then so that it must not be called any more
 };
 
 }  // namespace gpuhist::gpu

@@ -91,8 +91,9 @@ class engine {
   /// on the host. Throws engine_error; memory_shortage where less of it might do.
   virtual void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) = 0;
 
-  /// Takes a job; never blocks, never throws for what happens to the job later: that is told to `done`, within this
-  /// call where the job is counted here or nothing is left that counts.
+  /// Takes a job. Either throws, and has not taken it: `done` is not called. Or takes it, and `done` is called exactly
+  /// once with what comes of it, within this call where the job is counted here or nothing is left that counts. Does
+  /// not wait for other jobs.
   virtual void submit(counting_job& job) = 0;
 
   /// Whether jobs that ask for it (counting_job::count_here) are counted within submit() at present. Small chunks are

@@ -23,7 +23,12 @@ struct memory_shortage : engine_error {
   using engine_error::engine_error;
 };
 
-/// Runs a task on one of the pipeline's pool threads, later. Thread-safe.
+/// A device failed so that it must not be called any more, at the end of the process either.
+struct lost_device : engine_error {
+  using engine_error::engine_error;
+};
+
+/// Runs a task on one of the pipeline's pool threads, later; or throws, and will not run it. Thread-safe.
 using executor = std::function<void(std::function<void()>)>;
 
 /// A CUDA device that is to count.

@@ -228,7 +228,7 @@ archive_kind settle_archive(std::string_view name, std::span<const std::byte> he
     message += "holds a " + std::string(name_of(found)) + " archive; rename it or give --input-format " +
                std::string(name_of(found));
   }
-  throw input_error(message, 0);
+  throw input_error(message, 0, failure_kind::damaged);
 }
 
 }  // namespace gpuhist::io

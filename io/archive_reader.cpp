@@ -5,8 +5,10 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <isa-l/crc.h>
 #include <clocale>
 #include <cstdio>
+#include <cstring>
 
 #include <algorithm>
 #include <array>
@@ -43,26 +45,81 @@ std::string path_of(archive_entry* entry) {
   return {};
 }
 
+// Where setting up fails, that is for want of memory.
+void expect(int result) {
+  if (result == ARCHIVE_FATAL) throw std::bad_alloc();
+}
+
 void choose_format(archive* to, archive_kind kind) {
   switch (kind) {
     case archive_kind::tar:
-      ::archive_read_support_format_tar(to);
+      expect(::archive_read_support_format_tar(to));
       // tar -A, and cat of several: what follows an end is read as well
-      ::archive_read_set_format_option(to, "tar", "read_concatenated_archives", "1");
+      expect(::archive_read_set_format_option(to, "tar", "read_concatenated_archives", "1"));
       break;
     case archive_kind::zip:
-      ::archive_read_support_format_zip(to);
+      expect(::archive_read_support_format_zip(to));
       break;
     case archive_kind::seven_zip:
-      ::archive_read_support_format_7zip(to);
+      expect(::archive_read_support_format_7zip(to));
       break;
     case archive_kind::cpio:
-      ::archive_read_support_format_cpio(to);
+      expect(::archive_read_support_format_cpio(to));
       break;
     case archive_kind::none:
       break;
   }
 }
+
+std::string_view kind_name(unsigned type) {
+  switch (type) {
+    case AE_IFDIR:
+      return "directory";
+    case AE_IFLNK:
+      return "symbolic link";
+    case AE_IFCHR:
+    case AE_IFBLK:
+      return "device";
+    case AE_IFIFO:
+      return "FIFO";
+    case AE_IFSOCK:
+      return "socket";
+    default:
+      return "entry of an unknown kind";
+  }
+}
+
+std::uint64_t target_bytes(archive_entry* link) {
+  const char* const target = ::archive_entry_symlink(link);
+  return target == nullptr ? 0 : std::strlen(target);
+}
+
+// The target of a link, as Linux takes it, has no zeros and is no longer than this: what has or is, is text whose kind
+// was damaged.
+bool could_be_target(archive_entry* link, std::uint64_t size) {
+  constexpr std::uint64_t longest = 4096;
+  return size <= longest && target_bytes(link) + 1 >= size;
+}
+
+// The bytes of a stream that libarchive has read ahead, and then those that it has not read.
+class rest_of_stream final : public byte_reader {
+ public:
+  rest_of_stream(std::span<const std::byte> first, byte_reader& from) : first_(first), from_(from) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    if (first_.empty()) return from_.read(out);
+    const std::size_t size = std::min(first_.size(), out.size());
+    std::copy_n(first_.begin(), size, out.begin());
+    first_ = first_.subspan(size);
+    return size;
+  }
+
+  [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return from_.place_of(offset); }
+
+ private:
+  std::span<const std::byte> first_;
+  byte_reader& from_;
+};
 
 }  // namespace
 
@@ -75,17 +132,18 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& from)
     throw input_error(
         "is a 7z archive, which can only be read from a file of its own, not from a pipe, as it is handed on "
         "(--pass-through), or from within something else: its list of members is at its end",
-        0);
+        0, failure_kind::refused);
   }
   choose_format(archive_.get(), kind);
-  ::archive_read_set_callback_data(archive_.get(), this);
-  ::archive_read_set_read_callback(archive_.get(), on_read);
-  if (from.seekable_bytes()) ::archive_read_set_seek_callback(archive_.get(), on_seek);
+  expect(::archive_read_set_callback_data(archive_.get(), this));
+  expect(::archive_read_set_read_callback(archive_.get(), on_read));
+  if (from.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
 }
 
 archive_reader::~archive_reader() = default;
 
 void archive_reader::open() {
+  if (kind_ == archive_kind::seven_zip) check_seven_zip_start();
   const int result = ::archive_read_open1(archive_.get());
   rethrow_from_below();
   if (result != ARCHIVE_OK) break_off(words_of_fault());
@@ -94,9 +152,12 @@ void archive_reader::open() {
 std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void** out) {
   auto& reader = *static_cast<archive_reader*>(self);
   try {
-    const std::size_t size = reader.from_.read(reader.buffer_);
+    if (reader.kind_ == archive_kind::zip && !reader.from_.seekable_bytes()) reader.keep_unconsumed();
+    reader.in_buffer_ = 0;
+    const std::size_t size = reader.in_buffer_ = reader.from_.read(reader.buffer_);
     const auto read = std::span(reader.buffer_).first(size);
     const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
+    if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (last != read.rend()) {
       reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
@@ -109,6 +170,16 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
   }
 }
 
+// The directory of a zip that is a stream begins somewhere in what libarchive has read ahead.
+void archive_reader::keep_unconsumed() {
+  const auto consumed =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
+  unconsumed_.insert(unconsumed_.end(), buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(in_buffer_));
+  const std::uint64_t begin = given_ - unconsumed_.size();
+  const std::uint64_t gone = std::min<std::uint64_t>(consumed - std::min(consumed, begin), unconsumed_.size());
+  unconsumed_.erase(unconsumed_.begin(), unconsumed_.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
 std::int64_t archive_reader::on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence) {
   auto& reader = *static_cast<archive_reader*>(self);
   const auto size = static_cast<std::int64_t>(*reader.from_.seekable_bytes());
@@ -118,6 +189,9 @@ std::int64_t archive_reader::on_seek(archive* /*of*/, void* self, std::int64_t o
   std::int64_t to = 0;
   if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size) return ARCHIVE_FATAL;
   reader.from_.seek(static_cast<std::uint64_t>(to));
+  // bytes of a member that is not wanted
+  const auto target = static_cast<std::uint64_t>(to);
+  if (reader.kind_ == archive_kind::cpio && target > reader.given_) reader.cpio_.skip(target - reader.given_);
   reader.given_ = static_cast<std::uint64_t>(to);
   return to;
 }
@@ -135,7 +209,11 @@ std::optional<std::string> archive_reader::next() {
       check_end();
       return std::nullopt;
     }
-    if (result != ARCHIVE_OK && result != ARCHIVE_WARN) break_off(words_of_fault());
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
+      if (is_padded_end()) return std::nullopt;
+      break_off(words_of_fault());
+    }
+    if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (begins_member(entry)) return path_of(entry);
   }
 }
@@ -150,46 +228,84 @@ void archive_reader::skip_rest() {
   entries_end_ = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
 }
 
-// A hard link with bytes of its own is a file (cpio keeps them with the last link).
+// A hard link with bytes of its own is a file (cpio keeps them with the last link). What is no file is passed over; but
+// bytes that no checksum of the header protects from being taken for something else are not: they fail as a member.
 bool archive_reader::begins_member(archive_entry* entry) {
   in_entry_ = any_entry_ = true;
-  const bool is_file = ::archive_entry_filetype(entry) == AE_IFREG || ::archive_entry_filetype(entry) == 0;
+  const auto type = static_cast<unsigned>(::archive_entry_filetype(entry));
+  const bool is_file = type == AE_IFREG || type == 0;
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
-  if (!is_file || (::archive_entry_hardlink(entry) != nullptr && size <= 0)) return false;
-  encrypted_ = ::archive_entry_is_encrypted(entry) != 0;
-  sparse_ = ::archive_entry_sparse_count(entry) > 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  refusal_.clear();
+  if (!is_file) {
+    const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
+    const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
+    const bool plausible = bytes == 0 || (type == AE_IFLNK && could_be_target(entry, bytes));
+    if (covered || plausible) {
+      skip_entry(entry, kind_name(type), bytes);
+      return false;
+    }
+    refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
+  } else if (size_ == 0 && ::archive_entry_hardlink(entry) != nullptr) {
+    skip_entry(entry, "hard link", 0);
+    return false;
+  } else if (::archive_entry_is_encrypted(entry) != 0) {
+    refusal_ = "is encrypted, and gpuhist takes no passwords: extract it first";
+  }
+  if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::unread});
+  sparse_ = ::archive_entry_sparse_count(entry) > 0;
   had_ = hole_ = 0;
+  crc_ = 0;
   ended_ = false;
   block_ = {};
   fault_.clear();
   return true;
 }
 
+void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
+  if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::no_file});
+  const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
+  if (known == skipped_.end()) {
+    skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
+  } else {
+    ++known->count;
+    known->bytes += bytes;
+  }
+}
+
 std::span<const std::byte> archive_reader::read() {
   if (broken_) std::rethrow_exception(broken_);
   if (ended_) return {};
-  if (encrypted_) fail_member("is encrypted, and gpuhist takes no passwords: extract it first");
+  if (!refusal_.empty()) fail_member(refusal_, failure_kind::refused);
   for (;;) {
     if (hole_ > 0) return take_hole();
     if (!block_.empty()) {
       had_ += block_.size();
+      if (kind_ == archive_kind::zip) {
+        crc_ = crc32_gzip_refl(crc_, reinterpret_cast<const std::uint8_t*>(block_.data()), block_.size());
+      }
       return std::exchange(block_, {});
     }
     if (!fault_.empty()) fail_member(std::exchange(fault_, {}));
     if (take_block().empty() && hole_ == 0 && fault_.empty()) {
       ended_ = true;
-      check_size();
+      end_member();
       return {};
     }
   }
 }
 
 // libarchive looks at the lower 32 bits of a zip's only.
-void archive_reader::check_size() const {
-  if (!size_is_known_ || had_ == size_) return;
-  fail_member("has " + std::to_string(had_) + " bytes, and the archive says that it has " + std::to_string(size_));
+void archive_reader::end_member() {
+  if (size_is_known_ && had_ != size_) {
+    fail_member("has " + std::to_string(had_) + " bytes, and the archive says that it has " + std::to_string(size_));
+  }
+  if (kind_ == archive_kind::cpio) {
+    const cpio_headers::entry& here = *cpio_.front();
+    if (here.checksum && *here.checksum != here.sum) fail_member("does not match its checksum, which is a sum");
+  }
+  if (kind_ == archive_kind::zip) walked_.back() = {.what = zip_walked::kind::text, .bytes = had_, .crc = crc_};
 }
 
 std::span<const std::byte> archive_reader::take_hole() {
@@ -228,32 +344,119 @@ std::span<const std::byte> archive_reader::take_block() {
   }
 }
 
-// A tar that was cut between two members looks whole but for the zeros at its end, libarchive takes some lists of a 7z
-// that it does not understand for empty ones, and what follows the end of a cpio archive may be another one.
 void archive_reader::check_end() {
-  if (kind_ == archive_kind::tar && given_ - entries_end_ < tar_block) {
-    break_off("ends early, without the mark of a tar archive's end, at " + from_.place_of(given_));
+  switch (kind_) {
+    case archive_kind::tar:
+      return check_tar_end();
+    case archive_kind::zip:
+      return check_zip_end();
+    case archive_kind::cpio:
+      return check_cpio_end();
+    case archive_kind::seven_zip:
+      // libarchive takes some lists that it does not understand for empty ones
+      if (!any_entry_ && list_bytes_ > 0) break_off("has a list of members in which none could be found");
+      return;
+    case archive_kind::none:
+      return;
   }
-  if (kind_ == archive_kind::seven_zip && !any_entry_ && has_seven_zip_list()) {
-    break_off("has a list of members in which none could be found");
-  }
-  if (kind_ != archive_kind::cpio) return;
+}
+
+// One that was cut between two members looks whole but for the zeros at its end.
+void archive_reader::check_tar_end() {
+  if (given_ - entries_end_ >= tar_block) return;
+  break_off("ends early, without the mark of a tar archive's end, at " + from_.place_of(given_));
+}
+
+// Zeros after the two blocks of a tar's end need not fill a block.
+bool archive_reader::is_padded_end() const {
+  return kind_ == archive_kind::tar && nonzero_end_ <= entries_end_ && given_ - entries_end_ >= 2 * tar_block;
+}
+
+// libarchive searches for the next header where there is none, and does not always say so.
+void archive_reader::check_cpio_entry(archive_entry* entry) {
+  if (std::exchange(at_cpio_entry_, true) && cpio_.front() != nullptr) cpio_.pop();
+  const cpio_headers::entry* const expected = cpio_.front();
+  if (expected == nullptr) break_off_cpio();
+  if (::archive_entry_size(entry) == static_cast<std::int64_t>(expected->bytes)) return;
+  break_off("damaged cpio archive: no header is found where one should be, at " + from_.place_of(expected->header_at));
+}
+
+void archive_reader::break_off_cpio() {
+  break_off("damaged cpio archive: no header is found where one should be, or a member has a wrong length, at " +
+            from_.place_of(cpio_.broken_at().value_or(given_)));
+}
+
+// What follows the end of a cpio archive may be another one.
+void archive_reader::check_cpio_end() {
+  if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
+  if (cpio_.front() != nullptr || !cpio_.has_ended()) break_off_cpio();
   const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
   const void* unused = nullptr;
   while (on_read(archive_.get(), this, &unused) > 0) {
   }
   rethrow_from_below();
   if (nonzero_end_ > end)
-    break_off("holds something else behind its end, which was not counted, at " + from_.place_of(end));
+    break_off("holds something else after its end, which was not counted, at " + from_.place_of(end));
 }
 
-// The archive's head says how long the list is: nothing in an archive of nothing.
-bool archive_reader::has_seven_zip_list() {
-  constexpr std::uint64_t at = 20;
-  std::array<std::byte, 8> length{};
-  from_.seek(at);
-  const std::size_t read = from_.read(length);
-  return std::ranges::any_of(std::span(length).first(read), [](std::byte b) { return b != std::byte{0}; });
+void archive_reader::check_zip_end() {
+  try {
+    if (const auto size = from_.seekable_bytes()) {
+      check_zip_file(from_, walked_);
+      from_.seek(*size);
+      return;
+    }
+    const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+    keep_unconsumed();
+    in_buffer_ = 0;
+    rest_of_stream rest(unconsumed_, from_);
+    check_zip_stream(rest, consumed, walked_);
+  } catch (...) {
+    ended_ = true;
+    broken_ = std::current_exception();
+    throw;
+  }
+}
+
+// magic (6) | version (2) | CRC of what follows | offset of the list, from here on | its size | its CRC. libarchive
+// takes some lists that are not as they should be for empty ones.
+void archive_reader::check_seven_zip_start() {
+  constexpr std::size_t start_bytes = 32;
+  constexpr std::size_t covered_at = 12;
+  std::array<std::byte, start_bytes> start{};
+  std::size_t have = 0;
+  from_.seek(0);
+  while (have < start.size()) {
+    const std::size_t read = from_.read(std::span(start).subspan(have));
+    if (read == 0) break;
+    have += read;
+  }
+  from_.seek(0);
+  if (detect_archive(start) != archive_kind::seven_zip) return;  // a program that extracts itself
+  const auto number = [&start](std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(start[at + i]);
+    return value;
+  };
+  const std::uint64_t size = *from_.seekable_bytes();
+  if (have < start.size()) break_off("damaged 7z archive: it ends early, at " + from_.place_of(have));
+  const auto* const covered = reinterpret_cast<const std::uint8_t*>(&start[covered_at]);
+  if (crc32_gzip_refl(0, covered, start_bytes - covered_at) != number(8, 4)) {
+    break_off("damaged 7z archive: the checksum of its start header does not match, at " + from_.place_of(8));
+  }
+  const std::uint64_t rest = size - start_bytes;
+  const std::uint64_t list_at = number(covered_at, 8);
+  const std::uint64_t list_bytes = number(20, 8);
+  if (list_at > rest || list_bytes > rest - list_at) {
+    break_off("damaged 7z archive: it ends early, before the end of its list of members, at " + from_.place_of(size));
+  }
+  if (list_at + list_bytes < rest) {
+    break_off("holds something else after its end, which was not counted, at " +
+              from_.place_of(start_bytes + list_at + list_bytes));
+  }
+  list_bytes_ = list_bytes;
+  if (list_bytes == 0 && rest > 0)
+    break_off("damaged 7z archive: it has bytes and no list of members, at " + from_.place_of(20));
 }
 
 std::string archive_reader::words_of_fault() const {
@@ -275,10 +478,10 @@ void archive_reader::rethrow_from_below() {
 void archive_reader::break_off(const std::string& message) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(input_error(message, 0));
+  broken_ = std::make_exception_ptr(input_error(message, 0, failure_kind::damaged));
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::fail_member(const std::string& message) { throw input_error(message, 0); }
+void archive_reader::fail_member(const std::string& message, failure_kind kind) { throw input_error(message, 0, kind); }
 
 }  // namespace gpuhist::io

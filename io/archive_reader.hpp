@@ -4,6 +4,9 @@
 
 #include "io/archive_format.hpp"
 #include "io/byte_reader.hpp"
+#include "io/cpio_headers.hpp"
+#include "io/failure_kind.hpp"
+#include "io/zip_directory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +15,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 struct archive;
 struct archive_entry;
 
 namespace gpuhist::io {
+
+/// Entries of an archive that are no files, of one kind.
+struct skipped_entries {
+  std::string_view kind;    ///< "symbolic link", in the singular
+  std::uint64_t count = 0;  ///< how many there were
+  std::uint64_t bytes = 0;  ///< that the archive holds for them: targets of links
+  std::string first;        ///< path of the first one, as it is stored
+};
 
 /// Used by one thread at a time. What fails throws input_error, whose message says where: of a member alone, then the
 /// next one can be had; or of the whole archive, then next() throws it again. What the bytes below throw comes through
@@ -39,6 +51,9 @@ class archive_reader {
   /// checksums (where the archive has any) in order. Valid until the next call of any member.
   std::span<const std::byte> read();
 
+  /// What next() has passed over so far, which is not counted.
+  [[nodiscard]] const std::vector<skipped_entries>& skipped() const { return skipped_; }
+
   /// Whether nothing more can be had of the archive, because it, or what is below it, failed.
   [[nodiscard]] bool is_broken() const { return broken_ != nullptr; }
 
@@ -52,15 +67,23 @@ class archive_reader {
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
+  void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
+  void keep_unconsumed();
   std::span<const std::byte> take_block();
   std::span<const std::byte> take_hole();
-  void check_size() const;
+  void end_member();
   void check_end();
-  [[nodiscard]] bool has_seven_zip_list();
+  void check_tar_end();
+  void check_cpio_end();
+  void check_cpio_entry(archive_entry* entry);
+  [[noreturn]] void break_off_cpio();
+  void check_zip_end();
+  void check_seven_zip_start();
+  [[nodiscard]] bool is_padded_end() const;
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
   [[noreturn]] void break_off(const std::string& message);
-  [[noreturn]] static void fail_member(const std::string& message);
+  [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   const archive_kind kind_;
   byte_reader& from_;
@@ -72,20 +95,32 @@ class archive_reader {
   std::unique_ptr<archive, closer> archive_;
 
   bool opened_ = false;
-  bool in_entry_ = false;          // some of it may be left to be skipped
   bool any_entry_ = false;         // has been seen, of whatever kind
+  bool in_entry_ = false;          // some of it may be left to be skipped
   std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
+
+  std::vector<skipped_entries> skipped_;
+
+  cpio_headers cpio_;
+  bool at_cpio_entry_ = false;    // the front of those
+  std::uint64_t list_bytes_ = 0;  // of a 7z archive
+
+  // Of a zip archive:
+  std::vector<zip_walked> walked_;
+  std::vector<std::byte> unconsumed_;  // of a stream: bytes before those in the buffer that libarchive did not consume
+  std::size_t in_buffer_ = 0;
 
   // Of the member:
   bool ended_ = true;
-  bool encrypted_ = false;
+  std::string refusal_;  // why it is not read at all
   bool sparse_ = false;
   bool size_is_known_ = false;
   std::uint64_t size_ = 0;  // as the archive states it
   std::uint64_t had_ = 0;   // bytes given out
   std::uint64_t hole_ = 0;  // zeros before the block
   std::span<const std::byte> block_{};
-  std::string fault_;  // to be told once the bytes before it are given out
+  std::uint32_t crc_ = 0;  // of the bytes given out (zip)
+  std::string fault_;      // to be told once the bytes before it are given out
 };
 
 }  // namespace gpuhist::io

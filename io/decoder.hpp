@@ -86,6 +86,10 @@ struct decoder_limits {
   std::uint64_t window_bytes = 128U << 20U;  ///< a frame that needs a larger window is refused before it is allocated
   std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< larger windows are asked for (needs_window)
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
+  std::uint64_t largest_bytes = ~std::uint64_t{0};  ///< no memory limit makes `window_bytes` larger than this
 };
+
+/// The clause for a window that is refused: why, and what helps.
+std::string window_refusal(std::uint64_t needed, const decoder_limits& limits);
 
 }  // namespace gpuhist::io

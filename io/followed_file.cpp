@@ -17,20 +17,22 @@ namespace {
 constexpr auto patience = std::chrono::minutes(5);
 constexpr std::size_t most_earlier = 4;
 
-struct stat status_of(const descriptor& fd) {
+// `position`: of the fault, for people.
+struct stat status_of(const descriptor& fd, std::uint64_t position) {
   struct stat found{};
-  ::fstat(fd.get(), &found);
+  if (::fstat(fd.get(), &found) != 0) {
+    throw input_error("its size cannot be asked for: " + std::system_category().message(errno), position);
+  }
   return found;
 }
 
-std::uint64_t size_of(const descriptor& fd) { return static_cast<std::uint64_t>(status_of(fd).st_size); }
-
-ssize_t read_at(const descriptor& fd, std::span<std::byte> out, std::uint64_t offset) {
+std::size_t read_at(const descriptor& fd, std::span<std::byte> out, std::uint64_t offset, std::uint64_t position) {
   ssize_t got = -1;
   do {
     got = ::pread(fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
   } while (got < 0 && errno == EINTR);
-  return got;
+  if (got < 0) throw input_error("reading failed: " + std::system_category().message(errno), position);
+  return static_cast<std::size_t>(got);
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ std::optional<followed_file::generation> followed_file::open_named(clock::time_p
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     throw input_error(std::system_category().message(errno), position_);
   }
-  const struct stat found = status_of(fd);
+  const struct stat found = status_of(fd, position_);
   if (!S_ISREG(found.st_mode)) throw input_error("is no regular file: only those are followed", position_);
   generation made;
   made.fd = std::move(fd);
@@ -73,8 +75,8 @@ name_change followed_file::look(clock::time_point now) {
 }
 
 std::uint64_t followed_file::pending() const {
-  const auto left_of = [](const generation& it) {
-    const std::uint64_t size = size_of(it.fd);
+  const auto left_of = [this](const generation& it) {
+    const std::uint64_t size = size_of(it);
     return size > it.offset ? size - it.offset : 0;
   };
   std::uint64_t sum = current_ ? left_of(*current_) : 0;
@@ -92,9 +94,7 @@ std::size_t followed_file::read_some(std::span<std::byte> out) {
 // What was read of a file that begins anew is dropped: look() has to say so first. Looked at after the reading, so that
 // no truncation comes in between.
 std::size_t followed_file::read_of(generation& from, std::span<std::byte> out) {
-  const ssize_t got = read_at(from.fd, out, from.offset);
-  if (got < 0) throw input_error("reading failed: " + std::system_category().message(errno), position_);
-  const auto bytes = static_cast<std::size_t>(got);
+  const std::size_t bytes = read_at(from.fd, out, from.offset, position_);
   if (bytes == 0 || begins_anew(from)) return 0;
   remember(from, out.first(bytes));
   from.offset += bytes;
@@ -104,13 +104,21 @@ std::size_t followed_file::read_of(generation& from, std::span<std::byte> out) {
 }
 
 // By its size, and where it has grown again since by what stands before the place that was read up to.
-bool followed_file::begins_anew(const generation& it) {
-  if (size_of(it.fd) < it.offset) return true;
+bool followed_file::begins_anew(const generation& it) const {
+  if (size_of(it) < it.offset) return true;
   std::array<std::byte, remembered_bytes> now{};
-  const std::span<std::byte> room = std::span(now).first(it.last_size);
-  const ssize_t got = read_at(it.fd, room, it.offset - it.last_size);
-  return got >= 0 && !std::ranges::equal(std::span(now).first(static_cast<std::size_t>(got)),
-                                         std::span(it.last).first(it.last_size));
+  std::size_t filled = 0;
+  while (filled < it.last_size) {  // a read may be short; only one of nothing is the end
+    const std::span<std::byte> room = std::span(now).first(it.last_size).subspan(filled);
+    const std::size_t got = read_at(it.fd, room, it.offset - room.size(), position_);
+    if (got == 0) return true;
+    filled += got;
+  }
+  return !std::ranges::equal(std::span(now).first(filled), std::span(it.last).first(filled));
+}
+
+std::uint64_t followed_file::size_of(const generation& it) const {
+  return static_cast<std::uint64_t>(status_of(it.fd, position_).st_size);
 }
 
 void followed_file::begin_again(generation& it) {
@@ -134,9 +142,9 @@ void followed_file::retire(clock::time_point now) {
 }
 
 void followed_file::forget_old(clock::time_point now) {
-  const auto is_done = [&](const generation& it) { return size_of(it.fd) <= it.offset && now - it.grown > patience; };
+  const auto is_done = [&](const generation& it) { return size_of(it) <= it.offset && now - it.grown > patience; };
   while (!earlier_.empty() && is_done(earlier_.front())) earlier_.pop_front();
-  while (earlier_.size() > most_earlier && size_of(earlier_.front().fd) <= earlier_.front().offset) {
+  while (earlier_.size() > most_earlier && size_of(earlier_.front()) <= earlier_.front().offset) {
     earlier_.pop_front();
   }
 }

@@ -39,11 +39,11 @@ class followed_file {
 
   explicit followed_file(std::string path) : path_(std::move(path)) {}
 
-  /// Looks what became of the name, and opens the file that has it. Throws input_error where it cannot be opened, or is
-  /// no regular file.
+  /// Looks what became of the name, and opens the file that has it. Throws input_error where it cannot be opened, is
+  /// no regular file, or cannot be asked for its size.
   name_change look(clock::time_point now = clock::now());
 
-  /// Bytes that are there to be read, as far as one can see.
+  /// Bytes that are there to be read, as far as one can see. Throws input_error.
   [[nodiscard]] std::uint64_t pending() const;
 
   /// Reads what no earlier call has read, of files that had the name before first. 0: there is nothing now. Throws
@@ -75,7 +75,8 @@ class followed_file {
 
   std::optional<generation> open_named(clock::time_point now) const;
   std::size_t read_of(generation& from, std::span<std::byte> out);
-  static bool begins_anew(const generation& it);
+  [[nodiscard]] bool begins_anew(const generation& it) const;
+  [[nodiscard]] std::uint64_t size_of(const generation& it) const;
   static void begin_again(generation& it);
   static void remember(generation& of, std::span<const std::byte> read);
   void retire(clock::time_point now);

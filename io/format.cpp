@@ -11,6 +11,7 @@
 #include "io/lzip_decoder.hpp"
 #include "io/whole_splitter.hpp"
 #include "io/xz_decoder.hpp"
+#include "io/zlib_head.hpp"
 #include "io/zstd_decoder.hpp"
 #include "io/zstd_splitter.hpp"
 
@@ -133,6 +134,9 @@ std::vector<format_row> rare_formats() {
       {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
        {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
        {".lzo", ".tzo"}},
+      {{.name = "zlib", .readable = false, .hint = "decompress it first: pigz -dc < FILE | gpuhist"},
+       {},  // see zlib_head.hpp
+       {".zz", ".zlib"}},
       {{.name = "compress",
         .readable = true,
         .make_decoder = make_compress_decoder,
@@ -218,6 +222,13 @@ const format* kept_by(const promise& promised, std::span<const std::byte> head) 
   return !head.empty() && detect(head).name == "raw" ? unmarked : nullptr;
 }
 
+// With what has no magic number.
+const format& detect_all(std::span<const std::byte> head) {
+  const format& found = detect(head);
+  if (found.name != "raw" || looks_like_zlib(head, zlib_head_bytes) != zlib_verdict::yes) return found;
+  return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
+}
+
 [[noreturn]] void refuse_broken(const promise& promised, const format& found, bool empty) {
   std::string message = "is named " + std::string(promised.suffix) + " but ";
   if (empty) {
@@ -230,7 +241,7 @@ const format* kept_by(const promise& promised, std::span<const std::byte> head) 
     message += found.readable ? "rename it or give --input-format " + std::string(found.name)
                               : "rename it and " + std::string(found.hint);
   }
-  throw input_error(message, 0);
+  throw input_error(message, 0, failure_kind::damaged);
 }
 
 }  // namespace
@@ -243,11 +254,12 @@ const format& detect(std::span<const std::byte> head) {
 }
 
 bool is_undecided(std::span<const std::byte> head) {
-  return std::ranges::any_of(table(), [head](const format_row& row) {
+  const bool may_have_magic = std::ranges::any_of(table(), [head](const format_row& row) {
     return std::ranges::any_of(row.magics, [head](const magic_number& magic) {
       return head.size() < magic.length && agrees_with(head, magic);
     });
   });
+  return may_have_magic || (!head.empty() && looks_like_zlib(head, zlib_head_bytes) == zlib_verdict::perhaps);
 }
 
 const format* promised_by(std::string_view name) {
@@ -274,12 +286,12 @@ const format& settle_format(std::string_view name, std::span<const std::byte> he
   if (forced != nullptr) return *forced;  // what is forced and wrong, its decoder reports
   const promise promised = promise_of(name);
   const format* const kept = promised.first == nullptr ? nullptr : kept_by(promised, head);
-  const format& found = kept == nullptr ? detect(head) : *kept;
+  const format& found = kept == nullptr ? detect_all(head) : *kept;
   if (promised.first != nullptr && kept == nullptr) refuse_broken(promised, found, head.empty());
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
                           std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",
-                      0);
+                      0, failure_kind::refused);
   }
   return found;
 }

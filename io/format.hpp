@@ -31,6 +31,9 @@ struct format {
 /// How many leading bytes detect() wants to see; fewer only where the input is shorter.
 inline constexpr std::size_t detection_bytes = 8;
 
+/// How many settle_format() wants to see, to know a zlib stream, too.
+inline constexpr std::size_t zlib_head_bytes = 512;
+
 /// The format by content. Never null: what has no known magic number is "raw".
 const format& detect(std::span<const std::byte> head);
 

@@ -93,9 +93,7 @@ frame_decoder::step_result frame_decoder::went_on(cursor& at, std::size_t took, 
 frame_decoder::step_result frame_decoder::ask_for_window(std::uint64_t bytes) {
   wanted_ = bytes;
   if (bytes > limits_.window_bytes) {
-    return fail(frame_name() + " needs a window of " + size_text(bytes) + ", more than the " +
-                size_text(limits_.window_bytes) + " left of --memory-limit; give a --memory-limit at least " +
-                size_text(bytes - limits_.window_bytes) + " larger,");
+    return fail(frame_name() + " " + window_refusal(bytes, limits_));
   }
   return bytes > granted_ ? step_result(fill_status::needs_window) : std::nullopt;
 }

@@ -1,5 +1,8 @@
-// What goes wrong with an input: a sentence for people and the offset in the input (compressed, where it is).
+// What goes wrong with an input: a sentence for people, the offset in the input (compressed, where it is), and the
+// kind.
 #pragma once
+
+#include "io/failure_kind.hpp"
 
 #include <cstdint>
 #include <stdexcept>
@@ -10,12 +13,15 @@ namespace gpuhist::io {
 /// Thrown by sources and formats. The message does not name the input: whoever catches it knows the name.
 class input_error : public std::runtime_error {
  public:
-  input_error(const std::string& message, std::uint64_t offset) : std::runtime_error(message), offset_(offset) {}
+  input_error(const std::string& message, std::uint64_t offset, failure_kind kind = failure_kind::unreadable)
+      : std::runtime_error(message), offset_(offset), kind_(kind) {}
 
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] failure_kind kind() const noexcept { return kind_; }
 
  private:
   std::uint64_t offset_;
+  failure_kind kind_;
 };
 
 }  // namespace gpuhist::io

@@ -1,5 +1,6 @@
 // Opening: decides what kind of source a name is, and says in the system's words why it is none.
 #include "io/long_path.hpp"
+#include "io/open_descriptors.hpp"
 #include "io/source.hpp"
 
 #include <fcntl.h>
@@ -7,8 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,19 +15,6 @@ namespace gpuhist::io {
 namespace {
 
 [[noreturn]] void throw_errno() { throw input_error(std::system_category().message(errno), 0); }
-
-/// The descriptor that a path such as /dev/fd/63 names, or nothing.
-std::optional<int> descriptor_named(std::string_view path) {
-  if (path == "/dev/stdin") return STDIN_FILENO;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder)) continue;
-    const std::string_view digits = path.substr(folder.size());
-    int fd = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-    if (error == std::errc{} && end == digits.data() + digits.size() && fd >= 0) return fd;
-  }
-  return std::nullopt;
-}
 
 /// A pipe or socket that is open already is borrowed: opened again, a socket fails and a FIFO whose last writer has
 /// left never ends.

@@ -58,20 +58,36 @@ path_pattern::path_pattern(std::string_view pattern) {
 
 bool path_pattern::matches(std::string_view path, bool is_directory) const {
   if (directories_only_ && !is_directory) return false;
-  if (!last_only_) return matches_from(0, path);
+  if (!last_only_) return matches_whole(path);
   return !components_.empty() &&
          matches_component(components_.front(), path.substr(path.find_last_of('/') + 1));  // npos + 1 is 0
 }
 
-bool path_pattern::matches_from(std::size_t component, std::string_view path) const {
-  if (component == components_.size()) return path.empty();
-  const std::size_t end = std::min(path.find('/'), path.size());
-  const std::string_view rest = path.substr(std::min(end + 1, path.size()));
-  if (components_[component] == "**") {
-    return matches_from(component + 1, path) || (!path.empty() && matches_from(component, rest));
+// Where a component does not match, only the last ** can take one more: what an earlier one could take, the last one
+// can take as well. So the time is at most the product of the lengths.
+bool path_pattern::matches_whole(std::string_view path) const {
+  std::size_t component = 0;
+  std::size_t after_stars = components_.size() + 1;  // the component after the last ** that was met; none yet
+  std::string_view untaken;                          // of the path: what that ** has not taken
+  while (!path.empty() || component < components_.size()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view rest = path.substr(std::min(end + 1, path.size()));
+    if (component < components_.size() && components_[component] == "**") {
+      after_stars = ++component;
+      untaken = path;
+    } else if (component < components_.size() && !path.empty() &&
+               matches_component(components_[component], path.substr(0, end))) {
+      ++component;
+      path = rest;
+    } else if (after_stars <= components_.size() && !untaken.empty()) {
+      untaken.remove_prefix(std::min(std::min(untaken.find('/'), untaken.size()) + 1, untaken.size()));
+      path = untaken;
+      component = after_stars;
+    } else {
+      return false;
+    }
   }
-  return !path.empty() && matches_component(components_[component], path.substr(0, end)) &&
-         matches_from(component + 1, rest);
+  return true;
 }
 
 bool path_filter::takes_file(std::string_view path) const {

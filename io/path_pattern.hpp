@@ -18,11 +18,12 @@ class path_pattern {
  public:
   explicit path_pattern(std::string_view pattern);
 
-  /// `path`: below the root, without a leading slash. Thread-safe.
+  /// `path`: below the root, without a leading slash. Thread-safe. Takes time in proportion to the product of the
+  /// lengths at the most.
   [[nodiscard]] bool matches(std::string_view path, bool is_directory) const;
 
  private:
-  [[nodiscard]] bool matches_from(std::size_t component, std::string_view path) const;
+  [[nodiscard]] bool matches_whole(std::string_view path) const;
 
   std::vector<std::string> components_;
   bool last_only_ = false;

@@ -29,6 +29,8 @@ constexpr char kind_socket = 's';
 constexpr char kind_device = 'c';
 constexpr char kind_unknown = '?';
 constexpr char kind_dangling = 'x';
+constexpr char kind_output = 'o';     // of this process
+constexpr char kind_temporary = 't';  // of an output
 
 char kind_of_type(unsigned char type) {
   switch (type) {
@@ -61,8 +63,9 @@ struct close_stream {
 }  // namespace
 
 std::string_view name_of(skip_cause cause) {
-  constexpr std::array<std::string_view, 6> names = {
-      "symbolic link", "dangling symbolic link", "symbolic link to a directory above it", "FIFO", "socket", "device"};
+  constexpr std::array<std::string_view, 7> names = {
+      "symbolic link", "dangling symbolic link",         "symbolic link to a directory above it", "FIFO", "socket",
+      "device",        "file that is the output as well"};
   return names[static_cast<std::size_t>(cause)];
 }
 
@@ -110,6 +113,10 @@ std::optional<tree_entry> tree_walk::come_to(level& in, char kind, const char* n
       return skipped(skip_cause::socket);
     case kind_device:
       return skipped(skip_cause::device);
+    case kind_output:
+      return skipped(skip_cause::output);
+    case kind_temporary:
+      return std::nullopt;
     default:
       return tree_entry{.what = tree_entry::kind::file, .path = path_};
   }
@@ -120,11 +127,21 @@ char tree_walk::kind_of(level& in, char kind, const char* name) {
   struct stat found{};
   if (kind == kind_unknown) {
     if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
-    kind = kind_of_mode(found.st_mode);
+    kind = kind_of_found(found);
+  }
+  if (kind == kind_output) {  // as far as the number of its inode says; a temporary file has its final name by now
+    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_temporary;
+    return kind_of_found(found);
   }
   if (kind != kind_link || !how_.follow_links) return kind;
-  if (::fstatat(folder_of(in).get(), name, &found, 0) == 0) return kind_of_mode(found.st_mode);
+  if (::fstatat(folder_of(in).get(), name, &found, 0) == 0) return kind_of_found(found);
   return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? kind_dangling : kind_file;
+}
+
+char tree_walk::kind_of_found(const struct stat& found) const {
+  const auto role = how_.outputs ? how_.outputs->find(found) : std::nullopt;
+  if (!role) return kind_of_mode(found.st_mode);
+  return *role == output_files::role::output ? kind_output : kind_temporary;
 }
 
 std::optional<tree_entry> tree_walk::enter_below(level& in, const char* name) {
@@ -173,7 +190,8 @@ int tree_walk::read_names(level& of) {
     if (entry == nullptr) break;
     if (is_dot_or_dots(entry->d_name)) continue;
     of.order.push_back(of.names.size());
-    of.names += kind_of_type(entry->d_type);
+    const bool may_be_output = how_.outputs && entry->d_type == DT_REG && how_.outputs->has_inode(entry->d_ino);
+    of.names += may_be_output ? kind_output : kind_of_type(entry->d_type);
     of.names.append(entry->d_name).push_back('\0');
   }
   const int error = errno;

@@ -8,12 +8,14 @@
 #pragma once
 
 #include "io/descriptor.hpp"
+#include "io/output_files.hpp"
 #include "io/path_pattern.hpp"
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +24,7 @@
 namespace gpuhist::io {
 
 /// Why something in a tree is not read.
-enum class skip_cause : std::uint8_t { link, dangling_link, loop, fifo, socket, device };
+enum class skip_cause : std::uint8_t { link, dangling_link, loop, fifo, socket, device, output };
 
 /// "symbolic link": what the skipped thing is, in the singular.
 std::string_view name_of(skip_cause cause);
@@ -44,6 +46,8 @@ struct tree_entry {
 struct walk_settings {
   path_filter filter;
   bool follow_links = false;  ///< links below the root are followed, except to a directory that is being walked
+  /// Files that this process writes: an output is skipped, and its temporary file is not mentioned. Null: none.
+  std::shared_ptr<const output_files> outputs{};
 };
 
 /// Used by one thread at a time. Owns its descriptors. Does not throw but std::bad_alloc.
@@ -72,8 +76,9 @@ class tree_walk {
   std::optional<tree_entry> enter(descriptor folder);
   std::optional<tree_entry> come_to(level& in, char kind, const char* name);
   std::optional<tree_entry> enter_below(level& in, const char* name);
-  static int read_names(level& of);
+  int read_names(level& of);
   char kind_of(level& in, char kind, const char* name);
+  [[nodiscard]] char kind_of_found(const struct stat& found) const;
   const descriptor& folder_of(level& of);
   [[nodiscard]] bool is_being_walked(dev_t device, ino_t inode) const;
   [[nodiscard]] tree_entry failed(int error) const;

@@ -309,9 +309,7 @@ fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
     return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
                 size_text(largest_window_) + " that zstd can decode,");
   }
-  return fail(frame_name() + " needs a window of " + size_text(needed) + ", more than the " +
-              size_text(limits_.window_bytes) + " left of --memory-limit; give a --memory-limit at least " +
-              size_text(needed - limits_.window_bytes) + " larger,");
+  return fail(frame_name() + " " + window_refusal(needed, limits_));
 }
 
 fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {

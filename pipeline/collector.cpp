@@ -18,6 +18,7 @@ collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, s
   for (slot& each : ring_.slots()) {
     each.job.done = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
   }
+  counts_.stop_on_failure(stop_);
 }
 
 cutter_id collector::add_cutter() {
@@ -26,7 +27,7 @@ cutter_id collector::add_cutter() {
   return static_cast<cutter_id>(orders_.size() - 1);
 }
 
-void collector::submit(slot& sealed) {
+void collector::submit(slot& sealed) noexcept {
   for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].where;
   const std::size_t rows = sealed.segments.size() * engine_.row_partition().classes;
   sealed.job.bytes = sealed.bytes.first(sealed.used);
@@ -37,10 +38,11 @@ void collector::submit(slot& sealed) {
     const std::scoped_lock lock(mutex_);
     ++submitted_;
   }
-  if (sealed.segments.empty()) {
-    answered(sealed, nullptr);  // nothing but gaps
-  } else {
+  if (sealed.segments.empty()) return answered(sealed, nullptr);  // nothing but gaps
+  try {
     engine_.submit(sealed.job);
+  } catch (...) {
+    answered(sealed, std::current_exception());  // the engine has not taken it
   }
 }
 
@@ -53,7 +55,7 @@ std::exception_ptr collector::fault_of(const slot& chunk) const {
   }
 }
 
-void collector::answered(slot& chunk, std::exception_ptr error) {
+void collector::answered(slot& chunk, std::exception_ptr error) noexcept {
   if (!error) error = fault_of(chunk);
   {
     const std::scoped_lock lock(mutex_);
@@ -65,14 +67,21 @@ void collector::answered(slot& chunk, std::exception_ptr error) {
   tell_merged();
 }
 
-void collector::tell_merged() {
-  merged_();
+void collector::tell_merged() noexcept {
+  std::exception_ptr failure;
+  try {
+    merged_();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) stop_.request_stop();
   const std::scoped_lock lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
   --answering_;
   if (last_was_submitted_ && is_settled()) settled_.set();
 }
 
-void collector::resume() {
+void collector::resume() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t before = merged_chunks_;
@@ -86,34 +95,53 @@ void collector::resume() {
 bool collector::is_settled() const { return merged_chunks_ == submitted_ && answering_ == 0; }
 
 // Under the lock: the merge itself is short (a row a segment), and order is what the lock is for.
-void collector::merge_in_order(cutter_order& order) {
+void collector::merge_in_order(cutter_order& order) noexcept {
   for (;;) {
     answer& head = order.waiting[order.next % order.waiting.size()];
     if (head.chunk == nullptr || head.chunk->sequence != order.next || counts_.is_backed_up()) return;
     slot& chunk = *std::exchange(head.chunk, nullptr);
     std::exception_ptr error = std::exchange(head.error, nullptr);
-    if (error && !order.lost) {
-      order.lost = true;
-      note_loss(chunk, std::move(error));
-    }
-    if (!order.lost) {
-      counts_.merge(chunk.segments, chunk.job.rows);
-    } else if (lost_and_gone_on_) {
-      counts_.drop(chunk.segments, failure_text(lost_->reason));
-    }
+    if (error && !order.lost) note_loss(order, chunk.segments, std::move(error));
+    merge_or_drop(order, chunk.segments, chunk.job.rows);
     ++order.next;
     ++merged_chunks_;
     ring_.release(chunk);
   }
 }
 
-void collector::note_loss(const slot& chunk, std::exception_ptr reason) {
-  if (!lost_) {
-    const input_id input = chunk.segments.empty() ? 0 : chunk.segments.front().owner.input;
-    lost_ = {.input = input, .reason = std::move(reason)};
-    if (lost_and_gone_on_) lost_and_gone_on_();
+// What cannot be merged is lost like what cannot be counted.
+void collector::merge_or_drop(cutter_order& order, std::span<const segment> segments,
+                              std::span<const std::uint32_t> rows) {
+  if (!order.lost) {
+    merged_part part = counts_.merge(segments, rows);
+    if (!part.failure) return;
+    segments = segments.subspan(part.segments);
+    note_loss(order, segments, std::move(part.failure));
   }
-  if (!lost_and_gone_on_) stop_.request_stop();
+  if (!lost_and_gone_on_) return;
+  try {
+    counts_.drop(segments, failure_text(lost_->reason));
+  } catch (...) {
+    return;  // the loss is noted, and what is neither merged nor dropped is incomplete
+  }
+}
+
+// The first of these segments is the first that is not in the counts.
+void collector::note_loss(cutter_order& of, std::span<const segment> segments, std::exception_ptr reason) noexcept {
+  of.lost = true;
+  const bool is_first = !lost_;
+  if (is_first) {
+    lost_ = {.input = segments.empty() ? 0 : segments.front().owner.input, .reason = std::move(reason)};
+  }
+  if (!lost_and_gone_on_) {
+    stop_.request_stop();
+  } else if (is_first) {
+    try {
+      lost_and_gone_on_();
+    } catch (...) {
+      return;  // the end of the run says it as well
+    }
+  }
 }
 
 void collector::note_last_submitted() noexcept {
@@ -135,6 +163,12 @@ bool collector::has_merged(std::span<const cut_mark> marks) const {
 std::exception_ptr collector::loss_reason() const {
   const std::scoped_lock lock(mutex_);
   return lost_ ? lost_->reason : nullptr;
+}
+
+std::exception_ptr collector::failure() const {
+  if (std::exception_ptr of_counts = counts_.failure()) return of_counts;
+  const std::scoped_lock lock(mutex_);
+  return failure_;
 }
 
 std::optional<lost_chunk> collector::lost() const {

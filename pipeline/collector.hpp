@@ -38,8 +38,8 @@ struct cut_mark {
 
 class collector {
  public:
-  /// `stop` is asked to stop when a chunk is lost. `merged` is called after each merge, with no lock
-  /// of the collector held, but perhaps the cutter's.
+  /// `stop` is asked to stop when a chunk is lost, or the counts fail (rolling_counts::stop_on_failure). `merged` is
+  /// called after each merge, with no lock of the collector held, but perhaps the cutter's.
   collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
             std::function<void()> merged);
   collector(const collector&) = delete;
@@ -49,19 +49,19 @@ class collector {
   [[nodiscard]] rolling_counts& counts() const { return counts_; }
 
   /// Merges what was held back while windows were not told (rolling_counts::is_backed_up). Thread-safe.
-  void resume();
+  void resume() noexcept;
 
   /// Others want the bytes, counted or not: when a chunk is lost `stop` is not asked to stop. What its cutter cuts
-  /// after it is dropped (rolling_counts::drop). `told` is called once then, under the lock, from any thread. To be
-  /// called before the first submit().
+  /// after it is dropped (rolling_counts::drop). `told` is called once then, under the lock, from any thread; what it
+  /// throws is of no consequence. To be called before the first submit().
   void go_on_behind_loss(std::function<void()> told) { lost_and_gone_on_ = std::move(told); }
 
   /// One more cutter will submit chunks. Thread-safe.
   cutter_id add_cutter();
 
-  /// Hands a sealed slot to the engine. The sequences of a cutter begin at 0 and are submitted in any order.
-  /// Thread-safe.
-  void submit(slot& sealed);
+  /// Hands a sealed slot to the engine. The sequences of a cutter begin at 0 and are submitted in any order. What fails
+  /// ends as a loss of the chunk: it does not throw. Thread-safe.
+  void submit(slot& sealed) noexcept;
 
   /// Whether chunks are counted where they were filled, if that is asked for (gpu::engine). Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
@@ -85,6 +85,10 @@ class collector {
   /// What was lost, if anything, and the run was stopped for. Thread-safe.
   [[nodiscard]] std::optional<lost_chunk> lost() const;
 
+  /// What failed without losing a chunk, and the run was stopped for: the counts (rolling_counts::failure) or `merged`.
+  /// Null where nothing did. Thread-safe.
+  [[nodiscard]] std::exception_ptr failure() const;
+
  private:
   struct answer {
     slot* chunk = nullptr;
@@ -102,13 +106,14 @@ class collector {
     std::exception_ptr reason;
   };
 
-  void tell_merged();
-  void answered(slot& chunk, std::exception_ptr error);
+  void tell_merged() noexcept;
+  void answered(slot& chunk, std::exception_ptr error) noexcept;
   [[nodiscard]] std::exception_ptr fault_of(const slot& chunk) const;  ///< what an engine that failed did not notice
-  void merge_in_order(cutter_order& order);
+  void merge_in_order(cutter_order& order) noexcept;
+  void merge_or_drop(cutter_order& order, std::span<const segment> segments, std::span<const std::uint32_t> rows);
   [[nodiscard]] bool is_settled() const;
   void note_last_submitted() noexcept;
-  void note_loss(const slot& chunk, std::exception_ptr reason);
+  void note_loss(cutter_order& of, std::span<const segment> segments, std::exception_ptr reason) noexcept;
 
   ring& ring_;
   gpu::engine& engine_;
@@ -124,6 +129,7 @@ class collector {
   unsigned answering_ = 0;  // threads in answered()
   bool last_was_submitted_ = false;
   std::optional<loss> lost_;
+  std::exception_ptr failure_;  // of merged_
   async::event settled_;
 };
 

@@ -62,6 +62,7 @@ class driver {
   async::task<> flush_what_ages();
   void end_by_hook();
   void remark(const std::string& what) const;
+  void remark_later(const std::string& what);
   void remark_loss() noexcept;
   void note_failure(const std::exception_ptr& error) noexcept;
   [[nodiscard]] report make_report(report::kind what) const;
@@ -115,7 +116,7 @@ void driver::prepare() {
       std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] { telling_.note_merged(); });
   make_sink();
   feeder_ = std::make_unique<feeder>(plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_,
-                                     *counts_, notes_, failures_, [this](const std::string& text) { remark(text); },
+                                     *counts_, notes_, failures_, [this](const std::string& text) { remark_later(text); },
                                      sink_.get(), stop_.get_token());
 }
 
@@ -175,6 +176,18 @@ void driver::make_sink() {
   } catch (const std::system_error& error) {
     throw destination_error(error.code(), "cannot write standard output");
   }
+}
+
+// On any thread; hooks are called on one.
+void driver::remark_later(const std::string& what) {
+  const auto call = std::make_shared<async::deferred_call>(loop_, [this, what] {
+    try {
+      remark(what);
+    } catch (...) {
+      note_failure(std::current_exception());
+    }
+  });
+  call->post();
 }
 
 void driver::remark(const std::string& what) const {
@@ -348,6 +361,9 @@ outcome driver::make_outcome() {
     done.result.complete = false;
     done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
                           " on: " + failure_text(lost->reason);
+  } else if (const auto failure = collector_->failure()) {
+    done.result.complete = false;
+    done.engine_failure = "the run was stopped: " + failure_text(failure);
   }
   leaves_device_ = hooks_.process_ends && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;

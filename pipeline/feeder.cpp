@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t batch_inputs = 32;                          // read by one thread: worth waking it for
 constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // larger files are worth several threads each
-constexpr std::string_view no_memory = "not enough memory to read it";
 constexpr std::string_view small_manner = "small files whole, several at once";
 
 // What promises to be an archive would only be opened twice.
@@ -34,7 +33,10 @@ archive_limits limits_of_archives(const plan& what, io::stream_sink* text_to) {
   const std::uint64_t of_a_member = std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + 512;
   return {.most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .most_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
-          .inner_decoder = {.window_bytes = window, .granted_bytes = window, .dictionary = what.dictionary},
+          .inner_decoder = {.window_bytes = window,
+                            .granted_bytes = window,
+                            .dictionary = what.dictionary,
+                            .largest_bytes = usual_window},
           .text_to = text_to};
 }
 
@@ -44,9 +46,9 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   try {
     std::rethrow_exception(error);
   } catch (const io::input_error&) {
-    counts.fail(input, 0, failure_text(error));
+    counts.fail(input, 0, failure_from(error));
   } catch (const std::bad_alloc&) {
-    counts.fail(input, 0, no_memory);
+    counts.fail(input, 0, failure_from(error));
   }
 }
 
@@ -104,8 +106,10 @@ async::task<> feeder::follow_all() {
     counts_.set_format(inputs.back().first, "raw");
   }
   add_manner(notes_.reading, "followed, straight into the slots");
-  follower follows(cutter_, counts_, notes_.read, where_.streams, plan_.buffers.chunk_bytes, tell_, stop_);
-  co_await async::run_on(where_.streams, follows.follow(std::move(inputs)));
+  // not on the thread that writes snapshots: a reader of those that stalls must not stop the following
+  async::loop_thread own;
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, tell_, stop_);
+  co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }
 
@@ -159,7 +163,7 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
     numbered_input one{.input = open(each), .what = std::move(each)};
-    if (!one.what.error.empty()) {
+    if (!one.what.error.is_none()) {
       counts_.fail(one.input, 0, one.what.error);
     } else if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
@@ -205,7 +209,7 @@ io::source feeder::open_source(const listed_input& what) const {
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is standard output as well, and would never end", 0);
+    throw io::input_error("is standard output as well, and would never end", 0, failure_kind::refused);
   }
   if (plan_.hands_on == config::handed_on::text) return opened;
   if (file != nullptr) {
@@ -233,6 +237,12 @@ async::task<> feeder::feed(numbered_input one) {
   if (is_handed_on) {
     co_await async::run_on(where_.streams, hand_on_rest(input, std::move(source)));
   }
+}
+
+std::vector<skipped_names> feeder::skipped() const {
+  std::vector<skipped_names> all = list_.skipped();
+  for (const skipped_names& each : archives_.skipped()) add_skipped(all, each);
+  return all;
 }
 
 // Completes when all of a stream was read, and of what is handed on.
@@ -301,9 +311,9 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
     co_await put(input, head, committed);
     co_await read_stream(input, stream, committed);
   } catch (const io::input_error&) {
-    counts_.fail(input, committed, failure_text(std::current_exception()));
+    counts_.fail(input, committed, failure_from(std::current_exception()));
   } catch (const std::bad_alloc&) {
-    counts_.fail(input, committed, no_memory);
+    counts_.fail(input, committed, failure_from(std::current_exception()));
   }
 }
 
@@ -325,7 +335,7 @@ async::task<> feeder::hand_on_rest(input_id input, shared_source source) {
       }
     }
   } catch (const io::input_error&) {
-    counts_.fail(input, 0, failure_text(std::current_exception()));
+    counts_.fail(input, 0, failure_from(std::current_exception()));
   }
 }
 
@@ -349,9 +359,9 @@ async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& 
     }
     counts_.fail(input, offset, left_at(offset));
   } catch (const io::input_error&) {
-    counts_.fail(input, offset, failure_text(std::current_exception()));
+    counts_.fail(input, offset, failure_from(std::current_exception()));
   } catch (const std::bad_alloc&) {
-    counts_.fail(input, offset, no_memory);
+    counts_.fail(input, offset, failure_from(std::current_exception()));
   }
 }
 

@@ -52,8 +52,8 @@ class feeder {
   /// way. Throws only for what no input is to blame for.
   async::task<> feed_all();
 
-  /// What was found in trees and is no input. After feed_all().
-  [[nodiscard]] const std::vector<skipped_names>& skipped() const { return list_.skipped(); }
+  /// What was found in trees and archives and is no input. After feed_all().
+  [[nodiscard]] std::vector<skipped_names> skipped() const;
 
   /// Seals what there is in slots that are not full, so that it is counted now. Returns up to where. Thread-safe.
   std::vector<cut_mark> flush();

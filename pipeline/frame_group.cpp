@@ -7,11 +7,15 @@ namespace gpuhist::pipeline {
 frame_group::frame_group(const row_folding& rows) : rows_(&rows), verified_(rows.classes()), damaged_(rows.classes()) {}
 
 void frame_group::merge(frame_id frame, std::uint64_t bytes, std::span<const std::uint32_t> row) {
-  merged_ += bytes;
-  if (frame == 0) return rows_->add(verified_, row);
-  open_frame& known = named(frame);
-  known.merged += bytes;
+  if (frame == 0) {
+    rows_->add(verified_, row);
+    merged_ += bytes;
+    return;
+  }
+  open_frame& known = named(frame);  // may throw: before anything is counted
   rows_->add(known.counts, row);
+  known.merged += bytes;
+  merged_ += bytes;
   settle(known);
 }
 
@@ -23,8 +27,8 @@ void frame_group::conclude(frame_id frame, std::uint64_t bytes, bool verified) {
 }
 
 void frame_group::drop(std::uint64_t bytes, const std::string& why) {
-  dropped_ += bytes;
   why_dropped_ = why;
+  dropped_ += bytes;
 }
 
 // Known by its first bytes or by its verdict, whichever comes first.

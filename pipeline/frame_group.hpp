@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/partitioning.hpp"
 #include "pipeline/reports/input_report.hpp"
 #include "pipeline/ring.hpp"
@@ -24,11 +25,11 @@ struct group_end {
   std::vector<lost_stretch> lost{};
   std::uint64_t lost_stretches = 0;
 
-  /// What went wrong, if anything did: a clause, given the bytes of the input's text before the group.
-  std::function<std::string(std::uint64_t text_before)> wrong{};
+  /// What went wrong, if anything did, given the bytes of the input's text before the group.
+  std::function<input_failure(std::uint64_t text_before)> wrong{};
 };
 
-/// Not thread-safe.
+/// Not thread-safe. What throws, for lack of memory, has changed nothing.
 class frame_group {
  public:
   /// `rows` outlives the group.

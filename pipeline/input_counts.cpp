@@ -1,19 +1,23 @@
 #include "pipeline/input_counts.hpp"
 
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
 namespace {
 
-std::string not_counted(std::uint64_t offset, const std::string& why) {
-  return "not counted from offset " + std::to_string(offset) + " on: " + why;
+input_failure not_counted(std::uint64_t offset, const std::string& why) {
+  return {.kind = failure_kind::not_counted,
+          .text = "not counted from offset " + std::to_string(offset) + " on: " + why};
 }
 
 }  // namespace
 
 bool input_counts::is_complete() const {
-  return expected_ == merged_ && groups_.empty() && error_.empty() && unverified_.bytes() == 0;
+  return expected_ == merged_ && groups_.empty() && failure_.is_none() && unverified_.bytes() == 0;
 }
 
 // What is damaged brings nothing any more.
@@ -29,8 +33,8 @@ void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row
 }
 
 void input_counts::drop(std::uint64_t bytes, const std::string& why) {
+  if (failure_.is_none()) failure_ = not_counted(merged_, why);
   dropped_ += bytes;
-  if (error_.empty()) error_ = not_counted(merged_, why);
 }
 
 group_id input_counts::open_group() {
@@ -38,58 +42,77 @@ group_id input_counts::open_group() {
   return front_ + groups_.size() - 1;
 }
 
-frame_group* input_counts::group(group_id group) { return dropping_ ? nullptr : &groups_[group - front_]; }
+frame_group* input_counts::group(group_id group) {
+  return dropping_ || group < front_ || group - front_ >= groups_.size() ? nullptr : &groups_[group - front_];
+}
 
 void input_counts::close_group(group_id group, group_end end) {
+  frame_group* const of = this->group(group);
   closed_ += end.text_bytes;
-  this->group(group)->close(std::move(end));
+  of->close(std::move(end));
 }
 
 void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
   while (!groups_.empty() && groups_.front().is_over()) {
-    const frame_group done = std::move(groups_.front());
-    groups_.pop_front();
-    ++front_;
-    commit(done, verified, unverified);
+    const bool is_last = groups_.front().has_dropped() || groups_.front().end().wrong;
+    commit(groups_.front(), verified, unverified);
+    if (is_last) {
+      groups_.clear();
+      dropping_ = true;
+    } else {
+      groups_.pop_front();
+      ++front_;
+    }
   }
 }
 
+// First all that may fail, for lack of memory, then what changes the counts.
 void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified) {
   const gpu::tally damaged = group.unverified();
-  rows_->add(verified_, group.verified());
-  rows_->add(unverified_, damaged);
-  rows_->add(verified, group.verified());
-  rows_->add(unverified, damaged);
+  std::vector<lost_stretch> lost = lost_in(group.end());
+  input_failure failure = failure_after(group);
+  lost_.reserve(lost_.size() + lost.size());
+  for (gpu::tally* each : {&verified_, &unverified_, &verified, &unverified}) each->counts.resize(rows_->classes());
+
+  verified_ += group.verified();
+  unverified_ += damaged;
+  verified += group.verified();
+  unverified += damaged;
   compressed_bytes_ = group.end().compressed_bytes;
-  note_lost(group.end());
-  if (group.has_dropped() || group.end().wrong) stop_at(group);
+  lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
+  lost_stretches_ += group.end().lost_stretches;
+  failure_ = std::move(failure);
   merged_ += group.merged_bytes();
 }
 
-void input_counts::stop_at(const frame_group& group) {
-  if (error_.empty()) {
-    error_ = group.has_dropped() ? not_counted(merged_ + group.merged_bytes(), group.why_dropped())
-                                 : group.end().wrong(merged_);
+// The stretches that are listed, with offsets in the input's text.
+std::vector<lost_stretch> input_counts::lost_in(const group_end& end) const {
+  std::vector<lost_stretch> listed;
+  for (const lost_stretch& each : end.lost) {
+    if (lost_.size() + listed.size() == most_lost_stretches) break;
+    listed.push_back(each);
+    listed.back().text_offset += merged_;
   }
-  groups_.clear();
-  dropping_ = true;
+  return listed;
 }
 
-void input_counts::note_lost(const group_end& end) {
-  for (lost_stretch each : end.lost) {
-    each.text_offset += merged_;
-    if (error_.empty()) {
-      error_ = each.cause + " at compressed offset " + std::to_string(each.compressed_begin) +
-               "; went on at compressed offset " + std::to_string(each.compressed_end);
-    }
-    if (lost_.size() < most_lost_stretches) lost_.push_back(std::move(each));
+// The input's failure once the group is committed: the first there was.
+input_failure input_counts::failure_after(const frame_group& group) const {
+  const group_end& end = group.end();
+  if (!failure_.is_none()) return failure_;
+  if (!end.lost.empty()) {
+    const lost_stretch& first = end.lost.front();
+    return {.kind = failure_kind::damaged,
+            .text = first.cause + " at compressed offset " + std::to_string(first.compressed_begin) +
+                    "; went on at compressed offset " + std::to_string(first.compressed_end)};
   }
-  lost_stretches_ += end.lost_stretches;
+  if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.why_dropped());
+  return end.wrong ? end.wrong(merged_) : input_failure();
 }
 
-void input_counts::fail(std::uint64_t bytes, std::string_view error) {
+void input_counts::fail(std::uint64_t bytes, input_failure failure) {
+  if (failure_.is_none()) failure_ = std::move(failure);
   if (!expected_) finish(bytes);  // what was handed on before is still to be merged
-  if (error_.empty()) error_ = error;
 }
 
 std::uint64_t input_counts::merged_bytes() const {
@@ -105,7 +128,8 @@ input_report input_counts::report() const {
           .format = format_,
           .compressed_bytes = compressed_bytes_,
           .complete = is_complete(),
-          .error = error_,
+          .error = failure_.text,
+          .error_kind = failure_.kind,
           .verified = sized(verified_),
           .unverified = sized(unverified_),
           .lost = lost_,

@@ -25,7 +25,7 @@ namespace gpuhist::pipeline {
 /// So many lost stretches of an input are listed; further ones are counted.
 inline constexpr std::size_t most_lost_stretches = 1000;
 
-/// Not thread-safe.
+/// Not thread-safe. What throws, for lack of memory, has changed nothing.
 class input_counts {
  public:
   /// `rows` outlives the counts.
@@ -50,7 +50,8 @@ class input_counts {
   /// The next group, by the number that comes back.
   group_id open_group();
 
-  /// Null where the group does not count any more: one before it is damaged, or was not counted to its end.
+  /// Null where the group does not count any more: one before it is damaged, or was not counted to its end; or it was
+  /// committed.
   [[nodiscard]] frame_group* group(group_id group);
 
   /// Text of the groups that were closed, in the order of closing.
@@ -60,14 +61,15 @@ class input_counts {
   void close_group(group_id group, group_end end);
 
   /// Commits the groups that are over and whose turn has come, here and to these totals. After a damaged one, or one
-  /// that was not counted to its end, those behind it are dropped, and so is what they will yet bring.
+  /// that was not counted to its end, those behind it are dropped, and so is what they will yet bring. Where it throws,
+  /// the groups before the one that was not committed are, here and in the totals alike.
   void commit_groups(gpu::tally& verified, gpu::tally& unverified);
 
   /// No text is handed on for merging beyond this many bytes.
   void finish(std::uint64_t bytes) { expected_ = bytes; }
 
-  /// Likewise, because of this error; the first one stays.
-  void fail(std::uint64_t bytes, std::string_view error);
+  /// Likewise, because of this failure; the first one stays.
+  void fail(std::uint64_t bytes, input_failure failure);
 
   /// Text of the prefix that was merged.
   [[nodiscard]] std::uint64_t merged_bytes() const;
@@ -81,8 +83,8 @@ class input_counts {
  private:
   [[nodiscard]] bool is_complete() const;
   void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
-  void stop_at(const frame_group& group);
-  void note_lost(const group_end& end);
+  [[nodiscard]] std::vector<lost_stretch> lost_in(const group_end& end) const;
+  [[nodiscard]] input_failure failure_after(const frame_group& group) const;
 
   const row_folding* rows_;
   std::string name_;
@@ -93,7 +95,7 @@ class input_counts {
   std::uint64_t merged_ = 0;
   std::uint64_t dropped_ = 0;
   std::optional<std::uint64_t> expected_;  // known once reading ended
-  std::string error_;
+  input_failure failure_;
   std::deque<frame_group> groups_;  // whose turn has not come, the front one first; bounded by those in flight
   std::vector<lost_stretch> lost_;
   std::uint64_t lost_stretches_ = 0;

@@ -2,10 +2,14 @@
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "io/open_descriptors.hpp"
 #include "pipeline/commands/commands.hpp"
 #include "pipeline/driver.hpp"
 #include "pipeline/output/destination.hpp"
+#include "pipeline/output/memory_reserve.hpp"
 #include "pipeline/output/messages.hpp"
+#include "pipeline/output/status_signal.hpp"
+#include "pipeline/stop_signals.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -38,7 +42,7 @@ using pipeline::ending;
 // to be something that can be opened but not used: /dev/null, for the wrong direction.
 void occupy_closed_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
 }
 
@@ -48,7 +52,15 @@ std::vector<std::string> environment_of_process() {
   return all;
 }
 
-ending run(int argc, const char* const* argv) {
+// First of all: from here on SIGUSR1 ends nothing, a signal that ends the process leaves nothing, and a file that grows
+// past its limit (SIGXFSZ) is a write that fails.
+void settle_signals() {
+  pipeline::hold_status_signal();
+  pipeline::end_by_stop_signals();
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+ending run(int argc, const char* const* argv, const io::open_descriptors& given) {
   const auto parsed = config::parse_command_line(argc, argv, environment_of_process());
   if (const auto* asked = std::get_if<config::information>(&parsed)) {
     pipeline::destination({}, pipeline::writing::whole).write(asked->text);
@@ -57,15 +69,15 @@ ending run(int argc, const char* const* argv) {
   const auto& typed = std::get<config::options>(parsed);
   switch (typed.what) {
     case config::command::report:
-      return pipeline::report_results(typed);
+      return pipeline::report_results(typed, given);
     case config::command::devices:
-      return pipeline::list_devices(typed);
+      return pipeline::list_devices(typed, given);
     case config::command::repack:
-      return pipeline::repack_inputs(typed);
+      return pipeline::repack_inputs(typed, given);
     case config::command::count:
       break;
   }
-  return pipeline::count(typed);
+  return pipeline::count(typed, given);
 }
 
 // Says what ended the command, and how the process is to end because of it.
@@ -100,11 +112,14 @@ int say(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  occupy_closed_descriptors();
+  settle_signals();
+  pipeline::prepare_for_exhausted_memory();
   // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves, unless our parent ignores it
   const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {
-    const ending end = run(argc, argv);
+    const io::open_descriptors given = io::open_descriptors::of_process();
+    occupy_closed_descriptors();
+    const ending end = run(argc, argv, given);
     if (end.signal != 0) end_by_signal(end.signal);
     if (end.at_once) end_at_once(end.exit_status);
     return end.exit_status;

@@ -3,6 +3,7 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "pipeline/default_memory_limit.hpp"
 #include "pipeline/inputs/source_bytes.hpp"
 #include "pipeline/resolve.hpp"
 #include "pipeline/resolve_measuring.hpp"
@@ -28,6 +29,10 @@ constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
 
 // The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
+
+// Of the memory limit, for what decoders look back in (windows): four of 64 MiB, or of zstd's level 19 thirty-two.
+constexpr std::uint64_t share_for_windows = 4;
+
 constexpr std::uint64_t device_allowance = 144 * mib;  // of the host's memory, for the context of each device: measured
 
 io::path_filter resolve_filter(const config::options& typed) {
@@ -124,27 +129,33 @@ void plan_decoders(const config::options& typed, plan& planned) {
   constexpr std::uint32_t blocks_ahead = 16;  // a decoder: frames of up to 4 MiB are all there when their turn comes
   constexpr std::uint32_t most_extra_blocks = 256;
   constexpr std::uint64_t share_of_memory = 8;
+  constexpr std::uint64_t of_a_decoder = 4 * mib;  // of the share for windows: a fourth is its own, the rest is lent
   buffer_plan& buffers = planned.buffers;
+  const std::uint64_t most = buffers.memory_limit / share_for_windows / of_a_decoder;
   // with windows, text is cut in the order of its stream
   buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
+  buffers.decoders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, buffers.decoders));
   buffers.open_inputs = buffers.decoders + 1;
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
   const std::uint64_t extra =
       std::min<std::uint64_t>(std::uint64_t{blocks_ahead} * buffers.decoders, most_extra_blocks);
-  const std::uint64_t allowed = typed.memory_limit / share_of_memory / buffers.block_bytes;
+  const std::uint64_t allowed = buffers.memory_limit / share_of_memory / buffers.block_bytes;
   buffers.extra_blocks = static_cast<std::uint32_t>(std::min(extra, allowed));
   // a damaged frame is skipped as a group of its own: what is whole before and behind it is not touched
   buffers.group_bytes = typed.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }
 
-// Default slots give way to a small memory limit, and to what CUDA takes for each device; slots that were asked for do
-// not, and what CUDA takes is no reason to refuse a limit.
+// Default slots give way to a small memory limit, to windows, and to what CUDA takes for each device; slots that were
+// asked for do not, and neither windows nor what CUDA takes are a reason to refuse a limit.
 void fit_into(std::uint64_t limit, const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto needed = [&] { return fixed + ring_bytes(buffers, planned.partition) + bytes_of_inputs(typed, buffers); };
+  const std::uint64_t of_windows = limit / share_for_windows;
+  const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
+  while (needed() + of_cuda + of_windows > limit && !typed.slots && buffers.slots > fewest) --buffers.slots;
   while (needed() + of_cuda > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
@@ -212,11 +223,11 @@ void size_buffers(const config::options& typed, plan& planned) {
   buffers.busy_chunk_bytes = busy_chunk_bytes;
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
   buffers.slots = typed.slots.value_or(default_slots(planned));
+  buffers.memory_limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
   buffers.max_extents = max_extents(planned);
   plan_decoders(typed, planned);
   buffers.pipe_bytes = mib;
-  buffers.memory_limit = typed.memory_limit;
-  fit_into(typed.memory_limit, typed, planned);
+  fit_into(buffers.memory_limit, typed, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // there may be fewer slots now
   // most of those for a device are never touched where none is woken
   buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;

@@ -6,6 +6,8 @@
 #include "gpu/engines.hpp"
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
+#include "io/open_descriptors.hpp"
+#include "io/output_files.hpp"
 #include "io/tree_walk.hpp"
 #include "io/zstd_dictionary.hpp"
 #include "pipeline/gates/watcher.hpp"
@@ -45,11 +47,13 @@ struct buffer_plan {
 };
 
 struct plan {
-  std::vector<std::string> inputs;            ///< paths; "-" is standard input
-  std::optional<std::string> list;            ///< of more inputs: a path, "-" is standard input
-  std::optional<io::walk_settings> trees;     ///< how directories are walked; nothing: they are errors
-  std::string label;                          ///< the name of standard input in results
-  const io::format* forced_format = nullptr;  ///< null: by content
+  std::vector<std::string> inputs;                  ///< paths; "-" is standard input
+  std::optional<std::string> list;                  ///< of more inputs: a path, "-" is standard input
+  std::optional<io::walk_settings> trees;           ///< how directories are walked; nothing: they are errors
+  io::open_descriptors descriptors;                 ///< that inputs may name
+  std::shared_ptr<const io::output_files> outputs;  ///< which are no inputs; null: none
+  std::string label;                                ///< the name of standard input in results
+  const io::format* forced_format = nullptr;        ///< null: by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;                  ///< bytes of text of a compressed input
   config::handed_on hands_on = config::handed_on::nothing;  ///< to standard output, beside being counted

@@ -73,6 +73,7 @@ gates::watch_list resolve_watch(const config::options& typed, std::span<const co
   }
   resolve_units(typed, made);
   made.fail_fast = typed.fail_fast;
+  made.growing = typed.follow;
   return made;
 }
 

@@ -56,32 +56,57 @@ input_counts* rolling_counts::open_one(input_id input) const {
   return input < before_ ? nullptr : inputs_[input - before_].open.get();
 }
 
-void rolling_counts::lay_down_if_over(input_id input) {
+// Not under the lock: what stops calls may want to say so here.
+rolling_counts::guard::~guard() {
+  const bool stops = std::exchange(of_.stop_is_due_, false);
+  lock_.unlock();
+  if (stops) of_.stop_.request_stop();
+}
+
+std::exception_ptr rolling_counts::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+// After text was merged, or a verdict or an end came. What fails here has lost nothing: the counts are in memory and
+// right, but there is no room for more of them.
+void rolling_counts::settle(input_id input) noexcept {
   input_counts* const of = open_one(input);
-  if (of == nullptr || !of->is_over()) return;
-  const input_report said = of->report();
-  all_complete_ = all_complete_ && said.complete;
+  if (of == nullptr || failure_) return;
+  try {
+    of->commit_groups(verified_, unverified_);
+    lay_down_if_over(input);
+  } catch (...) {
+    failure_ = std::current_exception();
+    stop_is_due_ = true;
+  }
+}
+
+void rolling_counts::lay_down_if_over(input_id input) {
+  const input_counts& of = *open_one(input);
+  if (!of.is_over()) return;
+  const input_report said = of.report();
   input_entry& laid_down = entry(input);
   laid_down.at = finished_->lay_down(said);
-  laid_down.is_wrong = !said.error.empty();
+  laid_down.is_wrong = said.error_kind != failure_kind::none;
   laid_down.open.reset();
+  all_complete_ = all_complete_ && said.complete;
   if (laid_down.archive) --entry(*laid_down.archive).open_members;
   append_over();
 }
 
 // Archives are read side by side: their members are opened in any order but their own. An archive is over last, and
-// takes its members with it.
+// takes its members with it. Where appending fails, it is tried again with the next input that is over.
 void rolling_counts::append_over() {
-  const auto append = [this](const input_entry& next) {
-    finished_->append(next.at);
-    ++appended_;
-  };
   for (; !inputs_.empty() && !inputs_.front().open && inputs_.front().open_members == 0; ++before_) {
     const input_entry& front = inputs_.front();
+    appending_.clear();
     if (!front.archive) {
-      if (!front.stands_back || front.is_wrong) append(front);
-      for (const input_id member : front.members) append(entry(member));
+      if (!front.stands_back || front.is_wrong) appending_.push_back(front.at);
+      for (const input_id member : front.members) appending_.push_back(entry(member).at);
     }
+    finished_->append(appending_);
+    appended_ += appending_.size();
     inputs_.pop_front();
   }
 }
@@ -89,9 +114,9 @@ void rolling_counts::append_over() {
 input_id rolling_counts::open_member(std::string name, input_id archive) {
   const input_id member = open_input(std::move(name));
   const std::scoped_lock lock(mutex_);
-  entry(member).archive = archive;
   entry(archive).members.push_back(member);
   ++entry(archive).open_members;
+  entry(member).archive = archive;
   return member;
 }
 
@@ -118,28 +143,42 @@ group_id rolling_counts::open_group(input_id input) {
   return of == nullptr ? 1 : of->open_group();  // damaged meanwhile: whatever comes of any of its groups is dropped
 }
 
-void rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) {
-  const std::scoped_lock lock(mutex_);
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const segment& each = segments[i];
-    const std::uint64_t bytes = each.where.size();
-    const auto row = rows.subspan(i * rows_.columns(), rows_.columns());
-    merged_ += bytes;
-    if (windows_) windows_->merge(each.pane, bytes, row);
-    if (each.owner.group == 0) {
-      rows_.add(verified_, row);
-      open_one(each.owner.input)->merge(bytes, row);  // not over: this text is missing yet
-    } else if (frame_group* const group = group_of(each.owner)) {
-      group->merge(each.owner.frame, bytes, row);
-      open_one(each.owner.input)->commit_groups(verified_, unverified_);
+merged_part rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept {
+  merged_part part;
+  const guard locked(*this);
+  try {
+    for (; part.segments < segments.size(); ++part.segments) {
+      merge_one(segments[part.segments], rows.subspan(part.segments * rows_.columns(), rows_.columns()));
     }
-    lay_down_if_over(each.owner.input);
+  } catch (...) {
+    part.failure = std::current_exception();
   }
+  return part;
+}
+
+// What may fail comes before what changes a count, so that a segment is merged whole or not at all. Windows come first:
+// what they have and the input has not is right all the same.
+void rolling_counts::merge_one(const segment& what, std::span<const std::uint32_t> row) {
+  const std::uint64_t bytes = what.where.size();
+  if (windows_) windows_->merge(what.pane, bytes, row);
+  input_counts* const input = open_one(what.owner.input);
+  if (input == nullptr) {
+    all_complete_ = false;
+  } else if (what.owner.group == 0) {
+    input->merge(bytes, row);
+    rows_.add(verified_, row);
+  } else if (frame_group* const group = input->group(what.owner.group)) {
+    group->merge(what.owner.frame, bytes, row);
+  } else {
+    all_complete_ = false;  // of a group that ended before it, or after a damaged one
+  }
+  merged_ += bytes;
+  settle(what.owner.input);
 }
 
 void rolling_counts::drop(std::span<const segment> segments, const std::string& why) {
   if (windows_) windows_->give_up("not all of it was counted: " + why);
-  const std::scoped_lock lock(mutex_);
+  const guard locked(*this);
   for (const segment& each : segments) drop_one(each, why);
 }
 
@@ -150,9 +189,8 @@ void rolling_counts::drop_one(const segment& what, const std::string& why) {
     input->drop(what.where.size(), why);
   } else if (frame_group* const group = input->group(what.owner.group)) {
     group->drop(what.where.size(), why);
-    input->commit_groups(verified_, unverified_);
   }
-  lay_down_if_over(what.owner.input);
+  settle(what.owner.input);
 }
 
 // Null where the group does not count any more.
@@ -168,16 +206,15 @@ void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool
 }
 
 void rolling_counts::close_group(input_id input, group_id group, group_end end) {
-  const std::scoped_lock lock(mutex_);
+  const guard locked(*this);
   if (group_of({.input = input, .group = group}) == nullptr) return;
   input_counts& of = *open_one(input);
   if (windows_ && end.wrong) {  // with windows, groups come one after the other
-    windows_->break_off(input, end.wrong(of.closed_bytes()));
+    windows_->break_off(input, end.wrong(of.closed_bytes()).text);
     windows_->abandon(input, group);
   }
   of.close_group(group, std::move(end));
-  of.commit_groups(verified_, unverified_);
-  lay_down_if_over(input);
+  settle(input);
 }
 
 void rolling_counts::set_format(input_id input, std::string_view format) {
@@ -192,18 +229,18 @@ void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::u
 
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   if (windows_) windows_->end_input(input);
-  const std::scoped_lock lock(mutex_);
+  const guard locked(*this);
   if (input_counts* const of = open_one(input)) of->finish(bytes);
-  lay_down_if_over(input);
+  settle(input);
 }
 
-void rolling_counts::fail(input_id input, std::uint64_t bytes, std::string_view error) {
-  if (windows_) windows_->break_off(input, std::string(error));
-  const std::scoped_lock lock(mutex_);
+void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failure& failure) {
+  if (windows_) windows_->break_off(input, failure.text);
+  const guard locked(*this);
   input_counts* const of = open_one(input);
   if (of == nullptr) return;
-  of->fail(bytes, error);
-  lay_down_if_over(input);
+  of->fail(bytes, failure);  // a copy is made first
+  settle(input);
 }
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {
@@ -223,7 +260,7 @@ void rolling_counts::write_to(report& out) const {
   out.partition = counted_;
   out.verified = verified_;
   out.unverified = unverified_;
-  out.complete = all_complete_;
+  out.complete = all_complete_ && !failure_;
   out.inputs = {finished_, appended_};
   for (const input_entry& each : inputs_) {
     if (each.archive) continue;
@@ -241,7 +278,7 @@ void rolling_counts::write_input(const input_entry& from, report& out) {
   from.open->add_front(said.verified, said.unverified);
   from.open->add_front(out.verified, out.unverified);
   out.complete = out.complete && said.complete;
-  if (!from.stands_back || !said.error.empty()) out.inputs.push_back(std::move(said));
+  if (!from.stands_back || said.error_kind != failure_kind::none) out.inputs.push_back(std::move(said));
 }
 
 }  // namespace gpuhist::pipeline

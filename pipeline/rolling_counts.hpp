@@ -16,17 +16,29 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
 
-/// All members are thread-safe.
+/// How much of a chunk was merged.
+struct merged_part {
+  std::size_t segments = 0;      ///< the first ones, each of them whole; nothing of the others
+  std::exception_ptr failure{};  ///< why there are others; null where there are none
+};
+
+/// All members are thread-safe. What throws, for lack of memory, has changed nothing.
+///
+/// Where the report of an input that is over cannot be spilled, or counts whose turn has come cannot be committed, they
+/// stay in memory, and the run is asked to stop: memory is bounded by what was begun until then. failure() says why.
 class rolling_counts {
  public:
   /// `counted`: the partition of the tallies; `rows`: that of the rows to be merged, at least as fine.
@@ -64,12 +76,21 @@ class rolling_counts {
   /// The next group of an input.
   group_id open_group(input_id input);
 
-  /// Adds one row a segment. Bytes of frame 0 are verified, those of other frames are provisional.
-  void merge(std::span<const segment> segments, std::span<const std::uint32_t> rows);
+  /// Adds one row a segment. Bytes of frame 0 are verified, those of other frames are provisional. Text of an input
+  /// that ended before it (its end was reported too early) is in no count, and the counts are incomplete. What was not
+  /// merged for lack of memory must be dropped or never merged: then its input is incomplete.
+  [[nodiscard]] merged_part merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept;
 
   /// Text that was handed on for merging and never will be merged, because of `why`: the counts of its input, or of its
-  /// group, end before it. Nothing that was cut after it by the same cutter is merged any more.
+  /// group, end before it. Nothing that was cut after it by the same cutter is merged any more. Where it throws, for
+  /// lack of memory, some of the inputs do not end, and are incomplete.
   void drop(std::span<const segment> segments, const std::string& why);
+
+  /// Asked to stop when something fails; to be called before anything is merged.
+  void stop_on_failure(std::stop_source stop) { stop_ = std::move(stop); }
+
+  /// What failed first, if anything did: the run must not be called complete then.
+  [[nodiscard]] std::exception_ptr failure() const;
 
   /// The verdict over a frame of which `bytes` were, or will yet be, merged: its provisional counts become verified
   /// or, where it is damaged, unverified for good.
@@ -98,7 +119,7 @@ class rolling_counts {
   void finish(input_id input, std::uint64_t bytes);
 
   /// The input failed, or was left, after `bytes` of text. Likewise.
-  void fail(input_id input, std::uint64_t bytes, std::string_view error);
+  void fail(input_id input, std::uint64_t bytes, const input_failure& failure);
 
   /// Text of an input's prefix that was merged so far.
   [[nodiscard]] std::uint64_t merged_bytes(input_id input) const;
@@ -121,10 +142,25 @@ class rolling_counts {
     bool is_wrong = false;     // of one that was laid down
   };
 
+  // Locks; once that ends, asks for the stop that a failure meanwhile makes necessary.
+  class guard {
+   public:
+    explicit guard(rolling_counts& of) : of_(of), lock_(of.mutex_) {}
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard();
+
+   private:
+    rolling_counts& of_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
   [[nodiscard]] input_counts* open_one(input_id input) const;
   [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
   [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
   [[nodiscard]] input_report laid_down(input_id input) const;
+  void merge_one(const segment& what, std::span<const std::uint32_t> row);
+  void settle(input_id input) noexcept;
   void lay_down_if_over(input_id input);
   void append_over();
   static void write_input(const input_entry& from, report& out);
@@ -143,6 +179,10 @@ class rolling_counts {
   std::size_t appended_ = 0;        // of those: in the report
   bool all_complete_ = true;        // of those that were laid down
   std::shared_ptr<finished_inputs> finished_;
+  std::vector<finished_inputs::location> appending_;
+  std::exception_ptr failure_;
+  bool stop_is_due_ = false;
+  std::stop_source stop_{std::nostopstate};
   std::unique_ptr<rolling_windows> windows_;  // has a lock of its own, taken last
 };
 

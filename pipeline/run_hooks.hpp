@@ -23,6 +23,9 @@ struct run_progress {
 /// What the caller has to say in a run. Everything is called on the thread that called run().
 struct run_hooks {
   std::function<void(const report&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
+  /// For conditions on inputs that grow (--follow): what was counted so far, at every snapshot, or once a second where
+  /// none are wanted; what it throws stops the run. True ends the reading.
+  std::function<bool(const report&)> counted_so_far{};
   /// For --window: each one that has closed, in their order; what it throws stops the run. True ends the reading; the
   /// windows of what was read are told.
   std::function<bool(const closed_window&)> window{};

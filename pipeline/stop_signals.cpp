@@ -1,85 +1,151 @@
 #include "pipeline/stop_signals.hpp"
 
 #include "pipeline/output/messages.hpp"
+#include "pipeline/output/temporary_file.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
 
-bool is_ignored(int signal) {
-  struct sigaction action{};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
+using clock = std::chrono::steady_clock;
 
-using signal_handler = void (*)(int);
+constexpr std::array stop_signal_numbers = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::chrono::seconds one_request{1};  // repeats within it belong to it
 
-// Asio's, one for all signals. Written before a handler of ours can be called, which can see nothing but globals.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<signal_handler> taker = nullptr;
-static_assert(std::atomic<signal_handler>::is_always_lock_free);
-
-void set_handler(int signal, signal_handler handler) {
-  struct sigaction action{};
-  if (::sigaction(signal, nullptr, &action) != 0) return;
-  action.sa_handler = handler;
-  ::sigaction(signal, &action, nullptr);
-}
+// Handlers can see nothing but globals.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+int keepers = 0;  // main thread only
+std::atomic<bool> keeps_first = false;
+std::atomic<int> kept_signal = 0;
+std::atomic<std::int64_t> kept_at = 0;  // ticks of the clock; 0: not known yet
+std::atomic<int> notified_fd = -1;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
 
 // Handlers: only what is async-signal-safe.
 
+void set_default(int signal) {
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+}
+
+// On the main thread, which may be about to create a temporary file.
 void end_process(int signal) {
+  if (::gettid() != ::getpid()) {
+    ::tgkill(::getpid(), ::getpid(), signal);
+    return;
+  }
   erase_line_of_status();
-  set_handler(signal, SIG_DFL);
+  remove_temporary_file();
+  set_default(signal);
   ::raise(signal);  // blocked here, it comes when this returns
 }
 
-// Gives way with the first signal, so that a second one ends the process even where the thread that runs the context is
-// stuck in a write.
-void take_first(int signal) {
-  set_handler(signal, end_process);
-  taker.load()(signal);
+std::int64_t now() { return clock::now().time_since_epoch().count(); }
+
+void notify() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(notified_fd, &one, sizeof one);
 }
 
-void put_before_asio(int signal) {
+bool is_repeated_late() {
+  const std::int64_t first = kept_at;
+  return first != 0 && clock::duration(now() - first) >= one_request;
+}
+
+void take_signal(int signal) {
+  const int error_before = errno;
+  int none = 0;
+  if (!keeps_first) {
+    end_process(signal);
+  } else if (kept_signal.compare_exchange_strong(none, signal)) {
+    kept_at = now();
+    notify();
+  } else if (is_repeated_late()) {
+    end_process(signal);
+  }
+  errno = error_before;
+}
+
+// Not on the way of a handler any more.
+
+void watch(int signal) {
   struct sigaction action{};
-  if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == take_first) return;
-  taker = action.sa_handler;
-  set_handler(signal, take_first);
+  if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = take_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int each : stop_signal_numbers) ::sigaddset(&action.sa_mask, each);
+  ::sigaction(signal, &action, nullptr);
+}
+
+// For the life of the process: a handler may be about to write to it.
+int notification_descriptor() {
+  if (notified_fd < 0) notified_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (notified_fd < 0) throw std::system_error(errno, std::system_category(), "signals cannot be watched");
+  return notified_fd;
+}
+
+void forget_signal() {
+  std::uint64_t ignored = 0;
+  [[maybe_unused]] const ssize_t got = ::read(notification_descriptor(), &ignored, sizeof ignored);
+  kept_at = 0;
+  kept_signal = 0;
 }
 
 }  // namespace
 
+void end_by_stop_signals() {
+  for (const int each : stop_signal_numbers) watch(each);
+}
+
+kept_stop_signal::kept_stop_signal() {
+  if (keepers == 0) forget_signal();
+  ++keepers;
+  keeps_first = true;
+  end_by_stop_signals();
+}
+
+kept_stop_signal::~kept_stop_signal() {
+  if (--keepers == 0) keeps_first = false;
+}
+
+int kept_stop_signal::received() const { return kept_signal; }
+
+int kept_stop_signal::notification() const { return notified_fd; }
+
 stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop)
-    : signals_(context), stop_(std::move(stop)) {
+    : stop_(std::move(stop)) {
   if (!watch) return;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (is_ignored(signal)) continue;
-    signals_.add(signal);
-    put_before_asio(signal);
-    watched_.push_back(signal);
-  }
-  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+  kept_.emplace();
+  notified_.emplace(context, kept_->notification());
+  notified_->async_wait(boost::asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
     if (error) return;
-    received_ = signal;
-    signals_.clear();  // which sets the default
-    for (const int each : watched_) set_handler(each, end_process);
+    received_ = kept_->received();
     stop_.request_stop();
   });
 }
 
-// The line of status may still be showing.
 stop_signals::~stop_signals() {
-  boost::system::error_code ignored;
-  signals_.clear(ignored);
-  for (const int each : watched_) set_handler(each, end_process);
+  if (notified_) notified_->release();  // which only borrows the descriptor
 }
 
 void stop_signals::ignore() {
   boost::system::error_code ignored;
-  signals_.cancel(ignored);
+  if (notified_) notified_->cancel(ignored);
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,33 +1,55 @@
-// SIGINT, SIGTERM and SIGHUP as a request to stop. The first is taken; after it the signals do again what they did by
-// default, so that a second one ends the process at once, and takes the line of status with it. What the parent had
-// ignored stays ignored.
+// SIGINT, SIGTERM and SIGHUP. From the beginning of main they end the process as they do by default, but leave no
+// temporary file and no line of status. While a run and its report last, the first one is kept as a request to stop.
+// `timeout`, service managers and schedulers signal the process and then its group, so that the same request arrives
+// twice: a repeat within a second changes nothing, a later one ends the process at once. What the parent had ignored
+// stays ignored.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <optional>
 #include <stop_token>
-#include <vector>
 
 namespace gpuhist::pipeline {
 
-/// Used on the thread that runs the context.
+/// The first thing in main: from here on the signals end the process cleanly.
+void end_by_stop_signals();
+
+/// While one lives, the first signal is kept. Several may be nested; the outermost forgets what was kept before. Main
+/// thread.
+class kept_stop_signal {
+ public:
+  /// Throws std::system_error where there is no descriptor for the notification.
+  kept_stop_signal();
+  kept_stop_signal(const kept_stop_signal&) = delete;
+  kept_stop_signal& operator=(const kept_stop_signal&) = delete;
+  ~kept_stop_signal();  ///< of the last one: signals end the process again
+
+  /// The signal, or 0.
+  [[nodiscard]] int received() const;
+
+  /// Is readable once a signal was received. Stays open.
+  [[nodiscard]] int notification() const;
+};
+
+/// The same as a request to stop a run. Used on the thread that runs the context, which is the main thread.
 class stop_signals {
  public:
   stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop);
   stop_signals(const stop_signals&) = delete;
   stop_signals& operator=(const stop_signals&) = delete;
-  ~stop_signals();  ///< what was watched ends the process at once from now on
+  ~stop_signals();
 
-  /// The signal that was taken, or 0.
+  /// The signal that stopped the run, or 0.
   [[nodiscard]] int received() const { return received_; }
 
-  /// Watches no more.
+  /// Requests no stop any more.
   void ignore();
 
  private:
-  std::vector<int> watched_;
-  boost::asio::signal_set signals_;
+  std::optional<kept_stop_signal> kept_;
+  std::optional<boost::asio::posix::stream_descriptor> notified_;
   std::stop_source stop_;
   int received_ = 0;
 };

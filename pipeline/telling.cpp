@@ -25,13 +25,15 @@ telling::telling(async::event_loop& loop, const plan& what, const run_hooks& hoo
 
 void telling::start(told_run run) {
   run_.emplace(std::move(run));
-  if (plan_.snapshot_every && hooks_.snapshot) {
+  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.counted_so_far)) {
     if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
       keep_up(snapshots_by_time(*interval));
     } else {
       snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
       keep_up(snapshots_by_size());
     }
+  } else if (hooks_.counted_so_far) {
+    keep_up(snapshots_by_time(std::chrono::seconds(1)));
   }
   if (hooks_.progress) keep_up(progress_by_time());
   if (status_signal_.is_watched()) keep_up(status_by_signal());
@@ -53,7 +55,7 @@ void telling::keep_up(async::task<> what) {
 }
 
 void telling::note_merged() {
-  if (plan_.snapshot_every) merged_for_snapshots_.notify();
+  if (wants_snapshots()) merged_for_snapshots_.notify();
   if (status_signal_.is_watched()) merged_for_status_.notify();
   if (hooks_.input_over) merged_for_inputs_.notify();
   if (plan_.windows) windows_.note_merged();
@@ -70,7 +72,7 @@ async::task<> telling::snapshots_by_time(std::chrono::milliseconds interval) {
     snapshot_alarm_.set(due);
     co_await snapshot_alarm_.wait();
     co_await count_what_came(merged_for_snapshots_);
-    hooks_.snapshot(run_->make_report(report::kind::snapshot));
+    tell_snapshot();
     if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
   }
 }
@@ -87,7 +89,13 @@ void telling::snapshot_if_due() {
   if (merged < snapshot_due_at_) return;
   const auto interval = std::get<std::uint64_t>(*plan_.snapshot_every);
   snapshot_due_at_ = (merged / interval + 1) * interval;
-  hooks_.snapshot(run_->make_report(report::kind::snapshot));
+  tell_snapshot();
+}
+
+void telling::tell_snapshot() {
+  const report now = run_->make_report(report::kind::snapshot);
+  if (plan_.snapshot_every && hooks_.snapshot) hooks_.snapshot(now);
+  if (hooks_.counted_so_far && !ended_by_hook_ && hooks_.counted_so_far(now)) end_by_hook();
 }
 
 async::task<> telling::progress_by_time() {

@@ -69,6 +69,8 @@ class telling {
   async::task<> snapshots_by_time(std::chrono::milliseconds interval);
   async::task<> snapshots_by_size();
   void snapshot_if_due();
+  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.counted_so_far; }
+  void tell_snapshot();
   async::task<> progress_by_time();
   async::task<> status_by_signal();
   async::task<> inputs_as_they_end();

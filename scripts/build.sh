@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
 # Sourced by the other scripts: configures and builds a preset, loud only when it fails.
 
-# build PRESET [TARGET...]: into build/PRESET, with Ninja where it is here. What CMake found out about CUDA is printed.
-build() {
-  local preset=$1 log=build/$1.configure.log targets=("${@:2}") generator=()
+# configure PRESET: into build/PRESET, with Ninja and ccache where they are installed. Prints what CMake found out about
+# CUDA and tests.
+configure() {
+  local preset=$1 log=build/$1.configure.log options=()
   mkdir -p build
-  if [[ ! -e build/$preset/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  echo "gpuhist: building in build/$preset"
-  cmake --preset "$preset" ${generator[@]+"${generator[@]}"} >"$log" 2>&1 || { cat "$log"; return 1; }
+  if [[ ! -e build/$preset/CMakeCache.txt ]] && command -v ninja >/dev/null; then options+=(-G Ninja); fi
+  if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  cmake --preset "$preset" ${options[@]+"${options[@]}"} >"$log" 2>&1 || { cat "$log"; return 1; }
   grep 'gpuhist:' "$log" | sed 's/^-- //'
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1 log=build/$1.build.log targets=("${@:2}")
+  echo "gpuhist: building in build/$preset"
+  configure "$preset" || return
   cmake --build --preset "$preset" -j "$(nproc)" ${targets[@]+--target "${targets[@]}"} >"$log" 2>&1 || { tail -n 200 "$log"; return 1; }
 }

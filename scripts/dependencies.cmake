@@ -5,7 +5,9 @@ find_package(Boost 1.81 REQUIRED) # headers only
 add_library(gpuhist_asio INTERFACE)
 # SYSTEM: their warnings are not ours
 target_include_directories(gpuhist_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-target_compile_definitions(gpuhist_asio INTERFACE BOOST_ASIO_NO_DEPRECATED)
+# its allocations go through operator new, and so to the handler of failed ones (pipeline/output/memory_reserve)
+target_compile_definitions(gpuhist_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC
+  BOOST_ASIO_DISABLE_BOOST_ALIGN)
 target_link_libraries(gpuhist_asio INTERFACE Threads::Threads)
 
 find_package(PkgConfig REQUIRED)
@@ -18,9 +20,6 @@ pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive>=3.6)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
-find_package(doctest 2.4 REQUIRED)
-find_package(benchmark 1.6 REQUIRED)
-find_package(ZLIB REQUIRED) # makes what tests of gzip read
 
 # Used as headers only, which its packages have in any case, and which no library has to be found for.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)
@@ -29,3 +28,34 @@ if(NOT TOMLPLUSPLUS_INCLUDE_DIR)
 endif()
 add_library(gpuhist_toml INTERFACE)
 target_include_directories(gpuhist_toml SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
+
+# What only tests and benchmarks need. Where it is missing, they are left out, and a line says so; with
+# -DBUILD_TESTING=ON or -DGPUHIST_BENCHMARKS=ON it is required.
+set(GPUHIST_TESTS OFF)
+if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
+  set(required)
+  if(BUILD_TESTING)
+    set(required REQUIRED)
+  endif()
+  find_package(doctest 2.4 ${required} QUIET)
+  find_package(ZLIB ${required} QUIET) # compresses the samples of the gzip tests
+  if(doctest_FOUND AND ZLIB_FOUND)
+    set(GPUHIST_TESTS ON)
+  else()
+    message(STATUS "gpuhist: no tests: doctest (doctest-dev) or zlib (zlib1g-dev) was not found")
+  endif()
+endif()
+
+set(GPUHIST_BENCH_PROGRAM OFF)
+if(NOT DEFINED GPUHIST_BENCHMARKS OR GPUHIST_BENCHMARKS)
+  set(required)
+  if(GPUHIST_BENCHMARKS)
+    set(required REQUIRED)
+  endif()
+  find_package(benchmark 1.6 ${required} QUIET)
+  if(benchmark_FOUND)
+    set(GPUHIST_BENCH_PROGRAM ON)
+  else()
+    message(STATUS "gpuhist: no gpuhist-bench: Google Benchmark (libbenchmark-dev) was not found")
+  endif()
+endif()

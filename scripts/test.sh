@@ -1,58 +1,84 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: `scripts/test.sh [--all] [ctest arguments]`. With --all everything that CI checks:
-# both sanitizers, the build without CUDA, formatting, clang-tidy, and the installed program. Every step runs, also
-# after one that failed; the exit status is 0 only if all of them passed.
+# Builds and runs the tests.
+#   scripts/test.sh [CTEST ARGUMENTS]  the tests of the build with warnings as errors (preset dev)
+#   scripts/test.sh --all              what CI runs: that, formatting, installation, clang-tidy of changed files, and what
+#                                      each sanitizer finds soonest; under 30 minutes on 2 cores
+#   scripts/test.sh --long             everything else: before an issue is closed
+# docs/testing.md lists what is checked where. Every step runs, also after one that failed; the exit status is 0 only if
+# all of them passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 source scripts/build.sh
 
-all=
-if [[ ${1:-} == --all ]]; then all=--all; shift; fi
+mode=${1:-}
+case $mode in --all | --long) shift ;; *) mode= ;; esac
 ctest_arguments=("$@")
 failed=()
 
-# step WHAT COMMAND...: one line before, one after, and never the end of the run.
+# step TITLE COMMAND...: one line before, one after, and never the end of the run.
 step() {
-  local what=$1 begin=$SECONDS
-  printf '\n== %s\n' "$what"
+  local title=$1 begin=$SECONDS
+  printf '\n== %s\n' "$title"
   if "${@:2}"; then
-    printf '== %s: passed (%d s)\n' "$what" $((SECONDS - begin))
+    printf '== %s: passed (%d s)\n' "$title" $((SECONDS - begin))
   else
-    printf '== %s: FAILED (%d s)\n' "$what" $((SECONDS - begin))
-    failed+=("$what")
+    printf '== %s: FAILED (%d s)\n' "$title" $((SECONDS - begin))
+    failed+=("$title")
   fi
 }
 
-# tests PRESET [ctest arguments]
-tests() {
-  local preset=$1
-  build "$preset" && ctest --test-dir "build/$preset" --output-on-failure -j "$(nproc)" "${@:2}"
-}
+# tests PRESET [CTEST ARGUMENTS]: of what was built. Some suites wait for clocks: one process more than there are cores.
+tests() { ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j $(($(nproc) + 1)) "${@:2}"; }
+
+build_and_test() { build "$1" && tests "$@"; }
 
 formatted() { git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run -Werror; }
 
+# installed_program PRESET: what its gpuhist, without any other target, installs.
 installed_program() {
-  local to
+  local to status
   to=$(mktemp -d) || return
-  cmake --install build/host-only --prefix "$to" >/dev/null && find "$to" -type f | sed "s|^$to/|  |" | sort &&
+  cmake --install "build/$1" --prefix "$to" >/dev/null && find "$to" -type f | sed "s|^$to/|  |" | sort &&
+    [[ -s $to/share/man/man1/gpuhist.1 ]] &&
     [[ $(printf 'hello' | "$to/bin/gpuhist" --buckets letters --format json) == *'"e-h":2'* ]]
-  local status=$?
+  status=$?
   rm -rf "$to"
   return $status
 }
 
-setup $all
-step 'tests (dev)' tests dev ${ctest_arguments[@]+"${ctest_arguments[@]}"}
-if [[ $all ]]; then
-  step 'formatting' formatted
-  step 'the build without CUDA' build host-only gpuhist gpuhist_documents
-  step 'the installed program' installed_program
-  step 'clang-tidy' scripts/tidy.sh
-  # What is labelled slow is slow for its many bytes: the sanitizers find nothing there that they would not find sooner.
-  step 'tests (address and undefined behaviour sanitizers)' tests asan -LE slow
-  step 'tests (thread sanitizer)' tests tsan -LE slow
-fi
+# Memory errors: the decoders and archive readers, and every suite of the command once.
+quick_address_sanitizer() {
+  build asan gpuhist gpuhist_io_tests && tests asan -LE long -R '^(cli host: |test_io)'
+}
+
+# Races: every test program with threads, and the suites of the command that have most of them.
+quick_thread_sanitizer() {
+  build tsan gpuhist gpuhist_threaded_tests && tests tsan -LE long -L threads
+}
+
+without_cuda() { build host-only gpuhist && installed_program host-only; }
+
+setup --all
+case $mode in
+  '') step 'tests (dev)' build_and_test dev -LE long ${ctest_arguments[@]+"${ctest_arguments[@]}"} ;;
+  --all)
+    step 'build (dev)' build dev
+    step 'tests (dev)' tests dev -LE long
+    step 'formatting' formatted
+    step 'the installed program' installed_program dev
+    step 'clang-tidy, changed files' scripts/tidy.sh
+    step 'address and undefined behaviour sanitizers, quick part' quick_address_sanitizer
+    step 'thread sanitizer, quick part' quick_thread_sanitizer
+    ;;
+  --long)
+    step 'long tests (dev)' build_and_test dev -L long
+    step 'the build without CUDA, installed' without_cuda
+    step 'clang-tidy, all files' scripts/tidy.sh --all
+    step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long
+    step 'tests (thread sanitizer)' build_and_test tsan -LE long
+    ;;
+esac
 
 echo
 if ((${#failed[@]})); then

@@ -1,6 +1,7 @@
 #include "gpu/cuda/batch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr std::size_t values = 256;
 constexpr std::uint32_t alignment = 256;
+constexpr std::size_t most_jobs = 1024;  // whose pointers there is room for from the start
 
 std::uint32_t aligned(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes + alignment - 1) / alignment * alignment);
@@ -21,15 +23,24 @@ struct value_run {
   std::uint8_t to = 0;
 };
 
-std::vector<value_run> runs_of(const partition& of) {
-  std::vector<value_run> runs;
-  for (std::uint16_t value = 0; value < values; ++value) {
-    const std::uint8_t to = of.class_of[value];
-    if (runs.empty() || runs.back().to != to) runs.push_back({.begin = value, .end = value, .to = to});
-    ++runs.back().end;
+/// On the stack: rows are handed out where an allocation must not fail.
+class value_runs {
+ public:
+  explicit value_runs(const partition& of) {
+    for (std::uint16_t value = 0; value < values; ++value) {
+      const std::uint8_t to = of.class_of[value];
+      if (count_ == 0 || runs_[count_ - 1].to != to) runs_[count_++] = {.begin = value, .end = value, .to = to};
+      ++runs_[count_ - 1].end;
+    }
   }
-  return runs;
-}
+
+  [[nodiscard]] const value_run* begin() const { return runs_.data(); }
+  [[nodiscard]] const value_run* end() const { return runs_.data() + count_; }
+
+ private:
+  std::array<value_run, values> runs_{};
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -37,22 +48,25 @@ batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents)
     : max_bytes_(device_bytes(max_bytes)),
       max_extents_(max_extents),
       extents_(api, max_extents * sizeof(extent)),
-      rows_(api, max_extents * values * sizeof(std::uint32_t)) {}
+      rows_(api, max_extents * values * sizeof(std::uint32_t)) {
+  jobs_.reserve(most_jobs);
+  pieces_.reserve(most_jobs);
+}
 
 std::uint32_t batch::device_bytes(std::uint32_t max_bytes) { return aligned(max_bytes); }
 
 bool batch::has_room_for(const counting_job& job) const {
-  return std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
+  return jobs_.size() < most_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
          extent_count_ + job.extents.size() <= max_extents_;
 }
 
-void batch::add(counting_job& job) {
+void batch::add(counting_job& job) noexcept {
   jobs_.push_back(&job);
   room_taken_ += aligned(job.bytes.size());
   extent_count_ += static_cast<std::uint32_t>(job.extents.size());
 }
 
-void batch::lay_out() {
+void batch::lay_out() noexcept {
   std::sort(jobs_.begin(), jobs_.end(), [](const counting_job* a, const counting_job* b) {
     return std::less<>{}(a->bytes.data(), b->bytes.data());
   });
@@ -82,8 +96,8 @@ std::uint64_t batch::text_bytes() const {
 
 // Where segments are short this is most of a lane's work: a class is summed run by run, which the compiler vectorizes,
 // and not value by value, each of which would wait for the sum before it.
-void batch::hand_out_rows(const partition& counted) const {
-  const std::vector<value_run> runs = runs_of(counted);
+void batch::hand_out_rows(const partition& counted) const noexcept {
+  const value_runs runs(counted);
   const std::uint32_t* row = rows_.as<std::uint32_t>();
   for (const counting_job* job : jobs_) {
     std::uint32_t* to = job->rows.data();
@@ -100,7 +114,7 @@ void batch::hand_out_rows(const partition& counted) const {
   }
 }
 
-void batch::clear() {
+void batch::clear() noexcept {
   jobs_.clear();
   pieces_.clear();
   room_taken_ = 0;

@@ -19,7 +19,7 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// Not thread-safe: it is its lane's.
+/// Not thread-safe: it is its lane's. Nothing allocates but the constructor.
 class batch {
  public:
   /// A stretch of host memory that crosses in one copy, and where it goes.
@@ -39,10 +39,10 @@ class batch {
   [[nodiscard]] bool has_room_for(const counting_job& job) const;
 
   /// Precondition: has_room_for(job).
-  void add(counting_job& job);
+  void add(counting_job& job) noexcept;
 
   /// Decides what goes where; after the last add().
-  void lay_out();
+  void lay_out() noexcept;
 
   [[nodiscard]] std::span<counting_job* const> jobs() const { return jobs_; }
   [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
@@ -56,9 +56,9 @@ class batch {
   [[nodiscard]] std::uint64_t text_bytes() const;
 
   /// Gives every job its rows, folded from the 256 values that the device counts to the classes asked for.
-  void hand_out_rows(const partition& counted) const;
+  void hand_out_rows(const partition& counted) const noexcept;
 
-  void clear();
+  void clear() noexcept;
 
  private:
   std::uint32_t max_bytes_;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -47,6 +46,17 @@ std::unique_ptr<device_lanes> start_device(const lane_environment& shared, unsig
   }
 }
 
+// Whether it is the failure of a device that must not be called any more.
+bool tells_of_a_lost_device(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const lost_device&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request)
@@ -60,8 +70,7 @@ cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& req
   startup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Each on a thread of its own: a context takes tenths of a second. Where one fails, the others are waited for and given
-// back by the futures.
+// Each on a thread of its own: a context takes tenths of a second. Where no thread can be had, here, in turn.
 void cuda_engine::start_devices(const engine_request& request) {
   const unsigned lanes = request.streams != 0 ? request.streams : default_lanes;
   std::vector<std::future<std::unique_ptr<device_lanes>>> starting;
@@ -78,9 +87,26 @@ void cuda_engine::start_devices(const engine_request& request) {
                                   .max_extents = request.max_extents,
                                   .max_copy = std::max(request.max_chunk, request.max_copy),
                                   .copy_extents = extents_of_a_copy(request)};
-    starting.push_back(std::async(std::launch::async, [shared, lanes] { return start_device(shared, lanes); }));
+    starting.push_back(std::async(std::launch::async | std::launch::deferred,
+                                  [shared, lanes] { return start_device(shared, lanes); }));
   }
-  for (auto& each : starting) started_.push_back(each.get());
+  take_started(std::move(starting));
+}
+
+// Where one fails, the others are waited for and given back. That a device is lost matters more than another failure.
+void cuda_engine::take_started(std::vector<std::future<std::unique_ptr<device_lanes>>> starting) {
+  started_.reserve(starting.size());
+  std::exception_ptr failure;
+  for (auto& each : starting) {
+    try {
+      started_.push_back(each.get());
+    } catch (...) {
+      if (!failure || tells_of_a_lost_device(std::current_exception())) failure = std::current_exception();
+    }
+  }
+  if (!failure) return;
+  started_.clear();
+  std::rethrow_exception(failure);
 }
 
 // What is registered is known to all devices: where one of them cannot be called, it stays registered.
@@ -90,7 +116,9 @@ cuda_engine::~cuda_engine() {
   runtime& api = *fuses_.front();
   static_cast<void>(api.use_device(devices_.front().number));
   for (registration& each : registered_) {
-    if (!all_well() || api.host_unregister(each.memory) != success) keep_for_good(std::move(each.owner));
+    if (!all_well() || (each.is_locked && api.host_unregister(each.memory) != success)) {
+      keep_for_good(std::move(each.owner));
+    }
   }
 }
 
@@ -102,12 +130,12 @@ bool cuda_engine::all_well() const {
 void cuda_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
   runtime& api = *fuses_.front();
   const std::string by = label_of(devices_.front()) + ": ";
-  check(api, api.use_device(devices_.front().number), by + "choosing the device (cudaSetDevice)");
+  const std::string choosing = by + "choosing the device (cudaSetDevice)";
+  check(api, api.use_device(devices_.front().number), choosing);
   const std::lock_guard lock(registered_mutex_);
   registered_.reserve(registered_.size() + 1);
-  check(api, api.host_register(memory.data(), memory.size()),
-        by + "page-locking " + std::to_string(memory.size()) + " bytes of slots (cudaHostRegister)");
-  registered_.push_back({memory.data(), std::move(owner)});
+  const bool is_locked = page_lock(api, memory, by, "of slots");
+  registered_.push_back({memory.data(), std::move(owner), is_locked});
 }
 
 void cuda_engine::submit(counting_job& job) {
@@ -135,6 +163,11 @@ engine_stats cuda_engine::stats() const {
     all.busy_seconds += done.times.kernel_seconds();
     add(*all.timeline, done.times.read());
     if (const std::string less = each->shortage(); !less.empty()) all.note += (all.note.empty() ? "" : "; ") + less;
+  }
+  const std::lock_guard lock(registered_mutex_);
+  if (!std::ranges::all_of(registered_, &registration::is_locked)) {
+    all.note += (all.note.empty() ? "" : "; ") + label_of(devices_.front()) +
+                " cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower";
   }
   all.device_bytes = all.bytes;
   all.device_lost = !all_well();

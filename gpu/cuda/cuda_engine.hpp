@@ -9,6 +9,7 @@
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
 
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -25,7 +26,7 @@ inline constexpr std::string_view kernel_name = "lane_private";
 class cuda_engine final : public engine {
  public:
   /// Takes the devices of request.forecast where there is one, else chooses as the request says; all of them are made
-  /// ready at the same time. Throws engine_error.
+  /// ready at the same time. Throws engine_error; lost_device where one of them failed so that it must not be called.
   cuda_engine(std::unique_ptr<runtime> api, const engine_request& request);
   ~cuda_engine() override;
 
@@ -40,9 +41,11 @@ class cuda_engine final : public engine {
   struct registration {
     void* memory = nullptr;
     std::shared_ptr<const void> owner;
+    bool is_locked = false;  // else only known here
   };
 
   void start_devices(const engine_request& request);
+  void take_started(std::vector<std::future<std::unique_ptr<device_lanes>>> starting);
   [[nodiscard]] bool all_well() const;
 
   std::unique_ptr<runtime> api_;
@@ -52,7 +55,7 @@ class cuda_engine final : public engine {
   job_queue queue_;
   std::vector<std::unique_ptr<device_lanes>> started_;  // likewise
   double startup_seconds_ = 0;
-  std::mutex registered_mutex_;
+  mutable std::mutex registered_mutex_;
   std::vector<registration> registered_;
 };
 

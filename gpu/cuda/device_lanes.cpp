@@ -4,6 +4,7 @@
 #include "gpu/cuda/handles.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace gpuhist::gpu::cuda {
@@ -17,7 +18,7 @@ device_lanes::device_lanes(lane_environment shared, unsigned lanes)
   base.record(first);
   base.wait();
   make_as_many_as_fit(base);
-  for (const auto& each : lanes_) each->start();
+  start_as_many_as_can_be();
 }
 
 // Fewer lanes before smaller copies: a kernel is far shorter than the copy before it, so that one lane alone nearly
@@ -36,9 +37,32 @@ void device_lanes::make_as_many_as_fit(const event& base) {
   }
 }
 
+void device_lanes::start_as_many_as_can_be() {
+  lanes_made_ = lanes();
+  std::size_t started = 0;
+  try {
+    for (; started < lanes_.size(); ++started) lanes_[started]->start();
+  } catch (const std::system_error& error) {
+    if (started == 0) {
+      throw engine_error("starting the thread of a stream failed: " + error.code().message() +
+                         "; the limit of threads is reached (ulimit -u, or pids.max of the control group)");
+    }
+    lanes_.resize(started);
+  }
+}
+
 std::string device_lanes::shortage() const {
+  std::string text = memory_shortage_text();
+  if (lanes() == lanes_made_) return text;
+  if (!text.empty()) text += "; ";
+  return text + shared_.label + " is short of threads: " + std::to_string(lanes()) + " of " +
+         std::to_string(lanes_made_) + " streams";
+}
+
+std::string device_lanes::memory_shortage_text() const {
   std::string text;
-  if (lanes() < lanes_asked_) text = std::to_string(lanes()) + " of " + std::to_string(lanes_asked_) + " streams";
+  if (lanes_made_ < lanes_asked_)
+    text = std::to_string(lanes_made_) + " of " + std::to_string(lanes_asked_) + " streams";
   if (shared_.max_copy < copy_asked_) {
     if (!text.empty()) text += ", ";
     text += "copies of " + std::to_string(shared_.max_copy) + " instead of " + std::to_string(copy_asked_) + " bytes";

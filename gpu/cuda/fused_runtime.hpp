@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/process_end.hpp"
 
 #include <atomic>
 #include <string>
@@ -38,7 +39,10 @@ class fused_runtime final : public runtime {
     return guarded([&] { return inner_.use_device(device); });
   }
   result host_register(void* memory, std::size_t bytes) override {
-    return guarded([&] { return inner_.host_register(memory, bytes); });
+    // of these two the documentation says nothing about the device: memory of the host was refused
+    if (const result blown = error_; blown != success) return blown;
+    const result code = inner_.host_register(memory, bytes);
+    return code == operating_system || code == not_supported ? code : noted(code);
   }
   result host_unregister(void* memory) override {
     return guarded([&] { return inner_.host_unregister(memory); });
@@ -88,8 +92,13 @@ class fused_runtime final : public runtime {
   template <class Call>
   result guarded(Call call) {
     if (const result blown = error_; blown != success) return blown;
-    const result code = call();
-    if (!leaves_the_device_well(code)) error_ = code;
+    return noted(call());
+  }
+
+  result noted(result code) {
+    if (leaves_the_device_well(code)) return code;
+    error_ = code;
+    note_lost_device();
     return code;
   }
 

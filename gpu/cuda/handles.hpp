@@ -72,8 +72,10 @@ class event {
 class device_memory {
  public:
   device_memory(runtime& api, std::size_t bytes) : api_(api) {
-    check(api_, api_.device_allocate(memory_, bytes),
-          "taking " + std::to_string(bytes) + " bytes of device memory (cudaMalloc)");
+    const result code = api_.device_allocate(memory_, bytes);
+    if (code != success) {
+      throw_error(api_, code, "taking " + std::to_string(bytes) + " bytes of device memory (cudaMalloc)");
+    }
   }
   device_memory(const device_memory&) = delete;
   device_memory& operator=(const device_memory&) = delete;
@@ -89,18 +91,19 @@ class device_memory {
   void* memory_ = nullptr;
 };
 
-/// Page-locked memory of the host, on pages of its own. Where it cannot be unregistered, it is kept for good.
+/// Page-locked memory of the host, on pages of its own; only on pages of its own where the device cannot page-lock any.
+/// Where it cannot be unregistered, it is kept for good.
 class pinned_memory {
  public:
   pinned_memory(runtime& api, std::size_t bytes)
-      : api_(api), bytes_((bytes + page - 1) / page * page), memory_(::operator new(bytes_, alignment), deleter{}) {
-    check(api_, api_.host_register(memory_.get(), bytes_),
-          "page-locking " + std::to_string(bytes_) + " bytes for a lane (cudaHostRegister)");
-  }
+      : api_(api),
+        bytes_((bytes + page - 1) / page * page),
+        memory_(::operator new(bytes_, alignment), deleter{}),
+        is_locked_(page_lock(api_, {as<std::byte>(), bytes_}, "", "for a lane")) {}
   pinned_memory(const pinned_memory&) = delete;
   pinned_memory& operator=(const pinned_memory&) = delete;
   ~pinned_memory() {
-    if (api_.host_unregister(memory_.get()) != success) keep_for_good(std::move(memory_));
+    if (is_locked_ && api_.host_unregister(memory_.get()) != success) keep_for_good(std::move(memory_));
   }
 
   template <class T>
@@ -119,6 +122,7 @@ class pinned_memory {
   runtime& api_;
   std::size_t bytes_;
   std::shared_ptr<void> memory_;
+  bool is_locked_;
 };
 
 }  // namespace gpuhist::gpu::cuda

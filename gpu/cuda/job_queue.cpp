@@ -56,16 +56,15 @@ counting_job* job_queue::take() {
 }
 
 void job_queue::lose_device(const std::exception_ptr& why) {
-  std::deque<counting_job*> stranded;
+  bool was_last = false;
   {
     const std::lock_guard lock(mutex_);
-    if (--devices_ == 0) {
-      failure_ = why;
-      stranded.swap(jobs_);
-    }
+    was_last = --devices_ == 0;
+    if (was_last) failure_ = why;
   }
   arrived_.notify_all();  // its lanes end, those of others take what one of them was woken for
-  for (counting_job* job : stranded) job->done(*job, why);
+  if (!was_last) return;
+  while (counting_job* const job = try_pop()) job->done(*job, why);  // push() adds none from now on
 }
 
 bool job_queue::has_devices() const {

@@ -19,7 +19,8 @@ class job_queue {
   /// So many devices will pull. Before the first of them does.
   void expect_devices(std::size_t devices);
 
-  /// Where no device is left, the job is answered at once with the failure of the last.
+  /// Where no device is left, the job is answered at once with the failure of the last. Throws where there is no memory
+  /// for a pointer; the job is not taken then.
   void push(counting_job& job);
 
   /// Whoever took jobs and leaves some wakes somebody else for them.

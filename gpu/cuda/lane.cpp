@@ -14,17 +14,29 @@ constexpr std::size_t values = 256;
 // The runtime gives times as 32-bit milliseconds; up to here they are good to well below a microsecond.
 constexpr double longest_from_anchor = 1.0;
 
+// Of the same type, saying which device it is of; as it was where there is no memory for that.
+std::exception_ptr labelled(const lane_environment& shared, const engine_error& error,
+                            const std::exception_ptr& as_it_was) noexcept {
+  try {
+    const std::string text = shared.label + ": " + error.what();
+    if (dynamic_cast<const memory_shortage*>(&error) != nullptr) return std::make_exception_ptr(memory_shortage(text));
+    if (dynamic_cast<const lost_device*>(&error) != nullptr) return std::make_exception_ptr(lost_device(text));
+    return std::make_exception_ptr(engine_error(text));
+  } catch (...) {
+    return as_it_was;
+  }
+}
+
 }  // namespace
 
-std::exception_ptr failure_of(const lane_environment& shared) {
+std::exception_ptr failure_of(const lane_environment& shared) noexcept {
+  std::exception_ptr failure = std::current_exception();
   try {
     throw;
-  } catch (const memory_shortage& error) {
-    return std::make_exception_ptr(memory_shortage(shared.label + ": " + error.what()));
   } catch (const engine_error& error) {
-    return std::make_exception_ptr(engine_error(shared.label + ": " + error.what()));
+    return labelled(shared, error, failure);
   } catch (...) {
-    return std::current_exception();
+    return failure;
   }
 }
 
@@ -51,8 +63,8 @@ void lane::start() {
 
 // The stream never runs dry: the next jobs are enqueued before those in flight are waited for. The condition variable
 // is waited on only while nothing is in flight. Of a device that failed, what is in flight is answered and no more
-// taken.
-void lane::run(const std::stop_token& stop) {
+// taken. From here on nothing allocates but the text of an error: every job that was taken can be answered.
+void lane::run(const std::stop_token& stop) noexcept {
   try {
     check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
   } catch (...) {
@@ -77,7 +89,7 @@ void lane::run(const std::stop_token& stop) {
 }
 
 // The first job and as many of those that wait as fit with it.
-void lane::fill(buffers& set, counting_job* first) {
+void lane::fill(buffers& set, counting_job* first) noexcept {
   for (counting_job* job = first; job != nullptr;) {
     add(set, *job);
     job = shared_.queue.try_pop_if([&](const counting_job& next) { return set.jobs.has_room_for(next); });
@@ -85,7 +97,7 @@ void lane::fill(buffers& set, counting_job* first) {
 }
 
 // A job that is wrong is answered at once and alone: the device is well.
-void lane::add(buffers& set, counting_job& job) {
+void lane::add(buffers& set, counting_job& job) noexcept {
   if (std::exception_ptr fault = fault_of(job)) {
     job.done(job, std::move(fault));
   } else {
@@ -94,7 +106,7 @@ void lane::add(buffers& set, counting_job& job) {
 }
 
 // Leaves the set empty where its jobs were answered at once.
-void lane::begin(buffers& set) {
+void lane::begin(buffers& set) noexcept {
   if (set.jobs.empty()) return;
   std::exception_ptr failure = done_.fault.why();
   if (!failure) failure = try_enqueue(set);
@@ -102,12 +114,12 @@ void lane::begin(buffers& set) {
 }
 
 // Whoever is answered last owns the exception: no reference to it is left here that could be the last.
-void lane::answer(buffers& set, const std::exception_ptr& failure) {
+void lane::answer(buffers& set, const std::exception_ptr& failure) noexcept {
   for (counting_job* job : set.jobs.jobs()) job->done(*job, failure);
   set.jobs.clear();
 }
 
-std::exception_ptr lane::fault_of(const counting_job& job) const {
+std::exception_ptr lane::fault_of(const counting_job& job) const noexcept {
   try {
     check_fits(job);
     check_job(job, shared_.counted.classes);
@@ -117,7 +129,7 @@ std::exception_ptr lane::fault_of(const counting_job& job) const {
   }
 }
 
-std::exception_ptr lane::try_enqueue(buffers& set) {
+std::exception_ptr lane::try_enqueue(buffers& set) noexcept {
   std::exception_ptr failure;
   try {
     enqueue(set);
@@ -130,7 +142,7 @@ std::exception_ptr lane::try_enqueue(buffers& set) {
 }
 
 // Returns what it failed with first: all its lanes say the same.
-std::exception_ptr lane::lose_device(const std::exception_ptr& why) {
+std::exception_ptr lane::lose_device(const std::exception_ptr& why) noexcept {
   if (done_.fault.note(why)) shared_.queue.lose_device(why);
   return done_.fault.why();
 }
@@ -178,11 +190,12 @@ void lane::enqueue(buffers& set) {
   set.counted.record(stream_);
 }
 
-void lane::finish(buffers& set) {
+void lane::finish(buffers& set) noexcept {
   std::exception_ptr failure;
   try {
     set.counted.wait();
     record_times(set);
+    set.jobs.hand_out_rows(shared_.counted);
   } catch (...) {
     failure = failure_of(shared_);
   }
@@ -190,7 +203,6 @@ void lane::finish(buffers& set) {
     drain(set);
     failure = lose_device(failure);
   } else {
-    set.jobs.hand_out_rows(shared_.counted);
     done_.jobs += set.jobs.jobs().size();
     done_.bytes += set.jobs.text_bytes();
   }

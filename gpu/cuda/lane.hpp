@@ -41,8 +41,9 @@ struct lane_tallies {
   device_fault fault;
 };
 
-/// The exception that is being handled, saying which device it is of. To be called in a handler.
-std::exception_ptr failure_of(const lane_environment& shared);
+/// The exception that is being handled, saying which device it is of, where there is memory for that. To be called in a
+/// handler.
+std::exception_ptr failure_of(const lane_environment& shared) noexcept;
 
 class lane {
  public:
@@ -51,7 +52,8 @@ class lane {
   lane(lane_environment& shared, lane_tallies& done, const event& base);
 
   /// Starts the thread, which pulls jobs until the device fails, or the lane is destroyed and the queue is empty. Jobs
-  /// that are with the device when it fails are answered with what it failed with.
+  /// that are with the device when it fails are answered with what it failed with. Throws std::system_error where no
+  /// thread can be had.
   void start();
 
  private:
@@ -71,17 +73,17 @@ class lane {
     explicit buffers(const lane_environment& shared);
   };
 
-  void run(const std::stop_token& stop);
-  void fill(buffers& set, counting_job* first);
-  void add(buffers& set, counting_job& job);
-  void begin(buffers& set);
+  void run(const std::stop_token& stop) noexcept;
+  void fill(buffers& set, counting_job* first) noexcept;
+  void add(buffers& set, counting_job& job) noexcept;
+  void begin(buffers& set) noexcept;
   void enqueue(buffers& set);
-  void finish(buffers& set);
-  static void answer(buffers& set, const std::exception_ptr& failure);
+  void finish(buffers& set) noexcept;
+  static void answer(buffers& set, const std::exception_ptr& failure) noexcept;
   void record_times(buffers& set);
-  [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const;
-  std::exception_ptr try_enqueue(buffers& set);
-  std::exception_ptr lose_device(const std::exception_ptr& why);
+  [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const noexcept;
+  std::exception_ptr try_enqueue(buffers& set) noexcept;
+  std::exception_ptr lose_device(const std::exception_ptr& why) noexcept;
   void check_fits(const counting_job& job) const;
   void drain(buffers& set) noexcept;
 

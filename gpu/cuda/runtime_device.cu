@@ -12,6 +12,7 @@ namespace gpuhist::gpu::cuda {
 namespace {
 
 static_assert(success == cudaSuccess && out_of_memory == cudaErrorMemoryAllocation);
+static_assert(operating_system == cudaErrorOperatingSystem && not_supported == cudaErrorNotSupported);
 
 // The numbers that leaves_the_device_well() knows.
 static_assert(cudaErrorInvalidValue == 1 && cudaErrorInvalidConfiguration == 9 && cudaErrorInvalidDevice == 101);

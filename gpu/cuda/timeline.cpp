@@ -1,6 +1,7 @@
 #include "gpu/cuda/timeline.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gpuhist::gpu::cuda {
 
@@ -14,16 +15,23 @@ void timeline::sweep::add(const piece& next) {
   either.add(next.when);
 }
 
-void timeline::add(interval copy, interval kernel) {
+// Most begin after all others.
+void timeline::insert(const piece& next) {
+  auto at = window_.end();
+  while (at != window_.begin() && next.when.begin < std::prev(at)->when.begin) --at;
+  window_.insert(at, next);
+}
+
+void timeline::add(interval copy, interval kernel) noexcept {
   const std::lock_guard lock(mutex_);
   first_ = any_ ? std::min(first_, copy.begin) : copy.begin;
   last_ = any_ ? std::max(last_, kernel.end) : kernel.end;
   any_ = true;
   kernel_seconds_ += kernel.end - kernel.begin;
-  window_.insert({.when = copy, .is_copy = true});
-  window_.insert({.when = kernel, .is_copy = false});
+  insert({.when = copy, .is_copy = true});
+  insert({.when = kernel, .is_copy = false});
   while (window_.size() > window_pieces) {
-    swept_.add(*window_.begin());
+    swept_.add(window_.front());
     window_.erase(window_.begin());
   }
 }

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <mutex>
-#include <set>
+#include <vector>
 
 namespace gpuhist::gpu::cuda {
 
@@ -27,8 +27,10 @@ struct interval {
 /// times too short, never too long.
 class timeline {
  public:
+  timeline() { window_.reserve(window_pieces + 2); }
+
   /// One job's. Thread-safe, as are the others.
-  void add(interval copy, interval kernel);
+  void add(interval copy, interval kernel) noexcept;
 
   [[nodiscard]] device_timeline read() const;
 
@@ -39,7 +41,6 @@ class timeline {
   struct piece {
     interval when;
     bool is_copy = false;
-    bool operator<(const piece& other) const { return when.begin < other.when.begin; }
   };
 
   // Busy time of a union of intervals, and the mark until which it is accounted for.
@@ -60,8 +61,10 @@ class timeline {
 
   static constexpr std::size_t window_pieces = 256;  // far more than the jobs that all lanes have in flight
 
+  void insert(const piece& next);
+
   mutable std::mutex mutex_;
-  std::multiset<piece> window_;
+  std::vector<piece> window_;  // by the beginnings; there is room for all from the start
   sweep swept_;
   double first_ = 0;
   double last_ = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "config/options.hpp"
+#include "io/open_descriptors.hpp"
 
 namespace gpuhist::pipeline {
 
@@ -16,11 +17,12 @@ struct ending {
   bool at_once = false;  ///< a device is being woken, or lost: nothing of the process may be torn down
 };
 
-// All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so.
+// All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main says so. `given`: the
+// descriptors that inputs and outputs may name.
 
-ending count(const config::options& typed);
-ending report_results(const config::options& typed);
-ending list_devices(const config::options& typed);
-ending repack_inputs(const config::options& typed);
+ending count(const config::options& typed, const io::open_descriptors& given);
+ending report_results(const config::options& typed, const io::open_descriptors& given);
+ending list_devices(const config::options& typed, const io::open_descriptors& given);
+ending repack_inputs(const config::options& typed, const io::open_descriptors& given);
 
 }  // namespace gpuhist::pipeline

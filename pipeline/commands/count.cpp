@@ -5,19 +5,19 @@
 #include "pipeline/driver.hpp"
 #include "pipeline/gates/report_units.hpp"
 #include "pipeline/gates/watcher.hpp"
-#include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/inputs/input_list.hpp"
 #include "pipeline/inputs/source_bytes.hpp"
 #include "pipeline/output/destination.hpp"
 #include "pipeline/output/messages.hpp"
 #include "pipeline/output/progress.hpp"
 #include "pipeline/output/progress_line.hpp"
 #include "pipeline/output/report_writer.hpp"
-#include "pipeline/output/status_signal.hpp"
 #include "pipeline/output/terminal.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/reports/report_alert.hpp"
 #include "pipeline/reports/text.hpp"
+#include "pipeline/stop_signals.hpp"
 #include "pipeline/windows/window_report.hpp"
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ void complain_of_inputs(const outcome& done) {
   std::size_t unread = 0;
   if (consumer_left(done)) return;  // as quietly as tee
   for (const input_report& each : done.result.inputs) {
-    if (each.error == not_read() && ++unread > 1) continue;  // one line for all of them, below
+    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // one line for all of them, below
     if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
   }
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
@@ -60,12 +60,14 @@ void complain_of_inputs(const outcome& done) {
   if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
 }
 
-// "skipped 3 FIFOs in trees, the first: logs/pipe"
+// "skipped 3 times a FIFO, the first one: logs/pipe". Directories are in the report only: what is in them was counted.
 void tell_skipped(const report& result) {
   for (const skipped_names& each : result.skipped) {
+    if (each.what.starts_with("directory in") && each.bytes == 0) continue;
     const bool several = each.count > 1;
     complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
-             (several ? ", the first one: " : ": ") + printable(each.first));
+             (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
+             printable(each.first));
   }
 }
 
@@ -116,7 +118,7 @@ std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, 
 
 // An input that was left because a condition held is none that failed.
 ending::status status_of(const outcome& done, const gates::watcher& watched) {
-  const auto is_wrong = [](const input_report& each) { return !each.complete && !is_left(each.error); };
+  const auto is_wrong = [](const input_report& each) { return !each.complete && !io::is_cut_short(each.error_kind); };
   const bool failed = done.ended_by_hook
                           ? std::ranges::any_of(done.result.inputs, is_wrong) || !done.engine_failure.empty()
                           : !done.result.complete;
@@ -141,6 +143,10 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   if (planned.watched.covers(gates::unit::kind::input)) {
     hooks.input_over = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
   }
+  if (planned.watched.growing &&
+      (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
+    hooks.counted_so_far = [&](const report& now) { return gates::watch_so_far(now, planned.watched, watched); };
+  }
   hooks.watch_signals = true;
   hooks.process_ends = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
@@ -149,9 +155,14 @@ outcome run_before_people(const plan& planned, const destination& where, report_
   return run(planned, hooks);
 }
 
+// A signal that comes when everything was read does not interrupt the report.
+std::string_view after_signal(const outcome& done) {
+  return done.signal != 0 ? ": the counts are of what was read until then" : ", after the report was written";
+}
+
 // What is said and written when the run has ended.
 ending conclude(const plan& planned, const outcome& done, destination& where, report_writer& reports, console& screen,
-                gates::watcher& watched) {
+                gates::watcher& watched, const kept_stop_signal& stopped) {
   screen.clear();
   reports.run_is_over();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
@@ -167,19 +178,20 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
   // main ends by SIGPIPE then, unless that is ignored
   if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  if (done.signal != 0) {
-    complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
-             ": the counts are of what was read until then");
-  }
-  return {.exit_status = status_of(done, watched), .signal = done.signal, .at_once = done.end_at_once};
+  const int signal = stopped.received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
+  return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
 }
 
 }  // namespace
 
-ending count(const config::options& typed) {
-  hold_status_signal();  // before anything here starts a thread
-  const plan planned = make_plan(typed);
-  destination where(planned.output, planned.how);
+ending count(const config::options& typed, const io::open_descriptors& given) {
+  plan planned = make_plan(typed);
+  destination where(planned.output, planned.how, given);
+  planned.descriptors = given;
+  planned.outputs = where.files();
+  refuse_outputs_as_inputs(planned);
+  const kept_stop_signal stopped;  // not before the destination is there: to open a FIFO waits for its reader
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   locale_is_utf8();  // asked for before there are threads
   if (!planned.quiet && reads_what_is_typed(planned)) {
@@ -192,7 +204,7 @@ ending count(const config::options& typed) {
                          teller_of_alerts(planned, reports, screen));
   const outcome done = run_before_people(planned, where, reports, screen, watched);
   try {
-    return conclude(planned, done, where, reports, screen, watched);
+    return conclude(planned, done, where, reports, screen, watched, stopped);
   } catch (...) {
     if (done.end_at_once) throw unclean_end(std::current_exception());
     throw;

@@ -41,9 +41,9 @@ void check(const config::options& typed) {
 
 }  // namespace
 
-ending list_devices(const config::options& typed) {
+ending list_devices(const config::options& typed, const io::open_descriptors& given) {
   check(typed);
-  destination where(typed.output, writing::whole);
+  destination where(typed.output, writing::whole, given);
   const render_target target = target_for(where);
   const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
   where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));

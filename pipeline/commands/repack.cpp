@@ -32,8 +32,9 @@ std::string told(const repacked& done) {
 
 }  // namespace
 
-ending repack_inputs(const config::options& typed) {
-  const repack_plan planned = make_repack_plan(typed);
+ending repack_inputs(const config::options& typed, const io::open_descriptors& given) {
+  repack_plan planned = make_repack_plan(typed);
+  planned.descriptors = given;
   const repacked done = repack(planned, {.watch_signals = true});
   const std::string name = printable(planned.output);
   if (!typed.quiet && done.threads != 0 && done.threads < planned.threads) {

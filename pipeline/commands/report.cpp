@@ -38,7 +38,7 @@ bool watch_all(const report& shown, const gates::watch_list& what,
 
 }  // namespace
 
-ending report_results(const config::options& typed) {
+ending report_results(const config::options& typed, const io::open_descriptors& given) {
   const report_format& format = *resolve_report_format(typed);
   const std::vector<config::scheme> schemes = resolve_schemes(typed);
   const writing how = resolve_writing(typed, format);
@@ -52,7 +52,7 @@ ending report_results(const config::options& typed) {
   shown.measuring = measuring;
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;
-  destination where(typed.output, how);
+  destination where(typed.output, how, given);
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
     complain(firing_for_people(fired));
     if (format.carries_alerts) where.write(alert_line(fired));

@@ -12,7 +12,9 @@ namespace gpuhist::pipeline {
 
 guard::~guard() {
   for (const member_text& each : waiting_) {
-    const auto wrong = [](std::uint64_t) { return std::string("not verified: what it is in is damaged"); };
+    const auto wrong = [](std::uint64_t) {
+      return input_failure{.kind = failure_kind::damaged, .text = "not verified: what it is in is damaged"};
+    };
     counts_.close_group(each.input, 1, {.text_bytes = each.bytes, .wrong = wrong});
     counts_.finish(each.input, each.bytes);
   }
@@ -42,7 +44,7 @@ source_bytes::source_bytes(block_reader& stream, async::executor& reads_on, std:
     : stream_(&stream), reads_on_(&reads_on), stop_(std::move(stop)) {}
 
 std::size_t source_bytes::read(std::span<std::byte> out) {
-  if (stop_.stop_requested()) throw io::input_error(left_at(offset_), 0);
+  if (stop_.stop_requested()) throw as_error(left_at(offset_));
   std::size_t size = 0;
   if (file_ != nullptr) {
     const stopwatch busy(notes_->read.busy_nanoseconds);
@@ -60,7 +62,7 @@ std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   if (current_.bytes.empty() && !current_.end) {
     current_ = {};  // first: its memory may be what the next one is read into
     current_ = async::run_blocking(*reads_on_, stream_->next());
-    if (stop_.stop_requested()) throw io::input_error(left_at(offset_), 0);
+    if (stop_.stop_requested()) throw as_error(left_at(offset_));
   }
   if (current_.end) {
     if (current_.error) std::rethrow_exception(current_.error);
@@ -164,11 +166,13 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
     if (got.produced > 0) verdicts_.note_bytes();
     if (decoder_.produced_total() > how_.most) {
       return fail("decompresses to far more than --max-output allows; given up at compressed offset " +
-                  std::to_string(decoder_.consumed_total()));
+                      std::to_string(decoder_.consumed_total()),
+                  failure_kind::refused);
     }
     if (got.status == io::fill_status::needs_window && !how_.grant_window) {
       return fail("needs a window of " + config::format_size(decoder_.window_wanted()) +
-                  ", too large for what lies within an archive; extract it first");
+                      ", too large for what lies within an archive; extract it first",
+                  failure_kind::refused);
     }
     if (got.status == io::fill_status::needs_window) how_.grant_window();
   } while (got.status == io::fill_status::needs_window);
@@ -180,7 +184,9 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
   verdicts_.verified();
 }
 
-void decoded_bytes::fail(const std::string& message) { failed_ = std::make_exception_ptr(io::input_error(message, 0)); }
+void decoded_bytes::fail(const std::string& message, failure_kind kind) {
+  failed_ = std::make_exception_ptr(io::input_error(message, 0, kind));
+}
 
 std::string decoded_bytes::place_of(std::uint64_t offset) const {
   return "decompressed offset " + std::to_string(offset) + ", read up to compressed offset " +

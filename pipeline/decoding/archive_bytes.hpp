@@ -91,6 +91,9 @@ class peeking_bytes final : public io::byte_reader {
   /// The next bytes, up to `wanted`; fewer only where there are no more, or where what follows fails.
   std::span<const std::byte> peek(std::size_t wanted);
 
+  /// What ended the last peek() early, if it failed; else null.
+  [[nodiscard]] std::exception_ptr failure() const { return failed_; }
+
   std::size_t read(std::span<std::byte> out) override;
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return from_.seekable_bytes(); }
   void seek(std::uint64_t offset) override;
@@ -119,7 +122,7 @@ class decoded_bytes final : public io::byte_reader {
  private:
   void decode(std::span<std::byte> out, std::size_t& filled);
   bool refill();
-  void fail(const std::string& message);
+  void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   io::byte_reader& from_;
   io::decoder& decoder_;

@@ -60,6 +60,11 @@ void archive_inputs::start(task what) {
   }
 }
 
+std::vector<skipped_names> archive_inputs::skipped() const {
+  const std::scoped_lock lock(mutex_);
+  return skipped_;
+}
+
 void archive_inputs::work(task what) noexcept {
   try {
     walk(what);
@@ -78,6 +83,12 @@ void archive_inputs::work(task what) noexcept {
 void archive_inputs::walk(task& what) {
   const piece_in_flight counted(notes_.decompress);
   archive_walk walk(how_.limits, members_left_, *what.context, where_.pool, counts_, notes_, stop_);
+  walk_source(what, walk);
+  const std::scoped_lock lock(mutex_);
+  for (const skipped_names& each : walk.skipped()) add_skipped(skipped_, each);
+}
+
+void archive_inputs::walk_source(task& what, archive_walk& walk) {
   if (std::holds_alternative<io::stream_source>(*what.source)) return walk_stream(what, walk);
   const auto& file = std::get<io::file_source>(*what.source);
   source_bytes bytes(file, notes_, stop_);

@@ -55,6 +55,9 @@ class archive_inputs {
   /// to blame for is noted in the failures.
   [[nodiscard]] auto drain() noexcept { return rights_.acquire(threads_.size()); }
 
+  /// What the archives hold that is no file, by kind. Thread-safe.
+  [[nodiscard]] std::vector<skipped_names> skipped() const;
+
  private:
   struct task {
     input_id input = 0;
@@ -70,6 +73,7 @@ class archive_inputs {
   void start(task what);
   void work(task what) noexcept;
   void walk(task& what);
+  void walk_source(task& what, archive_walk& walk);
   void walk_stream(task& what, archive_walk& walk);
 
   const settings how_;
@@ -82,8 +86,9 @@ class archive_inputs {
   std::atomic<std::int64_t> members_left_;
   async::first_failure& failures_;
   async::semaphore rights_;  // to those in free_
-  std::mutex mutex_;
-  std::vector<std::size_t> free_;  // under the mutex, with room for all: of the threads
+  mutable std::mutex mutex_;
+  std::vector<skipped_names> skipped_;  // under the mutex, as is
+  std::vector<std::size_t> free_;       // with room for all: of the threads
   std::vector<std::jthread> threads_;
 };
 

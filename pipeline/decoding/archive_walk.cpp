@@ -22,6 +22,17 @@ std::string within(std::string_view inner, const std::string& outer) {
   return outer.empty() ? std::string(inner) : std::string(inner) + "." + outer;
 }
 
+// What a head is. Where it could not be read to its end, that is what is wrong, and not what the part of it looks like.
+template <typename Settle>
+auto settled(const peeking_bytes& head, Settle settle) {
+  if (!head.failure()) return settle();
+  try {
+    return settle();
+  } catch (const io::input_error&) {
+    std::rethrow_exception(head.failure());
+  }
+}
+
 }  // namespace
 
 archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
@@ -62,9 +73,10 @@ void archive_walk::run(input_id input, const std::string& name, io::byte_reader&
 void archive_walk::count(const content& what) {
   attempt(what, [&] {
     const bool is_forced = what.depth == 0 && forced_;
-    const io::format& found =
-        io::settle_format(is_forced ? std::string() : what.path, what.bytes.peek(io::detection_bytes), nullptr);
-    if (found.make_decoder != nullptr) return count_compressed(what, found);
+    const auto head = what.bytes.peek(io::zlib_head_bytes);
+    const io::format* const found =
+        settled(what.bytes, [&] { return &io::settle_format(is_forced ? std::string() : what.path, head, nullptr); });
+    if (found->make_decoder != nullptr) return count_compressed(what, *found);
     count_decoded(what);
   });
 }
@@ -92,8 +104,9 @@ void archive_walk::count_compressed(const content& what, const io::format& compr
 
 void archive_walk::count_decoded(content what) {
   const bool is_forced = what.depth == 0 && forced_;
+  const auto head = what.bytes.peek(io::archive_head_bytes);
   const io::archive_kind kind =
-      is_forced ? *forced_ : io::settle_archive(what.path, what.bytes.peek(io::archive_head_bytes));
+      is_forced ? *forced_ : settled(what.bytes, [&] { return io::settle_archive(what.path, head); });
   if (kind == io::archive_kind::none) return count_text(what);
   what.format = within(io::name_of(kind), what.format);
   if (what.shown.input) counts_.set_format(*what.shown.input, what.format);
@@ -103,15 +116,31 @@ void archive_walk::count_decoded(content what) {
 void archive_walk::count_members(const content& what, io::archive_kind kind) {
   if (what.depth == deepest) {
     throw io::input_error(
-        "is an archive within " + std::to_string(deepest) + " others, deeper than gpuhist looks; extract it first", 0);
+        "is an archive within " + std::to_string(deepest) + " others, deeper than gpuhist looks; extract it first", 0,
+        failure_kind::refused);
   }
   io::archive_reader reader(kind, what.bytes);
   bool any = false;
-  while (const std::optional<std::string> path = reader.next()) {
-    count_member(what, reader, *path);
-    any = true;
+  try {
+    while (const std::optional<std::string> path = reader.next()) {
+      count_member(what, reader, *path);
+      any = true;
+    }
+  } catch (...) {
+    note_skipped(what, reader);
+    throw;
   }
+  note_skipped(what, reader);
   if (!any) counts_.finish(shown(what), 0);
+}
+
+void archive_walk::note_skipped(const content& of, const io::archive_reader& reader) {
+  for (const io::skipped_entries& each : reader.skipped()) {
+    add_skipped(skipped_, {.what = std::string(each.kind) + " in an archive",
+                           .count = each.count,
+                           .first = of.name + "/" + each.first,
+                           .bytes = each.bytes});
+  }
 }
 
 void archive_walk::count_member(const content& of, io::archive_reader& reader, const std::string& path) {
@@ -120,7 +149,7 @@ void archive_walk::count_member(const content& of, io::archive_reader& reader, c
     throw io::input_error(
         "holds more members than the memory limit has room for in the result; give a higher "
         "--memory-limit",
-        0);
+        0, failure_kind::refused);
   }
   const std::string name = of.name + "/" + path;
   guard member(&of.below, counts_);
@@ -149,17 +178,17 @@ void archive_walk::count_text(const content& what) {
       put(std::span(buffer_).first(size), input);
       bytes += size;
       text_bytes_ += size;
-      if (stop_.stop_requested()) throw io::input_error(left_at(bytes), 0);
+      if (stop_.stop_requested()) throw as_error(left_at(bytes));
       if (text_bytes_ <= limits_.most_text) continue;
       given_up_ = true;
       throw io::input_error("the archive holds more text than the " + config::format_size(limits_.most_text) +
                                 " of --max-output; given up",
-                            0);
+                            0, failure_kind::refused);
     }
   } catch (...) {
     counts_.close_group(
         input, 1,
-        {.text_bytes = bytes, .wrong = [why = failure_text(std::current_exception())](std::uint64_t) { return why; }});
+        {.text_bytes = bytes, .wrong = [why = failure_from(std::current_exception())](std::uint64_t) { return why; }});
     counts_.finish(input, bytes);
     throw;
   }
@@ -192,16 +221,16 @@ input_id archive_walk::shown(const content& what) {
 
 // What goes wrong with a content is noted there. What surrounds it goes on, unless all is over.
 void archive_walk::attempt(const content& what, const std::function<void()>& task) {
-  std::string wrong;
+  input_failure wrong;
   try {
     return task();
   } catch (const std::bad_alloc&) {
-    wrong = "not enough memory to read it";
+    wrong = {.kind = failure_kind::out_of_memory, .text = "not enough memory to read it"};
   } catch (const io::input_error&) {
-    wrong = failure_text(std::current_exception());
+    wrong = failure_from(std::current_exception());
   }
   counts_.fail(shown(what), 0, wrong);
-  if (is_over()) throw io::input_error(wrong, 0);
+  if (is_over()) throw as_error(wrong);
 }
 
 void archive_walk::drain(const content& what) {

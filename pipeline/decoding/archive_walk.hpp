@@ -7,6 +7,7 @@
 #include "io/stream_sink.hpp"
 #include "pipeline/decoding/archive_bytes.hpp"
 #include "pipeline/decoding/decode_contexts.hpp"
+#include "pipeline/reports/report.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
@@ -40,6 +41,9 @@ class archive_walk {
   /// only what no input is to blame for.
   void run(input_id input, const std::string& name, io::byte_reader& bytes, std::optional<io::archive_kind> forced);
 
+  /// What is in the archive and is no file, by kind.
+  [[nodiscard]] const std::vector<skipped_names>& skipped() const { return skipped_; }
+
  private:
   // What stands for a content in the result, once there is something to be said of it.
   struct entry {
@@ -62,6 +66,7 @@ class archive_walk {
   void count_decoded(content what);
   void count_members(const content& what, io::archive_kind kind);
   void count_member(const content& of, io::archive_reader& reader, const std::string& path);
+  void note_skipped(const content& of, const io::archive_reader& reader);
   void count_text(const content& what);
   void put(std::span<const std::byte> text, input_id input);
   place room(std::uint64_t wanted);
@@ -84,6 +89,7 @@ class archive_walk {
   bool given_up_ = false;
   std::uint64_t text_bytes_ = 0;
   std::vector<std::byte> buffer_;
+  std::vector<skipped_names> skipped_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <limits>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,15 +18,17 @@ namespace gpuhist::pipeline {
 
 namespace {
 
-using fault_text = std::function<std::string(std::uint64_t)>;
+using fault_text = std::function<input_failure(std::uint64_t)>;
 
-fault_text words(std::string text) {
-  return [text = std::move(text)](std::uint64_t) { return text; };
+fault_text always(input_failure failure) {
+  return [failure = std::move(failure)](std::uint64_t) { return failure; };
 }
 
 // Needs none.
 fault_text no_memory() {
-  return [](std::uint64_t) { return std::string("not enough memory to decode it"); };
+  return [](std::uint64_t) {
+    return input_failure{.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
+  };
 }
 
 // What went wrong with an input; rethrows what no input is to blame for.
@@ -39,17 +40,20 @@ fault_text fault_of(const std::exception_ptr& error) {
   } catch (const text_lost&) {
     throw;
   } catch (...) {
-    return words(failure_text(error));
+    return always(failure_from(error));
   }
 }
+
+input_failure damage(std::string text) { return {.kind = failure_kind::damaged, .text = std::move(text)}; }
 
 std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uint64_t text_before) {
   return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
 }
 
-std::string too_much_text(std::uint64_t most, std::uint64_t compressed) {
-  return "decompresses to more than the " + config::format_size(most) +
-         " of --max-output; given up at compressed offset " + std::to_string(compressed);
+input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
+  return {.kind = failure_kind::refused,
+          .text = "decompresses to more than the " + config::format_size(most) +
+                  " of --max-output; given up at compressed offset " + std::to_string(compressed)};
 }
 
 }  // namespace
@@ -203,6 +207,7 @@ async::task<> compressed_inputs::hand_on(compressed_input& what, const block& fr
     if (what.splitter->counts_frame()) ++what.frames_walked;
     if (what.current_bytes + (at - begin) < how_.group_bytes) continue;
     co_await push(what, from, from.bytes.subspan(begin, at - begin));
+    if (!what.current) co_return;
     close_group(what);
     begin = at;
   }
@@ -225,11 +230,14 @@ async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
 async::task<> compressed_inputs::push(compressed_input& what, const block& from,
                                               std::span<const std::byte> bytes) {
   if (!what.current) co_await begin_group(what);
+  if (!what.current) co_return;
   what.current->blocks.push({.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
   what.current_bytes += bytes.size();
 }
 
-// How far groups may be ahead of the oldest one, whose counts hold those of the others back.
+// How far groups may be ahead of the oldest one, whose counts hold those of the others back. After damage none is
+// begun: where text is wanted in its order, the groups before have ended by the time there is a context, so that none
+// of what follows the damage is decoded.
 async::task<> compressed_inputs::begin_group(compressed_input& what) {
   constexpr std::size_t groups_a_context = 4;
   const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
@@ -239,6 +247,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& what) {
   }
   const auto task = std::make_shared<group>(what);
   task->context = co_await contexts_.acquire();
+  if (what.damaged) co_return;
   task->start = what.next;
   what.running.push_back(task);
   try {
@@ -334,7 +343,7 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
     counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
     if (task.end.wrong) co_return;
     if (stop_.stop_requested()) {
-      task.end.wrong = words(left_at(task.end.compressed_bytes));
+      task.end.wrong = always(left_at(task.end.compressed_bytes));
       co_return;
     }
     if (next.end) co_return end_of_blocks(task, next);
@@ -355,7 +364,9 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
         task.search.emplace(task.of.format.frame_magic,
                             gone_by.last(std::min<std::uint64_t>(gone_by.size(), of_frame > 0 ? of_frame - 1 : 0)));
       } else {
-        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) { return kept->fault(before); };
+        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
+          return damage(kept->fault(before));
+        };
       }
     }
   }
@@ -373,7 +384,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
     end_skipping(task, task.skipped_to);
   } else {
     task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
-      return missing_at_end(*kept, ends_input, before);
+      return damage(missing_at_end(*kept, ends_input, before));
     };
   }
 }
@@ -437,7 +448,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     where.commit(got.produced, task.owner);
     const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
     if (text_so_far > how_.most_text) {
-      task.end.wrong = words(too_much_text(how_.most_text, task.decoder->consumed_total()));
+      task.end.wrong = always(too_much_text(how_.most_text, task.decoder->consumed_total()));
       break;
     }
     if (got.status == io::fill_status::needs_input) break;

@@ -9,7 +9,11 @@ namespace gpuhist::pipeline::gates {
 /// The whole input, of what counts. Borrows it.
 unit unit_of(const input_report& input);
 
-/// Holds the totals of a result against the conditions; not where its only input was, which is the same.
-void watch_totals(const report& result, const watch_list& what, watcher& by);
+/// Holds the totals of a report against the conditions; not where its only input was, which is the same. True: the run
+/// is to end.
+bool watch_totals(const report& result, const watch_list& what, watcher& by);
+
+/// Holds what was counted so far of each input, and the totals, against the conditions. True: the run is to end.
+bool watch_so_far(const report& snapshot, const watch_list& what, watcher& by);
 
 }  // namespace gpuhist::pipeline::gates

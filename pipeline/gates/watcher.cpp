@@ -35,8 +35,9 @@ bool watcher::watch(const unit& what) {
                               .partition = partition_,
                               .baseline = what.baseline != nullptr ? what.baseline : measuring_.baseline.get()};
   bool ends = false;
-  for (const gate& each : watched_.gates) {
-    if (each.when.holds_for(counts) != true) continue;
+  for (std::size_t number = 0; number < watched_.gates.size(); ++number) {
+    const gate& each = watched_.gates[number];
+    if (!begins_to_hold(number, what, each.when.holds_for(counts) == true)) continue;
     tell_({.by = each.what,
            .condition = each.when.text(),
            .what = what.what,
@@ -48,6 +49,15 @@ bool watcher::watch(const unit& what) {
     if (each.what == gate::kind::fail) failed_ = ends = true;
   }
   return ends && watched_.fail_fast;
+}
+
+// Windows are over when they are watched, and each is another one.
+bool watcher::begins_to_hold(std::size_t gate, const unit& what, bool holds) {
+  if (!watched_.growing || what.what == unit::kind::window) return holds;
+  const std::pair<std::size_t, std::string> known(gate, what.source);
+  if (holds) return holding_.insert(known).second;
+  holding_.erase(known);
+  return false;
 }
 
 std::string place_of(const firing& what) {

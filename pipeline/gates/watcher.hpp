@@ -5,11 +5,14 @@
 #include "pipeline/gates/condition.hpp"
 #include "pipeline/measures/measuring.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline::gates {
@@ -42,6 +45,8 @@ struct watch_list {
   bool inputs = true;
   bool windows = true;
   bool fail_fast = false;
+  /// Inputs and totals are watched again and again while they grow: a condition is told when it begins to hold for one.
+  bool growing = false;
 
   /// Some condition needs the counts of all byte values.
   [[nodiscard]] bool needs_byte_counts() const;
@@ -70,7 +75,8 @@ class watcher {
           std::function<void(const firing&)> tell);
 
   /// Where the unit is one that is watched. Says whether the run is to end now: --fail-fast, and a gate of --fail-if
-  /// that holds.
+  /// that holds. Of a watch_list that is `growing`, what held at the last call for the same input, or for the totals,
+  /// and still holds is not told again.
   bool watch(const unit& what);
 
   /// Some gate of --fail-if held: the exit status is to be 3.
@@ -81,6 +87,9 @@ class watcher {
   const gpu::partition& partition_;
   const measures::measuring& measuring_;
   std::function<void(const firing&)> tell_;
+  [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& what, bool holds);
+
+  std::set<std::pair<std::size_t, std::string>> holding_;  // gates with what they hold for, by name; where it grows
   bool failed_ = false;
 };
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -18,6 +20,10 @@ constexpr auto look_unwatched = std::chrono::milliseconds(100);  // where nothin
 
 constexpr std::uint32_t names = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
 constexpr std::uint32_t content = IN_MODIFY | IN_ATTRIB;
+
+constexpr std::string_view lost_notices =
+    "--follow: the system dropped notices of changes: what was written to files that were replaced since may not be "
+    "counted";
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
@@ -44,10 +50,11 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, asyn
 async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
   for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
   const std::stop_callback wake_on_stop(stop_, [wake = wake_]() noexcept { wake->post(); });
-  for (const followed& each : files_) {
-    if (changes_) watch_path(folder_of(each.file.path()), names);
+  for (followed& each : files_) {
+    if (changes_) each.folder_watch = watch_path(folder_of(each.file.path()), names);
   }
   for (bool first = true;; first = false) {
+    read_changes();
     const bool stopping = stop_.stop_requested();
     if (stopping) note_ends();
     bool more = false;
@@ -67,7 +74,12 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
 // What was written by now is still counted, and no more: a writer may never rest.
 void follower::note_ends() {
   for (followed& each : files_) {
-    if (!each.end) each.end = each.file.position() + each.file.pending();
+    if (each.over || each.end) continue;
+    try {
+      each.end = each.file.position() + each.file.pending();
+    } catch (const io::input_error&) {
+      fail(each);
+    }
   }
 }
 
@@ -98,7 +110,8 @@ std::size_t follower::read_into(followed& of, std::span<std::byte> room) {
   if (read == 0 || std::exchange(of.begun, true)) return read;
   const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));
   if (format.name == "raw") return read;
-  throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0);
+  throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0,
+                        failure_kind::refused);
 }
 
 async::task<> follower::something_changed() {
@@ -109,12 +122,45 @@ async::task<> follower::something_changed() {
     co_return;
   }
   co_await async::either_wait(*timer_, *changes_);
-  std::array<std::byte, 16384> events;  // which file it was does not matter: all are looked at
-  while (::read(changes_->native_handle(), events.data(), events.size()) > 0) {
+}
+
+// Which file changed does not matter, for all are looked at; but a file that had its name for so short a time that no
+// look found it is known from here only.
+void follower::read_changes() {
+  if (!changes_) return;
+  alignas(inotify_event) std::array<char, 16384> events;
+  ssize_t got = 0;
+  while ((got = ::read(changes_->native_handle(), events.data(), events.size())) > 0) {
+    for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+      inotify_event event{};
+      std::memcpy(&event, events.data() + at, sizeof event);
+      const char* const name = events.data() + at + sizeof event;
+      if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && event.len > 0) note_arrival(event.wd, name);
+      if ((event.mask & IN_Q_OVERFLOW) != 0) tell_(std::string(lost_notices));
+      at += sizeof event + event.len;
+    }
   }
 }
 
-void follower::note(const followed& of, io::name_change what) {
+void follower::note_arrival(int folder_watch, std::string_view name) {
+  for (followed& each : files_) {
+    const std::string_view path = each.file.path();
+    if (each.folder_watch == folder_watch && path.substr(path.find_last_of('/') + 1) == name) ++each.arrivals;
+  }
+}
+
+// After a look, with the notices from before it. What happened before the first look does not matter.
+void follower::note_missed(followed& of) {
+  if (!std::exchange(of.looked, true)) of.arrivals = of.seen = 0;
+  if (of.arrivals <= of.seen) return;
+  tell_(of.file.path() + ": was replaced " + std::to_string(of.arrivals - of.seen) +
+        " more times than could be seen: what was written to files that had the name in between may not be counted");
+  of.seen = of.arrivals;
+}
+
+void follower::note(followed& of, io::name_change what) {
+  if (what == io::name_change::appeared || what == io::name_change::replaced) ++of.seen;
+  note_missed(of);
   if (what == io::name_change::vanished) tell_(of.file.path() + ": is gone: waiting for it to come back");
   if (what == io::name_change::truncated) {
     tell_(of.file.path() + ": was truncated after " + std::to_string(of.file.position()) +
@@ -123,7 +169,7 @@ void follower::note(const followed& of, io::name_change what) {
 }
 
 void follower::fail(followed& of) {
-  counts_.fail(of.input, of.file.position(), failure_text(std::current_exception()));
+  counts_.fail(of.input, of.file.position(), failure_from(std::current_exception()));
   of.over = true;
 }
 
@@ -134,8 +180,8 @@ void follower::watch(followed& of) {
 }
 
 // Best effort: without a watch the file is still looked at once a second.
-void follower::watch_path(const std::string& path, std::uint32_t what) {
-  ::inotify_add_watch(changes_->native_handle(), path.c_str(), what | IN_MASK_ADD);
+int follower::watch_path(const std::string& path, std::uint32_t what) {
+  return ::inotify_add_watch(changes_->native_handle(), path.c_str(), what | IN_MASK_ADD);
 }
 
 }  // namespace gpuhist::pipeline

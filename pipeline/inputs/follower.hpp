@@ -21,6 +21,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,16 +47,23 @@ class follower {
     bool over = false;                   // it failed, and is left
     bool begun = false;                  // its first bytes were seen
     int watched = -1;                    // the descriptor that is watched
+    bool looked = false;                 // at its name
+    int folder_watch = -1;               // the watch of the folder that the name is in
+    std::uint64_t arrivals = 0;          // files that got the name, as the system says ...
+    std::uint64_t seen = 0;              // ... and as was seen
   };
 
   void note_ends();
   async::task<bool> take_some(followed& of);
   std::size_t read_into(followed& of, std::span<std::byte> room);
   async::task<> something_changed();
-  void note(const followed& of, io::name_change what);
+  void note(followed& of, io::name_change what);
   void fail(followed& of);
   void watch(followed& of);
-  void watch_path(const std::string& path, std::uint32_t what);
+  int watch_path(const std::string& path, std::uint32_t what);
+  void read_changes();
+  void note_arrival(int folder_watch, std::string_view name);
+  void note_missed(followed& of);
 
   cutter& cut_;
   rolling_counts& counts_;

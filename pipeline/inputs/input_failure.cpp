@@ -1,17 +1,9 @@
 #include "pipeline/inputs/input_failure.hpp"
 
-#include "io/input_error.hpp"
-
 #include <new>
 #include <stdexcept>
 
 namespace gpuhist::pipeline {
-
-namespace {
-
-constexpr std::string_view left_words = "stopped at offset ";
-
-}  // namespace
 
 std::string failure_text(const std::exception_ptr& error) {
   try {
@@ -27,10 +19,24 @@ std::string failure_text(const std::exception_ptr& error) {
   }
 }
 
-std::string left_at(std::uint64_t offset) { return std::string(left_words) + std::to_string(offset); }
+input_failure failure_from(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error& e) {
+    return {.kind = e.kind(), .text = failure_text(error)};
+  } catch (const std::bad_alloc&) {
+    return {.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
+  } catch (...) {
+    return {.kind = failure_kind::unreadable, .text = failure_text(error)};
+  }
+}
 
-std::string not_read() { return "not read"; }
+input_failure left_at(std::uint64_t offset) {
+  return {.kind = failure_kind::stopped, .text = "stopped at offset " + std::to_string(offset)};
+}
 
-bool is_left(std::string_view error) { return error == not_read() || error.starts_with(left_words); }
+input_failure not_read() { return {.kind = failure_kind::not_read, .text = "not read"}; }
+
+io::input_error as_error(const input_failure& failure) { return {failure.text, 0, failure.kind}; }
 
 }  // namespace gpuhist::pipeline

@@ -1,9 +1,11 @@
 #include "pipeline/inputs/input_list.hpp"
 
+#include "config/usage_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/inputs/stream_cancel.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -17,7 +19,37 @@ namespace {
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
 constexpr std::size_t longest_name = std::size_t{1024} * 1024;
 
+input_failure stopped_before(const std::string& what) {
+  return {.kind = failure_kind::stopped, .text = "stopped before " + what};
+}
+
+input_failure failure_of(io::tree_entry&& entry) {
+  if (entry.error.empty()) return {};
+  return {.kind = failure_kind::unreadable, .text = std::move(entry.error)};
+}
+
+[[noreturn]] void throw_output_is_input(const std::string& input, const plan& what) {
+  const std::string name = printable(input == "-" ? what.label : input);
+  const std::string output = what.output ? "the output " + printable(*what.output) : "standard output";
+  throw config::usage_error(name + ": is an input, and the same file as " + output +
+                            "; give another --output, or leave it out of the inputs");
+}
+
+bool is_output(const std::string& input, const plan& what) {
+  struct stat found{};
+  const int result = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
+  return result == 0 && what.outputs->find(found) == io::output_files::role::output;
+}
+
 }  // namespace
+
+void refuse_outputs_as_inputs(const plan& what) {
+  if (!what.outputs) return;
+  for (const std::string& each : what.inputs) {
+    if (is_output(each, what)) throw_output_is_input(each, what);
+  }
+  if (what.list && is_output(*what.list, what)) throw_output_is_input(*what.list, what);
+}
 
 input_list::input_list(const plan& what, async::event_loop& streams, std::stop_token stop)
     : plan_(what), streams_(streams), stop_(std::move(stop)), list_over_(!what.list) {}
@@ -33,7 +65,7 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
       one = come_to(plan_.inputs[next_named_++]);
     } else if (auto name = take_name()) {
       one = come_to(*std::move(name));
-    } else if (!list_error_.empty()) {
+    } else if (!list_error_.is_none()) {
       one = list_failed(std::exchange(list_error_, {}));
     } else if (list_over_ || !found.empty()) {
       break;
@@ -45,22 +77,37 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
   co_return found;
 }
 
-// Nothing where it is a directory that is walked from now on.
+// Nothing where it is a directory that is walked from now on, or not complete yet because this run writes it.
 std::optional<listed_input> input_list::come_to(std::string name) {
   listed_input one{.name = std::move(name)};
-  struct stat found{};
-  if (one.name == "-") {
-    if (plan_.list == "-") one.error = "standard input is where the names come from (--files-from -)";
-  } else if (::stat(one.name.c_str(), &found) == 0) {
-    one.regular = S_ISREG(found.st_mode);
-    one.size = static_cast<std::uint64_t>(found.st_size);
-    if (S_ISDIR(found.st_mode) && plan_.trees) {
-      tree_.emplace(std::move(one.name), *plan_.trees);
-      return std::nullopt;
-    }
-    if (S_ISDIR(found.st_mode)) one.error = "is a directory; --recursive (-r) counts the files below it";
+  if (one.name == "-" && plan_.list == "-") {
+    one.error = {.kind = failure_kind::refused,
+                 .text = "standard input is where the names come from (--files-from -)"};
+    return one;
   }
-  return one;
+  if (std::string closed = io::closed_descriptor_text(one.name, plan_.descriptors); !closed.empty()) {
+    one.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
+    return one;
+  }
+  struct stat found{};
+  const bool is_found = one.name == "-" ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(one.name.c_str(), &found) == 0;
+  if (!is_found) return one;
+  if (const auto role = plan_.outputs ? plan_.outputs->find(found) : std::nullopt) {
+    if (*role == io::output_files::role::temporary) return std::nullopt;
+    throw_output_is_input(one.name, plan_);
+  }
+  if (one.name == "-") return one;
+  one.regular = S_ISREG(found.st_mode);
+  one.size = static_cast<std::uint64_t>(found.st_size);
+  if (!S_ISDIR(found.st_mode)) return one;
+  if (!plan_.trees) {
+    one.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
+    return one;
+  }
+  io::walk_settings how = *plan_.trees;
+  how.outputs = plan_.outputs;
+  tree_.emplace(std::move(one.name), std::move(how));
+  return std::nullopt;
 }
 
 std::optional<listed_input> input_list::next_in_tree() {
@@ -75,7 +122,7 @@ std::optional<listed_input> input_list::next_in_tree() {
                         .in_tree = true,
                         .follow_links = tree_->follows_links(),
                         .regular = true,
-                        .error = std::move(entry->error)};
+                        .error = failure_of(*std::move(entry))};
   }
   return std::nullopt;
 }
@@ -99,12 +146,15 @@ std::optional<std::string> input_list::take_name() {
 async::task<> input_list::read_list() {
   read_.erase(0, std::exchange(take_at_, 0));
   if (read_.size() > longest_name) {
-    list_error_ = "a name in it is longer than 1 MiB";
+    list_error_ = {.kind = failure_kind::refused, .text = "a name in it is longer than 1 MiB"};
     list_over_ = true;
     read_.clear();
     co_return;
   }
   try {
+    if (const std::string closed = io::closed_descriptor_text(*plan_.list, plan_.descriptors); !closed.empty()) {
+      throw io::input_error(closed, 0);
+    }
     if (!list_) {
       list_ = std::make_shared<io::source>(
           io::open_source(*plan_.list, streams_.context().get_executor(), plan_.buffers.pipe_bytes));
@@ -124,7 +174,7 @@ async::task<> input_list::read_list() {
     read_.resize(had + got);
     list_over_ = got == 0 && !stop_.stop_requested();
   } catch (const io::input_error&) {
-    list_error_ = failure_text(std::current_exception());
+    list_error_ = failure_from(std::current_exception());
     list_over_ = true;
     read_.clear();
   }
@@ -141,20 +191,20 @@ async::task<std::size_t> input_list::read_list_stream(io::stream_source& stream,
   }
 }
 
-listed_input input_list::list_failed(const std::string& why) const {
+listed_input input_list::list_failed(const input_failure& why) const {
   const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
-  return {.name = name, .error = "the list of names (--files-from): " + why};
+  return {.name = name, .error = {.kind = why.kind, .text = "the list of names (--files-from): " + why.text}};
 }
 
 std::vector<listed_input> input_list::left() {
   std::vector<listed_input> all;
-  if (tree_) all.push_back({.name = tree_->root(), .error = "stopped before all files below it were found"});
+  if (tree_) all.push_back({.name = tree_->root(), .error = stopped_before("all files below it were found")});
   tree_.reset();
   for (; next_named_ < plan_.inputs.size(); ++next_named_) {
     all.push_back({.name = plan_.inputs[next_named_], .error = not_read()});
   }
   while (auto name = take_name()) all.push_back({.name = *std::move(name), .error = not_read()});
-  if (!list_over_) all.push_back(list_failed("stopped before all of it was read"));
+  if (!list_over_) all.push_back(list_failed(stopped_before("all of it was read")));
   list_over_ = true;
   return all;
 }

@@ -7,6 +7,7 @@
 #include "async/task.hpp"
 #include "io/source.hpp"
 #include "io/tree_walk.hpp"
+#include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 
@@ -28,10 +29,14 @@ struct listed_input {
   bool follow_links = true;  ///< where the last component is a symbolic link by now
   bool regular = false;      ///< a regular file, as far as is known ...
   std::uint64_t size = 0;    ///< ... of so many bytes, or 0 where nobody looked
-  std::string error{};       ///< why it cannot be read, where that is known already
+  input_failure error{};     ///< why it cannot be read, where that is known already
 };
 
-/// For one coroutine, on the pool.
+/// Throws config::usage_error where an output of the plan is one of the inputs that it names, or the list of them: it
+/// would be replaced, or read while it is written. To be called before anything is read or written.
+void refuse_outputs_as_inputs(const plan& what);
+
+/// For one coroutine, on the pool. Throws config::usage_error where an input turns out to be the output only now.
 class input_list {
  public:
   /// `streams`: where a list in a pipe is read.
@@ -54,7 +59,7 @@ class input_list {
   async::task<> read_list();
   async::task<std::size_t> read_list_stream(io::stream_source& stream, std::span<std::byte> room);
   void note_skipped(const io::tree_entry& what);
-  [[nodiscard]] listed_input list_failed(const std::string& why) const;
+  [[nodiscard]] listed_input list_failed(const input_failure& why) const;
 
   const plan& plan_;
   async::event_loop& streams_;
@@ -68,7 +73,7 @@ class input_list {
   std::uint64_t list_offset_ = 0;  // of a file
   std::string read_;               // of the list, from take_at_ on not yet taken
   std::size_t take_at_ = 0;
-  std::string list_error_;
+  input_failure list_error_;
 };
 
 }  // namespace gpuhist::pipeline

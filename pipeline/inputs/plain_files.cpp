@@ -166,7 +166,7 @@ void plain_files::fail(open_file& file, const std::exception_ptr& error) {
   if (file.ended) return;
   file.ended = true;
   file.source->leave_offset_at(file.committed);
-  counts_.fail(file.input, file.committed, error ? failure_text(error) : left_at(file.committed));
+  counts_.fail(file.input, file.committed, error ? failure_from(error) : left_at(file.committed));
 }
 
 }  // namespace gpuhist::pipeline

@@ -54,7 +54,7 @@ async::task<> small_files::read_one(numbered_input& one, cutter& into) {
     const io::file_source file = io::open_regular(one.what.name, one.what.follow_links);
     is_left = file.size_hint() > how_.most_bytes || !co_await read_text(one, file, into);
   } catch (const io::input_error&) {
-    counts_.fail(one.input, 0, failure_text(std::current_exception()));
+    counts_.fail(one.input, 0, failure_from(std::current_exception()));
   }
   if (is_left) {
     leave(one);
@@ -92,7 +92,7 @@ async::task<bool> small_files::read_text(const numbered_input& one, const io::fi
     where.commit(filled, owner);
     notes_.read.bytes += filled;
     offset += filled;
-    if (error) counts_.fail(one.input, offset, failure_text(error));
+    if (error) counts_.fail(one.input, offset, failure_from(error));
     if (error || !is_taken) co_return is_taken;
     if (filled < where.bytes().size()) break;
     if (stop_.stop_requested()) {
@@ -106,7 +106,7 @@ async::task<bool> small_files::read_text(const numbered_input& one, const io::fi
 
 bool small_files::is_plain(const numbered_input& one, std::span<const std::byte> head) {
   const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
-  const io::format& format = io::settle_format(one.what.name, first(io::detection_bytes), how_.forced_format);
+  const io::format& format = io::settle_format(one.what.name, first(io::zlib_head_bytes), how_.forced_format);
   counts_.set_format(one.input, format.name);
   if (format.name != "raw") return false;
   return how_.forced_format != nullptr || io::detect_archive(first(io::archive_head_bytes)) == io::archive_kind::none;

@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <random>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -34,18 +33,14 @@ auto uninterrupted(Call call) {
 }
 
 /// The number in "fd:3", "/dev/fd/3" and the like; nothing for other names.
-std::optional<int> descriptor_named(const std::string& name) {
+std::optional<int> descriptor_written(const std::string& name) {
   if (name == "/dev/stdout") return STDOUT_FILENO;
   if (name == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view prefix : {"fd:", "/dev/fd/", "/proc/self/fd/"}) {
-    if (!name.starts_with(prefix)) continue;
-    int number = -1;
-    const char* const end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, number);
-    if (error == std::errc{} && rest == end && number >= 0) return number;
-    if (prefix == "fd:") return -1;  // no descriptor has it: EBADF
+  if (name.starts_with("fd:")) {
+    return io::descriptor_named("/dev/fd/" + name.substr(3)).value_or(-1);  // no descriptor has that: EBADF
   }
-  return std::nullopt;
+  if (name == "-" || name == "/dev/stdin") return std::nullopt;
+  return io::descriptor_named(name);
 }
 
 /// Follows symbolic links in the last component, so that a link stays and its target is replaced, up to a name of a
@@ -54,35 +49,12 @@ fs::path follow_links(fs::path path, const std::string& name) {
   constexpr int as_the_kernel = 40;
   for (int links = 0; links < as_the_kernel; ++links) {
     std::error_code error;
-    if (descriptor_named(path) || !fs::is_symlink(fs::symlink_status(path, error))) return path;
+    if (descriptor_written(path) || !fs::is_symlink(fs::symlink_status(path, error))) return path;
     const fs::path target = fs::read_symlink(path, error);
     if (error) fail(name, error.value());
     path = target.is_absolute() ? target : path.parent_path() / target;
   }
   fail(name, ELOOP);
-}
-
-std::string random_letters(std::size_t count) {
-  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device source;
-  std::uniform_int_distribution<std::size_t> any(0, letters.size() - 1);
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += letters[any(source)];
-  return text;
-}
-
-/// A new file beside `path`, with the mode the umask gives to a new one. Sets `temporary`.
-io::descriptor create_beside(const fs::path& path, fs::path& temporary, const std::string& name) {
-  constexpr std::size_t suffix = 8;  // two dots and six letters
-  constexpr std::size_t longest = 255;
-  const std::string last = path.filename().string().substr(0, longest - suffix);
-  while (true) {
-    temporary = path.parent_path() / ("." + last + "." + random_letters(6));
-    const int fd =
-        uninterrupted([&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-    if (fd >= 0) return io::descriptor(fd);
-    if (errno != EEXIST) fail(name, errno);
-  }
 }
 
 /// Fails with EEXIST where somebody was faster. Filesystems that cannot rename so have hard links, as NFS has.
@@ -103,6 +75,37 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
+/// While one lives, others that append records to the file wait. Filesystems without locks are written without.
+class record_lock {
+ public:
+  /// `command`: F_OFD_SETLKW for a file that was opened here: the lock is that of the open file description. For one
+  /// that was inherited, whose description other processes have as well, F_SETLKW: the lock is that of the process.
+  record_lock(int fd, int command) : fd_(fd), command_(command) { locked_ = set(F_WRLCK); }
+  record_lock(const record_lock&) = delete;
+  record_lock& operator=(const record_lock&) = delete;
+  ~record_lock() {
+    if (locked_) set(F_UNLCK);
+  }
+
+ private:
+  bool set(short type) const {
+    struct flock whole{};
+    whole.l_type = type;
+    whole.l_whence = SEEK_SET;
+    return uninterrupted([&] { return ::fcntl(fd_, command_, &whole); }) == 0;
+  }
+
+  int fd_;
+  int command_;
+  bool locked_ = false;
+};
+
+bool is_appended_to(int fd) {
+  struct stat file{};
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_APPEND) != 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
+}
+
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
 void synchronize(int fd, const std::string& name) {
   const int result = uninterrupted([&] { return ::fsync(fd); });
@@ -117,11 +120,14 @@ void synchronize_folder(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
-destination::destination(const std::optional<std::string>& where, writing how)
+destination::destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given)
     : name_(where.value_or("standard output")), how_(how) {
   const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
-  if (const std::optional<int> number = descriptor_named(path)) {
+  if (const std::optional<int> number = descriptor_written(path)) {
     if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
+    // a standard output or error that was closed fails when it is written, which a stage of a pipeline survives
+    const bool is_for_writing = *number == STDOUT_FILENO || *number == STDERR_FILENO;
+    if (where && !is_for_writing && !given.contains(*number)) fail(name_, EBADF);
     fd_ = io::descriptor::borrowed(*number);
     open_in_place({}, false);
     return;
@@ -139,6 +145,7 @@ destination::destination(const std::optional<std::string>& where, writing how)
   // a rename would not ask: a file that is not to be written is not to be replaced
   if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
   final_path_ = path;
+  if (exists) files_->set_output(old);
   open_temporary();
 }
 
@@ -150,30 +157,59 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   }
   const bool appends = how_ == writing::append && regular;
   how_ = appends ? writing::append : writing::live;
-  if (fd_) return;
-  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT | (appends ? O_APPEND : O_TRUNC) : 0);
+  if (fd_) {
+    note_output();
+    if (is_appended_to(fd_.get())) lock_command_ = F_SETLKW;
+    return;
+  }
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
   fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
   if (!fd_) fail(name_, errno);
+  note_output();
+  holds_old_text_ = regular && !appends;
+  if (appends) lock_command_ = F_OFD_SETLKW;
   fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
 }
 
-void destination::open_temporary() {
-  fd_ = create_beside(final_path_, temporary_path_, name_);
-  struct stat old{};
-  if (::stat(final_path_.c_str(), &old) == 0) take_after(fd_.get(), old);
+void destination::note_output() const {
+  struct stat now{};
+  if (::fstat(fd_.get(), &now) == 0) files_->set_output(now);
 }
 
-destination::~destination() {
-  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+void destination::open_temporary() {
+  try {
+    fd_ = temporary_.create_beside(final_path_);
+  } catch (const std::system_error& error) {
+    fail(name_, error.code().value());
+  }
+  struct stat file{};
+  if (::fstat(fd_.get(), &file) == 0) files_->set_temporary(file);
+  if (::stat(final_path_.c_str(), &file) == 0) take_after(fd_.get(), file);
 }
+
+// Late: until something is written, the old text may turn out to be an input.
+void destination::make_empty() {
+  if (!std::exchange(holds_old_text_, false)) return;
+  if (uninterrupted([&] { return ::ftruncate(fd_.get(), 0); }) != 0) fail(name_, errno);
+}
+
+destination::~destination() = default;
 
 void destination::write(std::string_view text) {
   write([text](const text_sink& out) { out(text); });
 }
 
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
+  if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
+  make_empty();
+  if (!lock_command_) return write_record(pieces);
+  const record_lock alone(fd_.get(), *lock_command_);
+  if (how_ == writing::append) fresh_ = ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+  write_record(pieces);
+}
+
+void destination::write_record(const std::function<void(const text_sink&)>& pieces) {
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
-  if (how_ == writing::replacing && temporary_path_.empty()) open_temporary();
   std::uint64_t written = 0;
   try {
     std::string block;
@@ -211,7 +247,8 @@ void destination::write_all(std::string_view text, std::uint64_t& written) {
   }
 }
 
-// The half of a line would spoil the next one as well. Where others have appended since, their text must stay.
+// The half of a line would spoil the next one as well. Where others have appended since, without a lock, their text
+// must stay.
 void destination::cut_off(std::uint64_t written) {
   const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
   struct stat now{};
@@ -221,13 +258,16 @@ void destination::cut_off(std::uint64_t written) {
 }
 
 void destination::appear() {
-  const bool renamed = how_ == writing::once ? rename_to_new(temporary_path_, final_path_)
-                                             : ::rename(temporary_path_.c_str(), final_path_.c_str()) == 0;
+  const fs::path& now = temporary_.path();
+  const bool renamed =
+      how_ == writing::once ? rename_to_new(now, final_path_) : ::rename(now.c_str(), final_path_.c_str()) == 0;
   if (!renamed) fail(name_, errno);
-  temporary_path_.clear();
+  temporary_.release();
+  files_->temporary_became_output();
 }
 
 void destination::commit() {
+  make_empty();
   if (fd_.owned()) synchronize(fd_.get(), name_);
   // a network filesystem may tell only at a close that the disk is full: that of a copy tells as well
   const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "io/descriptor.hpp"
+#include "io/open_descriptors.hpp"
+#include "io/output_files.hpp"
+#include "pipeline/output/temporary_file.hpp"
 #include "pipeline/reports/report.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,16 +29,17 @@ struct destination_error : std::system_error {
 enum class writing {
   whole,      ///< all of them appear together, at commit(); until then the old file stays
   once,       ///< so, too, but where there is a file already, that is an error
-  live,       ///< in place, behind one another in a file that was made empty: it can be tailed
-  append,     ///< in place, behind what was there
+  live,       ///< in place, behind one another in a file that the first one makes empty: it can be tailed
+  append,     ///< in place, each as one after what was there: others that append so wait for each other
   replacing,  ///< each appears alone, in place of the one before
 };
 
 class destination {
  public:
   /// `where`: nothing for standard output, "fd:N", or a path. What is no regular file is written in place, however it
-  /// is to be written. Throws destination_error; config::usage_error where nothing can be replaced.
-  destination(const std::optional<std::string>& where, writing how);
+  /// is to be written. `given`: the descriptors that can be meant. Nothing of an old file is lost before the first
+  /// write(). Throws destination_error; config::usage_error where nothing can be replaced.
+  destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given = {});
   destination(const destination&) = delete;
   destination& operator=(const destination&) = delete;
   ~destination();  ///< without commit(): a temporary file is removed, the old file stays as it was
@@ -51,10 +56,13 @@ class destination {
   /// destination_error.
   void commit();
 
-  /// Nothing stands before what will be written next: neither from before nor from an earlier write().
+  /// Nothing stands before what will be written next: neither from before nor from an earlier write(). Of a file that
+  /// is appended to it is certain only within write(), which keeps others from appending.
   [[nodiscard]] bool is_fresh() const { return fresh_; }
   /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
-  [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_path_; }
+  [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_.path(); }
+  /// The regular files that are written, as they are at any time. Never null.
+  [[nodiscard]] std::shared_ptr<const io::output_files> files() const { return files_; }
 
   [[nodiscard]] bool is_terminal() const;
   [[nodiscard]] std::optional<unsigned> terminal_width() const;
@@ -62,6 +70,9 @@ class destination {
  private:
   void open_in_place(const std::filesystem::path& path, bool regular);
   void open_temporary();
+  void make_empty();
+  void note_output() const;
+  void write_record(const std::function<void(const text_sink&)>& pieces);
   void write_all(std::string_view text, std::uint64_t& written);
   void cut_off(std::uint64_t written);
   void appear();
@@ -69,9 +80,12 @@ class destination {
   std::string name_;  // for messages
   writing how_;
   bool fresh_ = true;
+  bool holds_old_text_ = false;      // which goes with the first write
+  std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
   io::descriptor fd_;
-  std::filesystem::path final_path_;      // empty: written in place
-  std::filesystem::path temporary_path_;  // empty: there is none now
+  std::filesystem::path final_path_;  // empty: written in place
+  temporary_file temporary_;
+  std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();
 };
 
 }  // namespace gpuhist::pipeline

@@ -5,6 +5,7 @@
 #include "config/options.hpp"
 #include "io/decoder.hpp"
 #include "io/format.hpp"
+#include "io/open_descriptors.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace gpuhist::pipeline {
 /// Every name of the command line resolved, every size decided.
 struct repack_plan {
   std::vector<std::string> inputs;            ///< paths; "-" is standard input; never empty
+  io::open_descriptors descriptors;           ///< that inputs may name
   const io::format* forced_format = nullptr;  ///< null: by content
   io::decoder_limits decoding;
   std::string output;

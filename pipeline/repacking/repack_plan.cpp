@@ -2,6 +2,7 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "io/zstd_compressor.hpp"
+#include "pipeline/default_memory_limit.hpp"
 #include "pipeline/repacking/repack.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/resolve.hpp"
@@ -77,7 +78,7 @@ repack_plan make_repack_plan(const config::options& typed) {
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
   planned.threads = resolve_threads(typed);
-  fit_into(typed.memory_limit, typed, planned);
+  fit_into(typed.memory_limit ? *typed.memory_limit : default_memory_limit(), typed, planned);
   return planned;
 }
 

@@ -69,6 +69,9 @@ async::task<std::size_t> repack_text::read(std::span<std::byte> out) {
 }
 
 async::task<> repack_text::open(const std::string& name) {
+  if (const std::string closed = io::closed_descriptor_text(name, plan_.descriptors); !closed.empty()) {
+    fail(name, closed);
+  }
   auto source =
       std::make_shared<io::source>(io::open_source(name, streams_.context().get_executor(), pipe_bytes));
   const std::uint64_t read_before = clock_.bytes;

@@ -1,8 +1,10 @@
 #include "pipeline/reports/finished_inputs.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -18,9 +20,14 @@ std::string bytes_of(Number value) {
   return bytes;
 }
 
+[[noreturn]] void throw_short_read() {
+  throw std::system_error(EIO, std::system_category(), "the temporary file of finished inputs is cut short");
+}
+
 template <typename Number>
 Number number_in(std::string_view bytes) {
   Number value{};
+  if (bytes.size() < sizeof value) throw_short_read();
   std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<char*>(&value));
   return value;
 }
@@ -35,7 +42,10 @@ finished_inputs::location finished_inputs::lay_down(const input_report& input) {
   return reports_.append(bytes_of(static_cast<length_type>(text.size())) + text);
 }
 
-void finished_inputs::append(location at) { order_.append(bytes_of(at)); }
+void finished_inputs::append(std::span<const location> all) {
+  if (all.empty()) return;
+  order_.append({reinterpret_cast<const char*>(all.data()), all.size_bytes()});
+}
 
 void finished_inputs::cut_back(extent to) {
   order_.cut_back(to.order_bytes);
@@ -46,6 +56,7 @@ input_report finished_inputs::at(location where) const {
   std::string text = reports_.read(where, read_at_once);
   const std::size_t whole = sizeof(length_type) + number_in<length_type>(text);
   if (text.size() < whole) text = reports_.read(where, whole);
+  if (text.size() < whole) throw_short_read();
   return unpacked_report(std::string_view(text).substr(sizeof(length_type), whole - sizeof(length_type)), classes_);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gpuhist::pipeline {
 
@@ -19,10 +20,14 @@ class finished_inputs {
   /// `classes`: of the tallies. `in_memory`: bytes held at the most before a file takes them.
   explicit finished_inputs(std::size_t classes, std::size_t in_memory = std::size_t{1} << 20U);
 
+  /// Throws spill_error where no temporary file takes it, and std::bad_alloc; nothing has changed then.
   location lay_down(const input_report& input);
 
-  /// That report is the next one in the order of the inputs.
-  void append(location at);
+  /// That report is the next one in the order of the inputs. Throws likewise.
+  void append(location at) { append(std::span<const location>(&at, 1)); }
+
+  /// Those are, in this order: all of them, or none where it throws.
+  void append(std::span<const location> all);
 
   /// How much was laid down and appended.
   struct extent {

@@ -90,6 +90,7 @@ std::string packed_report(const input_report& input) {
   out.text(input.name).text(input.format).text(input.error);
   out.number((input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
              (input.compressed_bytes ? compressed_bit : 0));
+  out.number(static_cast<std::uint64_t>(input.error_kind));
   if (input.compressed_bytes) out.number(*input.compressed_bytes);
   out.tally(input.verified).tally(input.unverified).number(input.lost_stretches).number(input.lost.size());
   for (const lost_stretch& each : input.lost) {
@@ -108,6 +109,7 @@ input_report unpacked_report(std::string_view text, std::size_t classes) {
   const std::uint64_t bits = in.number();
   made.complete = (bits & complete_bit) != 0;
   made.counted_unverified = (bits & counted_unverified_bit) != 0;
+  made.error_kind = static_cast<failure_kind>(in.number());
   if ((bits & compressed_bit) != 0) made.compressed_bytes = in.number();
   made.verified = in.tally(classes);
   made.unverified = in.tally(classes);

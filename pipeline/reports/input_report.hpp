@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "io/failure_kind.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
+
+using io::failure_kind;
 
 /// What was lost of a compressed input, and gone on behind (--skip-damage).
 struct lost_stretch {
@@ -29,7 +32,8 @@ struct input_report {
   std::string format;                             ///< "raw", "zstd", or "unknown" where it could not be opened
   std::optional<std::uint64_t> compressed_bytes;  ///< read so far, where the input is compressed
   bool complete = false;
-  std::string error;  ///< empty where there was none
+  std::string error;  ///< for people; empty where there was none
+  failure_kind error_kind = failure_kind::none;
   gpu::tally verified;
   gpu::tally unverified;
   bool counted_unverified = false;   ///< --count-unverified: `verified` holds the unverified bytes as well

@@ -6,6 +6,7 @@
 #include "pipeline/reports/finished_inputs.hpp"
 
 #include <cstddef>
+#include <string>
 
 namespace gpuhist::pipeline {
 
@@ -24,6 +25,9 @@ class pending_inputs {
   [[nodiscard]] const gpu::tally& verified() const { return verified_; }      ///< their sum
   [[nodiscard]] const gpu::tally& unverified() const { return unverified_; }  ///< their sum
 
+  /// The first of them that is not complete, as "inputs[3] (\"name\")"; empty where all are.
+  [[nodiscard]] const std::string& incomplete() const { return incomplete_; }
+
   /// They count. What is added from now on is pending again.
   void keep();
 
@@ -38,6 +42,7 @@ class pending_inputs {
   std::size_t number_ = 0;
   gpu::tally verified_;
   gpu::tally unverified_;
+  std::string incomplete_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -17,11 +17,12 @@
 
 namespace gpuhist::pipeline {
 
-/// Of what was found in trees and is nothing to be read: all of one cause.
+/// Of what was found in trees and archives and is nothing to be read: all of one cause.
 struct skipped_names {
   std::string what;         ///< "FIFO", in the singular; empty where an older result does not say it
   std::uint64_t count = 0;  ///< how many there were
   std::string first;        ///< raw bytes; empty where it was read back from a result
+  std::uint64_t bytes = 0;  ///< that archives hold for them
 };
 
 /// A result at the end of a run, or a snapshot in the middle, of which every input's counts are those of a prefix.
@@ -36,7 +37,7 @@ struct report {
   gpu::tally unverified;               ///< a snapshot calls this "provisional"
   bool counted_unverified = false;     ///< --count-unverified: `verified` holds unverified bytes as well
   input_reports inputs;                ///< in the order given, or found
-  std::vector<skipped_names> skipped;  ///< in trees, by cause
+  std::vector<skipped_names> skipped;  ///< in trees and archives, by cause
   bool byte_counts = false;            ///< keep the 256 counts (the partition is the identity then)
   measures::measuring measuring;       ///< of totals and inputs (the partition is the identity then)
   bool ignore_case = false;            ///< A-Z were folded onto a-z in the schemes

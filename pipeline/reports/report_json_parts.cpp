@@ -102,6 +102,14 @@ json skipped_as_json(const report& what) {
   return all;
 }
 
+json skipped_bytes_as_json(const report& what) {
+  json all = json::object();
+  for (const skipped_names& each : what.skipped) {
+    if (each.bytes > 0) all[std::string(cause_of(each))] = each.bytes;
+  }
+  return all;
+}
+
 json start_of(const report& what, std::string_view kind) {
   json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
   if (what.what == report::kind::result) {
@@ -138,6 +146,7 @@ json totals_as_json(const report& what) {
   if (const std::uint64_t skipped = skipped_in_all(what); skipped > 0) {
     out["skipped"] = skipped;
     out["skipped_by_cause"] = skipped_as_json(what);
+    if (json held = skipped_bytes_as_json(what); !held.empty()) out["skipped_bytes_by_cause"] = std::move(held);
   }
   return out;
 }
@@ -149,6 +158,7 @@ json input_as_json(const report& what, const input_report& input) {
   if (input.compressed_bytes) out["compressed_bytes"] = *input.compressed_bytes;
   out["complete"] = input.complete;
   if (!input.error.empty()) out["error"] = input.error;
+  if (input.error_kind != failure_kind::none) out["error_kind"] = io::name_of(input.error_kind);
   if (input.lost_stretches > 0) {
     out["lost_stretches"] = input.lost_stretches;
     out["lost"] = lost_as_json(input);

@@ -141,6 +141,7 @@ std::string skipped_line(const report& what, const text_table& frame) {
   std::string causes;
   for (const skipped_names& each : what.skipped) {
     causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
+    if (each.bytes > 0) causes += " of " + grouped(each.bytes) + " bytes";
   }
   return frame.line(skipped_row(what)) + " (" + causes + ")\n";
 }

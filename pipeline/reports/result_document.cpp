@@ -119,9 +119,16 @@ std::vector<skipped_names> read_skipped(const json& from) {
   if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is no object");
   std::vector<skipped_names> causes;
   std::uint64_t sum = 0;
+  const json none = json::object();
+  const auto with_bytes = from.find("skipped_bytes_by_cause");
+  const json& held = with_bytes == from.end() ? none : *with_bytes;
+  if (!held.is_object()) damaged("\"skipped_bytes_by_cause\" is no object");
   for (const auto& [cause, count] : by_cause->items()) {
-    const skipped_names each{
-        .what = cause == cause_of({}) ? "" : cause, .count = number(count, "skipped_by_cause"), .first = ""};
+    const auto bytes = held.find(cause);
+    const skipped_names each{.what = cause == cause_of({}) ? "" : cause,
+                             .count = number(count, "skipped_by_cause"),
+                             .first = "",
+                             .bytes = bytes == held.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
     if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
     add_skipped(causes, each);
   }
@@ -172,6 +179,14 @@ bool is_folded(const json& document) {
   return found != document.end() && flag(*found, "ignore_case");
 }
 
+// Older results say only in words what failed.
+failure_kind read_error_kind(const json& document, const std::string& error) {
+  if (error.empty()) return failure_kind::none;
+  const auto found = document.find("error_kind");
+  if (found == document.end()) return failure_kind::unknown;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+}
+
 input_report read_input(const json& document, letter_case wanted, bool folded) {
   if (!document.is_object()) damaged("an input is no object");
   input_report input;
@@ -180,6 +195,7 @@ input_report read_input(const json& document, letter_case wanted, bool folded) {
     input.format = text(member(document, "format"), "format");
     input.complete = flag(member(document, "complete"), "complete");
     if (const auto found = document.find("error"); found != document.end()) input.error = text(*found, "error");
+    input.error_kind = read_error_kind(document, input.error);
     if (const auto found = document.find("compressed_bytes"); found != document.end()) {
       input.compressed_bytes = number(*found, "compressed_bytes");
     }

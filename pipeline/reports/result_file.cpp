@@ -133,6 +133,9 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   const report one = read_totals(document, wanted_);
   pending_inputs& inputs = inputs_of(document, within, at.lines);
   check_sums(one, inputs.verified(), inputs.unverified());
+  if (one.complete && !inputs.incomplete().empty()) {
+    throw result_damage("\"complete\" is true, but that of " + inputs.incomplete() + " is false");
+  }
   if (std::uint64_t bytes = 0; __builtin_add_overflow(sum_.verified.bytes(), one.verified.bytes(), &bytes) ||
                                __builtin_add_overflow(sum_.unverified.bytes(), one.unverified.bytes(), &bytes)) {
     throw result_damage("with the results before it there are more than 2^64 - 1 bytes");

@@ -12,10 +12,23 @@
 namespace gpuhist::pipeline {
 namespace {
 
+// $TMPDIR, or /tmp, whether it is there or not.
+std::filesystem::path temporary_folder() {
+  std::error_code missing;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  if (!missing) return folder;
+  const char* const named = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nothing here sets it
+  return named != nullptr ? named : "/tmp";
+}
+
+[[noreturn]] void throw_spill_error(int error) {
+  throw spill_error("the reports of finished inputs need a temporary file in " + temporary_folder().string() + ": " +
+                    std::system_category().message(error) + "; make room there, or set TMPDIR to another folder");
+}
+
+// With errno where there is none.
 io::descriptor temporary_file() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);  // $TMPDIR, or /tmp
-  if (error) return {};
+  const std::filesystem::path folder = temporary_folder();
   io::descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (file) return file;
   // filesystems that make none without a name
@@ -29,6 +42,7 @@ bool write_all(int fd, std::string_view text, std::uint64_t at) {
   while (!text.empty()) {
     const ssize_t written = ::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
     at += static_cast<std::uint64_t>(written);
@@ -46,14 +60,10 @@ std::uint64_t spilled_bytes::append(std::string_view piece) {
   return at;
 }
 
-// Under the lock. What the file did not take whole stays in memory, from then on for good.
+// Under the lock. What the file did not take whole stays in memory.
 void spilled_bytes::spill() {
-  if (no_file_) return;
   if (!file_) file_ = temporary_file();
-  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) {
-    no_file_ = true;
-    return;
-  }
+  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(errno);
   file_bytes_ += tail_.size();
   tail_.clear();
 }

@@ -7,19 +7,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace gpuhist::pipeline {
 
+/// The temporary file cannot be had or does not take what is to be written: the message names the folder, the cause and
+/// the remedy.
+struct spill_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// All members are thread-safe.
 class spilled_bytes {
  public:
-  /// `in_memory`: bytes that are held in memory at the most, as long as a file can be had and takes them. Where none
-  /// does (no folder, no room), what comes stays in memory: nothing is lost for it.
+  /// `in_memory`: bytes that are held in memory at most; of a larger piece, that piece alone.
   explicit spilled_bytes(std::size_t in_memory) : in_memory_(in_memory) {}
 
-  /// Returns where the piece lies.
+  /// Returns where the piece lies. Throws spill_error where memory holds as much as it may and no file takes it (no
+  /// folder, no room), and std::bad_alloc; nothing has changed then, and a later call tries again.
   std::uint64_t append(std::string_view piece);
 
   /// Takes back what was appended behind the first `length` bytes: for whoever wrote it and is its only reader.
@@ -29,7 +36,7 @@ class spilled_bytes {
   [[nodiscard]] std::uint64_t size() const;
 
   /// Up to `length` bytes from there; fewer only where there are no more, or at the end of a piece. Throws
-  /// std::system_error where the file cannot be read.
+  /// std::system_error where the file cannot be read back.
   [[nodiscard]] std::string read(std::uint64_t from, std::size_t length) const;
 
   /// Bytes that are held in memory now.
@@ -41,7 +48,6 @@ class spilled_bytes {
   const std::size_t in_memory_;
   mutable std::mutex mutex_;
   io::descriptor file_;
-  bool no_file_ = false;
   std::uint64_t file_bytes_ = 0;
   std::string tail_;  // behind those of the file
 };

@@ -91,8 +91,8 @@ void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const s
   const std::scoped_lock lock(mutex_);
   if (discarded_) return;
   pane_counts& of = panes_[pane];
+  rows_.add(of.counts, row);  // may throw: before the bytes are said to be counted
   of.merged += bytes;
-  rows_.add(of.counts, row);
 }
 
 // As long as nothing can be told, only merging helps.

@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 import unittest
 import zipfile
+import zlib
 
 from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, tar, text, unread, wait_until, zipped, zstd
 
@@ -113,7 +114,14 @@ class Tar(ArchiveTest):
             extra.append(info)
         archive = tar(FILES, extra=extra)
         self.assertEqual(len(in_tar(archive)), len(FILES))
-        self.assert_read("x.tar", archive, in_tar(archive))
+        path = self.file("x.tar", archive)
+        ended = run(*JSON, path)
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+        self.assertEqual([each["name"] for each in ended.result["inputs"]], [f"{path}/{name}" for name, _ in in_tar(archive)])
+        self.assertEqual(ended.result["skipped_by_cause"],
+                         {f"{kind} in an archive": count for kind, count in
+                          {"directory": 1, "symbolic link": 1, "hard link": 1, "device": 2, "FIFO": 1}.items()})
+        self.assertIn(f"skipped a symbolic link in an archive: {path}/no-file-2\n", ended.stderr)
 
     def test_holes_of_sparse_files_are_zeros(self):
         root = self.tree({})
@@ -276,6 +284,12 @@ class Damage(ArchiveTest):
         self.assertRegex(own["error"], "Damaged tar archive.*, at offset ")
         self.assert_counts(ended.result, text(1000))
 
+    def test_zeros_after_the_two_blocks_of_the_end_are_padding_of_any_length(self):
+        archive = tar(self.SMALL)[: 512 + 1024 + 512 + 512 + 1024]
+        for padding in (0, 1, 511, 512, 513, 4096, 100_001):
+            with self.subTest(padding=padding):
+                self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
+
     def test_something_else_behind_the_end_is_told(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
         self.assertEqual(ended.status, 1, ended)
@@ -361,6 +375,81 @@ class Zip(ArchiveTest):
                 member.write(text(100_000))
         self.assert_read("x.zip", out.getvalue(), [("big", text(100_000))])
 
+    def assert_damaged(self, archive, words, **members):
+        """From a file and from a pipe: the archive is damaged, and what counts is in it."""
+        for ended in (run(*JSON, self.file("x.zip", archive)), run(*JSON, stdin_bytes=archive)):
+            self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+            self.assertRegex(ended.stderr, words)
+            self.assertIn(ended.result["bytes"], (0, *members.values()))
+
+    def test_what_the_end_record_and_the_directory_say_is_compared_with_what_is_found(self):
+        archive = zipped({"a": text(700), "b": text(60, 2)})
+        directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
+        for at, words in ((directory, "directory|end record"), (end + 10, "entries"), (end + 12, "directory"), (end + 16, "offset|directory|local header"),
+                          (directory + 24, "not the one that the directory lists|differ"), (directory + 42, "local header|belong to no member|offset")):
+            with self.subTest(at=at - directory):
+                damaged = bytearray(archive)
+                damaged[at] ^= 1
+                for ended in (run(*JSON, self.file("x.zip", bytes(damaged))), run(*JSON, stdin_bytes=bytes(damaged))):
+                    if at == directory + 42 and ended.result["complete"]:
+                        self.assert_counts(ended.result, text(700) + text(60, 2))  # a stream does not show where headers were
+                        continue
+                    self.assertEqual(ended.status, 1, ended)
+                    self.assertRegex(ended.stderr, words)
+
+    def test_members_that_the_directory_does_not_list_and_entries_that_share_a_local_header_are_damage(self):
+        archive = zipped({"a": text(700)})
+        directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
+        entry = archive[directory:end]
+
+        def ended_with(count, size):
+            return bytes(archive[end : end + 8]) + count.to_bytes(2, "little") * 2 + size.to_bytes(4, "little") + archive[end + 16 :]
+
+        self.assert_damaged(archive[:directory] + entry * 50 + ended_with(50, 50 * len(entry)), "lists more than the 1 members", a=700)
+        self.assert_damaged(archive[:directory] + ended_with(0, 0), "1 members were found, and its directory lists 0", a=700)
+        other = zipped({"b": text(60, 2)})
+        self.assert_damaged(archive + other, "belong to no member|after its end", a=700, b=60)
+
+    def test_what_is_no_file_is_listed_as_skipped_with_its_kind_and_size(self):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("a", text(700))
+            archive.writestr("dir/", b"")
+            link = zipfile.ZipInfo("link")
+            link.create_system, link.external_attr = 3, 0o120777 << 16
+            archive.writestr(link, b"where/to")
+        path = self.file("x.zip", out.getvalue())
+        ended = run(*JSON, path)
+        self.assertEqual((ended.status, ended.stderr),
+                         (0, f"gpuhist: skipped a symbolic link in an archive (8 bytes): {path}/link\n"), ended)
+        self.assert_counts(ended.result, text(700))
+        self.assertEqual(ended.result["skipped_by_cause"], {"directory in an archive": 1, "symbolic link in an archive": 1})
+        self.assertEqual(ended.result["skipped_bytes_by_cause"], {"symbolic link in an archive": 8})
+        # its kind is in the directory, which follows it: what was counted of it is not called complete
+        ended = run(*JSON, stdin_bytes=out.getvalue())
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("a symbolic link was counted as a file", ended.stderr)
+
+    def test_text_whose_mode_is_not_that_of_a_file_is_not_dropped(self):
+        for kind in (0o040000, 0o010000, 0o140000, 0o060000, 0o120000):
+            with self.subTest(kind=oct(kind)):
+                out = io.BytesIO()
+                with zipfile.ZipFile(out, "w") as archive:
+                    info = zipfile.ZipInfo("a.log")
+                    info.create_system, info.external_attr = 3, (kind | 0o644) << 16
+                    archive.writestr(info, text(5000))
+                ended = run(*JSON, self.file("x.zip", out.getvalue()))
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+
+    def test_an_archive_in_an_archive_that_is_encrypted_is_said_to_be_encrypted(self):
+        root = self.tree({"inner.zip": zipped({"a": text(500)}), "b.gz": gzip.compress(text(100))})
+        path = self.folder / "x.zip"
+        subprocess.run(["7z", "a", "-tzip", "-psesame", "-bso0", path, root / "inner.zip", root / "b.gz"], check=True)
+        ended = run(*JSON, path)
+        self.assertEqual(ended.status, 1, ended)
+        for said in ended.result["inputs"]:
+            self.assertIn("is encrypted", said["error"])
+
     def test_an_encrypted_member_is_an_error_of_that_member(self):
         root = self.tree({"secret": text(5000)})
         path = self.folder / "x.zip"
@@ -412,6 +501,16 @@ class SevenZip(ArchiveTest):
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
             self.assertIn("is a 7z archive, which can only be read from a file of its own", ended.stderr)
 
+    def test_a_7z_archive_whose_start_header_is_damaged_or_that_has_no_list_for_its_bytes_is_damaged(self):
+        archive = self.seven_zip().read_bytes()
+        zeroed = archive[:8] + bytes(24) + archive[32:]
+        empty = bytearray(archive[:8] + zlib.crc32(bytes(20)).to_bytes(4, "little") + bytes(20) + archive[32:])
+        for data, words in ((zeroed, "the checksum of its start header does not match"), (bytes(empty), "after its end"),
+                            (archive + b"more", "after its end")):
+            ended = run(*JSON, self.file("x.7z", data))
+            self.assertEqual((ended.status, ended.result["complete"], ended.result["bytes"]), (1, False, 0), ended)
+            self.assertIn(words, ended.stderr)
+
     def test_a_7z_archive_that_is_damaged_or_cut_counts_nothing_wrong(self):
         files = {"a.log": text(700), "b": text(60, 2)}
         archive = self.seven_zip(files=files).read_bytes()
@@ -449,11 +548,29 @@ class Cpio(ArchiveTest):
                 result = self.assert_never_wrong(ended, {f"x.cpio/{name}": data for name, data in files.items()})
                 self.assertIs(result["complete"], False)
 
+    def test_a_header_that_is_damaged_does_not_make_its_member_disappear(self):
+        for format in ("newc", "crc", "odc", "bin"):
+            archive = bytearray(self.cpio(format, {"a": text(700), "b": text(60, 2), "c": text(80, 3)}))
+            at = archive.index(b"b\0") - {"newc": 110, "crc": 110, "odc": 76, "bin": 26}[format]
+            archive[at + 1] ^= 1
+            for ended in (run(*JSON, self.file("x.cpio", bytes(archive))), run(*JSON, stdin_bytes=bytes(archive))):
+                with self.subTest(format=format):
+                    self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                    self.assertIn("at offset", ended.stderr)
+
+    def test_the_sums_of_the_format_crc_are_verified(self):
+        archive = bytearray(self.cpio("crc", {"a": text(700), "b": text(60, 2)}))
+        archive[archive.index(text(700)) + 9] ^= 1
+        ended = run(*JSON, self.file("x.cpio", bytes(archive)))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("does not match its checksum", ended.stderr)
+        self.assert_counts(ended.result, text(60, 2))
+
     def test_a_second_archive_behind_the_first_is_not_lost_quietly(self):
         archive = self.cpio("newc")
         ended = run(*JSON, self.file("x.cpio", archive + archive))
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds something else behind its end", ended.stderr)
+        self.assertIn("holds something else after its end", ended.stderr)
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):
@@ -471,6 +588,12 @@ class Nested(ArchiveTest):
         self.assert_read("x.zip", zipped(files), members)
         formats = [each["format"] for each in run(*JSON, self.file("x.tar.zst", zstd(tar(files)))).result["inputs"]]
         self.assertEqual(formats, ["gzip.tar.zstd", "tar.zstd", "tar.gzip.tar.zstd", "zstd.tar.gzip.tar.zstd", "zip.tar.zstd"])
+
+    def test_a_window_that_no_memory_limit_grants_comes_without_that_advice(self):
+        archive = tar({"a.zst": zstd(text(100), "--ultra", "-22", "--long=27", "--size-hint=200000000")})
+        ended = run(*JSON, self.file("x.tar", archive))
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("whatever the --memory-limit; extract it first", ended.stderr)
 
     def test_three_levels_and_no_more(self):
         archive = {"text": text(100)}

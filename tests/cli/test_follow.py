@@ -144,6 +144,112 @@ class Follow(FollowTest):
             self.assertIn("--follow: needs names of files", ended.stderr)
 
 
+class Conditions(FollowTest):
+    """Of files that grow they are held against what was counted so far."""
+
+    def append(self, path, data):
+        with path.open("ab") as log:
+            log.write(data)
+
+    def fired(self, running):
+        running._stderr.seek(0)
+        return [line.split("' holds for ")[1] for line in running._stderr.read().decode().splitlines() if "' holds for " in line]
+
+    def test_fail_fast_ends_the_run_when_what_was_counted_so_far_fails(self):
+        for snapshots in (("--snapshot-every", "10ms"), ("--snapshot-every", "10B"), ()):  # those by default come once a second
+            path = self.file("a.log", b"letters\n" * 10)
+            with self.subTest(snapshots=snapshots), Running(*FOLLOW, *snapshots, "--fail-fast", "--fail-if", "digit > 0.5", path) as running:
+                self.append(path, b"1234567890" * 100)
+                ended = running.finish()  # no signal
+                self.assertEqual(ended.status, 3, ended)
+                self.assertEqual(ended.stderr.count("holds for"), 1)
+                self.assertIn("ended by --fail-fast", ended.stderr)
+                self.assert_counts(ended.result, b"letters\n" * 10 + b"1234567890" * 100)
+
+    def test_an_alert_is_told_while_the_file_is_followed_and_again_only_when_it_begins_to_hold_again(self):
+        path, other = self.file("a.log", b"letters\n"), self.file("b.log", b"letters\n")
+        with self.follow("--alert-if", "digit > 0.5", "--watch", "inputs", path, other) as running:
+            self.wait_for(16)
+            self.append(path, b"1" * 24)
+            wait_until(lambda: len(self.fired(running)) == 1)
+            self.append(path, b"2" * 100)
+            self.wait_for(140)
+            self.append(path, b"a" * 200)  # no longer
+            self.wait_for(340)
+            self.append(path, b"3" * 200)
+            wait_until(lambda: len(self.fired(running)) == 2)
+            self.append(other, b"4" * 10)
+            wait_until(lambda: len(self.fired(running)) == 3)
+            self.stop(running)
+            self.assertEqual([each.split(", ")[0] for each in self.fired(running)], [str(path), str(path), str(other)])
+
+    def test_totals_are_watched_as_well_and_told_once_although_they_are_watched_again_at_the_end(self):
+        paths = [self.file("a.log", b"123"), self.file("b.log", b"abc")]
+        with self.follow("--fail-if", "bytes >= 6", *paths) as running:
+            wait_until(lambda: self.fired(running))
+            running.process.terminate()
+            running.finish()
+            self.assertEqual([each.split(", ")[0] for each in self.fired(running)], ["the totals"])
+
+
+class StalledReader(FollowTest):
+    def test_files_are_followed_through_rotation_while_nobody_reads_the_snapshots(self):
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        try:
+            while True:
+                os.write(write, b"\n" * 4096)  # no snapshot finds room
+        except BlockingIOError:
+            os.set_blocking(write, True)
+        path = self.file("a.log", text(1000, 0))
+        with Running(*FOLLOW, "--snapshot-every", "1ms", path, stdout=write) as running:
+            os.close(write)
+            def is_open():
+                held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
+                return os.path.realpath(path) in held
+
+            for rotation in range(1, 8):
+                wait_until(is_open)
+                path.rename(self.folder / f"a.log.{rotation}")
+                path.write_bytes(text(1000 * rotation, rotation))
+            wait_until(is_open)
+            lines = []
+
+            def read_lines():
+                with os.fdopen(read, "rb") as snapshots:
+                    lines.extend(snapshots.read().splitlines())
+
+            reading = threading.Thread(target=read_lines)
+            reading.start()
+            running.process.terminate()
+            ended = running.finish()
+            reading.join()
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+        self.assert_counts(json.loads(lines[-1]), b"".join(text(1000 * max(rotation, 1), rotation) for rotation in range(8)))
+
+
+class ManyRotations(FollowTest):
+    def holds(self, running, path):
+        held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
+        return os.path.realpath(path) in held
+
+    def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
+        (self.folder / "old").mkdir()
+        parts = [text(100 + rotation, rotation) for rotation in range(200)]
+        path = self.file("a.log", parts[0])
+        with Running("--follow", "--format", "json", path) as running:
+            wait_until(lambda: self.holds(running, path))
+            for rotation, part in enumerate(parts[1:]):  # faster than anybody can look
+                path.rename(self.folder / "old" / str(rotation))
+                self.file("a.log.new", part).rename(path)
+            wait_until(lambda: self.holds(running, path))
+            running.process.terminate()
+            ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+        is_said = f"{path}: was replaced" in ended.stderr
+        self.assertEqual(is_said, ended.result["bytes"] < sum(map(len, parts)), ended)
+
+
 class Writer(threading.Thread):
     """Writes lines as fast as it can; opens its log anew when it is told to, as daemons do on a signal."""
 

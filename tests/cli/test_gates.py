@@ -144,6 +144,15 @@ class AtOnce(CommandTest):
         ended = run("--fail-fast", "--fail-if", "digit > 0.5", self.folder / "absent", self.file("digits", b"123"), self.file("more", b"a" * 100))
         self.assertEqual(ended.status, 1)
 
+    def test_fail_fast_while_names_are_still_to_come_ends_in_status_3(self):
+        path = self.file("digits", b"123")
+        with Running("--format", "json", "--fail-fast", "--fail-if", "digit > 0.5", "--files-from", "-", stdin=subprocess.PIPE) as running:
+            running.process.stdin.write(f"{path}\n".encode())
+            running.process.stdin.flush()  # and the list has no end
+            ended = running.finish()
+        self.assertEqual(ended.status, 3, ended)
+        self.assertEqual([each.get("error_kind") for each in ended.result["inputs"]], [None, "stopped"])
+
     def test_an_alert_never_ends_a_run(self):
         ended = run("--format", "json", "--fail-fast", "--fail-if", "bytes > 100", "--alert-if", "digit > 0.5", self.file("digits", b"123"),
                     stdin_bytes=b"")

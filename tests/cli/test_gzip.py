@@ -333,5 +333,22 @@ class DamagedGzip(CommandTest):
             self.assertIn(words, said["error"])
 
 
+class Zlib(CommandTest):
+    def test_zlib_streams_are_refused_with_the_command_that_helps(self):
+        for data in (b"", text(5), text(700), noise(100_000), text(1_000_000)):
+            for level in (0, 1, 2, 6, 9):
+                encoded = zlib.compress(data, level)
+                for ended in (run(*JSON, self.file("x", encoded)), run(*JSON, stdin_bytes=encoded), run(*JSON, self.file("x.zz", encoded))):
+                    self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+                    self.assertIn("holds zlib data, which gpuhist cannot read yet; decompress it first: pigz -dc", ended.stderr)
+        self.assert_counted(run(*JSON, "--input-format", "raw", self.file("x", encoded)), encoded)
+
+    def test_text_that_begins_like_a_zlib_stream_is_text(self):
+        for begin in (b"x", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"x^2", b"x^3 + 1\n"):
+            for data in (begin, begin + text(50), begin + text(2000), begin + noise(3000)):
+                self.assert_counted(run(*JSON, self.file("x", data)), data)
+                self.assert_counted(run(*JSON, stdin_bytes=data), data)
+
+
 if __name__ == "__main__":
     main()

@@ -3,6 +3,7 @@ its end, and its flags are left as they were."""
 
 import base64
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import threading
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -150,6 +151,34 @@ class Neighbours(CommandTest):
             os.close(theirs)
 
 
+class Failures(CommandTest):
+    def test_a_result_says_of_what_kind_a_failure_is(self):
+        packed = zstd(text(100_000), "--check")
+        inputs = {
+            self.file("whole", b"text"): None,
+            self.folder / "absent": "unreadable",
+            self.folder: "refused",
+            self.file("cut.zst", packed[:-9]): "damaged",
+            self.file("plain.gz", b"plain text"): "damaged",
+        }
+        ended = run("--format", "json", "--byte-counts", *inputs)
+        self.assertEqual(ended.status, 1)
+        self.assertEqual([each.get("error_kind") for each in ended.result["inputs"]], list(inputs.values()))
+        self.assertEqual([each["complete"] for each in ended.result["inputs"]], [kind is None for kind in inputs.values()])
+        read_back = run("report", "--format", "json", self.file("r.json", ended.stdout), engine=None)
+        self.assertEqual([each.get("error_kind") for each in read_back.result["inputs"]], list(inputs.values()))
+        ended = run("--format", "json", "--max-output", "1000", self.file("whole.zst", packed))
+        self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+
+    def test_a_signal_leaves_inputs_that_were_stopped_and_some_that_were_not_read(self):
+        with Running("--format", "json", "--snapshot-every", "10ms", "-", self.file("next", b"text"), stdin=subprocess.PIPE) as running:
+            feed(running, [b"some"])
+            wait_until(lambda: os.fstat(running._stdout.fileno()).st_size > 0)
+            running.process.terminate()
+            ended = running.finish()
+        self.assertEqual([each["error_kind"] for each in ended.result["inputs"]], ["stopped", "not_read"])
+
+
 class Names(CommandTest):
     def test_a_fifo_by_name_waits_for_its_writer(self):
         data = text(300_000)
@@ -207,6 +236,107 @@ class Names(CommandTest):
     def test_after_two_dashes_everything_is_a_file(self):
         self.file("--stats", b"hello")
         self.assert_counted(run(*JSON, "--", "--stats", cwd=self.folder), b"hello")
+
+
+class OutputsAsInputs(CommandTest):
+    """A file cannot be read and be the output of the same run, under whatever names it is given."""
+
+    def assert_refused(self, path, *arguments, names=(), **options):
+        before = path.read_bytes()
+        ended = run(*arguments, **options)
+        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        for name in (*names, "is an input, and the same file as"):
+            self.assertIn(str(name), ended.stderr)
+        self.assertEqual(path.read_bytes(), before)
+        return ended
+
+    def cases(self, path):
+        yield ()
+        yield ("--format", "jsonl", "--append")
+        yield ("--format", "jsonl", "--window", "100K")
+        yield ("--format", "jsonl", "--snapshot-every", "1h")
+        yield ("--format", "prometheus", "--snapshot-every", "1h")
+
+    def test_an_input_of_the_command_line_is_refused_as_the_output(self):
+        path = self.file("x", text(300_000))
+        other = self.file("other", b"other")
+        hard_link, soft_link = self.folder / "hard", self.folder / "soft"
+        os.link(path, hard_link)
+        soft_link.symlink_to(path)
+        for options in self.cases(path):
+            for read, written in ((path, path), (hard_link, path), (path, soft_link), (soft_link, hard_link)):
+                with self.subTest(options=options, read=read, written=written):
+                    self.assert_refused(path, *options, "-o", written, other, read, names=(f"{read}: is", written))
+        self.assertEqual({each.name for each in self.folder.iterdir()}, {"x", "other", "hard", "soft"})
+
+    def test_standard_input_is_refused_as_the_output(self):
+        path = self.file("x", text(1000))
+        for options in self.cases(path):
+            with self.subTest(options=options), open(path, "rb") as redirected:
+                self.assert_refused(path, *options, "-o", path, stdin=redirected, names=("(standard input): is", path))
+        with open(path, "rb") as redirected:
+            self.assert_refused(path, "-o", path, "--label", "web", stdin=redirected, names=("web: is", path))
+
+    def test_descriptors_and_standard_output_are_known_by_their_file(self):
+        path = self.file("x", text(1000))
+        with open(path, "ab") as log:
+            self.assert_refused(path, "-o", f"fd:{log.fileno()}", path, pass_fds=(log.fileno(),), names=(f"fd:{log.fileno()}",))
+            self.assert_refused(path, path, stdout=log, names=("standard output",))
+
+    def test_a_name_of_a_list_and_the_list_itself_are_refused(self):
+        path = self.file("x", text(300_000))
+        listed = self.file("list", os.fsencode(path) + b"\n")
+        for options in self.cases(path):
+            with self.subTest(options=options):
+                self.assert_refused(path, *options, "--files-from", listed, "-o", path, names=(f"{path}: is",))
+                self.assert_refused(listed, *options, "--files-from", listed, "-o", listed, names=(f"{listed}: is",))
+                self.assert_refused(path, *options, "--files-from", "-", "-o", path, names=(f"{path}: is",), stdin_bytes=listed.read_bytes())
+        self.assertEqual({each.name for each in self.folder.iterdir()}, {"x", "list"})
+
+    def test_devices_may_be_both(self):
+        ended = run(*JSON, "-o", "/dev/null", "/dev/null")
+        self.assertEqual((ended.status, ended.stderr), (0, ""))
+
+
+class Descriptors(CommandTest):
+    """Numbers that were not open when the program was started mean nothing, whatever it has opened since."""
+
+    def in_shell(self, arguments):
+        command = f"exec {GPUHIST} --engine {ENGINE} {arguments}"
+        return subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+
+    def test_an_input_that_was_not_open_is_an_error_that_names_it(self):
+        for number in range(3, 16):
+            for folder in ("/dev/fd", "/proc/self/fd"):
+                ended = self.in_shell(f"--format json {folder}/{number}")
+                self.assertEqual(ended.returncode, 1, ended)
+                self.assertEqual(
+                    ended.stderr.decode(),
+                    f"gpuhist: {folder}/{number}: descriptor {number} was not open when gpuhist was started: Bad file descriptor\n")
+                self.assertIs(json.loads(ended.stdout)["complete"], False)
+
+    def test_closed_standard_input_is_an_error_under_each_of_its_names(self):
+        for name in ("", "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "--files-from -", "--files-from /dev/stdin"):
+            with self.subTest(name=name):
+                ended = self.in_shell(f"--format json {name} <&-")
+                self.assertEqual(ended.returncode, 1, ended)
+                self.assertIn(b"standard input was not open when gpuhist was started: Bad file descriptor", ended.stderr)
+                self.assertIs(json.loads(ended.stdout)["complete"], False)
+
+    def test_an_output_that_was_not_open_is_an_error_that_names_it(self):
+        data = self.file("data", b"hello")
+        for name, closed in (("fd:0", "<&-"), ("/dev/fd/0", "<&-"), ("fd:1", ">&-"), ("/dev/stdout", ">&-"), *((f"fd:{n}", "") for n in range(3, 16))):
+            with self.subTest(name=name):
+                ended = self.in_shell(f"-o {name} {data} {closed}")
+                self.assertEqual((ended.returncode, ended.stderr.decode()), (1, f"gpuhist: cannot write {name}: Bad file descriptor\n"))
+
+    def test_repack_reads_none_that_was_not_open(self):
+        for name in ("-", "/dev/stdin", "/dev/fd/9"):
+            command = f"exec {GPUHIST} repack {name} -o {self.folder / 'out.zst'} <&-"
+            ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=PATIENCE)
+            self.assertEqual(ended.returncode, 1, ended)
+            self.assertIn(b"was not open when gpuhist was started", ended.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -42,6 +42,13 @@ class ManyFrames(CommandTest):
         encoded = b"".join(zstd(part, "-1") for part in parts)
         self.assert_archive_counted(encoded, b"".join(parts), "--slots", "4", "--chunk-size", "64KiB", "-T", "4")
 
+    def test_with_many_threads_the_default_memory_has_room_for_the_windows_of_level_19(self):
+        parts = [text(10_000, seed) for seed in range(3)]
+        encoded = b"".join(zstd(part, "-19") for part in parts)  # from a pipe: frames with windows of 8 MiB
+        for threads in ("1", "128"):
+            with self.subTest(threads=threads):
+                self.assert_archive_counted(encoded, b"".join(parts), "-T", threads)
+
     def test_the_statistics_say_how_archives_were_split(self):
         data = text(2_000_000)
         split = self.file("split.zst", b"".join(zstd(data[at : at + 500_000]) for at in range(0, len(data), 500_000)))

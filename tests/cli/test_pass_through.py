@@ -36,6 +36,10 @@ def read_within(descriptor, size):
     return got
 
 
+def lz4(data):
+    return subprocess.run(["lz4", "-zcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
 def drain(descriptor, into):
     """Reads to the end on a thread of its own; `into` gets the SHA-256 and the length."""
 
@@ -304,6 +308,28 @@ class Damage(PassThroughTest):
         self.assertEqual(ended.status, 1)
         self.assertTrue(out.startswith(parts[0]) and out.endswith(parts[2]))
         self.assert_counts(self.result(), parts[0] + parts[2])
+
+    def test_nothing_after_a_damaged_frame_goes_on_also_where_several_frames_lie_in_one_block(self):
+        parts = [noise(66_000, seed) for seed in range(9)]  # of which a block holds three
+        for suffix, pack in (("zst", lambda part: zstd(part, "--check")), ("lz4", lz4)):
+            frames = [pack(part) for part in parts]
+            for hit, threads in ((0, "4"), (1, "2"), (4, "1"), (7, "4")):
+                hurt = bytearray(frames[hit])
+                hurt[-1] ^= 1  # of the checksum
+                packed = b"".join([*frames[:hit], hurt, *frames[hit + 1 :]])
+                path = self.file(f"hurt.{suffix}", packed)
+                for source, stdin in ((path, None), ("-", packed)):
+                    with self.subTest(suffix=suffix, hit=hit, source=str(source)):
+                        if stdin is None:
+                            with self.passing("-T", threads, source, mode="text", stdin=subprocess.DEVNULL) as running:
+                                out = running.process.stdout.read()
+                                ended = running.finish()
+                        else:
+                            out, ended = self.passed(stdin, "-T", threads, mode="text")
+                        self.assertEqual(ended.status, 1, ended)
+                        self.assertEqual(hashlib.sha256(out).digest(), hashlib.sha256(b"".join(parts[: hit + 1])).digest())
+                        result = self.result()
+                        self.assertEqual((result["bytes"], result["unverified"]["bytes"]), (66_000 * hit, 66_000))
 
 
 class Consumers(PassThroughTest):

@@ -17,6 +17,8 @@ REFUSED = {
     "compat_bzip2_2.tbz": "something follows the last stream",
     "compat_lzip_2.tlz": "something follows the last member",
     "compat_tar_hardlink_1.tar": "the mark of the end is missing",
+    "compat_zip_2.zip": "something is between its members",
+    "zip_padded2.zip": "something follows its end",
     "compat_zip_4.zip": "something is in front of it",
     "zip_padded1.zip": "something is in front of it",
     "zip_padded3.zip": "something is in front of it",
@@ -31,8 +33,6 @@ COUNTED = {
     "7zip_symbolic_name.7z": (32, "7-Zip takes a link for a file"),
     "compat_solaris_tar_acl.tar": (0, "GNU tar takes lists of permissions for files"),
     "pax_empty_val_no_nl.tar": (0, "a header of an empty file lacks its end"),
-    "zip_7075_utf8_paths.zip": (36, "Python wants both names of a member to be the same"),
-    "zip_extra_padding.zip": (2, "zeros behind an extra field"),
 }
 FEWEST = {"xz": (30, 60), "bzip2": (3, 0)}  # good ones, others
 
@@ -126,7 +126,7 @@ class ReferenceFiles(CommandTest):
                     self.assertEqual([str(ended.result["bytes"]), digest([counts[f"0x{v:02x}"] for v in range(256)])], said)
 
     def test_archives_with_something_in_front_are_read_when_they_are_asked_for(self):
-        for name, said in {"compat_zip_4.zip": 12, "zip_padded1.zip": 12, "zip_padded3.zip": 12}.items():
+        for name, said in {"compat_zip_4.zip": 12, "zip_padded1.zip": 12}.items():
             with self.subTest(name=name):
                 ended = run(*JSON, DATA / "libarchive" / name)
                 self.assertIn("--input-format", ended.stderr)

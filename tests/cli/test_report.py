@@ -6,7 +6,7 @@ import random
 import subprocess
 import unittest
 
-from support import ENGINE, GPUHIST, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
 
 KEEP = ("--byte-counts", "--format", "json")
 FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
@@ -177,6 +177,53 @@ class Report(CommandTest):
             self.assertEqual(report("--format", "csv", "--append", "-o", to, kept).stdout, b"")
         self.assertEqual(to.read_text().count("kind,"), 1)
         self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
+
+    def append_at_once(self, form, by_shell):
+        """Four runs that add records of more than 256 KiB to one file at once; what they counted."""
+        log = self.folder / f"log.{form}"
+        all_paths = [[self.file(f"{number}-{each}", text(300, 100 * number + each)) for each in range(120)] for number in range(4)]
+        command = [GPUHIST, "--engine", ENGINE, *ALL_SCHEMES, "--byte-counts", "--format", form]
+        running = []
+        for paths in all_paths:
+            snapshots = [] if by_shell else ["--snapshot-every", "8KiB"]
+            with open(log, "ab") as out:
+                to = [] if by_shell else ["--append", "-o", log]
+                running.append(subprocess.Popen([*command, *snapshots, *to, *paths], stdin=subprocess.DEVNULL, stdout=out))
+        self.assertEqual([each.wait(PATIENCE) for each in running], [0] * 4)
+        return log, b"".join(path.read_bytes() for paths in all_paths for path in paths)
+
+    def test_runs_that_append_to_one_file_at_once_are_all_read(self):
+        for form in ("jsonl", "json"):
+            for by_shell in (False, True):
+                with self.subTest(form=form, by_shell=by_shell):
+                    log, data = self.append_at_once(form, by_shell)
+                    self.assertGreater(log.stat().st_size, 4 * 256 * 1024)
+                    self.assert_counted(report("--format", "json", *ALL_SCHEMES, log), data)
+                    log.unlink()
+
+    def test_runs_that_append_csv_at_once_write_one_header(self):
+        log, data = self.append_at_once("csv", False)
+        rows = log.read_bytes().splitlines()
+        header = b"kind,input,scheme,bucket,count,share"
+        self.assertEqual((rows[0], rows.count(header)), (header, 1))
+        sizes = [int(row.split(b",")[4]) for row in rows if row.startswith(b"total,,,bytes,")]
+        self.assertEqual((len(sizes), sum(sizes)), (4, len(data)))
+
+    def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
+        paths = [self.file("a", b"hello\n"), self.folder / "absent"]
+        for form in ("json", "jsonl"):
+            good = run("--byte-counts", "--format", form, paths[0]).stdout
+            lines = [json.loads(line) for line in run("--byte-counts", "--format", form, *paths).stdout.splitlines()]
+            self.assertIs(lines[-1]["complete"], False)
+            lines[-1]["complete"] = True
+            bad = self.file(f"bad.{form}", good + b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            place = f'{bad}:{2 if form == "json" else 5}: "complete" is true, but that of inputs[1] ("{paths[1]}") is false'
+            ended = report("--format", "json", bad)
+            self.assertEqual((ended.status, ended.result["complete"], ended.result["bytes"]), (1, False, 6), ended)
+            self.assertIn(place, ended.stderr)
+            ended = run("--baseline", bad, "--measures", "jsd", paths[0])
+            self.assertNotEqual(ended.status, 0)
+            self.assertIn(place, ended.stderr)
 
 
 if __name__ == "__main__":

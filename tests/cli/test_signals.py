@@ -1,5 +1,6 @@
 """Hard ends: a signal still gets its report, and the program ends by that signal, so that shells see what happened."""
 
+import collections
 import fcntl
 import json
 import os
@@ -9,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -96,15 +97,11 @@ class Signals(CommandTest):
                 self.assertEqual(running.process.wait(PATIENCE), -signal.SIGINT)
                 self.assertGreater(json.loads(rest[-1])["bytes"], 0)
 
-    def test_a_second_signal_ends_it_even_while_nobody_takes_its_snapshots(self):
+    def test_repeated_signals_end_it_even_while_no_reader_takes_its_snapshots(self):
         with Running(*JSON, "--snapshot-every", "1ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             full = fcntl.fcntl(running.process.stdout.fileno(), fcntl.F_GETPIPE_SZ) // 2
             wait_until(lambda: unread(running.process.stdout.fileno()) > full)
-            time.sleep(0.3)  # and the rest of it
-            for _ in range(2):
-                running.process.send_signal(signal.SIGTERM)
-                time.sleep(0.1)  # two that come together are one
-            self.assertEqual(running.process.wait(PATIENCE), -signal.SIGTERM)
+            self.signal_until_gone(running, signal.SIGTERM)
 
     def test_a_consumer_that_leaves_is_an_error_where_the_parent_ignores_it(self):
         command = f"trap '' PIPE; {GPUHIST} --engine {ENGINE} {self.file('data', b'x')} 2>&1 >&3 | cat; echo ${{PIPESTATUS[0]}}"
@@ -151,7 +148,7 @@ class Signals(CommandTest):
             self.assertEqual(running.finish().status, -signal.SIGTERM)
         self.assertIn(b'"complete":false', to.read_bytes())
 
-    def test_a_second_signal_ends_it_at_once_even_where_the_report_cannot_be_written(self):
+    def test_repeated_signals_end_it_even_where_the_report_cannot_be_written(self):
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         try:
@@ -162,16 +159,7 @@ class Signals(CommandTest):
         with Running(*JSON, stdin=subprocess.PIPE, stdout=writing) as running:
             feed(running, [b"hello"])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-
-            def gone():  # two signals sent too closely are one
-                running.process.send_signal(signal.SIGINT)
-                try:
-                    return running.process.wait(0.2) is not None
-                except subprocess.TimeoutExpired:
-                    return False
-
-            wait_until(gone)
-            self.assertEqual(running.finish().status, -signal.SIGINT)
+            self.signal_until_gone(running, signal.SIGINT)
         os.close(reading)
         os.close(writing)
 
@@ -240,6 +228,166 @@ class Signals(CommandTest):
             self.assert_counts(ended.result, text(3_000_000))
             for line in ended.stderr.splitlines():
                 self.assertRegex(line, r"^gpuhist: \d+ bytes? counted ")
+
+    def signal_until_gone(self, running, number):
+        """Repeats that come within a second of the first belong to it; a later one ends the process."""
+
+        def gone():
+            running.process.send_signal(number)
+            return running.process.poll() is not None
+
+        wait_until(gone)
+        self.assertEqual(running.finish().status, -number)
+
+    def test_the_same_request_twice_still_gets_its_report(self):
+        """As `timeout`, service managers and schedulers signal: the process, and then its group."""
+        listed = self.file("listed", text(1000))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for repeat in range(4):
+                to = self.folder / f"{number}-{repeat}.json"
+                with self.subTest(to=to), Running(*JSON, "--files-from", "-", "-o", to, stdin=subprocess.PIPE, start_new_session=True) as running:
+                    feed(running, [os.fsencode(listed) + b"\n"])
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                    running.process.send_signal(number)
+                    os.killpg(running.process.pid, number)
+                    ended = running.finish()
+                    self.assertEqual(ended.status, -number, ended)
+                    self.assertIs(json.loads(to.read_bytes())["complete"], False)
+        self.assertEqual(len(list(self.folder.iterdir())), 13)
+
+    def test_every_run_that_timeout_ends_leaves_its_report(self):
+        # how often: the long suite asks for a hundred
+        repeats = int(os.environ.get("TEST_REPEATS", "10"))
+        patience = "2" if SANITIZED else "0.3"  # seconds, in which the program has long started
+        to = self.folder / "result.json"
+        reading, writing = os.pipe()
+        for _ in range(repeats):
+            ended = subprocess.run(["timeout", patience, GPUHIST, "--engine", ENGINE, *JSON, "--files-from", "-", "-o", to],
+                                   stdin=reading, capture_output=True, timeout=PATIENCE)
+            self.assertEqual(ended.returncode, 124, ended)
+            self.assertIs(json.loads(to.read_bytes())["complete"], False)
+            to.unlink()
+            self.assertEqual(list(self.folder.iterdir()), [])
+        os.close(reading)
+        os.close(writing)
+
+    def test_a_signal_while_the_report_is_written_lets_it_be_completed(self):
+        """A FIFO that is full holds up the writing."""
+        paths = [self.file(f"{number}", text(100, number)) for number in range(40)]
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            capacity = fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ)
+            with self.subTest(number=number), Running(*JSON, "--format", "jsonl", "-o", fifo, *paths) as running:
+                wait_until(lambda: unread(reading) == capacity)
+                for _ in range(2):
+                    running.process.send_signal(number)
+                os.set_blocking(reading, True)
+                with open(reading, "rb") as written:
+                    lines = [json.loads(line) for line in written]
+                ended = running.finish()
+            self.assertEqual(ended.status, -number, ended)
+            self.assertIn("after the report was written", ended.stderr)
+            self.assertEqual([line["kind"] for line in lines], ["input"] * 40 + ["result"])
+            self.assertIs(lines[-1]["complete"], True)
+
+    def test_a_signal_while_a_record_waits_for_its_turn_lets_it_be_appended_whole(self):
+        log = self.file("log.jsonl", b'{"old":1}\n')
+        with open(log, "r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            with Running(*JSON, "--append", "--format", "jsonl", "-o", log, self.file("data", b"hello")) as running:
+                wait_until(lambda: self.is_waited_for(log) or running.process.poll() is not None)
+                for _ in range(2):
+                    running.process.send_signal(signal.SIGTERM)
+                fcntl.lockf(held, fcntl.LOCK_UN)
+                ended = running.finish()
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+        self.assertEqual([json.loads(line).get("kind") for line in log.read_bytes().splitlines()], [None, "input", "result"])
+
+    def is_waited_for(self, path):
+        """Whether a process waits for a lock of the file."""
+        inode = f":{path.stat().st_ino} "
+        return any("->" in line and inode in line for line in pathlib.Path("/proc/locks").read_text().splitlines())
+
+    def test_a_forced_end_leaves_no_temporary_file(self):
+        """The message that comes before the report is stuck in a full pipe."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        try:
+            while True:
+                os.write(writing, bytes(4096))
+        except BlockingIOError:
+            os.set_blocking(writing, True)
+        to = self.folder / "result.json"
+        with Running(*JSON, "-o", to, stdin=subprocess.PIPE, stderr=writing) as running:
+            feed(running, [b"hello"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            self.assertEqual(len(list(self.folder.iterdir())), 1)
+            self.signal_until_gone(running, signal.SIGTERM)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        os.close(reading)
+        os.close(writing)
+
+    def test_a_signal_at_any_moment_of_the_start_leaves_a_report_or_nothing(self):
+        data = self.file("data", text(1000))
+        to = self.folder / "result.json"
+        outcomes = collections.Counter()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for step in range(25):
+                with Running(*JSON, "--snapshot-every", "1h", "-o", to, data, "-", stdin=subprocess.PIPE) as running:
+                    until = time.monotonic() + step / 1000
+                    while time.monotonic() < until:
+                        pass
+                    running.process.send_signal(number)
+                    status = running.process.wait(PATIENCE)
+                self.assertEqual(status, -number)
+                left = [each.name for each in self.folder.iterdir() if each != data]
+                self.assertIn(left, ([], ["result.json"]))
+                if to.exists():
+                    text_left = to.read_bytes()
+                    if text_left:  # a live file is there from the start
+                        self.assertIs(json.loads(text_left.splitlines()[-1])["complete"], False)
+                    to.unlink()
+                outcomes[bool(left)] += 1
+        self.assertEqual(sum(outcomes.values()), 75)
+
+    def test_a_signal_at_any_moment_of_a_run_leaves_a_whole_report_or_the_old_one(self):
+        data = self.file("data", text(1000))
+        to = self.file("result.json", b"old")
+        for step in range(60):
+            with Running(*JSON, "-o", to, data) as running:
+                until = time.monotonic() + step / 3000
+                while time.monotonic() < until:
+                    pass
+                running.process.send_signal(signal.SIGTERM)
+                self.assertIn(running.process.wait(PATIENCE), (0, -signal.SIGTERM))
+            self.assertEqual({each.name for each in self.folder.iterdir()}, {"data", "result.json"})
+            if to.read_bytes() != b"old":
+                self.assertIn("complete", json.loads(to.read_bytes()))
+                to.write_bytes(b"old")
+
+    def test_sigusr1_ends_no_command(self):
+        kept = run("--byte-counts", "--format", "json", stdin_bytes=b"hello").stdout
+        with Running("report", "--format", "json", engine=None, stdin=subprocess.PIPE) as running:
+            feed(running, [kept[:10]])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+            running.process.send_signal(signal.SIGUSR1)
+            feed(running, [kept[10:]])
+            running.process.stdin.close()
+            ended = running.finish()
+        self.assertEqual((ended.status, ended.result["bytes"]), (0, 5), ended)
+
+    def test_a_file_that_may_not_grow_further_is_a_write_that_fails(self):
+        paths = [self.file(f"{number}", text(100, number)) for number in range(10)]
+        for options in ((), ("--append", "--format", "jsonl"), ("--snapshot-every", "1h", "--format", "jsonl")):
+            to = self.file("result", b"")
+            command = ["bash", "-c", 'ulimit -f 4; exec "$@"', "sh", GPUHIST, "--engine", ENGINE, *JSON, *options, "-o", to, *paths]
+            with self.subTest(options=options):
+                ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+                self.assertEqual(ended.returncode, 1, ended)
+                self.assertEqual(ended.stderr.decode(), f"gpuhist: cannot write {to}: File too large\n")
+            self.assertEqual({each.name for each in self.folder.iterdir()}, {"result", *map(str, range(10))})
 
     def holds_back(self, process, number):
         try:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, Running, added, counts_of, feed, main, oracle, text, zstd
+from support import ALL_SCHEMES, CommandTest, Running, added, counts_of, feed, main, oracle, run, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -104,6 +104,25 @@ class Snapshots(CommandTest):
             running.process.stdout.close()
             ended = running.finish()
         self.assertEqual((ended.status, ended.stderr), (-13, ""))
+
+    def test_a_live_file_that_is_also_read_is_refused_and_keeps_its_text(self):
+        data = text(60_000)
+        path = self.file("x", data)
+        for how in (("--snapshot-every", "8KiB"), ("--window", "8K", "--format", "jsonl"), ("--snapshot-every", "1ms", "--append", "--format", "jsonl")):
+            with self.subTest(how=how):
+                ended = run(*JSON, *how, "-o", path, path)
+                self.assertEqual(ended.status, 2, ended)
+                self.assertIn(f"{path}: is an input, and the same file as the output {path}", ended.stderr)
+                self.assertEqual(path.read_bytes(), data)
+
+    def test_an_old_live_file_is_gone_with_the_first_snapshot(self):
+        path = self.file("live", b"old text that is longer than a line\n" * 1000)
+        with Running(*JSON, "--snapshot-every", "1KiB", "-o", path, stdin=subprocess.PIPE) as running:
+            feed(running, [text(5000)])
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        documents = [json.loads(line) for line in path.read_bytes().splitlines()]
+        self.assertEqual((documents[0]["kind"], documents[-1]["kind"], documents[-1]["bytes"]), ("snapshot", "result", 5000))
 
 
 if __name__ == "__main__":

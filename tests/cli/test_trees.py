@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -113,6 +114,51 @@ class Walking(TreeTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual([each["format"] for each in ended.result["inputs"]], ["zstd", "raw"])
         self.assert_counts(ended.result, data * 2)
+
+    def test_the_output_of_the_run_is_no_input_of_it_under_any_of_its_names(self):
+        for name in ("a", "sub/b"):
+            path = self.folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(text(1000))
+        to = self.folder / "sub/r.json"
+        options = ("--buckets", "letters", "-r", "-o", to, self.folder)
+        for run_before in (False, True):
+            for how in (("--format", "json"), ("--format", "json", "--snapshot-every", "1h"), ("--format", "jsonl", "--append")):
+                if run_before:
+                    (self.folder / "hard").unlink(missing_ok=True)
+                    os.link(to, self.folder / "hard")
+                with self.subTest(run_before=run_before, how=how):
+                    ended = run(*how, *options)
+                    self.assertEqual(ended.status, 0, ended)
+                    lines = [json.loads(line) for line in to.read_bytes().splitlines()]
+                    self.assertEqual(lines[-1]["bytes"], 2000)
+                    if run_before:
+                        self.assertIn("is the output as well", ended.stderr)
+                        self.assertEqual(lines[-1]["skipped_by_cause"], {"file that is the output as well": 2})
+            if not run_before:
+                to.unlink()
+                run("--format", "json", *options)
+        self.assertEqual(sorted(os.listdir(self.folder / "sub")), ["b", "r.json"])
+
+    def test_a_redirected_standard_output_in_the_tree_is_skipped(self):
+        (self.folder / "a").write_bytes(b"hello")
+        with open(self.folder / "out", "wb") as out:
+            ended = run("--buckets", "letters", "--format", "json", "-r", self.folder, stdout=out)
+        self.assertEqual(ended.status, 0, ended)
+        result = json.loads((self.folder / "out").read_bytes())
+        self.assertEqual((result["bytes"], [os.path.basename(each["name"]) for each in result["inputs"]]), (5, ["a"]))
+
+    def test_an_output_that_is_replaced_while_the_tree_is_walked_is_never_counted(self):
+        for number in range(300):
+            folder = self.folder / f"{number:03}"
+            folder.mkdir()
+            (folder / "file").write_bytes(text(100))
+        to = self.folder / "150/metrics.prom"
+        ended = run("--buckets", "letters", "--format", "prometheus", "--snapshot-every", "1ms", "-r", "-o", to, self.folder)
+        self.assertEqual(ended.status, 0, ended)
+        names = set(re.findall(r'input="([^"]*)"', to.read_text()))
+        self.assertEqual((len(names), {os.path.basename(name) for name in names}), (300, {"file"}))
+        self.assertEqual(sorted(os.listdir(self.folder / "150")), ["file", "metrics.prom"])
 
     def test_a_directory_without_recursive_is_an_error_that_names_the_option(self):
         self.make("t/a")
@@ -409,6 +455,39 @@ class Changing(TreeTest):
         self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [1, size])
         self.assertEqual(ended.result["buckets"]["letters"]["u-x"], 1)
         self.assertEqual(ended.result["buckets"]["letters"]["other"], size - 1)
+
+
+class NoTemporaryFile(TreeTest):
+    """Reports of finished inputs beyond 1 MiB need a temporary file: here 600 inputs with names of 3,000 bytes."""
+
+    COUNT = 600
+
+    def make_tree(self):
+        deep = "/".join(["n" * 240] * 12)
+        for number in range(self.COUNT):
+            self.make(f"t/{deep}/{number}", b"xy")
+        return self.folder / "t"
+
+    def count(self, folder):
+        return run(*LETTERS, "--engine", ENGINE, "-r", self.make_tree(), env={**os.environ, "TMPDIR": str(folder)})
+
+    def test_where_there_is_no_folder_for_it_the_run_ends_and_says_what_to_do(self):
+        ended = self.count(self.folder / "none")
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIs(ended.result["complete"], False)
+        told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
+        self.assertEqual(ended.stderr.count(told), 1, ended)
+        listed = [each for each in ended.result["inputs"] if each["complete"]]
+        self.assertLess(len(listed), self.COUNT)
+        self.assertEqual(ended.result["bytes"], 2 * len(listed))
+
+    def test_a_file_of_its_own_is_gone_with_the_process(self):
+        folder = self.folder / "tmp"
+        folder.mkdir()
+        ended = self.count(folder)
+        self.assertEqual(ended.status, 0, ended)
+        self.assertEqual(len(ended.result["inputs"]), self.COUNT)
+        self.assertEqual(os.listdir(folder), [])
 
 
 class Many(CommandTest):

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from support import ENGINE, PATIENCE, SANITIZED, CommandTest, Running, counts_of, feed, main, oracle, run, run_fed, tar, text, unread, wait_until, zstd
+from support import ENGINE, PATIENCE, SANITIZED, CommandTest, Running, counts_of, feed, main, noise, oracle, run, run_fed, tar, text, unread, wait_until, zstd
 
 JSONL = ("--format", "jsonl", "--buckets", "letters,classes")
 
@@ -263,6 +263,20 @@ class Archives(WindowTest):
         self.assertEqual(told[6]["error"], lines_of(ended, "input")[0]["error"])
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
+
+    def test_windows_end_where_the_result_does_also_where_several_frames_lie_in_one_block(self):
+        frames = [zstd(noise(66_000, seed), "--check") for seed in range(9)]  # of which a block holds three
+        chosen = random.Random(7)
+        for _ in range(12):
+            hit = chosen.randrange(9)
+            hurt = bytearray(frames[hit])
+            hurt[chosen.randrange(20, len(hurt))] ^= 1 << chosen.randrange(8)
+            path = self.file("hurt.zst", b"".join([*frames[:hit], hurt, *frames[hit + 1 :]]))
+            with self.subTest(hit=hit):
+                ended = run(*JSONL, "--window", "7000B", "-T", str(chosen.randrange(1, 5)), path)
+                self.assertEqual(ended.status, 1)
+                self.assert_sum(ended)
+                self.assertGreaterEqual(ended.result["bytes"], 66_000 * hit)
 
     def test_behind_damage_that_is_skipped_windows_begin_anew(self):
         parts = [text(10_000, i) for i in range(3)]

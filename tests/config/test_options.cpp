@@ -51,7 +51,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.chunk_size);
   CHECK_FALSE(o.slots);
   CHECK_FALSE(o.kernel);
-  CHECK(o.memory_limit == 1073741824);
+  CHECK_FALSE(o.memory_limit);
   CHECK(o.label == "(standard input)");
   CHECK(o.format == "table");
   CHECK_FALSE(o.output);
@@ -251,6 +251,11 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
       {{"--window", "lines"},
        "--window: \"lines\" is neither a size, a duration nor a number of lines; good forms are 64MiB, 10s, "
        "100000lines"},
+      {{"--snapshot-every", "9223372036854775807ms"},
+       "--snapshot-every: \"9223372036854775807ms\" is longer than the longest duration, 876000h (100 years)"},
+      {{"--window", "876001h"}, "--window: \"876001h\" is longer than the longest duration, 876000h (100 years)"},
+      {{"--step", "9999999999999999999999s"},
+       "--step: \"9999999999999999999999s\" is longer than the longest duration, 876000h (100 years)"},
       {{"--snapshot-every", "-1s"},
        "--snapshot-every: \"-1s\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
   };

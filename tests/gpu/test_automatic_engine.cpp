@@ -3,6 +3,7 @@
 #include "contract/engine_contract.hpp"
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
+#include "gpu/process_end.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "support/shuffling_engine.hpp"
@@ -176,7 +177,7 @@ TEST_CASE("what was on a device that fails is counted again on the host, and the
 
 // What the failure of one call comes to. The pool is held until the devices are up or cannot be had, so that they
 // count.
-void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsigned devices) {
+void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsigned devices, bool is_lost) {
   machine here;
   here.request.all_devices = devices > 1;
   const auto memory = memory_for(12);
@@ -192,6 +193,11 @@ void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsi
     while (under_test->stats().still_waking) std::this_thread::yield();
   }
   check_all(memory, here.request.counted);
+  const std::string failed = plan->failed_call();
+  if (is_lost && !failed.empty() && failed != "cudaGetDeviceCount" && failed != "cudaGetDeviceProperties") {
+    while (!under_test->stats().device_lost) std::this_thread::yield();  // by then, or a moment later
+    CHECK(must_end_at_once());
+  }
   const std::string warning = under_test->stats().warning;
   CAPTURE(warning);
   if (!warning.empty()) {
@@ -213,7 +219,7 @@ TEST_CASE(
         CAPTURE(code);
         CAPTURE(n);
         const auto plan = std::make_shared<cuda::planned_failure>(n, kind, code);
-        count_with_failure(plan, devices);
+        count_with_failure(plan, devices, code == launch_failure);
         if (plan->failed_call().empty()) break;
         if (code == launch_failure) CHECK(plan->calls_after_failure() == 0);
       }

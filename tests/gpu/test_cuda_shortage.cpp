@@ -104,9 +104,10 @@ TEST_CASE("an error for want of device memory names the device, the call and the
   CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
 }
 
-TEST_CASE("slots that cannot be page-locked are a shortage that names the device and the bytes, and smaller ones do") {
+void page_lock_too_much(result refusal) {
   const auto seen = std::make_shared<ledger>();
   seen->most_registered_bytes = 100 << 10U;
+  seen->refusal = refusal;
   const auto large = std::make_shared<contract::job_memory>(std::size_t{100} << 10U, 1, 256);
   const auto small = std::make_shared<contract::job_memory>(job_bytes, 1, 256);
   {
@@ -121,11 +122,35 @@ TEST_CASE("slots that cannot be page-locked are a shortage that names the device
     }
     CAPTURE(error);
     CHECK(error.starts_with("device 0 (fake device): page-locking " + std::to_string(large->all().size()) +
-                            " bytes of slots (cudaHostRegister) failed: fake error 2 ("));
+                            " bytes of slots (cudaHostRegister) failed: fake error " + std::to_string(refusal) + " ("));
+    CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
     CHECK(large.use_count() == 1);
     CHECK_NOTHROW(engine.register_memory(small->all(), small));
     CHECK(engine.can_count());
+    CHECK_FALSE(engine.stats().device_lost);
+    CHECK(engine.stats().note.empty());
   }
+  CHECK(seen->misuses() == std::vector<std::string>{});
+}
+
+TEST_CASE("slots that cannot be page-locked are a shortage that names the device and the bytes, and smaller ones do") {
+  page_lock_too_much(out_of_memory);
+}
+
+TEST_CASE("slots that the operating system refuses to page-lock are a shortage, not the loss of the device") {
+  page_lock_too_much(operating_system);
+}
+
+TEST_CASE("a device that cannot page-lock memory of the host counts exactly without, and that is reported") {
+  const auto seen = std::make_shared<ledger>();
+  seen->most_registered_bytes = 0;
+  seen->refusal = not_supported;
+  const outcome result = run_with(seen, 3 * whole_lane);
+  REQUIRE(result.stats);
+  CHECK(result.stats->workers == 3);
+  CHECK_FALSE(result.stats->device_lost);
+  CHECK(result.stats->note ==
+        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 

@@ -5,15 +5,51 @@
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 using namespace gpuhist;
 using io::name_change;
+
+namespace {
+
+// What the system calls of this program are to do, for the tests that want them to fail.
+struct system_faults {
+  int fstat_error = 0;               // errno of every call; 0: none
+  std::size_t most_read = SIZE_MAX;  // bytes of one pread
+};
+
+system_faults faults;
+
+struct with_faults {
+  explicit with_faults(const system_faults& wanted) { faults = wanted; }
+  with_faults(const with_faults&) = delete;
+  with_faults& operator=(const with_faults&) = delete;
+  ~with_faults() { faults = {}; }
+};
+
+}  // namespace
+
+// These stand before those of the C library.
+extern "C" int fstat(int fd, struct stat* out) noexcept {
+  if (faults.fstat_error != 0) {
+    errno = faults.fstat_error;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fstat, fd, out));
+}
+
+extern "C" ssize_t pread(int fd, void* out, size_t size, off_t offset) {
+  return ::syscall(SYS_pread64, fd, out, std::min(size, faults.most_read), offset);
+}
 
 namespace {
 
@@ -102,6 +138,41 @@ TEST_CASE_FIXTURE(log, "a file that was truncated and has grown past the place t
   CHECK(read().empty());
   CHECK(under_test.look() == name_change::truncated);
   CHECK(read() == "other lines, and more of them\n");
+}
+
+TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one that was truncated") {
+  for (const std::size_t most : {1, 2, 5, 63}) {
+    CAPTURE(most);
+    const with_faults shorter({.most_read = most});
+    const std::string line = "a line that is longer than what is remembered of the file: " + std::string(80, 'x');
+    const std::uint64_t before = under_test.position();
+    append(line);
+    CHECK(under_test.look() != name_change::truncated);
+    CHECK(read() == line);
+    append("more");
+    CHECK(under_test.look() == name_change::none);
+    CHECK(read() == "more");
+    CHECK(under_test.position() == before + line.size() + 4);
+  }
+  std::filesystem::resize_file(path, 3);
+  const with_faults shorter({.most_read = 1});
+  CHECK(under_test.look() == name_change::truncated);
+}
+
+TEST_CASE_FIXTURE(log, "where the size cannot be asked for that is said, and nothing is read twice") {
+  append("first");
+  under_test.look();
+  CHECK(read() == "first");
+  append("second");
+  {
+    const with_faults failing({.fstat_error = EIO});
+    CHECK_THROWS_WITH_AS(under_test.look(), "its size cannot be asked for: Input/output error", io::input_error);
+    CHECK_THROWS_AS((void)under_test.pending(), io::input_error);
+    CHECK_THROWS_AS(read(), io::input_error);
+  }
+  CHECK(under_test.look() == name_change::none);
+  CHECK(read() == "second");
+  CHECK(under_test.position() == 11);
 }
 
 TEST_CASE_FIXTURE(log, "a file of the same content under the same name is another file") {

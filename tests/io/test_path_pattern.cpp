@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 using gpuhist::io::path_filter;
 using gpuhist::io::path_pattern;
@@ -12,6 +14,44 @@ namespace {
 
 bool matches(std::string_view pattern, std::string_view path, bool is_directory = false) {
   return path_pattern(pattern).matches(path, is_directory);
+}
+
+/// All sequences of one to `most` of these components, with slashes between them.
+std::vector<std::string> all_of(const std::vector<std::string>& components, std::size_t most) {
+  std::vector<std::string> all = components;
+  for (std::size_t begin = 0, length = 1; length < most; ++length) {
+    const std::size_t end = all.size();
+    for (; begin < end; ++begin) {
+      for (const std::string& each : components) all.push_back(all[begin] + "/" + each);
+    }
+  }
+  return all;
+}
+
+std::string_view after_slash(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
+}
+
+/// Of one component: * and ? only.
+bool naive_component(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*') {
+    return naive_component(pattern.substr(1), name) || (!name.empty() && naive_component(pattern, name.substr(1)));
+  }
+  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
+         naive_component(pattern.substr(1), name.substr(1));
+}
+
+/// By trying everything.
+bool naive(std::string_view pattern, std::string_view path) {
+  if (pattern.empty()) return path.empty();
+  const std::string_view first = pattern.substr(0, pattern.find('/'));
+  if (first == "**") {
+    return naive(after_slash(pattern), path) || (!path.empty() && naive(pattern, after_slash(path)));
+  }
+  return !path.empty() && naive_component(first, path.substr(0, path.find('/'))) &&
+         naive(after_slash(pattern), after_slash(path));
 }
 
 }  // namespace
@@ -54,6 +94,35 @@ TEST_CASE("two stars match any number of components, also none") {
   CHECK(matches("**/x.log", "x.log"));
   CHECK_FALSE(matches("a/**/*.log", "b/x.log"));
   CHECK_FALSE(matches("a/**/b/x", "a/c/x"));
+}
+
+TEST_CASE("patterns match what a naive matcher says, for all patterns and paths of a few components") {
+  const std::vector<std::string> patterns = all_of({"**", "a", "?", "a*"}, 5);
+  const std::vector<std::string> paths = all_of({"a", "b", "ab"}, 5);
+  std::size_t matched = 0;
+  for (const std::string& pattern : patterns) {
+    if (pattern.find('/') == std::string::npos) continue;
+    const path_pattern under_test(pattern);
+    for (const std::string& path : paths) {
+      const bool expected = naive(pattern, path);
+      if (under_test.matches(path, false) != expected) FAIL_CHECK(pattern << " " << path);
+      matched += expected ? 1 : 0;
+    }
+  }
+  CHECK(matched > 10'000);
+}
+
+TEST_CASE("many stars take no more than a moment") {
+  std::string deep = "a";
+  std::string stars;
+  for (int i = 0; i < 400; ++i) deep += "/a";
+  for (int i = 0; i < 40; ++i) stars += "**/a/";
+  CHECK_FALSE(matches(stars + "b", deep));
+  CHECK(matches(stars + "a", deep));
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "*a";
+  CHECK_FALSE(matches(many + "*b?", std::string(250, 'a') + "b"));
+  CHECK(matches(many + "*b", std::string(250, 'a') + "b"));
 }
 
 TEST_CASE("a slash at the end asks for directories, and is no slash otherwise") {

@@ -40,6 +40,7 @@ inline void add_input(pipeline::report& to, const std::string& name, std::string
   input.format = "raw";
   input.complete = error.empty();
   input.error = error;
+  if (!error.empty()) input.error_kind = pipeline::failure_kind::damaged;
   input.verified = count(to, verified);
   input.unverified = count(to, unverified);
   to.verified += input.verified;

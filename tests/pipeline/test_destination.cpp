@@ -16,6 +16,8 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -180,13 +182,16 @@ TEST_CASE("a symbolic link stays and its target is replaced, through any number 
   CHECK(error_of([&] { destination(here / "loop", writing::whole); }).code == ELOOP);
 }
 
-TEST_CASE("a live file is truncated at once, written in place and can be tailed") {
+TEST_CASE("a live file is made empty by the first write, written in place and can be tailed") {
   const folder here;
   const std::string path = here / "live";
   put(path, "old and longer");
   const ino_t before = inode_of(path);
+  {
+    const destination unused(path, writing::live);
+  }
+  CHECK(content(path) == "old and longer");
   destination out(path, writing::live);
-  CHECK(content(path).empty());
   out.write("line 1\n");
   CHECK(content(path) == "line 1\n");
   out.write("line 2\n");
@@ -235,6 +240,40 @@ TEST_CASE("two that append to one file lose nothing of each other") {
     two.write("2\n");
   }
   CHECK(content(path) == "1\n2\n1\n2\n1\n2\n");
+}
+
+TEST_CASE("records of any size that several append at once stand one after the other, below one header") {
+  const folder here;
+  const std::string path = here / "log";
+  constexpr int appenders = 4;
+  constexpr int records = 5;
+  constexpr std::size_t lines = 20'000;  // of a record: several blocks of a write
+  std::vector<std::thread> all;
+  for (int number = 0; number < appenders; ++number) {
+    all.emplace_back([&, number] {
+      for (int record = 0; record < records; ++record) {
+        destination out(path, writing::append);
+        out.write([&](const gpuhist::pipeline::text_sink& to) {
+          if (out.is_fresh()) to("header\n");
+          for (std::size_t line = 0; line < lines; ++line) to("the line of " + std::to_string(number) + "\n");
+        });
+        out.commit();
+      }
+    });
+  }
+  for (std::thread& each : all) each.join();
+  std::ifstream in(path);
+  std::string line;
+  REQUIRE(std::getline(in, line));
+  CHECK(line == "header");
+  int read = 0;
+  for (; std::getline(in, line); ++read) {
+    const std::string first = line;
+    std::size_t same = 1;
+    while (same < lines && std::getline(in, line) && line == first) ++same;
+    REQUIRE(same == lines);
+  }
+  CHECK(read == appenders * records);
 }
 
 TEST_CASE("what does not fit behind a file is cut off again") {
@@ -457,6 +496,61 @@ TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and kee
   ends.write = descriptor();
   reader.join();
   CHECK(got == text);
+}
+
+TEST_CASE("a descriptor that the process was not started with is no destination") {
+  const auto given = gpuhist::io::open_descriptors::of_process();
+  const pipe_ends opened_since = make_pipe();
+  CHECK(given.contains(STDERR_FILENO));
+  CHECK_FALSE(given.contains(opened_since.write.get()));
+  CHECK(error_of([&] { destination(name_of(opened_since.write), writing::whole, given); }).message ==
+        "cannot write " + name_of(opened_since.write) + ": Bad file descriptor");
+}
+
+TEST_CASE("the files of a destination are known as they are, whatever name they have at the moment") {
+  using role = gpuhist::io::output_files::role;
+  const folder here;
+  const std::string path = here / "file";
+  const auto role_of = [](const destination& out, const std::string& name) {
+    struct stat found{};
+    return ::stat(name.c_str(), &found) == 0 ? out.files()->find(found) : std::nullopt;
+  };
+  put(here / "other", "x");
+  for (const writing how : {writing::whole, writing::live, writing::append, writing::replacing}) {
+    CAPTURE(static_cast<int>(how));
+    put(path, "old");
+    destination out(path, how);
+    CHECK(role_of(out, path) == role::output);
+    CHECK(role_of(out, here / "other") == std::nullopt);
+    if (!out.pending_path().empty()) CHECK(role_of(out, out.pending_path()) == role::temporary);
+    for (int time = 0; time < 2; ++time) out.write("new");
+    CHECK(role_of(out, path) == role::output);
+    out.commit();
+    CHECK(role_of(out, path) == role::output);
+    fs::remove(path);
+  }
+  CHECK(role_of(destination("/dev/null", writing::live), "/dev/null") == std::nullopt);
+}
+
+TEST_CASE("a temporary file goes with an exception, wherever it is thrown") {
+  const folder here;
+  const auto fails_with = [&](const std::function<void(destination&)>& what) {
+    try {
+      destination out(here / "result", writing::whole);
+      CHECK(here.entries() == 1);
+      what(out);
+    } catch (const std::bad_alloc&) {
+      return here.entries() == 0;
+    }
+    return false;
+  };
+  CHECK(fails_with([](destination&) { throw std::bad_alloc(); }));
+  CHECK(fails_with([](destination& out) {
+    out.write([](const gpuhist::pipeline::text_sink& to) {
+      to("half of it");
+      throw std::bad_alloc();
+    });
+  }));
 }
 
 TEST_CASE("standard output of a closed process is an error and not a silence") {

@@ -7,11 +7,16 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,6 +35,7 @@ input_report sample(unsigned seed) {
   if (seed % 3 == 0) made.compressed_bytes = chosen();
   made.complete = seed % 2 == 0;
   made.error = made.complete ? "" : std::string(chosen() % 50, 'e');
+  made.error_kind = static_cast<failure_kind>(seed % (static_cast<unsigned>(failure_kind::unknown) + 1));
   made.verified = gpu::tally(classes);
   made.unverified = gpu::tally(classes);
   for (std::uint64_t& each : made.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
@@ -101,14 +107,89 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("with no folder for a file, nothing is lost: it stays in memory") {
+TEST_CASE("with no folder for a file, memory takes what it may, then an error names folder, cause and remedy") {
   const test::temporary_folder here;
   const temporary_files_in nowhere(here / "none");
   spilled_bytes bytes(100);
-  for (char c = 'a'; c <= 'z'; ++c) bytes.append(std::string(50, c));
-  CHECK(bytes.held() == 26U * 50U);
-  CHECK(bytes.read(25 * 50, 50) == std::string(50, 'z'));
-  CHECK(bytes.read(0, 51) == std::string(50, 'a') + "b");
+  bytes.append(std::string(50, 'a'));
+  bytes.append(std::string(50, 'b'));
+  for (int times = 0; times < 2; ++times) {
+    CHECK_THROWS_WITH_AS(bytes.append("c"),
+                         ("the reports of finished inputs need a temporary file in " + (here / "none") +
+                          ": No such file or directory; make room there, or set TMPDIR to another folder")
+                             .c_str(),
+                         spill_error);
+    CHECK(bytes.held() == 100);
+  }
+  CHECK(bytes.read(0, 100) == std::string(50, 'a') + std::string(50, 'b'));
+  const temporary_files_in files_here(here / "");
+  CHECK(bytes.append("c") == 100);  // as soon as there is a folder
+  CHECK(bytes.read(49, 1) == "a");
+  CHECK(bytes.read(50, 50) == std::string(50, 'b'));
+  CHECK(bytes.read(100, 1) == "c");
+}
+
+// The largest size that a file may have, while this lives.
+class largest_file {
+ public:
+  explicit largest_file(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  largest_file(const largest_file&) = delete;
+  largest_file& operator=(const largest_file&) = delete;
+  ~largest_file() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+
+ private:
+  void (*signal_)(int);
+  rlimit before_{};
+};
+
+TEST_CASE("a file that takes only part of a write loses nothing: the error leaves all bytes where they were") {
+  const test::temporary_folder here;
+  const temporary_files_in files_here(here / "");
+  spilled_bytes bytes(100);
+  bytes.append(std::string(100, 'a'));
+  {
+    const largest_file small(150);
+    bytes.append(std::string(100, 'b'));
+    CHECK_THROWS_AS(bytes.append("c"), spill_error);
+    CHECK(bytes.held() == 100);
+    CHECK(bytes.size() == 200);
+  }
+  CHECK(bytes.append("c") == 200);
+  CHECK(bytes.read(0, 100) == std::string(100, 'a'));
+  CHECK(bytes.read(100, 100) == std::string(100, 'b'));
+  CHECK(here.entries() == 0);
+}
+
+TEST_CASE("where the reports of finished inputs find no room, the counts are right, incomplete, and ask for a stop") {
+  const test::temporary_folder here;
+  const temporary_files_in nowhere(here / "none");
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {});
+  std::stop_source stop;
+  counts.stop_on_failure(stop);
+  std::vector<std::uint32_t> row(256);
+  row['x'] = 3;
+  input_id opened = 0;
+  while (!stop.stop_requested()) {
+    const input_id next = counts.open_input(std::string(4000, 'n') + std::to_string(opened++));
+    const segment it{.owner = {.input = next}, .where = {0, 3}};
+    CHECK_FALSE(counts.merge({&it, 1}, row).failure);
+    counts.finish(next, 3);
+    REQUIRE(opened < 1000);  // memory takes about a quarter of that
+  }
+  CHECK_THROWS_AS(std::rethrow_exception(counts.failure()), spill_error);
+  report seen;
+  counts.write_to(seen);
+  CHECK_FALSE(seen.complete);
+  CHECK(seen.verified.counts['x'] == 3 * opened);
+  CHECK(seen.inputs.size() == opened);
+  for (const input_report& each : seen.inputs) CHECK(each.verified.counts['x'] == 3);
 }
 
 TEST_CASE("the file leaves nothing behind, and memory holds no more than it may") {
@@ -178,8 +259,8 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     row['x'] = i;
     const segment it{.owner = {.input = i}, .where = {0, i}};
     if (i % 2 == 0) counts.finish(i, i);
-    if (i > 0) counts.merge({&it, 1}, row);
-    if (i % 2 != 0) counts.fail(i, i, "left");
+    if (i > 0) CHECK_FALSE(counts.merge({&it, 1}, row).failure);
+    if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});
     CHECK(counts.merged_bytes(i) == i);
     counts.set_format(i, "late");  // of no consequence: it is over
     report seen;
@@ -197,6 +278,7 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     CHECK(each.verified.counts['x'] == i);
     CHECK(each.complete == (i % 2 == 0));
     CHECK(each.error == (i % 2 == 0 ? "" : "left"));
+    CHECK(each.error_kind == (i % 2 == 0 ? failure_kind::none : failure_kind::stopped));
     ++i;
   }
   CHECK(i == number);

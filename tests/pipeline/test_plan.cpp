@@ -28,6 +28,30 @@ TEST_CASE("devices have no meaning for the host engine, wherever they were asked
   }
 }
 
+TEST_CASE("however many threads there are, the default memory has room for the windows of ordinary archives") {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+  for (const std::uint64_t limit : {64, 128, 256, 512, 1024}) {
+    for (unsigned threads = 1; threads <= 512; threads += threads < 8 ? 1 : 23) {
+      CAPTURE(limit);
+      CAPTURE(threads);
+      config::options typed;
+      typed.buckets = {"letters"};
+      typed.engine = "host";
+      typed.threads = threads;
+      typed.memory_limit = limit * mib;
+      const plan planned = make_plan(typed);
+      const buffer_plan& sizes = planned.buffers;
+      CHECK(sizes.decoders >= 1);
+      CHECK(sizes.decoders < sizes.slots);
+      CHECK(sizes.decoders <= threads);
+      // three quarters of it are lent to one decoder at a time: 8 MiB for zstd's level 19, 128 MiB for --long=27
+      CHECK(sizes.window_limit / 4 * 3 >= (limit == 1024 ? 128 : 8) * mib);
+      CHECK(sizes.window_limit / sizes.decoders >= 1 * mib);
+      CHECK(sizes.window_limit + sizes.slots * std::uint64_t{sizes.chunk_bytes} < limit * mib);
+    }
+  }
+}
+
 TEST_CASE("a device that is not there is an error of the plan, before anything is opened") {
   config::options typed;
   typed.buckets = {"letters"};

@@ -115,9 +115,11 @@ TEST_CASE("what was not verified stands beside the totals, in the totals' form, 
       R"({"bytes":3,"lines":1,"buckets":{"letters":{"a-d":0,"e-h":0,"i-l":0,"m-p":0,"q-t":0,"u-x":0,"y-z":2,"other":1}}})");
   CHECK_FALSE(out["inputs"][0].contains("unverified"));
   CHECK_FALSE(out["inputs"][0].contains("error"));
+  CHECK_FALSE(out["inputs"][0].contains("error_kind"));
   CHECK_FALSE(out["inputs"][0].contains("compressed_bytes"));
   CHECK(out["inputs"][1]["unverified"] == out["unverified"]);
   CHECK(out["inputs"][1]["error"] == "frame 2 is damaged at offset 17");
+  CHECK(out["inputs"][1]["error_kind"] == "damaged");
   CHECK(out["inputs"][1]["compressed_bytes"] == 99);
   CHECK(out["inputs"][1]["complete"] == false);
 }

@@ -92,6 +92,22 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   CHECK(said(got.sum) == said(both));
 }
 
+TEST_CASE("the kind of an input's failure is read back, and is unknown where a result does not say it") {
+  const report what = sample("1", "abc\n");
+  const auto kinds = [](const std::string& text) {
+    std::vector<failure_kind> all;
+    for (const input_report& each : read_text(text).sum.inputs) all.push_back(each.error_kind);
+    return all;
+  };
+  using found = std::vector<failure_kind>;
+  ordered_json document = ordered_json::parse(render_json(what, {}));
+  CHECK(kinds(document.dump()) == found{failure_kind::none, failure_kind::damaged});
+  document["inputs"][1]["error_kind"] = "of a later version";
+  CHECK(kinds(document.dump()) == found{failure_kind::none, failure_kind::unknown});
+  document["inputs"][1].erase("error_kind");
+  CHECK(kinds(document.dump()) == found{failure_kind::none, failure_kind::unknown});
+}
+
 TEST_CASE("the sum is complete only if all results are") {
   report good = report_of({"bytes"}, "abc");
   CHECK(read_text(render_json(good, {}) + render_json(good, {})).sum.complete);

@@ -27,7 +27,7 @@ struct counted {
     row['\n'] = newlines;
     row['x'] = letters;
     const segment it{.owner = owner, .where = {0, newlines + letters}};
-    counts.merge({&it, 1}, row);
+    CHECK_FALSE(counts.merge({&it, 1}, row).failure);
   }
 
   void drop(const text_owner& owner, std::uint32_t bytes) {
@@ -43,6 +43,8 @@ struct counted {
 };
 
 using tally_counts = std::vector<std::uint64_t>;
+
+input_failure unreadable(const std::string& text) { return {.kind = failure_kind::unreadable, .text = text}; }
 
 }  // namespace
 
@@ -85,7 +87,9 @@ TEST_CASE("what was decoded of a damaged frame is never part of the verified cou
     it.merge(damaged, 4, 4);
     if (concluded) it.counts.conclude(damaged, 8, false);
     it.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .wrong = [](std::uint64_t before) {
-                                       return "frame 2 is damaged behind " + std::to_string(before);
+                                       return input_failure{
+                                           .kind = failure_kind::damaged,
+                                           .text = "frame 2 is damaged behind " + std::to_string(before)};
                                      }});
     it.counts.finish(1, 0);
     const report seen = it.now();
@@ -93,6 +97,7 @@ TEST_CASE("what was decoded of a damaged frame is never part of the verified cou
     CHECK(seen.unverified.counts == tally_counts{4, 4});
     CHECK(seen.inputs[0].unverified.counts == tally_counts{4, 4});
     CHECK(seen.inputs[0].error == "frame 2 is damaged behind 0");
+    CHECK(seen.inputs[0].error_kind == failure_kind::damaged);
     CHECK(seen.inputs[0].compressed_bytes == 3);
     CHECK_FALSE(seen.inputs[0].complete);
     CHECK(seen.inputs[1].complete);
@@ -129,7 +134,8 @@ TEST_CASE("behind a damaged group nothing counts, whether it was merged before t
   it.merge({.input = 0, .group = third}, 100, 0);
   it.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
   it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .wrong = [](std::uint64_t before) {
-                                      return "damaged behind " + std::to_string(before);
+                                      return input_failure{.kind = failure_kind::damaged,
+                                                           .text = "damaged behind " + std::to_string(before)};
                                     }});
   it.merge({.input = 0, .group = first}, 0, 5);
   it.counts.close_group(0, first, {.text_bytes = 5, .compressed_bytes = 4});
@@ -140,6 +146,7 @@ TEST_CASE("behind a damaged group nothing counts, whether it was merged before t
   CHECK(seen.verified.counts == tally_counts{0, 5});
   CHECK(seen.unverified.counts == tally_counts{10, 0});
   CHECK(seen.inputs[0].error == "damaged behind 5");
+  CHECK(seen.inputs[0].error_kind == failure_kind::damaged);
   CHECK_FALSE(seen.inputs[0].complete);
 }
 
@@ -165,6 +172,7 @@ TEST_CASE("an input whose text was dropped is over when the rest was, and says f
   CHECK_FALSE(seen.complete);
   CHECK_FALSE(seen.inputs[0].complete);
   CHECK(seen.inputs[0].error == "not counted from offset 3 on: the engine failed");
+  CHECK(seen.inputs[0].error_kind == failure_kind::not_counted);
   CHECK(seen.verified.counts == tally_counts{1, 2});
 }
 
@@ -179,18 +187,55 @@ TEST_CASE("a group of which text was dropped ends the counts of its input once i
   it.merge({.input = 0, .group = 1}, 1, 3);
   it.counts.close_group(0, 1, {.text_bytes = 4});
   CHECK(it.now().inputs[0].error == "not counted from offset 4 on: the engine failed");
+  CHECK(it.now().inputs[0].error_kind == failure_kind::not_counted);
   CHECK(it.now().verified.counts == tally_counts{1, 3});
   it.merge({.input = 0, .group = 3}, 0, 7);  // of no matter any more
   CHECK(it.now().verified.counts == tally_counts{1, 3});
 }
 
+TEST_CASE("text of an input that has ended before it is in no count, and the counts are incomplete") {
+  for (const bool failed : {true, false}) {
+    CAPTURE(failed);
+    counted it;
+    it.merge({.input = 0}, 1, 2);
+    if (failed) {
+      it.counts.fail(0, 3, unreadable("the stream failed"));
+    } else {
+      it.counts.finish(0, 3);
+    }
+    CHECK(it.counts.inputs_in_order() == 1);
+    it.merge({.input = 0}, 4, 5);
+    it.merge({.input = 0, .group = 1}, 4, 5);
+    it.merge({.input = 1}, 1, 1);
+    it.counts.finish(1, 2);
+    const report seen = it.now();
+    CHECK_FALSE(seen.complete);
+    CHECK(seen.verified.counts == tally_counts{2, 3});
+    CHECK(seen.inputs[0].verified.counts == tally_counts{1, 2});
+    CHECK(seen.inputs[1].verified.counts == tally_counts{1, 1});
+  }
+}
+
+TEST_CASE("text of a group that was committed before it is in no count") {
+  counted it;
+  it.counts.open_group(0);
+  it.counts.open_group(0);
+  it.merge({.input = 0, .group = 1}, 1, 2);
+  it.counts.close_group(0, 1, {.text_bytes = 3});
+  it.merge({.input = 0, .group = 1}, 4, 5);
+  it.counts.close_group(0, 1, {.text_bytes = 3});
+  it.merge({.input = 0, .group = 7}, 4, 5);
+  CHECK(it.now().verified.counts == tally_counts{1, 2});
+}
+
 TEST_CASE("an input that fails after its end keeps the length that it had: what is on its way is still merged") {
   counted it;
-  it.counts.fail(0, 3, "reading failed");
-  it.counts.fail(0, 0, "reading failed again");
+  it.counts.fail(0, 3, unreadable("reading failed"));
+  it.counts.fail(0, 0, unreadable("reading failed again"));
   CHECK(it.counts.inputs_in_order() == 0);
   it.merge({.input = 0}, 1, 2);
   CHECK(it.counts.inputs_in_order() == 1);
   CHECK(it.now().inputs[0].error == "reading failed");
+  CHECK(it.now().inputs[0].error_kind == failure_kind::unreadable);
   CHECK(it.now().verified.counts == tally_counts{1, 2});
 }

@@ -132,7 +132,7 @@ TEST_CASE("a signal to stop that came while the engine was made leaves every inp
   CHECK(done.signal == SIGTERM);
   CHECK_FALSE(done.result.complete);
   CHECK(done.result.verified.bytes() == 0);
-  CHECK(done.result.inputs[0].error == not_read());
+  CHECK(done.result.inputs[0].error_kind == failure_kind::not_read);
 }
 
 TEST_CASE("snapshots by time and status by signal do not take each other's turn") {

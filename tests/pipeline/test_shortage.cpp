@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 constexpr std::uint32_t planned_slots = 16;
+constexpr gpu::cuda::result out_of_memory = 2;
+constexpr gpu::cuda::result operating_system = 304;
+constexpr gpu::cuda::result not_supported = 801;
 
 plan plan_for(const std::string& path) {
   config::options typed;
@@ -33,10 +36,11 @@ plan plan_for(const std::string& path) {
 }
 
 // A lane of its own has page-locked memory for 16 rows and extents, twice; the rest is left for slots.
-run_hooks with_registered_at_most(std::size_t bytes) {
-  return {.make_engine = [bytes](std::string_view, gpu::engine_request request) {
+run_hooks with_registered_at_most(std::size_t bytes, gpu::cuda::result refusal = out_of_memory) {
+  return {.make_engine = [bytes, refusal](std::string_view, gpu::engine_request request) {
     const auto seen = std::make_shared<gpu::cuda::ledger>();
     seen->most_registered_bytes = bytes;
+    seen->refusal = refusal;
     request.streams = 1;
     request.max_copy = 0;
     request.forecast = {};
@@ -60,9 +64,20 @@ TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; 
   const plan planned = plan_for(folder.file("text", text));
   std::array<std::uint64_t, 256> expected{};
   for (const char each : text) ++expected[static_cast<unsigned char>(each)];
-  for (const auto& [bytes, slots] : {std::pair{2000 * kib, 16U}, {1000 * kib, 8U}, {500 * kib, 4U}, {260 * kib, 2U}}) {
+  struct step {
+    std::size_t bytes;
+    unsigned slots;
+    gpu::cuda::result refusal = out_of_memory;
+  };
+  for (const auto& [bytes, slots, refusal] : {step{2000 * kib, 16U},
+                                              {1000 * kib, 8U},
+                                              {1000 * kib, 8U, operating_system},
+                                              {500 * kib, 4U},
+                                              {260 * kib, 2U},
+                                              {260 * kib, 2U, operating_system}}) {
     CAPTURE(bytes);
-    const outcome done = run(planned, with_registered_at_most(bytes));
+    CAPTURE(refusal);
+    const outcome done = run(planned, with_registered_at_most(bytes, refusal));
     CHECK(done.result.complete);
     CHECK(done.engine_failure.empty());
     CHECK(std::ranges::equal(done.result.verified.counts, expected));
@@ -71,6 +86,19 @@ TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; 
     const std::string said = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
     CHECK(done.result.stats->engine_reason == (slots < planned_slots ? said : ""));
   }
+}
+
+TEST_CASE("where the device cannot page-lock any memory of the host, all slots are used as they are, and it is told") {
+  const test::temporary_folder folder;
+  const std::string text = patterned_text(3000 * kib + 7);
+  const outcome done = run(plan_for(folder.file("text", text)), with_registered_at_most(0, not_supported));
+  CHECK(done.result.complete);
+  CHECK(done.result.verified.bytes() == text.size());
+  CHECK_FALSE(done.end_at_once);
+  REQUIRE(done.result.stats);
+  CHECK(done.result.stats->slots == planned_slots);
+  CHECK(done.result.stats->engine_reason ==
+        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
 }
 
 TEST_CASE("where not even two slots can be page-locked, nothing is counted and the error says what to do") {

@@ -22,6 +22,7 @@ constexpr result no_device = 100;
 constexpr result invalid_device = 101;
 constexpr result invalid_handle = 400;
 constexpr result not_ready = 600;
+constexpr result not_supported = 801;
 
 // Runs its work in order on a thread of its own; what is queued when it goes is still run.
 class fake_stream {
@@ -164,7 +165,7 @@ class fake_runtime final : public runtime {
   result host_register(void* memory, std::size_t bytes) override {
     const std::lock_guard lock(mutex_);
     context();
-    if (host_.bytes() + bytes > seen_->most_registered_bytes) return out_of_memory;
+    if (host_.bytes() + bytes > seen_->most_registered_bytes) return seen_->refusal;
     host_.add(memory, bytes);
     return ok;
   }
@@ -321,7 +322,7 @@ class fake_runtime final : public runtime {
 
   bool registered(const void* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (host_.holds(memory, bytes)) return true;
+    if (host_.holds(memory, bytes) || seen_->refusal == not_supported) return true;
     seen_->misused("copied " + std::to_string(bytes) + " bytes of memory that is not registered");
     return false;
   }

@@ -1,0 +1,291 @@
+"""The runs into which faults are injected: what each is given, and what is right. Inputs are small, so that a run takes
+milliseconds; chunks are smaller still, so that a run has several of them."""
+
+import bz2
+import dataclasses
+import functools
+import gzip
+import json
+import lzma
+import pathlib
+import subprocess
+
+from support import GPUHIST, counts_of, oracle, tar, text, zipped, zstd
+
+SCHEMES = ("letters", "classes")
+FRAME = 40_000  # bytes of text in a frame, where there are many
+COMMON = ("--engine", "host", "--threads", "2", "--chunk-size", "64KiB", "--buckets", ",".join(SCHEMES))
+JSON = (*COMMON, "--format", "json")
+OLD = b'{"kind":"result","of":"an earlier run"}\n'
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a run ended and what it left. `status` is negative for a signal, None for a run that was killed as it hung."""
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    output: dict  # files in the folder of outputs, by name
+    temporary: list  # names in TMPDIR
+
+
+# ---- what is right ---------------------------------------------------------------------------------------------------
+# A check takes an outcome and returns what is wrong with it, or None. It is asked for whatever the exit status: what is
+# written has to be right in a failed run, too, unless it says that it is incomplete.
+
+
+@functools.lru_cache(maxsize=None)
+def counts(data):
+    expected = oracle(data)
+    expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in SCHEMES}
+    return expected
+
+
+def documents(content):
+    return [json.loads(line) for line in content.decode().splitlines()]
+
+
+class Counts:
+    """The last document is a result with the counts of these inputs. What says that it is complete has all of them."""
+
+    def __init__(self, inputs, output=None, before=b""):
+        self.inputs = inputs  # name -> text
+        self.output = output  # name of the file, None: standard output
+        self.before = before  # its content before the run
+
+    def __call__(self, outcome):
+        if self.output is None:
+            return self.check_content(outcome.stdout, outcome.status)
+        content = outcome.output.get(self.output)
+        if content is None or content == self.before:
+            return "no result" if outcome.status == 0 else "the old file is gone" if content is None and self.before else None
+        return self.check_content(content, outcome.status)
+
+    def check_content(self, content, status):
+        try:
+            said = documents(content)
+        except ValueError:
+            # standard output cannot be taken back when a write to it fails
+            return f"a torn document: {content[-100:]}" if status == 0 or self.output else None
+        if not said or said[-1].get("kind") != "result":
+            return "no result" if status == 0 else None
+        if status == 0 and not said[-1]["complete"]:
+            return "exit status 0 of an incomplete result"
+        return self.check_result(said[-1]) or self.check_before_result(said[:-1])
+
+    def check_result(self, result):
+        for each in result.get("inputs", []):
+            if each["complete"] and counts_of(each) != counts(self.inputs[each["name"]]):
+                return f"wrong counts of {each['name']}, which is said to be complete: {each['bytes']} bytes"
+        if not result["complete"]:
+            return None
+        if "inputs" in result and [each["name"] for each in result["inputs"]] != list(self.inputs):
+            return f"other inputs: {[each['name'] for each in result['inputs']]}"
+        if counts_of(result) != counts(b"".join(self.inputs.values())):
+            return f"wrong totals: {result['bytes']} bytes"
+        return None
+
+    def check_before_result(self, said):
+        return f"an unexpected document: {said[0]}" if said else None
+
+
+class Appended(Counts):
+    """The file holds what it held before, and after that nothing or a result."""
+
+    def check_content(self, content, status):
+        if not content.startswith(self.before):
+            return "what was appended to has changed"
+        return super().check_content(content[len(self.before) :], status)
+
+
+class Windows(Counts):
+    """So, too, with a window for every `size` bytes, in their order."""
+
+    def __init__(self, data, size):
+        super().__init__({"(standard input)": data})
+        self.windows = [data[at : at + size] for at in range(0, len(data), size)]
+
+    def check_before_result(self, said):
+        windows = [each for each in said if each["kind"] == "window"]
+        for window, content in zip(windows, self.windows):
+            if window["bytes"] == len(content) and counts_of(window) != counts(content):
+                return f"wrong counts of window {window['index']}"
+        return None
+
+    def check_result(self, result):
+        result.setdefault("inputs", [])
+        del result["inputs"]  # jsonl has them as lines
+        return super().check_result(result)
+
+    def __call__(self, outcome):
+        wrong = super().__call__(outcome)
+        if wrong or outcome.status != 0:
+            return wrong
+        sizes = [each["bytes"] for each in documents(outcome.stdout) if each["kind"] == "window"]
+        return None if sizes == [len(each) for each in self.windows] else f"windows of {sizes} bytes"
+
+
+class Snapshots(Counts):
+    """So, too, after snapshots, each of a prefix."""
+
+    def check_before_result(self, said):
+        (data,) = self.inputs.values()
+        for each in said:
+            if each["kind"] != "snapshot" or counts_of(each) != counts(data[: each["bytes"]]):
+                return f"a snapshot that is not of the first {each.get('bytes')} bytes"
+        return None
+
+
+class Forwarded:
+    """Standard output is a prefix of the data; all of it where the exit status is 0. A report has the counts."""
+
+    def __init__(self, data, report):
+        self.data = data
+        self.report = report
+
+    def __call__(self, outcome):
+        if outcome.stdout != self.data[: len(outcome.stdout)]:
+            return "what was forwarded is not what was read"
+        if outcome.status == 0 and len(outcome.stdout) != len(self.data):
+            return f"{len(outcome.stdout)} of {len(self.data)} bytes were forwarded"
+        return self.report(outcome)
+
+
+class Text:
+    """Standard output has the words of a run without faults, which says how many bytes there are; bars and rules are
+    drawn in ASCII where no locale can be had."""
+
+    def __init__(self, size):
+        self.said = str(size)
+        self.expected = None
+
+    def __call__(self, outcome):
+        if outcome.status != 0:
+            return None
+        said = outcome.stdout.decode()
+        words = [word for word in said.split() if any(character.isalnum() for character in word)]
+        if self.expected is None and self.said in said.replace(",", ""):
+            self.expected = words
+        return None if words == self.expected else "other text than without faults"
+
+
+class Archive:
+    """The output is absent, or a zstd archive of the data."""
+
+    def __init__(self, data, output):
+        self.data = data
+        self.output = output
+
+    def __call__(self, outcome):
+        content = outcome.output.get(self.output)
+        if content is None:
+            return "no archive" if outcome.status == 0 else None
+        unpacked = subprocess.run(["zstd", "-dqc"], input=content, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return None if unpacked.returncode == 0 and unpacked.stdout == self.data else "another archive"
+
+
+# ---- the scenarios ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Scenario:
+    """`arguments` name inputs as in/NAME and outputs as out/NAME. `stdin` is what comes through a pipe."""
+
+    name: str
+    arguments: tuple
+    check: object
+    stdin: bytes | None = None
+    before: dict = dataclasses.field(default_factory=dict)  # what is in out/ before
+
+
+PLAIN = text(300_000)
+SHORT = {f"in/s{i}": text(1000 * i, seed=i) for i in range(1, 5)}
+LIMITED = ("plain file", "pipe", "zstd of many frames", "gzip", "tar.gz", "pass-through of text", "output file", "repack")
+
+
+def frames(data, compress):
+    return b"".join(compress(data[at : at + FRAME]) for at in range(0, len(data), FRAME))
+
+
+def lz4(data):
+    return subprocess.run(["lz4", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def write_inputs(folder):
+    """Everything that a scenario reads."""
+    members = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
+    contents = {
+        "plain": PLAIN,
+        "many.zst": frames(PLAIN, zstd),
+        "one.zst": zstd(PLAIN),
+        "t.gz": gzip.compress(PLAIN, 6),
+        "t.xz": lzma.compress(PLAIN, preset=0),
+        "t.bz2": bz2.compress(PLAIN, 1),
+        "t.lz4": frames(PLAIN, lz4),
+        "t.tar": tar(members),
+        "t.tar.gz": gzip.compress(tar(members), 6),
+        "t.zip": zipped(members),
+        "list": "".join(f"{name}\n" for name in SHORT).encode(),
+        "settings.toml": b'buckets = ["letters", "classes"]\nthreads = 2\nchunk-size = "64KiB"\n',
+        **{name.removeprefix("in/"): data for name, data in SHORT.items()},
+        **{f"tree/{'sub/' * i}f{i}": data for i, data in enumerate(SHORT.values())},
+    }
+    for name, content in contents.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for name in SHORT:
+        command = [GPUHIST, *JSON, "--byte-counts", "-o", f"{name}.json", name]
+        subprocess.run(command, cwd=pathlib.Path(folder).parent, check=True)
+
+
+def scenarios():
+    members = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
+    tree = {f"in/tree/{'sub/' * i}f{i}": data for i, data in enumerate(SHORT.values())}
+
+    def of_file(name, file, *options):
+        return Scenario(name, (*JSON, *options, f"in/{file}"), Counts({f"in/{file}": PLAIN}))
+
+    def of_archive(name, file):
+        return Scenario(name, (*JSON, f"in/{file}"), Counts({f"in/{file}/{each}": data for each, data in members.items()}))
+
+    piped = {"(standard input)": PLAIN}
+    return [
+        of_file("plain file", "plain"),
+        Scenario("automatic engine", (*JSON, "--engine", "auto", "in/plain"), Counts({"in/plain": PLAIN})),
+        Scenario("small files", (*JSON, *SHORT), Counts(SHORT)),
+        Scenario("pipe", JSON, Counts(piped), stdin=PLAIN),
+        Scenario("zstd in a pipe", JSON, Counts(piped), stdin=frames(PLAIN, zstd)),
+        of_file("zstd of many frames", "many.zst"),
+        of_file("zstd of one frame", "one.zst"),
+        of_file("gzip", "t.gz"),
+        of_file("xz", "t.xz"),
+        of_file("bzip2", "t.bz2"),
+        of_file("lz4", "t.lz4"),
+        of_archive("tar", "t.tar"),
+        of_archive("zip", "t.zip"),
+        of_archive("tar.gz", "t.tar.gz"),
+        Scenario("windows", (*COMMON, "--format", "jsonl", "--window", "48KiB"), Windows(PLAIN, 48 * 1024), stdin=frames(PLAIN, zstd)),
+        Scenario(
+            "pass-through",
+            (*JSON, "--pass-through", "-o", "out/r"),
+            Forwarded(PLAIN, Counts(piped, "r")),
+            stdin=PLAIN,
+        ),
+        Scenario(
+            "pass-through of text",
+            (*JSON, "--pass-through=text", "-o", "out/r", "in/many.zst"),
+            Forwarded(PLAIN, Counts({"in/many.zst": PLAIN}, "r")),
+        ),
+        Scenario("snapshots", (*JSON, "--snapshot-every", "64KiB"), Snapshots(piped), stdin=PLAIN),
+        Scenario("output file", (*JSON, "-o", "out/r", "in/many.zst"), Counts({"in/many.zst": PLAIN}, "r", OLD), before={"r": OLD}),
+        Scenario("append", (*JSON, "--append", "-o", "out/r", "in/plain"), Appended({"in/plain": PLAIN}, "r", OLD), before={"r": OLD}),
+        Scenario("tree", (*JSON, "-r", "in/tree"), Counts(dict(sorted(tree.items())))),
+        Scenario("list of files", (*JSON, "--files-from", "in/list"), Counts(SHORT)),
+        Scenario("table", (*COMMON, "--measures", "all", "in/s1", "in/plain"), Text(len(PLAIN))),
+        Scenario("csv", (*COMMON, "--format", "csv", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),
+        Scenario("conditions", (*JSON, "--config", "in/settings.toml", "--alert-if", "digit > 2", "in/plain"), Counts({"in/plain": PLAIN})),
+        Scenario("report", ("report", "--format", "json", "--buckets", ",".join(SCHEMES), *(f"{name}.json" for name in SHORT)), Counts(SHORT)),
+        Scenario("repack", ("repack", "-q", "--threads", "2", "--frame-size", "64KiB", "-o", "out/r.zst", "in/many.zst"), Archive(PLAIN, "r.zst")),
+    ]

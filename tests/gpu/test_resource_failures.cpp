@@ -1,0 +1,394 @@
+// Memory or a thread that cannot be had, at every place: every job that was taken is answered once, with exact rows or
+// an error, nothing hangs, and the program does not end.
+#include "contract/engine_contract.hpp"
+#include "gpu/automatic_engine.hpp"
+#include "gpu/cuda/cuda_engine.hpp"
+#include "gpu/process_end.hpp"
+#include "support/failing_resources.hpp"
+#include "support/fake_runtime.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::gpu {
+namespace {
+
+using namespace std::chrono_literals;
+using test::failing_resource;
+
+constexpr std::size_t job_bytes = 3000;
+constexpr std::uint32_t job_count = 12;
+constexpr unsigned last_tried = 400;  // no run here asks for more
+
+std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
+
+// Jobs that are ready to be submitted, and what their rows must be.
+struct prepared_jobs {
+  std::vector<std::unique_ptr<contract::job_memory>> memory;
+  std::vector<counting_job*> jobs;
+  partition counted;
+
+  explicit prepared_jobs(const partition& classes) : counted(classes) {
+    for (std::uint32_t i = 0; i < job_count; ++i) {
+      memory.push_back(std::make_unique<contract::job_memory>(job_bytes, 3, counted.classes));
+      jobs.push_back(&memory.back()->prepare(contract::random_bytes(job_bytes, i), job_extents()));
+    }
+  }
+
+  void wait() const {
+    for (const auto& each : memory) {
+      while (each->answers() == 0) std::this_thread::yield();
+    }
+  }
+
+  // Returns how many failed.
+  [[nodiscard]] unsigned check() const {
+    unsigned failed = 0;
+    for (std::uint32_t i = 0; i < job_count; ++i) {
+      CHECK(memory[i]->answers() == 1);
+      try {
+        const auto rows = memory[i]->wait();
+        CHECK(std::ranges::equal(
+            rows, contract::count_obviously(contract::random_bytes(job_bytes, i), job_extents(), counted)));
+      } catch (const std::exception&) {
+        ++failed;
+      }
+    }
+    return failed;
+  }
+};
+
+// A device whose own thread needs no memory; that of submit() may lack it.
+class frugal_device final : public engine {
+ public:
+  explicit frugal_device(const partition& rows)
+      : rows_(rows), worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+  std::string_view name() const override { return "frugal"; }
+  const partition& row_partition() const override { return rows_; }
+  void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
+  engine_stats stats() const override { return {}; }
+
+  void submit(counting_job& job) override {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(&job);
+    changed_.notify_one();
+  }
+
+ private:
+  void work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+      counting_job* const job = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      std::fill(job->rows.begin(), job->rows.end(), 0U);
+      for (std::size_t i = 0; i < job->extents.size(); ++i) {
+        for (std::size_t at = job->extents[i].begin; at < job->extents[i].end; ++at) {
+          ++job->rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job->bytes[at])]];
+        }
+      }
+      job->done(*job, nullptr);
+      lock.lock();
+    }
+  }
+
+  partition rows_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<counting_job*> waiting_;
+  std::jthread worker_;
+};
+
+// `--engine auto` with a device that is wanted at once, on a pool of two threads.
+struct automatic_run {
+  boost::asio::thread_pool pool{2};
+  prepared_jobs work{contract::letters_partition()};
+  engine_request request{.counted = contract::letters_partition(),
+                         .run = [this](std::function<void()> task) { boost::asio::post(pool, std::move(task)); },
+                         .threads = 0,
+                         .max_chunk = job_bytes,
+                         .max_extents = 3,
+                         .max_copy = 2 * job_bytes};
+  std::unique_ptr<automatic_engine> under_test;
+
+  void make() {
+    under_test = std::make_unique<automatic_engine>(
+        request, automatic_engine::settings{
+                     .wake = [] { return std::make_unique<frugal_device>(contract::letters_partition()); },
+                     .patience = 0ms,
+                     .most_device_bytes = std::uint64_t{1} << 40U,
+                     .least_extent = 0});
+  }
+
+  void count(failing_resource& failing) {
+    const failing_resource::scope armed(failing);
+    for (counting_job* each : work.jobs) under_test->submit(*each);
+    work.wait();
+    while (state() == "waking") std::this_thread::yield();
+  }
+
+  // Without an allocation of its own.
+  [[nodiscard]] std::string_view state() const {
+    const test::spared own;
+    return under_test->stats().still_waking ? "waking" : "";
+  }
+
+  ~automatic_run() { pool.join(); }
+};
+
+TEST_CASE("--engine auto counts every job exactly, whichever allocation fails, once or from then on") {
+  for (const auto how_long : {failing_resource::extent::once, failing_resource::extent::from_then_on}) {
+    for (unsigned nth = 1; nth <= last_tried; ++nth) {
+      CAPTURE(nth);
+      automatic_run run;
+      run.make();
+      failing_resource failing(test::resource::memory, nth, how_long);
+      run.count(failing);
+      CHECK(run.work.check() == 0);
+      if (!failing.was_reached()) break;
+    }
+  }
+}
+
+TEST_CASE("--engine auto counts every job exactly, whichever tasks the pool does not take") {
+  for (unsigned refused = 1; refused <= job_count; ++refused) {
+    CAPTURE(refused);
+    automatic_run run;
+    std::atomic<unsigned> posted = 0;
+    run.request.run = [&](std::function<void()> task) {
+      if (++posted <= refused) throw std::bad_alloc();
+      boost::asio::post(run.pool, std::move(task));
+    };
+    run.make();
+    failing_resource none(test::resource::memory, ~0U);
+    run.count(none);
+    CHECK(run.work.check() == 0);
+  }
+}
+
+TEST_CASE("--engine auto without a thread that wakes the device counts on the host, and says so") {
+  automatic_run run;
+  run.make();
+  failing_resource failing(test::resource::thread, 1);
+  run.count(failing);
+  CHECK(failing.was_reached());
+  CHECK(run.work.check() == 0);
+  const engine_stats stats = run.under_test->stats();
+  CHECK_FALSE(stats.still_waking);
+  CHECK_FALSE(stats.device_lost);
+  CHECK(stats.warning.empty());
+  CHECK(
+      stats.note ==
+      "no device was woken: a thread for that cannot be started: Resource temporarily unavailable (see ulimit -u, and "
+      "pids.max of the control group)");
+  run.under_test.reset();
+  CHECK_FALSE(must_end_at_once());
+}
+
+TEST_CASE("as long as a device is being woken, the process must end at once, also when the engine is gone") {
+  std::mutex mutex;
+  std::unique_lock held(mutex);
+  automatic_run run;
+  run.under_test = std::make_unique<automatic_engine>(
+      run.request, automatic_engine::settings{.wake = [&]() -> std::unique_ptr<engine> {
+                                                const std::scoped_lock waits(mutex);
+                                                throw engine_error("no device");
+                                              },
+                                              .patience = 0ms});
+  for (counting_job* each : run.work.jobs) run.under_test->submit(*each);
+  run.work.wait();
+  CHECK(run.work.check() == 0);
+  CHECK(run.under_test->stats().still_waking);
+  run.under_test.reset();
+  CHECK(must_end_at_once());
+  held.unlock();
+  while (must_end_at_once()) std::this_thread::yield();
+}
+
+// The fake runtime needs memory and threads of its own, which CUDA's calls never fail for by an exception.
+class sparing_runtime final : public cuda::runtime {
+ public:
+  explicit sparing_runtime(std::unique_ptr<cuda::runtime> inner) : inner_(std::move(inner)) {}
+  ~sparing_runtime() override {
+    const test::spared own;
+    inner_.reset();
+  }
+
+  using result = cuda::result;
+  result driver_version(int& out) override { return inner_->driver_version(out); }
+  result runtime_version(int& out) override { return inner_->runtime_version(out); }
+  result device_count(int& out) override { return inner_->device_count(out); }
+  result properties(int device, cuda::device_properties& out) override {
+    return call([&] { return inner_->properties(device, out); });
+  }
+  result use_device(int device) override {
+    return call([&] { return inner_->use_device(device); });
+  }
+  result host_register(void* memory, std::size_t bytes) override {
+    return call([&] { return inner_->host_register(memory, bytes); });
+  }
+  result host_unregister(void* memory) override {
+    return call([&] { return inner_->host_unregister(memory); });
+  }
+  result device_allocate(void*& memory, std::size_t bytes) override {
+    return call([&] { return inner_->device_allocate(memory, bytes); });
+  }
+  result device_free(void* memory) override {
+    return call([&] { return inner_->device_free(memory); });
+  }
+  result stream_create(cuda::stream_handle& stream) override {
+    return call([&] { return inner_->stream_create(stream); });
+  }
+  result stream_destroy(cuda::stream_handle stream) override {
+    return call([&] { return inner_->stream_destroy(stream); });
+  }
+  result event_create(cuda::event_handle& event) override {
+    return call([&] { return inner_->event_create(event); });
+  }
+  result event_destroy(cuda::event_handle event) override {
+    return call([&] { return inner_->event_destroy(event); });
+  }
+  result event_record(cuda::event_handle event, cuda::stream_handle stream) override {
+    return call([&] { return inner_->event_record(event, stream); });
+  }
+  result event_synchronize(cuda::event_handle event) override {
+    return call([&] { return inner_->event_synchronize(event); });
+  }
+  result event_elapsed(float& out, cuda::event_handle from, cuda::event_handle to) override {
+    return call([&] { return inner_->event_elapsed(out, from, to); });
+  }
+  result copy_to_device(void* to, const void* from, std::size_t bytes, cuda::stream_handle stream) override {
+    return call([&] { return inner_->copy_to_device(to, from, bytes, stream); });
+  }
+  result copy_to_host(void* to, const void* from, std::size_t bytes, cuda::stream_handle stream) override {
+    return call([&] { return inner_->copy_to_host(to, from, bytes, stream); });
+  }
+  result clear(void* memory, std::size_t bytes, cuda::stream_handle stream) override {
+    return call([&] { return inner_->clear(memory, bytes, stream); });
+  }
+  result count_lane_private(const cuda::kernel_launch& launch, cuda::stream_handle stream) override {
+    return call([&] { return inner_->count_lane_private(launch, stream); });
+  }
+  [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
+
+ private:
+  template <class Call>
+  result call(Call what) {
+    const test::spared own;
+    return what();
+  }
+
+  std::unique_ptr<cuda::runtime> inner_;
+};
+
+struct cuda_outcome {
+  std::string error;  // of making the engine or registering memory
+  unsigned failed_jobs = 0;
+  unsigned lanes = 0;
+  std::string note;
+};
+
+// Two devices with two lanes each. Every job is answered once, or none was submitted.
+cuda_outcome count_on_devices(failing_resource& failing) {
+  const auto seen = std::make_shared<cuda::ledger>();
+  auto api =
+      std::make_unique<sparing_runtime>(cuda::make_fake_runtime(seen, {cuda::fake_device(), cuda::fake_device()}));
+  const prepared_jobs work(contract::letters_partition());
+  const engine_request request{.counted = work.counted,
+                               .run = {},
+                               .streams = 2,
+                               .all_devices = true,
+                               .max_chunk = job_bytes,
+                               .max_extents = 3,
+                               .max_copy = 2 * job_bytes};
+  cuda_outcome result;
+  std::unique_ptr<cuda::cuda_engine> engine;
+  try {
+    const failing_resource::scope armed(failing);
+    engine = std::make_unique<cuda::cuda_engine>(std::move(api), request);
+    for (const auto& each : work.memory) engine->register_memory(each->all(), nullptr);
+    for (counting_job* each : work.jobs) engine->submit(*each);
+    work.wait();
+  } catch (const std::exception& failure) {
+    result.error = failure.what();
+  }
+  if (result.error.empty()) {
+    result.failed_jobs = work.check();
+    result.lanes = engine->stats().workers;
+    result.note = engine->stats().note;
+    CHECK_FALSE(engine->stats().device_lost);
+  }
+  engine.reset();
+  CHECK(seen->misuses() == std::vector<std::string>{});  // nothing is left on the device either
+  return result;
+}
+
+TEST_CASE("whichever allocation fails, devices answer every job once and leave nothing behind") {
+  for (unsigned nth = 1; nth <= last_tried; ++nth) {
+    CAPTURE(nth);
+    failing_resource failing(test::resource::memory, nth);
+    const cuda_outcome result = count_on_devices(failing);
+    CAPTURE(result.error);
+    if (!failing.was_reached()) {
+      CHECK(result.error.empty());
+      CHECK(result.failed_jobs == 0);
+      break;
+    }
+    CHECK(result.failed_jobs <= 1);
+  }
+}
+
+TEST_CASE("where threads cannot be had, devices count with the lanes that could, or an error names device and remedy") {
+  const std::string remedy =
+      " (fake device): starting the thread of a stream failed: Resource temporarily unavailable; the limit of threads "
+      "is "
+      "reached (ulimit -u, or pids.max of the control group)";
+  bool had_fewer = false;
+  bool had_none = false;
+  for (const auto how_long : {failing_resource::extent::once, failing_resource::extent::from_then_on}) {
+    for (unsigned nth = 1; nth <= last_tried; ++nth) {
+      CAPTURE(nth);
+      failing_resource failing(test::resource::thread, nth, how_long);
+      const cuda_outcome result = count_on_devices(failing);
+      CAPTURE(result.error);
+      CAPTURE(result.note);
+      if (!failing.was_reached()) {
+        CHECK(result.lanes == 4);
+        break;
+      }
+      CHECK(result.failed_jobs == 0);
+      if (!result.error.empty()) {
+        CHECK((result.error == "device 0" + remedy || result.error == "device 1" + remedy));
+        had_none = true;
+      } else if (result.lanes < 4) {
+        CHECK(result.note.find(" (fake device) is short of threads: 1 of 2 streams") != std::string::npos);
+        had_fewer = true;
+      }
+    }
+  }
+  CHECK(had_fewer);
+  CHECK(had_none);
+}
+
+}  // namespace
+}  // namespace gpuhist::gpu

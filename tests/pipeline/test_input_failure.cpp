@@ -1,0 +1,50 @@
+// What a failure is does not depend on its text.
+#include "pipeline/inputs/input_failure.hpp"
+
+#include <doctest/doctest.h>
+
+#include <new>
+#include <set>
+#include <stdexcept>
+
+using namespace gpuhist::pipeline;
+using gpuhist::io::failure_kind_named;
+using gpuhist::io::input_error;
+using gpuhist::io::is_cut_short;
+using gpuhist::io::name_of;
+
+TEST_CASE("each kind of failure has a name of its own, by which it is found") {
+  std::set<std::string_view> names;
+  for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
+    const auto kind = static_cast<failure_kind>(i);
+    CHECK(failure_kind_named(name_of(kind)) == kind);
+    names.insert(name_of(kind));
+  }
+  CHECK(names.size() == static_cast<std::size_t>(failure_kind::unknown) + 1);
+  CHECK_FALSE(failure_kind_named("not a kind"));
+}
+
+TEST_CASE("a failure has the kind of what was thrown, whatever its words are") {
+  const auto kind = [](const auto& thrown) { return failure_from(std::make_exception_ptr(thrown)).kind; };
+  for (const char* words : {"not read", "stopped at offset 7", "frame 1 is damaged", ""}) {
+    CAPTURE(words);
+    CHECK(kind(input_error(words, 0)) == failure_kind::unreadable);
+    CHECK(kind(input_error(words, 0, failure_kind::damaged)) == failure_kind::damaged);
+    CHECK(kind(input_error(words, 7, failure_kind::refused)) == failure_kind::refused);
+    CHECK(kind(std::runtime_error(words)) == failure_kind::unreadable);
+  }
+  CHECK(kind(std::bad_alloc()) == failure_kind::out_of_memory);
+}
+
+TEST_CASE("what is thrown on for a failure is that failure again") {
+  for (const input_failure& each : {not_read(), left_at(0), left_at(12)}) {
+    CHECK(failure_from(std::make_exception_ptr(as_error(each))) == each);
+  }
+}
+
+TEST_CASE("only what the run ended before is cut short") {
+  for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
+    const auto kind = static_cast<failure_kind>(i);
+    CHECK(is_cut_short(kind) == (kind == not_read().kind || kind == left_at(1).kind));
+  }
+}
