@@ -441,11 +441,11 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     held_place where(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
     const io::fill_result got = fill(task, in, where.bytes());
     in = in.subspan(got.consumed);
-    task.frame_bytes += got.produced;
-    task.end.text_bytes += got.produced;
-    notes_.decompress.bytes += got.produced;
     if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes().first(got.produced));
     where.commit(got.produced, task.owner);
+    task.frame_bytes += got.produced;  // not before: what was not committed is not waited for
+    task.end.text_bytes += got.produced;
+    notes_.decompress.bytes += got.produced;
     const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
     if (text_so_far > how_.most_text) {
       task.end.wrong = always(too_much_text(how_.most_text, task.decoder->consumed_total()));
