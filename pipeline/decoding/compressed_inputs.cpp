@@ -61,10 +61,7 @@ input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
 // One input on its way; of the coroutine that splits it, but for `damaged`.
 struct compressed_inputs::compressed_input {
   compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in, async::event_loop& streams)
-      : input(id),
-        source(std::move(from)),
-        format(in),
-        stream_end(make_stream_cancel(streams, source)) {}
+      : input(id), source(std::move(from)), format(in), stream_end(make_stream_cancel(streams, source)) {}
 
   input_id input = 0;
   std::shared_ptr<io::source> source;
@@ -227,8 +224,7 @@ async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
   what.current.reset();
 }
 
-async::task<> compressed_inputs::push(compressed_input& what, const block& from,
-                                              std::span<const std::byte> bytes) {
+async::task<> compressed_inputs::push(compressed_input& what, const block& from, std::span<const std::byte> bytes) {
   if (!what.current) co_await begin_group(what);
   if (!what.current) co_return;
   what.current->blocks.push({.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});

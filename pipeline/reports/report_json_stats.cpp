@@ -1,5 +1,6 @@
 #include "pipeline/reports/report_json_stats.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -75,6 +76,7 @@ json stats_as_json(const run_stats& stats) {
           {"bytes", stats.bytes},
           {"chunks", stats.chunks},
           {"threads", stats.threads},
+          {"threads_planned", std::max(stats.threads, stats.threads_planned)},
           {"cores", stats.cores},
           {"slots", stats.slots},
           {"slot_bytes", stats.slot_bytes},

@@ -142,9 +142,7 @@ TEST_CASE("whichever allocation of a run fails, it ends, and never calls complet
   for (int i = 0; i < 6; ++i) names.push_back(folder.file("small" + std::to_string(i), sample(1000)));
   SUBCASE("plain") { fail_each(plan_of({folder.file("text", text)}), {}, text.size()); }
   SUBCASE("small files") { fail_each(plan_of(names), {}, 6000); }
-  SUBCASE("one zstd frame") {
-    fail_each(plan_of({folder.file("one", frame_of(text))}), {}, text.size());
-  }
+  SUBCASE("one zstd frame") { fail_each(plan_of({folder.file("one", frame_of(text))}), {}, text.size()); }
   SUBCASE("many zstd frames") { fail_each(plan_of({folder.file("many", many_frames(text))}), {}, text.size()); }
   SUBCASE("tar") {
     fail_each(plan_of({folder.file("tar", archive_of(text, archive_write_set_format_ustar))}), {}, text.size());

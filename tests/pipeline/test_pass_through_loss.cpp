@@ -233,6 +233,16 @@ TEST_CASE("windows behind the loss are told as incomplete while the bytes go on"
   }
 }
 
+TEST_CASE("what the receiver of the remark about the loss throws ends the run and comes back from it") {
+  const test::byte_vector text = test::noise(50'000);
+  const test::temporary_folder folder;
+  plan planned = stage({folder.file("text", test::characters(text))}, config::handed_on::raw);
+  planned.forced_format = io::format_named("raw");
+  run_hooks hooks = test::shuffled(1, 20);
+  hooks.remark = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
+  CHECK_THROWS_WITH(run_stage(planned, hooks, output::file), "nothing more is said");
+}
+
 TEST_CASE("where the only device fails for good, whichever of its calls it is, the bytes go on") {
   constexpr gpu::cuda::result launch_failure = 719;
   constexpr unsigned most_calls = 400;
