@@ -1,9 +1,7 @@
 #include "io/readiness.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "async/event_loop.hpp"
+
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -13,7 +11,6 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
-#include <tuple>
 
 namespace gpuhist::io {
 namespace asio = boost::asio;
@@ -45,15 +42,13 @@ readiness::readiness(const asio::any_io_executor& executor, int fd, std::uint32_
   throw std::system_error(error.value(), std::system_category());
 }
 
-asio::awaitable<boost::system::error_code> readiness::wait() {
+async::task<boost::system::error_code> readiness::wait() {
   if (!waiter_) {
     // by way of the executor, so that an endless /dev/zero does not keep others from their turn
-    co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    co_await async::yield();
     co_return boost::system::error_code{};
   }
-  const auto result =
-      co_await waiter_->async_wait(asio::posix::descriptor_base::wait_read, asio::as_tuple(asio::use_awaitable));
-  co_return std::get<0>(result);
+  co_return co_await async::readability_of(*waiter_);
 }
 
 void readiness::interrupt() noexcept {

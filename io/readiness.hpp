@@ -2,10 +2,10 @@
 // touching a flag that another process shares.
 #pragma once
 
+#include "async/task.hpp"
 #include "io/descriptor.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -29,7 +29,7 @@ class readiness {
 
   /// Completes when the descriptor is ready; at once, but by way of the executor, where it always is. An error:
   /// operation_aborted after interrupt(), or what the system says.
-  boost::asio::awaitable<boost::system::error_code> wait();
+  async::task<boost::system::error_code> wait();
 
   /// Ends a wait() in progress.
   void interrupt() noexcept;

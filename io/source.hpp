@@ -2,13 +2,13 @@
 // read in order. Opening decides which of the two a name is. No source owns a thread or a buffer.
 #pragma once
 
+#include "async/task.hpp"
 #include "io/descriptor.hpp"
 #include "io/input_error.hpp"
 #include "io/readiness.hpp"
 #include "io/stream_sink.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +64,7 @@ class stream_source {
 
   /// Completes when read_some has something to give (bytes, the end, or an error). Completes at once for descriptors
   /// that cannot be waited for (/dev/null, /dev/zero). Returns false if cancel() was called.
-  boost::asio::awaitable<bool> readable();
+  async::task<bool> readable();
 
   /// Reads what is there, at most out.size(), without waiting where that can be had: nothing where nothing is there
   /// (call readable() again), 0 at the end, and for good: a terminal says it only once. Throws input_error with the

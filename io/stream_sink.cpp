@@ -1,8 +1,6 @@
 #include "io/stream_sink.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -35,11 +33,11 @@ bool is_empty(int pipe) {
 
 }  // namespace
 
-stream_sink::stream_sink(const asio::any_io_executor& executor, descriptor fd, std::size_t pipe_bytes, events tell)
-    : executor_(executor),
+stream_sink::stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events tell)
+    : loop_(loop),
       fd_(std::move(fd)),
       manner_(choose_manner()),
-      room_(executor, fd_.get(), EPOLLOUT),
+      room_(loop.context().get_executor(), fd_.get(), EPOLLOUT),
       tell_(std::move(tell)) {
   if (is_pipe()) enlarge_pipe(writing(), pipe_bytes);
 }
@@ -125,7 +123,7 @@ stream_sink::teed stream_sink::tee_from(int pipe, std::size_t most) {
   }
 }
 
-asio::awaitable<bool> stream_sink::writable() {
+async::task<bool> stream_sink::writable() {
   if (!takes_more()) co_return false;
   const auto began = std::chrono::steady_clock::now();
   const boost::system::error_code error = co_await room_.wait();
@@ -139,11 +137,11 @@ void stream_sink::cancel() noexcept {
   room_.interrupt();
 }
 
-asio::awaitable<void> stream_sink::write(std::span<const std::byte> bytes) {
-  co_await asio::co_spawn(executor_, write_here(bytes), asio::use_awaitable);
+async::task<> stream_sink::write(std::span<const std::byte> bytes) {
+  co_await async::run_on(loop_, write_here(bytes));
 }
 
-asio::awaitable<void> stream_sink::write_here(std::span<const std::byte> bytes) {
+async::task<> stream_sink::write_here(std::span<const std::byte> bytes) {
   for (;;) {
     if (flush()) bytes = bytes.subspan(put(bytes));
     if (bytes.empty()) co_return;

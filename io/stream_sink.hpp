@@ -3,11 +3,10 @@
 // or terminal is reopened through /proc/self/fd, a socket written with MSG_DONTWAIT, the rest only after poll().
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
 #include "io/descriptor.hpp"
 #include "io/readiness.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -25,7 +24,7 @@ struct sink_fault {
   std::uint64_t offset = 0;  ///< bytes written before
 };
 
-/// For the thread of its executor, except where it says otherwise. Nothing throws after construction: what fails is
+/// For the thread of its loop, except where it says otherwise. Nothing throws after construction: what fails is
 /// kept, and from then on nothing is taken any more.
 class stream_sink {
  public:
@@ -44,7 +43,7 @@ class stream_sink {
 
   /// Enlarges a pipe to `pipe_bytes` (best effort). Throws std::system_error where `fd` cannot be written or waited
   /// for.
-  stream_sink(const boost::asio::any_io_executor& executor, descriptor fd, std::size_t pipe_bytes, events tell);
+  stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events tell);
 
   /// Writes what is kept. True: nothing is kept any more, and more may be given.
   bool flush();
@@ -61,7 +60,7 @@ class stream_sink {
   [[nodiscard]] bool is_pipe() const { return manner_ == manner::own_pipe || manner_ == manner::polled_pipe; }
 
   /// Completes when there may be room, or after interrupt(). False: no more is taken, for good.
-  boost::asio::awaitable<bool> writable();
+  async::task<bool> writable();
 
   /// Ends a writable() in progress.
   void interrupt() noexcept { room_.interrupt(); }
@@ -71,7 +70,7 @@ class stream_sink {
 
   /// All of the bytes; completes when they are written, or never will be. On any executor; one call at a time, and none
   /// beside take() and tee_from().
-  boost::asio::awaitable<void> write(std::span<const std::byte> bytes);
+  async::task<> write(std::span<const std::byte> bytes);
 
   /// What only closing a file tells (a network filesystem's full disk). To be called when all is written.
   void close();
@@ -99,11 +98,11 @@ class stream_sink {
   [[nodiscard]] bool takes_more() const { return !cancelled_ && !fault_; }
   std::size_t put(std::span<const std::byte> bytes);
   std::size_t put_some(std::span<const std::byte> bytes);
-  boost::asio::awaitable<void> write_here(std::span<const std::byte> bytes);
+  async::task<> write_here(std::span<const std::byte> bytes);
   void note_written(std::size_t bytes);
   void fail(int error);
 
-  boost::asio::any_io_executor executor_;
+  async::event_loop& loop_;
   descriptor fd_;   // as it was handed in
   descriptor own_;  // a pipe or terminal reopened: what is written instead
   manner manner_;

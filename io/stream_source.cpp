@@ -90,7 +90,7 @@ std::size_t stream_source::pipe_capacity() const {
   return capacity > 0 ? static_cast<std::size_t>(capacity) : 0;
 }
 
-boost::asio::awaitable<bool> stream_source::readable() {
+async::task<bool> stream_source::readable() {
   if (cancelled_) co_return false;
   if (waits_for_room_) {
     const bool goes_on = co_await hands_on_to_->writable();

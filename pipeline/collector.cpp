@@ -9,13 +9,12 @@
 namespace gpuhist::pipeline {
 
 collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
-                     const boost::asio::any_io_executor& executor, std::function<void()> merged)
+                     std::function<void()> merged)
     : ring_(slots),
       engine_(engine),
       counts_(counts),
       stop_(std::move(stop)),
-      merged_(std::move(merged)),
-      settled_(executor) {
+      merged_(std::move(merged)) {
   for (slot& each : ring_.slots()) {
     each.job.done = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
   }
@@ -79,7 +78,7 @@ void collector::tell_merged() noexcept {
   const std::scoped_lock lock(mutex_);
   if (!failure_) failure_ = std::move(failure);
   --answering_;
-  if (last_was_submitted_ && is_settled()) settled_.notify();
+  if (last_was_submitted_ && is_settled()) settled_.set();
 }
 
 void collector::resume() noexcept {
@@ -145,13 +144,10 @@ void collector::note_loss(cutter_order& of, std::span<const segment> segments, s
   }
 }
 
-boost::asio::awaitable<void> collector::settled() {
-  {
-    const std::scoped_lock lock(mutex_);
-    last_was_submitted_ = true;
-    if (is_settled()) co_return;
-  }
-  co_await settled_.wait();
+void collector::note_last_submitted() noexcept {
+  const std::scoped_lock lock(mutex_);
+  last_was_submitted_ = true;
+  if (is_settled()) settled_.set();
 }
 
 std::uint64_t collector::merged_chunks() const {

@@ -3,13 +3,11 @@
 // after it is merged.
 #pragma once
 
+#include "async/semaphore.hpp"
 #include "gpu/engine.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
-#include "pipeline/wakeup.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -43,7 +41,7 @@ class collector {
   /// `stop` is asked to stop when a chunk is lost, or the counts fail (rolling_counts::stop_on_failure). `merged` is
   /// called after each merge, with no lock of the collector held, but perhaps the cutter's.
   collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
-            const boost::asio::any_io_executor& executor, std::function<void()> merged);
+            std::function<void()> merged);
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
@@ -68,9 +66,12 @@ class collector {
   /// Whether chunks are counted where they were filled, if that is asked for (gpu::engine). Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
-  /// Completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
+  /// Awaited, completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
   /// the last submit().
-  boost::asio::awaitable<void> settled();
+  [[nodiscard]] auto settled() noexcept {
+    note_last_submitted();
+    return settled_.wait();
+  }
 
   /// Chunks merged so far, of all cutters. Thread-safe.
   [[nodiscard]] std::uint64_t merged_chunks() const;
@@ -111,6 +112,7 @@ class collector {
   void merge_in_order(cutter_order& order) noexcept;
   void merge_or_drop(cutter_order& order, std::span<const segment> segments, std::span<const std::uint32_t> rows);
   [[nodiscard]] bool is_settled() const;
+  void note_last_submitted() noexcept;
   void note_loss(cutter_order& of, std::span<const segment> segments, std::exception_ptr reason) noexcept;
 
   ring& ring_;
@@ -128,7 +130,7 @@ class collector {
   bool last_was_submitted_ = false;
   std::optional<loss> lost_;
   std::exception_ptr failure_;  // of merged_
-  wakeup settled_;
+  async::event settled_;
 };
 
 }  // namespace gpuhist::pipeline

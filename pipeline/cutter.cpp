@@ -24,7 +24,7 @@ cutter::cutter(ring& slots, collector& counted)
       panes_(counted.counts().has_panes() ? &counted.counts() : nullptr),
       least_pane_bytes_(panes_ != nullptr ? panes_->windows()->shape().least_pane_bytes() : 0) {}
 
-boost::asio::awaitable<place> cutter::reserve(std::uint64_t wanted) {
+async::task<place> cutter::reserve(std::uint64_t wanted) {
   std::optional<place> room;
   while (!(room = try_reserve(wanted))) {
     slot* fresh = co_await ring_.acquire();
@@ -82,14 +82,22 @@ void cutter::commit(const place& where, std::size_t filled, const text_owner& ow
   const bool was_last = where.begin + where.bytes.size() == in.used;
   if (was_last && !in.sealed) in.used = end;
   in.promised -= where.segments;
-  if (filled > 0) append_panes(in, {.owner = owner, .where = {where.begin, end}});
+  bool is_lost = false;
+  try {
+    if (filled > 0) append_panes(in, {.owner = owner, .where = {where.begin, end}});
+  } catch (...) {
+    is_lost = true;  // what was not kept of it is a gap
+  }
   --in.outstanding;
   if (in.sealed) {
     if (in.outstanding == 0) collector_.submit(in);
   } else if (in.used == in.room) {
     seal(in);
   }
+  if (is_lost) throw text_lost();
 }
+
+void cutter::give_back(const place& where) noexcept { commit(where, 0, {}); }
 
 void cutter::append_panes(slot& to, const segment& more) {
   if (panes_ == nullptr) return append(to, more);

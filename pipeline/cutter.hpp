@@ -10,17 +10,20 @@
 // is then no larger than that its segments have room in the slot, however short the panes in it turn out to be.
 #pragma once
 
+#include "async/task.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/ring.hpp"
 
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -32,6 +35,12 @@ struct place {
   std::uint32_t segments = 1;  // that it may make at the most
 };
 
+/// Text that was cut could not be accounted for: the counts of its input are not to be relied on any more.
+class text_lost : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "not enough memory to keep track of the text"; }
+};
+
 /// All members are thread-safe, but one caller at a time reserves places.
 class cutter {
  public:
@@ -41,7 +50,7 @@ class cutter {
 
   /// Room for 1 to `wanted` bytes, behind all places handed out before; waits for a free slot where there is none.
   /// One caller at a time.
-  boost::asio::awaitable<place> reserve(std::uint64_t wanted);
+  async::task<place> reserve(std::uint64_t wanted);
 
   /// The same without waiting: nothing where no slot is free.
   std::optional<place> try_reserve(std::uint64_t wanted);
@@ -60,7 +69,11 @@ class cutter {
 
   /// The first `filled` bytes of a place belong to this owner. Places are committed in any order (with windows: in
   /// theirs), by any thread. What was not filled goes back where the place was the last one, else it stays a gap.
+  /// Throws text_lost; the place is given back all the same.
   void commit(const place& where, std::size_t filled, const text_owner& owner);
+
+  /// Commits it without a text.
+  void give_back(const place& where) noexcept;
 
   /// A frame of `bytes` was verified. If all of it lies in the slot that is still filling it needs no verdict any more
   /// and becomes one with what is before it: true. False: the frame is out, tell the rolling counts.
@@ -89,6 +102,29 @@ class cutter {
   rolling_counts* const panes_;  // null: text has none
   const std::uint64_t least_pane_bytes_;
   std::vector<pane_part> parts_;  // of the text at hand
+};
+
+/// A place that is committed, or given back by the destructor: its slot could never be sealed otherwise. One that is
+/// moved from holds nothing.
+class held_place {
+ public:
+  held_place(cutter& cut, const place& where) noexcept : cut_(&cut), where_(where) {}
+  held_place(held_place&& other) noexcept : cut_(std::exchange(other.cut_, nullptr)), where_(other.where_) {}
+  held_place& operator=(held_place&&) = delete;
+  ~held_place() {
+    if (cut_ != nullptr) cut_->give_back(where_);
+  }
+
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return where_.bytes; }
+
+  /// As cutter::commit.
+  void commit(std::size_t filled, const text_owner& owner) {
+    if (cutter* const cut = std::exchange(cut_, nullptr)) cut->commit(where_, filled, owner);
+  }
+
+ private:
+  cutter* cut_;
+  place where_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,5 +1,8 @@
 #include "pipeline/driver.hpp"
 
+#include "async/event_loop.hpp"
+#include "async/task_group.hpp"
+#include "async/worker_pool.hpp"
 #include "gpu/engines.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/feeder.hpp"
@@ -9,13 +12,6 @@
 #include "pipeline/statistics/process_usage.hpp"
 #include "pipeline/stop_signals.hpp"
 #include "pipeline/telling.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <unistd.h>
 
@@ -28,13 +24,15 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-// One run. The io_context, run by the calling thread, reads streams, watches signals and writes snapshots; the pool
-// reads files, decodes and, for the host engine, counts. Nothing in either blocks on the other.
+// One run. The loop, run by the calling thread, reads streams, watches signals and writes snapshots; the pool reads
+// files, decodes and, for the host engine, counts. Nothing in either blocks on the other.
+//
+// There is one way to end it, whatever happened: the first failure asks for a stop, the feeding ends everything that it
+// began, what was submitted comes back, the loops of this thread end, and then the threads do.
 class driver {
  public:
   driver(const plan& what, const run_hooks& hooks);
@@ -45,28 +43,41 @@ class driver {
   outcome run();
 
  private:
-  asio::awaitable<void> feed_and_settle();
-  [[nodiscard]] run_progress progress() const;
-  [[nodiscard]] std::optional<double> share_read() const;
+  void prepare();
+  void make_pool();
+  void make_engine();
   void make_ring();
   void make_sink();
-  void count_before_long();
+  void feed();
+  void begin();
+  async::task<> feed_and_settle();
+  template <typename Condition>
+  void run_loop_until(Condition holds) noexcept;
+  void finish() noexcept;
+  outcome make_outcome();
+  [[nodiscard]] bool ends_at_once() const noexcept;
+
+  [[nodiscard]] run_progress progress() const;
+  [[nodiscard]] std::optional<double> share_read() const;
+  async::task<> flush_what_ages();
   void end_by_hook();
+  void remark(const std::string& what) const;
   void remark_later(const std::string& what);
-  void remark_loss() const;
-  void note_fatal(const std::exception_ptr& error);
-  void finish();
+  void remark_loss() noexcept;
+  void note_failure(const std::exception_ptr& error) noexcept;
   [[nodiscard]] report make_report(report::kind what) const;
   [[nodiscard]] run_stats make_stats() const;
   [[nodiscard]] double elapsed() const;
 
-  plan plan_;                          // with as many slots as memory could be page-locked for ...
-  const std::uint32_t slots_planned_;  // ... of these
+  plan plan_;                            // with as many slots as memory could be page-locked for ...
+  const std::uint32_t slots_planned_;    // ... of these ...
+  const unsigned threads_planned_;       // ... and as many threads as could be started of these
   const run_hooks& hooks_;
   feed_notes notes_;
   std::stop_source stop_;
-  asio::io_context context_{1};
-  asio::thread_pool pool_;
+  async::first_failure failures_;
+  async::event_loop loop_;
+  std::optional<async::worker_pool> pool_;
   std::unique_ptr<ring> ring_;  // outlives the engine, which knows its memory
   gpu::engine_choice engine_;
   std::unique_ptr<rolling_counts> counts_;
@@ -74,12 +85,12 @@ class driver {
   std::unique_ptr<io::stream_sink> sink_;  // null: nothing is handed on
   std::unique_ptr<feeder> feeder_;
   telling telling_;
-  asio::steady_timer age_timer_;
-  bool age_is_watched_ = false;
+  async::wakeup written_;  // something was handed on
+  async::alarm age_alarm_;
   stop_signals signals_;
-  std::exception_ptr fatal_;
   clock::time_point began_;
   double seconds_ = 0;
+  bool feeding_has_ended_ = false;
   bool ended_by_hook_ = false;
   bool leaves_device_ = false;  // as it is, for the end of the process
 };
@@ -87,36 +98,52 @@ class driver {
 driver::driver(const plan& what, const run_hooks& hooks)
     : plan_(what),
       slots_planned_(what.buffers.slots),
+      threads_planned_(what.threads),
       hooks_(hooks),
-      pool_(what.threads),
-      telling_(context_, plan_, hooks),
-      age_timer_(context_),
-      signals_(context_, hooks.watch_signals, stop_) {
-  engine_ = hooks.make_engine(what.engine,
-                              {.counted = what.partition,
-                               .run = [this](std::function<void()> task) { asio::post(pool_, std::move(task)); },
-                               .threads = what.threads,
-                               .streams = what.streams,
-                               .devices = what.devices,
-                               .all_devices = what.all_devices,
-                               .kernel = what.kernel,
-                               .max_chunk = what.buffers.chunk_bytes,
-                               .max_extents = what.buffers.max_extents,
-                               .max_copy = what.buffers.copy_bytes,
-                               .share_read = [this] { return share_read(); },
-                               .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
-                               .forecast = what.forecast});
+      failures_(stop_),
+      telling_(loop_, plan_, hooks),
+      age_alarm_(loop_),
+      signals_(loop_.context(), hooks.watch_signals, stop_) {}
+
+void driver::prepare() {
+  make_pool();
+  make_engine();
   make_ring();
   gpu::engine& engine = *engine_.taken;
-  counts_ = std::make_unique<rolling_counts>(what.partition, engine.row_partition(), std::vector<std::string>{});
-  if (what.windows) counts_->add_windows(*what.windows, [this] { telling_.note_windows_changed(); });
-  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, pool_.get_executor(),
-                                           [this] { telling_.note_merged(); });
+  counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.row_partition(), std::vector<std::string>{});
+  if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { telling_.note_windows_changed(); });
+  collector_ =
+      std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] { telling_.note_merged(); });
   make_sink();
-  if (sink_) collector_->go_on_behind_loss([this] { asio::post(context_, [this] { remark_loss(); }); });
-  feeder_ = std::make_unique<feeder>(
-      plan_, feeder::executors{.pool = pool_.get_executor(), .streams = context_.get_executor()}, *ring_, *collector_,
-      *counts_, notes_, [this](const std::string& what) { remark_later(what); }, sink_.get(), stop_.get_token());
+  feeder_ = std::make_unique<feeder>(plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_,
+                                     *counts_, notes_, failures_, [this](const std::string& text) { remark_later(text); },
+                                     sink_.get(), stop_.get_token());
+}
+
+// Fewer threads where the system does not let the process have as many.
+void driver::make_pool() {
+  pool_.emplace(plan_.threads);
+  plan_.threads = pool_->size();
+  if (plan_.threads == threads_planned_) return;
+  remark("warning: only " + std::to_string(plan_.threads) + " of " + std::to_string(threads_planned_) +
+         " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
+}
+
+void driver::make_engine() {
+  engine_ = hooks_.make_engine(plan_.engine,
+                               {.counted = plan_.partition,
+                                .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
+                                .threads = plan_.threads,
+                                .streams = plan_.streams,
+                                .devices = plan_.devices,
+                                .all_devices = plan_.all_devices,
+                                .kernel = plan_.kernel,
+                                .max_chunk = plan_.buffers.chunk_bytes,
+                                .max_extents = plan_.buffers.max_extents,
+                                .max_copy = plan_.buffers.copy_bytes,
+                                .share_read = [this] { return share_read(); },
+                                .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
+                                .forecast = plan_.forecast});
 }
 
 // Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
@@ -128,8 +155,7 @@ void driver::make_ring() {
                                               .chunk_bytes = buffers.chunk_bytes,
                                               .max_extents = buffers.max_extents,
                                               .row_classes = engine_.taken->row_partition().classes,
-                                              .populated = buffers.populated_slots},
-                                   pool_.get_executor());
+                                              .populated = buffers.populated_slots});
     try {
       return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
     } catch (const gpu::memory_shortage&) {
@@ -144,9 +170,8 @@ void driver::make_ring() {
 void driver::make_sink() {
   if (plan_.hands_on == config::handed_on::nothing) return;
   try {
-    sink_ = std::make_unique<io::stream_sink>(context_.get_executor(), io::descriptor::borrowed(STDOUT_FILENO),
-                                              plan_.buffers.pipe_bytes,
-                                              io::stream_sink::events{.written = [this] { count_before_long(); },
+    sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
+                                              io::stream_sink::events{.written = [this] { written_.notify(); },
                                                                       .failed = [this] { stop_.request_stop(); }});
   } catch (const std::system_error& error) {
     throw destination_error(error.code(), "cannot write standard output");
@@ -155,30 +180,44 @@ void driver::make_sink() {
 
 // On any thread; hooks are called on one.
 void driver::remark_later(const std::string& what) {
-  if (hooks_.remark) asio::post(context_, [this, what] { hooks_.remark(what); });
+  const auto call = std::make_shared<async::deferred_call>(loop_, [this, what] {
+    try {
+      remark(what);
+    } catch (...) {
+      note_failure(std::current_exception());
+    }
+  });
+  call->post();
+}
+
+void driver::remark(const std::string& what) const {
+  if (hooks_.remark) hooks_.remark(what);
 }
 
 // At once: a stage may run for days.
-void driver::remark_loss() const {
-  if (!hooks_.remark) return;
-  hooks_.remark("counting has failed: " + failure_text(collector_->loss_reason()) +
-                "; what comes is handed on and not counted");
+void driver::remark_loss() noexcept {
+  try {
+    remark("counting has failed: " + failure_text(collector_->loss_reason()) +
+           "; what comes is handed on and not counted");
+  } catch (...) {
+    note_failure(std::current_exception());
+  }
 }
 
 // What was handed on is counted when it is this old, also where its slot is not full by then.
-void driver::count_before_long() {
+async::task<> driver::flush_what_ages() {
   constexpr std::chrono::milliseconds oldest{100};
-  if (std::exchange(age_is_watched_, true)) return;
-  age_timer_.expires_after(oldest);
-  age_timer_.async_wait([this](const boost::system::error_code& error) {
-    age_is_watched_ = false;
-    if (!error) feeder_->flush();
-  });
+  for (;;) {
+    co_await written_.wait();
+    age_alarm_.set(oldest);
+    co_await age_alarm_.wait();
+    feeder_->flush();
+  }
 }
 
 // The threads end before what they use: the pool's, then the engine's own.
 driver::~driver() {
-  pool_.join();
+  if (pool_) pool_->join();
   if (leaves_device_) {
     [[maybe_unused]] const auto* left = engine_.taken.release();  // its lanes wait for jobs that do not come
   } else {
@@ -187,30 +226,122 @@ driver::~driver() {
 }
 
 outcome driver::run() {
+  std::exception_ptr failure;
+  try {
+    prepare();
+    feed();
+    failures_.rethrow();
+    return make_outcome();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (ends_at_once()) throw unclean_end(failure);
+  std::rethrow_exception(failure);
+}
+
+// Ends everything that it begins, and keeps what went wrong.
+void driver::feed() {
   began_ = clock::now();
   ring_->begin_history();
-  const auto keep_running = asio::make_work_guard(context_);
+  async::posted_call end_of_feeding(loop_, [this] { feeding_has_ended_ = true; });
+  async::posted_call loss(loop_, [this] { remark_loss(); });
+  async::posted_call stopped(loop_, [this] {
+    if (sink_) sink_->cancel();  // a consumer that stalls does not hold up the end
+  });
+  if (sink_) collector_->go_on_behind_loss([&loss] { loss.post(); });
+  const std::stop_callback cancel_on_stop(stop_.get_token(), [&stopped]() noexcept { stopped.post(); });
+  try {
+    begin();
+    async::spawn(*pool_, feed_and_settle(), [this, &end_of_feeding](const std::exception_ptr& error) noexcept {
+      failures_.note(error);
+      end_of_feeding.post();
+    });
+  } catch (...) {
+    note_failure(std::current_exception());
+    feeding_has_ended_ = true;
+  }
+  run_loop_until([this] { return feeding_has_ended_; });
+  finish();
+  run_loop_until([this] { return !loop_.has_tasks(); });
+  pool_->join();
+  run_loop_until([&] { return !end_of_feeding.is_posted() && !loss.is_posted() && !stopped.is_posted(); });
+}
+
+// What is said while it lasts.
+void driver::begin() {
   telling_.start({.counts = *counts_,
                   .collected = *collector_,
                   .feeding = *feeder_,
                   .make_report = [this](report::kind what) { return make_report(what); },
                   .progress = [this] { return progress(); },
                   .end_by_hook = [this] { end_by_hook(); },
-                  .failure = [this](const std::exception_ptr& error) { note_fatal(error); }});
-  const std::stop_callback cancel_on_stop(stop_.get_token(), [this] {
-    if (sink_) asio::post(context_, [this] { sink_->cancel(); });  // a consumer that stalls does not hold up the end
-  });
-  context_.poll();  // a signal that came while the engine was made: nothing is read then
-  asio::co_spawn(pool_, feed_and_settle(), [this](const std::exception_ptr& error) {
-    asio::post(context_, [this, error] {
-      note_fatal(error);
-      finish();
-    });
-  });
-  context_.run();
-  pool_.join();
-  if (fatal_) std::rethrow_exception(fatal_);
+                  .failure = [this](const std::exception_ptr& error) { note_failure(error); }});
+  if (sink_) {
+    async::spawn(loop_, flush_what_ages(),
+                 [this](const std::exception_ptr& error) noexcept { note_failure(error); });
+  }
+  loop_.poll();  // a signal that came while the engine was made: nothing is read then
+}
 
+// A handler that throws ends the run, not the loop, which others still wait for.
+template <typename Condition>
+void driver::run_loop_until(Condition holds) noexcept {
+  for (;;) {
+    try {
+      return loop_.run_until(holds);
+    } catch (...) {
+      note_failure(std::current_exception());
+    }
+  }
+}
+
+async::task<> driver::feed_and_settle() {
+  try {
+    co_await feeder_->feed_all();
+    if (rolling_windows* const windows = counts_->windows()) windows->end();
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  co_await collector_->settled();  // in any case: what was submitted must come back before its memory goes
+  seconds_ = elapsed();
+}
+
+void driver::end_by_hook() {
+  ended_by_hook_ = true;
+  stop_.request_stop();
+}
+
+// Cancelled waits are how snapshots, progress and status end; everything else ends the run.
+void driver::note_failure(const std::exception_ptr& error) noexcept {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const async::wait_ended&) {
+    return;
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  try {
+    telling_.discard_windows();
+  } catch (...) {  // the first failure is what is reported
+    failures_.note(std::current_exception());
+  }
+}
+
+void driver::finish() noexcept {
+  try {
+    if (sink_) sink_->close();
+    if (!failures_.get()) telling_.tell_last();
+  } catch (...) {
+    note_failure(std::current_exception());
+  }
+  signals_.ignore();
+  telling_.cancel();
+  written_.close();
+  age_alarm_.cancel();
+}
+
+outcome driver::make_outcome() {
   const gpu::engine_stats counting = engine_.taken->stats();
   outcome done{.result = make_report(report::kind::result),
                .signal = signals_.received(),
@@ -222,8 +353,6 @@ outcome driver::run() {
                .end_at_once = counting.still_waking || counting.device_lost};
   telling_.tell_inputs_left(done.result);
   if (done.hand_on_fault) done.result.complete = false;
-  leaves_device_ = hooks_.process_ends && !counting.device.empty();
-  done.end_at_once = done.end_at_once || leaves_device_;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
     done.result.complete = false;
     done.engine_failure =
@@ -236,55 +365,20 @@ outcome driver::run() {
     done.result.complete = false;
     done.engine_failure = "the run was stopped: " + failure_text(failure);
   }
+  leaves_device_ = hooks_.process_ends && !counting.device.empty();
+  done.end_at_once = done.end_at_once || leaves_device_;
   return done;
 }
 
-asio::awaitable<void> driver::feed_and_settle() {
-  std::exception_ptr error;
+// Where that cannot be found out, so: it does no harm.
+bool driver::ends_at_once() const noexcept {
+  if (!engine_.taken) return false;
   try {
-    co_await feeder_->feed_all();
+    const gpu::engine_stats counting = engine_.taken->stats();
+    return counting.still_waking || counting.device_lost;
   } catch (...) {
-    error = std::current_exception();
+    return true;
   }
-  if (rolling_windows* const windows = counts_->windows()) windows->end();
-  co_await collector_->settled();  // in any case: what was submitted must come back before its memory goes
-  seconds_ = elapsed();
-  if (error) std::rethrow_exception(error);
-}
-
-void driver::end_by_hook() {
-  ended_by_hook_ = true;
-  stop_.request_stop();
-}
-
-// Cancelled waits are how snapshots, progress and status end; everything else ends the run.
-void driver::note_fatal(const std::exception_ptr& error) {
-  if (!error || fatal_) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const boost::system::system_error& e) {
-    if (e.code() == asio::error::operation_aborted || e.code() == asio::experimental::channel_errc::channel_closed) {
-      return;
-    }
-    fatal_ = error;
-  } catch (...) {
-    fatal_ = error;
-  }
-  telling_.discard_windows();
-  stop_.request_stop();
-}
-
-void driver::finish() {
-  if (sink_) sink_->close();
-  try {
-    if (!fatal_) telling_.tell_last();
-  } catch (...) {
-    note_fatal(std::current_exception());
-  }
-  signals_.ignore();
-  telling_.cancel();
-  age_timer_.cancel();
-  context_.stop();
 }
 
 run_progress driver::progress() const {
@@ -335,6 +429,7 @@ run_stats driver::make_stats() const {
                   .seconds = seconds_,
                   .stopped = stop_.stop_requested(),
                   .threads = plan_.threads,
+                  .threads_planned = threads_planned_,
                   .cores = std::max(1U, std::thread::hardware_concurrency()),
                   .slots = plan_.buffers.slots,
                   .slot_bytes = plan_.buffers.chunk_bytes,

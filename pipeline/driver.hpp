@@ -7,8 +7,10 @@
 #include "pipeline/run_hooks.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
@@ -27,9 +29,24 @@ struct outcome {
   bool end_at_once = false;
 };
 
+/// A failure after which the process is to end as for outcome::end_at_once.
+class unclean_end : public std::exception {
+ public:
+  explicit unclean_end(std::exception_ptr cause) noexcept : cause_(std::move(cause)) {}
+
+  [[nodiscard]] const char* what() const noexcept override { return "a device was left as it was"; }
+
+  /// What was thrown; never null.
+  [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
+
+ private:
+  std::exception_ptr cause_;
+};
+
 /// Counts everything the plan names. Blocks. Throws gpu::engine_error where the engine cannot be had, what a hook
-/// threw, and std::system_error or std::bad_alloc where the machine lacks something. Bad inputs do not throw: they are
-/// in the report.
+/// threw, and std::system_error or std::bad_alloc where the machine lacks something; all of it as the cause of an
+/// unclean_end where the process must end at once. All threads have ended then, except one that wakes a device. Bad
+/// inputs do not throw: they are in the report.
 outcome run(const plan& what, const run_hooks& hooks);
 
 }  // namespace gpuhist::pipeline

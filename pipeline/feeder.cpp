@@ -2,12 +2,7 @@
 
 #include "config/size.hpp"
 #include "pipeline/inputs/input_failure.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "pipeline/inputs/stream_cancel.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -17,7 +12,6 @@
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t batch_inputs = 32;                          // read by one thread: worth waking it for
@@ -58,7 +52,7 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   }
 }
 
-asio::awaitable<std::exception_ptr> failure_of(asio::awaitable<void> of) {
+async::task<std::exception_ptr> failure_of(async::task<> of) {
   try {
     co_await std::move(of);
   } catch (...) {
@@ -70,18 +64,20 @@ asio::awaitable<std::exception_ptr> failure_of(asio::awaitable<void> of) {
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-               feed_notes& notes, follower::remark tell, io::stream_sink* hands_on_to, std::stop_token stop)
+               feed_notes& notes, async::first_failure& failures, follower::remark tell,
+               io::stream_sink* hands_on_to, std::stop_token stop)
     : plan_(what),
       where_(where),
       cutter_(slots, counted),
       counts_(counts),
       notes_(notes),
+      failures_(failures),
       tell_(std::move(tell)),
       sink_(hands_on_to),
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
-             notes.read, where.pool, stop),
-      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted, where.pool),
+             notes.read, where.pool, failures, stop),
+      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted),
       compressed_({.block_bytes = what.buffers.block_bytes,
                    .own_blocks = what.buffers.blocks,
                    .extra_blocks = what.buffers.extra_blocks,
@@ -93,17 +89,17 @@ feeder::feeder(const plan& what, const executors& where, ring& slots, collector&
                    .skip_damage = what.skip_damage,
                    .text_to = hands_on(config::handed_on::text) ? hands_on_to : nullptr,
                    .in_order_for = what.in_order_for},
-                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
+                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, failures, stop),
       archives_({.limits = limits_of_archives(what, hands_on(config::handed_on::text) ? hands_on_to : nullptr),
                  .block_bytes = what.buffers.block_bytes,
                  .own_blocks = what.buffers.blocks},
-                {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, stop),
+                {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, failures, stop),
       small_({.most_bytes = small_bytes, .forced_format = what.forced_format}, contexts_, counts, notes, where.pool,
-             stop),
+             failures, stop),
       list_(what, where.streams, std::move(stop)),
       heads_(what, {.pool = where.pool, .streams = where.streams}, contexts_, notes) {}
 
-asio::awaitable<void> feeder::follow_all() {
+async::task<> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
   for (const std::string& name : plan_.inputs) {
     inputs.emplace_back(counts_.open_input(name), name);
@@ -111,48 +107,49 @@ asio::awaitable<void> feeder::follow_all() {
   }
   add_manner(notes_.reading, "followed, straight into the slots");
   // not on the thread that writes snapshots: a reader of those that stalls must not stop the following
-  const asio::any_io_executor own = asio::make_strand(where_.pool);
-  follower follows(cutter_, counts_, notes_.read, own, plan_.buffers.chunk_bytes, tell_, stop_);
-  co_await asio::co_spawn(own, follows.follow(std::move(inputs)), asio::use_awaitable);
+  async::loop_thread own;
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, tell_, stop_);
+  co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }
 
-asio::awaitable<void> feeder::feed_all() {
+async::task<> feeder::feed_all() {
   if (plan_.follow) co_return co_await follow_all();
   std::exception_ptr error;
   try {
-    for (;;) {
-      std::vector<listed_input> batch = co_await list_.next(batch_inputs);
-      if (batch.empty()) break;
-      co_await feed_batch(std::move(batch));
-      co_await feed_left();
-    }
-    co_await small_.drain();
-    co_await feed_left();
+    co_await feed_listed();
   } catch (...) {
     error = std::current_exception();
   }
-  fail_left();
-  // in any case: what is in flight is still to be submitted
-  try {
-    co_await drain();
-  } catch (...) {
-    if (!error) error = std::current_exception();
-  }
-  if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
-  flush();
+  failures_.note(error);
+  // in any case: what is in flight is still to be submitted. These waits need no memory
+  co_await small_.drain();
+  static_cast<void>(co_await files_.all_read());
+  static_cast<void>(co_await archives_.drain());
+  co_await compressed_.drain();
   if (error) std::rethrow_exception(error);
 }
 
-// All of them in any case: what is in flight is still to be submitted.
-asio::awaitable<void> feeder::drain() {
-  const std::exception_ptr small = co_await failure_of(small_.drain());
-  co_await files_.drain();
-  const std::exception_ptr archives = co_await failure_of(archives_.drain());
-  const std::exception_ptr compressed = co_await failure_of(compressed_.drain());
-  for (const std::exception_ptr& each : {small, archives, compressed}) {
-    if (each) std::rethrow_exception(each);
+async::task<> feeder::feed_listed() {
+  for (;;) {
+    std::vector<listed_input> batch = co_await list_.next(batch_inputs);
+    if (batch.empty()) break;
+    co_await feed_batch(std::move(batch));
+    co_await feed_left();
   }
+  co_await small_.drain();
+  co_await feed_left();
+  fail_left();
+  co_await drain();
+  if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
+  flush();
+}
+
+async::task<> feeder::drain() {
+  co_await small_.drain();
+  co_await files_.drain();
+  static_cast<void>(co_await archives_.drain());
+  co_await compressed_.drain();
 }
 
 input_id feeder::open(const listed_input& what) {
@@ -160,7 +157,7 @@ input_id feeder::open(const listed_input& what) {
 }
 
 // Numbers them in their order, whoever reads them when.
-asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
+async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   // a single one is read by all threads, in ranges; windows, and what is handed on, need the text of all in its order
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
   std::vector<numbered_input> small;
@@ -183,7 +180,7 @@ asio::awaitable<void> feeder::feed_batch(std::vector<listed_input> batch) {
 }
 
 // What small_files did not take.
-asio::awaitable<void> feeder::feed_left() {
+async::task<> feeder::feed_left() {
   for (numbered_input& each : small_.take_left()) {
     if (stop_.stop_requested()) {
       counts_.fail(each.input, 0, not_read());
@@ -207,7 +204,8 @@ std::vector<cut_mark> feeder::flush() {
 // What is handed on as it is, is read from its first byte to its last, once and in order: files, too, are streams then.
 io::source feeder::open_source(const listed_input& what) const {
   io::source opened = what.in_tree ? io::source(io::open_regular(what.name, what.follow_links))
-                                   : io::open_source(what.name, where_.streams, plan_.buffers.pipe_bytes);
+                                   : io::open_source(what.name, where_.streams.context().get_executor(),
+                                                     plan_.buffers.pipe_bytes);
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
@@ -215,13 +213,13 @@ io::source feeder::open_source(const listed_input& what) const {
   }
   if (plan_.hands_on == config::handed_on::text) return opened;
   if (file != nullptr) {
-    return io::source(std::in_place_type<io::stream_source>, where_.streams, std::move(*file).release(),
-                      std::size_t{0});
+    return io::source(std::in_place_type<io::stream_source>, where_.streams.context().get_executor(),
+                      std::move(*file).release(), std::size_t{0});
   }
   return opened;
 }
 
-asio::awaitable<void> feeder::feed(numbered_input one) {
+async::task<> feeder::feed(numbered_input one) {
   const input_id input = one.input;
   const std::string& name = one.what.name;
   if (name == "-") co_await drain();  // only then is the offset of a redirected file where the next one begins
@@ -231,17 +229,13 @@ asio::awaitable<void> feeder::feed(numbered_input one) {
   } catch (...) {
     co_return note_failure(input, std::current_exception(), counts_);
   }
-  const std::stop_callback cancel_on_stop(stop_, [streams = where_.streams, weak = std::weak_ptr(source)] {
-    asio::post(streams, [weak] {
-      const auto still_open = weak.lock();
-      if (auto* stream = std::get_if<io::stream_source>(still_open.get())) stream->cancel();
-    });
-  });
+  const std::stop_callback cancel_on_stop(
+      stop_, [cancel = make_stream_cancel(where_.streams, source)]() noexcept { cancel->post(); });
   const bool is_handed_on = hands_on(config::handed_on::raw);
   if (is_handed_on) std::get<io::stream_source>(*source).hand_on_to(*sink_);
   note_failure(input, co_await failure_of(count(input, name, source)), counts_);
   if (is_handed_on) {
-    co_await asio::co_spawn(where_.streams, hand_on_rest(input, std::move(source)), asio::use_awaitable);
+    co_await async::run_on(where_.streams, hand_on_rest(input, std::move(source)));
   }
 }
 
@@ -252,7 +246,7 @@ std::vector<skipped_names> feeder::skipped() const {
 }
 
 // Completes when all of a stream was read, and of what is handed on.
-asio::awaitable<void> feeder::count(input_id input, const std::string& name, const shared_source& source) {
+async::task<> feeder::count(input_id input, const std::string& name, const shared_source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
   auto head = co_await heads_.first_bytes(*source);
@@ -267,12 +261,12 @@ asio::awaitable<void> feeder::count(input_id input, const std::string& name, con
   if (has_members) {
     std::string shown_as = name == "-" ? plan_.label : name;
     co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
-    if (in_turn) co_await archives_.drain();
+    if (in_turn) static_cast<void>(co_await archives_.drain());
   } else if (!is_raw) {
     co_await compressed_.add(input, source, std::move(head), format);
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
-    co_await asio::co_spawn(where_.streams, feed_stream(input, source, std::move(head)), asio::use_awaitable);
+    co_await async::run_on(where_.streams, feed_stream(input, source, std::move(head)));
   } else if (sink_ != nullptr) {
     co_await feed_file_in_order(input, std::get<io::file_source>(*source));
   } else {
@@ -306,18 +300,25 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
   add_manner(notes_.reading, how);
 }
 
-asio::awaitable<void> feeder::feed_stream(input_id input, shared_source source, bytes head) {
+async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {
   auto& stream = std::get<io::stream_source>(*source);
-  if (hands_on(config::handed_on::text)) {  // only now is it known that the bytes are the text
-    co_await sink_->write(head);
-    stream.hand_on_to(*sink_);
+  std::uint64_t committed = 0;
+  try {
+    if (hands_on(config::handed_on::text)) {  // only now is it known that the bytes are the text
+      co_await sink_->write(head);
+      stream.hand_on_to(*sink_);
+    }
+    co_await put(input, head, committed);
+    co_await read_stream(input, stream, committed);
+  } catch (const io::input_error&) {
+    counts_.fail(input, committed, failure_from(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, committed, failure_from(std::current_exception()));
   }
-  co_await put(input, head);
-  co_await read_stream(input, stream);
 }
 
 // What nobody counts, because it cannot be decoded, is the consumer's all the same.
-asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source) {
+async::task<> feeder::hand_on_rest(input_id input, shared_source source) {
   constexpr std::size_t step = std::size_t{64} << 10U;
   auto& stream = std::get<io::stream_source>(*source);
   bytes passing(step);
@@ -328,7 +329,7 @@ asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source)
       if (read == 0U) break;
       notes_.read.bytes += read.value_or(0);
       if (read) {
-        co_await asio::post(where_.streams, asio::use_awaitable);
+        co_await async::yield();
       } else if (!co_await stream.readable()) {
         break;
       }
@@ -339,67 +340,66 @@ asio::awaitable<void> feeder::hand_on_rest(input_id input, shared_source source)
 }
 
 // The place is held until its bytes are written: a consumer that is slow slows the reading.
-asio::awaitable<void> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
+async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
   std::uint64_t offset = 0;
-  while (!stop_.stop_requested()) {
-    const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
-    std::size_t read = 0;
-    std::exception_ptr error;
-    try {
-      const stopwatch busy(notes_.read.busy_nanoseconds);
-      read = file.read_at(where.bytes, offset);
-    } catch (const io::input_error&) {
-      error = std::current_exception();
+  try {
+    while (!stop_.stop_requested()) {
+      held_place where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      std::size_t read = 0;
+      {
+        const stopwatch busy(notes_.read.busy_nanoseconds);
+        read = file.read_at(where.bytes(), offset);
+      }
+      co_await sink_->write(where.bytes().first(read));
+      where.commit(read, {.input = input});
+      notes_.read.bytes += read;
+      offset += read;
+      file.leave_offset_at(offset);
+      if (read < where.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
     }
-    co_await sink_->write(where.bytes.first(read));
-    cutter_.commit(where, read, {.input = input});
-    notes_.read.bytes += read;
-    offset += read;
-    file.leave_offset_at(offset);
-    if (error) co_return counts_.fail(input, offset, failure_from(error));
-    if (read < where.bytes.size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+    counts_.fail(input, offset, left_at(offset));
+  } catch (const io::input_error&) {
+    counts_.fail(input, offset, failure_from(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, offset, failure_from(std::current_exception()));
   }
-  counts_.fail(input, offset, left_at(offset));
 }
 
-asio::awaitable<void> feeder::put(input_id input, std::span<const std::byte> text) {
+async::task<> feeder::put(input_id input, std::span<const std::byte> text, std::uint64_t& committed) {
   while (!text.empty()) {
     const place where = co_await cutter_.reserve(text.size());
     std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());
     cutter_.commit(where, where.bytes.size(), {.input = input});
+    committed += where.bytes.size();
     text = text.subspan(where.bytes.size());
   }
 }
 
 // Reads straight into the slot. No place is held while waiting, so that a snapshot can have what came so far.
-asio::awaitable<void> feeder::read_stream(input_id input, io::stream_source& stream) {
-  try {
-    for (;;) {
-      const place where = co_await cutter_.reserve(plan_.buffers.chunk_bytes);
-      std::optional<std::size_t> read;
-      try {
+async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed) {
+  for (;;) {
+    std::optional<std::size_t> read;
+    {
+      held_place where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      {
         const stopwatch busy(notes_.read.busy_nanoseconds);
-        read = stream.read_some(where.bytes);
-      } catch (...) {
-        cutter_.commit(where, 0, {.input = input});
-        throw;
+        read = stream.read_some(where.bytes());
       }
-      cutter_.commit(where, read.value_or(0), {.input = input});
-      notes_.read.bytes += read.value_or(0);
-      if (read == 0U) co_return counts_.finish(input, stream.position());
-      if (stop_.stop_requested()) break;
-      if (read) {
-        // a stream that always has something must not keep signals and timers from their turn on this thread
-        co_await asio::post(where_.streams, asio::use_awaitable);
-        continue;
-      }
-      const stopwatch waiting(notes_.read.waiting_nanoseconds);
-      if (!co_await stream.readable()) break;
+      where.commit(read.value_or(0), {.input = input});
     }
-    counts_.fail(input, stream.position(), left_at(stream.position()));
-  } catch (const io::input_error&) {
-    counts_.fail(input, stream.position(), failure_from(std::current_exception()));
+    committed += read.value_or(0);
+    notes_.read.bytes += read.value_or(0);
+    if (read == 0U) co_return counts_.finish(input, committed);
+    if (stop_.stop_requested()) break;
+    if (read) {
+      // a stream that always has something must not keep signals and timers from their turn on this thread
+      co_await async::yield();
+      continue;
+    }
+    const stopwatch waiting(notes_.read.waiting_nanoseconds);
+    if (!co_await stream.readable()) break;
   }
+  counts_.fail(input, committed, left_at(committed));
 }
 
 }  // namespace gpuhist::pipeline

@@ -3,6 +3,9 @@
 // from a stream. What fails is the input's error in the rolling counts; the others are still fed.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
+#include "async/task_group.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/cutter.hpp"
@@ -19,8 +22,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,19 +36,21 @@ namespace gpuhist::pipeline {
 
 class feeder {
  public:
-  /// `streams`: the executor of one thread, on which pipes and the like are read; `pool`: where files are read and
-  /// frames decoded.
+  /// `streams`: where pipes and the like are read; `pool`: where files are read and frames decoded.
   struct executors {
-    boost::asio::any_io_executor pool;
-    boost::asio::any_io_executor streams;
+    async::executor& pool;
+    async::event_loop& streams;
   };
 
   /// `hands_on_to`: where the plan's hands_on goes, on the executor of the streams; null where that is nothing.
+  /// `failures`: what no input is to blame for is noted there.
   feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-         feed_notes& notes, follower::remark tell, io::stream_sink* hands_on_to, std::stop_token stop);
+         feed_notes& notes, async::first_failure& failures, follower::remark tell, io::stream_sink* hands_on_to,
+         std::stop_token stop);
 
-  /// Feeds all inputs and flushes the last slot. On the pool. Throws only for what no input is to blame for.
-  boost::asio::awaitable<void> feed_all();
+  /// Feeds all inputs and flushes the last slot. On the pool. All that was begun has ended when this does, by whichever
+  /// way. Throws only for what no input is to blame for.
+  async::task<> feed_all();
 
   /// What was found in trees and archives and is no input. After feed_all().
   [[nodiscard]] std::vector<skipped_names> skipped() const;
@@ -59,28 +62,30 @@ class feeder {
   using shared_source = std::shared_ptr<io::source>;
   using bytes = std::vector<std::byte>;
 
-  boost::asio::awaitable<void> follow_all();
+  async::task<> follow_all();
+  async::task<> feed_listed();
   input_id open(const listed_input& what);
-  boost::asio::awaitable<void> feed_batch(std::vector<listed_input> batch);
-  boost::asio::awaitable<void> feed_left();
+  async::task<> feed_batch(std::vector<listed_input> batch);
+  async::task<> feed_left();
   void fail_left();
-  boost::asio::awaitable<void> drain();
-  boost::asio::awaitable<void> feed(numbered_input one);
+  async::task<> drain();
+  async::task<> feed(numbered_input one);
   [[nodiscard]] bool hands_on(config::handed_on what) const { return sink_ != nullptr && plan_.hands_on == what; }
   [[nodiscard]] io::source open_source(const listed_input& what) const;
-  boost::asio::awaitable<void> count(input_id input, const std::string& name, const shared_source& source);
-  boost::asio::awaitable<void> hand_on_rest(input_id input, shared_source source);
-  boost::asio::awaitable<void> feed_file_in_order(input_id input, const io::file_source& file);
+  async::task<> count(input_id input, const std::string& name, const shared_source& source);
+  async::task<> hand_on_rest(input_id input, shared_source source);
+  async::task<> feed_file_in_order(input_id input, const io::file_source& file);
   void note_manner(const io::source& source, bool is_raw);
-  boost::asio::awaitable<void> feed_stream(input_id input, shared_source source, bytes head);
-  boost::asio::awaitable<void> put(input_id input, std::span<const std::byte> text);
-  boost::asio::awaitable<void> read_stream(input_id input, io::stream_source& stream);
+  async::task<> feed_stream(input_id input, shared_source source, bytes head);
+  async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
+  async::task<> read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed);
 
   const plan& plan_;
-  executors where_;
+  const executors where_;
   cutter cutter_;  // of all text that is not decoded
   rolling_counts& counts_;
   feed_notes& notes_;
+  async::first_failure& failures_;
   follower::remark tell_;
   io::stream_sink* sink_;
   std::stop_token stop_;

@@ -4,6 +4,7 @@
 #include "gpu/engines.hpp"
 #include "io/open_descriptors.hpp"
 #include "pipeline/commands/commands.hpp"
+#include "pipeline/driver.hpp"
 #include "pipeline/output/destination.hpp"
 #include "pipeline/output/memory_reserve.hpp"
 #include "pipeline/output/messages.hpp"
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -78,6 +80,35 @@ ending run(int argc, const char* const* argv, const io::open_descriptors& given)
   return pipeline::count(typed, given);
 }
 
+// Says what ended the command, and how the process is to end because of it.
+int say(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const config::usage_error& e) {
+    complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");
+    return ending::wrong_usage;
+  } catch (const gpu::memory_shortage& e) {
+    complain(e.what());
+  } catch (const gpu::engine_error& e) {
+    complain(e.what());
+    return ending::wrong_usage;
+  } catch (const pipeline::destination_error& e) {
+    if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
+    complain(e.what());
+  } catch (const std::bad_alloc&) {
+    complain("not enough memory");
+  } catch (const std::exception& e) {
+    complain(e.what());
+  }
+  return ending::input_failed;
+}
+
+// Without tearing anything down.
+[[noreturn]] void end_at_once(int status) {
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,26 +121,11 @@ int main(int argc, char** argv) {
     occupy_closed_descriptors();
     const ending end = run(argc, argv, given);
     if (end.signal != 0) end_by_signal(end.signal);
-    if (end.at_once) {
-      std::fflush(nullptr);
-      std::_Exit(end.exit_status);
-    }
+    if (end.at_once) end_at_once(end.exit_status);
     return end.exit_status;
-  } catch (const config::usage_error& e) {
-    complain(std::string(e.what()) + "\ngpuhist: see gpuhist --help");
-    return ending::wrong_usage;
-  } catch (const gpu::memory_shortage& e) {
-    complain(e.what());
-    return ending::input_failed;
-  } catch (const gpu::engine_error& e) {
-    complain(e.what());
-    return ending::wrong_usage;
-  } catch (const pipeline::destination_error& e) {
-    if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
-    complain(e.what());
-    return ending::input_failed;
-  } catch (const std::exception& e) {
-    complain(e.what());
-    return ending::input_failed;
+  } catch (const pipeline::unclean_end& e) {
+    end_at_once(say(e.cause(), pipe_signal_is_ignored));
+  } catch (...) {
+    return say(std::current_exception(), pipe_signal_is_ignored);
   }
 }

@@ -2,12 +2,12 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -55,10 +55,10 @@ void ring::mapping::populate(std::span<std::byte> part) {
 
 std::uint64_t ring_shape::mapped_bytes() const { return slot_layout(*this).end; }
 
-ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor)
+ring::ring(const ring_shape& shape)
     : mapping_(std::make_shared<mapping>(shape.mapped_bytes())),
       slots_(shape.slots),
-      permits_(executor, shape.slots),
+      permits_(shape.slots),
       occupancy_(shape.slots, std::chrono::steady_clock::now()) {
   const slot_layout layout(shape);
   std::byte* const base = memory().data();
@@ -75,35 +75,35 @@ ring::ring(const ring_shape& shape, const boost::asio::any_io_executor& executor
   }
   // the first slots are taken first: they are on top of the stack
   for (std::size_t i = slots_.size(); i-- > 0;) free_.push_back(&slots_[i]);
-  for (std::size_t i = 0; i < slots_.size(); ++i) permits_.try_send(boost::system::error_code{});
   const std::size_t populated = std::min<std::size_t>(shape.populated, shape.slots);
   mapping::populate(memory().first(populated * layout.bytes_stride));
 }
 
-boost::asio::awaitable<slot*> ring::acquire() {
+async::task<slot*> ring::acquire() {
   if (slot* ready = try_acquire()) co_return ready;
   const auto began = std::chrono::steady_clock::now();
-  co_await permits_.async_receive(boost::asio::use_awaitable);
+  async::semaphore::permit right = co_await permits_.acquire();
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
   {
     const std::scoped_lock lock(mutex_);
     waiting_seconds_ += waited.count();
   }
-  co_return take();
+  co_return take(std::move(right));
 }
 
 slot* ring::try_acquire() {
-  const bool permitted = permits_.try_receive([](boost::system::error_code) {});
-  return permitted ? take() : nullptr;
+  async::semaphore::permit right = permits_.try_acquire();
+  return right ? take(std::move(right)) : nullptr;
 }
 
-slot* ring::take() {
+slot* ring::take(async::semaphore::permit right) {
   const std::scoped_lock lock(mutex_);
   slot* taken = free_.back();
   free_.pop_back();
   enter(*taken, phase::filling);
+  taken->right = std::move(right);
   taken->segments.clear();
-  taken->used = taken->outstanding = 0;
+  taken->used = taken->outstanding = taken->promised = 0;
   taken->sealed = false;
   return taken;
 }
@@ -119,13 +119,11 @@ void ring::begin_counting(slot& sealed) {
   enter(sealed, phase::counting);
 }
 
-void ring::release(slot& done) {
-  {
-    const std::scoped_lock lock(mutex_);
-    enter(done, phase::free);
-    free_.push_back(&done);
-  }
-  permits_.try_send(boost::system::error_code{});  // there is room for a permit a slot
+void ring::release(slot& done) noexcept {
+  const async::semaphore::permit right = std::move(done.right);  // goes last: whoever gets it finds a slot
+  const std::scoped_lock lock(mutex_);
+  enter(done, phase::free);
+  free_.push_back(&done);  // there is room for all of them
 }
 
 double ring::waiting_seconds() const {

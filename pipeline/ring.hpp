@@ -7,12 +7,11 @@
 // At any time free + filling + counting = slots.
 #pragma once
 
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "gpu/engine.hpp"
 #include "pipeline/statistics/occupancy.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +65,7 @@ struct slot {
   cutter_id cut_by = 0;
   std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order
   phase now = phase::free;
+  async::semaphore::permit right{};  ///< to the slot, while it is not free
 
   // Of the filling phase, kept by the cutter under its lock.
   std::uint32_t room = 0;         ///< bytes that it is to hold this time
@@ -90,7 +90,7 @@ struct ring_shape {
 class ring {
  public:
   /// Maps the memory. Throws std::system_error.
-  ring(const ring_shape& shape, const boost::asio::any_io_executor& executor);
+  explicit ring(const ring_shape& shape);
   ring(const ring&) = delete;
   ring& operator=(const ring&) = delete;
 
@@ -104,7 +104,7 @@ class ring {
 
   /// A free slot, now filling and empty; waits while there is none. The slot freed last comes first: it is the one
   /// whose memory is still in a cache.
-  boost::asio::awaitable<slot*> acquire();
+  async::task<slot*> acquire();
 
   /// The same without waiting: null where no slot is free. Thread-safe.
   slot* try_acquire();
@@ -113,7 +113,7 @@ class ring {
   void begin_counting(slot& sealed);
 
   /// Back to free. Thread-safe.
-  void release(slot& done);
+  void release(slot& done) noexcept;
 
   /// Seconds that acquire() spent waiting so far. Thread-safe.
   [[nodiscard]] double waiting_seconds() const;
@@ -125,9 +125,6 @@ class ring {
   [[nodiscard]] slot_history history(occupancy::time_point end) const;
 
  private:
-  // Carries no data: a message in it is the right to take one slot from free_.
-  using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-
   class mapping {
    public:
     explicit mapping(std::size_t bytes);
@@ -141,12 +138,12 @@ class ring {
     std::span<std::byte> memory_;
   };
 
-  slot* take();  // with a permit
+  slot* take(async::semaphore::permit right);
   void enter(slot& it, phase next);
 
   std::shared_ptr<mapping> mapping_;
   std::vector<slot> slots_;
-  permits permits_;
+  async::semaphore permits_;  // of the slots in free_
   mutable std::mutex mutex_;
   std::vector<slot*> free_;  // guarded by mutex_; a stack
   double waiting_seconds_ = 0;

@@ -1,7 +1,5 @@
 #include "pipeline/telling.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -9,25 +7,21 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 namespace {
 
 using clock = std::chrono::steady_clock;
 
 }  // namespace
 
-telling::telling(asio::io_context& context, const plan& what, const run_hooks& hooks)
-    : context_(context),
+telling::telling(async::event_loop& loop, const plan& what, const run_hooks& hooks)
+    : loop_(loop),
       plan_(what),
       hooks_(hooks),
-      status_signal_(context, static_cast<bool>(hooks.status)),
-      merged_for_snapshots_(context.get_executor()),
-      merged_for_status_(context.get_executor()),
-      merged_for_inputs_(context.get_executor()),
-      windows_(context, hooks),
-      snapshot_timer_(context),
-      progress_timer_(context),
-      flush_timer_(context) {}
+      status_signal_(loop.context(), static_cast<bool>(hooks.status)),
+      windows_(loop, hooks),
+      snapshot_alarm_(loop),
+      progress_alarm_(loop),
+      flush_alarm_(loop) {}
 
 void telling::start(told_run run) {
   run_.emplace(std::move(run));
@@ -52,12 +46,12 @@ void telling::start(told_run run) {
                     .collected = run_->collected,
                     .feeding = run_->feeding,
                     .end_by_hook = [this] { end_by_hook(); }},
-                   [this](asio::awaitable<void> loop) { keep_up(std::move(loop)); });
+                   [this](async::task<> loop) { keep_up(std::move(loop)); });
   }
 }
 
-void telling::keep_up(asio::awaitable<void> what) {
-  asio::co_spawn(context_, std::move(what), [this](const std::exception_ptr& error) { run_->failure(error); });
+void telling::keep_up(async::task<> what) {
+  async::spawn(loop_, std::move(what), [this](const std::exception_ptr& error) noexcept { run_->failure(error); });
 }
 
 void telling::note_merged() {
@@ -68,22 +62,22 @@ void telling::note_merged() {
 }
 
 // Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.
-asio::awaitable<void> telling::count_what_came(wakeup& merged) {
+async::task<> telling::count_what_came(async::wakeup& merged) {
   const std::vector<cut_mark> cut = run_->feeding.flush();
   while (!run_->collected.has_merged(cut)) co_await merged.wait();
 }
 
-asio::awaitable<void> telling::snapshots_by_time(std::chrono::milliseconds interval) {
+async::task<> telling::snapshots_by_time(std::chrono::milliseconds interval) {
   for (auto due = clock::now() + interval;; due += interval) {
-    snapshot_timer_.expires_at(due);
-    co_await snapshot_timer_.async_wait(asio::use_awaitable);
+    snapshot_alarm_.set(due);
+    co_await snapshot_alarm_.wait();
     co_await count_what_came(merged_for_snapshots_);
     tell_snapshot();
     if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
   }
 }
 
-asio::awaitable<void> telling::snapshots_by_size() {
+async::task<> telling::snapshots_by_size() {
   for (;;) {
     co_await merged_for_snapshots_.wait();
     snapshot_if_due();
@@ -104,16 +98,16 @@ void telling::tell_snapshot() {
   if (hooks_.counted_so_far && !ended_by_hook_ && hooks_.counted_so_far(now)) end_by_hook();
 }
 
-asio::awaitable<void> telling::progress_by_time() {
+async::task<> telling::progress_by_time() {
   const auto interval = hooks_.progress_interval;
   for (auto due = clock::now() + interval;; due = std::max(due + interval, clock::now())) {
-    progress_timer_.expires_at(due);
-    co_await progress_timer_.async_wait(asio::use_awaitable);
+    progress_alarm_.set(due);
+    co_await progress_alarm_.wait();
     hooks_.progress(run_->progress());
   }
 }
 
-asio::awaitable<void> telling::status_by_signal() {
+async::task<> telling::status_by_signal() {
   for (;;) {
     co_await status_signal_.received();
     co_await count_what_came(merged_for_status_);
@@ -122,7 +116,7 @@ asio::awaitable<void> telling::status_by_signal() {
   }
 }
 
-asio::awaitable<void> telling::inputs_as_they_end() {
+async::task<> telling::inputs_as_they_end() {
   while (!ended_by_hook_) {
     co_await merged_for_inputs_.wait();
     tell_inputs_over();
@@ -130,11 +124,11 @@ asio::awaitable<void> telling::inputs_as_they_end() {
 }
 
 // The end of an input may lie in a slot that waits for more of a stream behind it.
-asio::awaitable<void> telling::flushes_by_time() {
+async::task<> telling::flushes_by_time() {
   constexpr std::chrono::milliseconds interval(100);
   for (;;) {
-    flush_timer_.expires_after(interval);
-    co_await flush_timer_.async_wait(asio::use_awaitable);
+    flush_alarm_.set(interval);
+    co_await flush_alarm_.wait();
     run_->feeding.flush();
   }
 }
@@ -165,9 +159,9 @@ void telling::tell_last() {
 
 void telling::cancel() {
   status_signal_.cancel();
-  snapshot_timer_.cancel();
-  progress_timer_.cancel();
-  flush_timer_.cancel();
+  snapshot_alarm_.cancel();
+  progress_alarm_.cancel();
+  flush_alarm_.cancel();
   merged_for_snapshots_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();

@@ -1,6 +1,9 @@
 // What a run tells while it lasts: snapshots, progress, status on a signal, inputs that are over, windows that closed.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/feeder.hpp"
 #include "pipeline/output/status_signal.hpp"
@@ -8,12 +11,7 @@
 #include "pipeline/reports/report.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/run_hooks.hpp"
-#include "pipeline/wakeup.hpp"
 #include "pipeline/windows/window_teller.hpp"
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -33,14 +31,15 @@ struct told_run {
   std::function<report(report::kind)> make_report;
   std::function<run_progress()> progress;
   std::function<void()> end_by_hook;                       ///< a hook wants no more to be read
-  std::function<void(const std::exception_ptr&)> failure;  ///< what a loop ended with, cancelling included; may be null
+  std::function<void(const std::exception_ptr&)> failure;  ///< what a loop ended with, cancelling included; may be null;
+                                                           ///< does not throw
 };
 
 /// Each kind is told by a loop of its own, all of them on the thread that runs the context. Hooks are called there.
 class telling {
  public:
   /// Throws std::system_error where the signal for the status cannot be watched.
-  telling(boost::asio::io_context& context, const plan& what, const run_hooks& hooks);
+  telling(async::event_loop& loop, const plan& what, const run_hooks& hooks);
 
   /// Begins the loops. Once, before anything is read.
   void start(told_run run);
@@ -65,32 +64,32 @@ class telling {
   void cancel();
 
  private:
-  void keep_up(boost::asio::awaitable<void> what);
-  boost::asio::awaitable<void> count_what_came(wakeup& merged);
-  boost::asio::awaitable<void> snapshots_by_time(std::chrono::milliseconds interval);
-  boost::asio::awaitable<void> snapshots_by_size();
+  void keep_up(async::task<> what);
+  async::task<> count_what_came(async::wakeup& merged);
+  async::task<> snapshots_by_time(std::chrono::milliseconds interval);
+  async::task<> snapshots_by_size();
   void snapshot_if_due();
   [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.counted_so_far; }
   void tell_snapshot();
-  boost::asio::awaitable<void> progress_by_time();
-  boost::asio::awaitable<void> status_by_signal();
-  boost::asio::awaitable<void> inputs_as_they_end();
-  boost::asio::awaitable<void> flushes_by_time();
+  async::task<> progress_by_time();
+  async::task<> status_by_signal();
+  async::task<> inputs_as_they_end();
+  async::task<> flushes_by_time();
   void tell_inputs_over();
   void end_by_hook();
 
-  boost::asio::io_context& context_;
+  async::event_loop& loop_;
   const plan& plan_;
   const run_hooks& hooks_;
   std::optional<told_run> run_;  // from start() on
   status_signal status_signal_;
-  wakeup merged_for_snapshots_;  // one each: a word has one receiver
-  wakeup merged_for_status_;
-  wakeup merged_for_inputs_;
+  async::wakeup merged_for_snapshots_;  // one each: a word has one receiver
+  async::wakeup merged_for_status_;
+  async::wakeup merged_for_inputs_;
   window_teller windows_;
-  boost::asio::steady_timer snapshot_timer_;
-  boost::asio::steady_timer progress_timer_;
-  boost::asio::steady_timer flush_timer_;
+  async::alarm snapshot_alarm_;
+  async::alarm progress_alarm_;
+  async::alarm flush_alarm_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   std::size_t inputs_told_ = 0;
   bool ended_by_hook_ = false;

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/build.sh
 
-folders=(config io gpu pipeline bench)
+folders=(async config io gpu pipeline bench)
 passed=scripts/tidy_passed
 
 # As the host build compiles it, one source at a time; what only the build with CUDA compiles, as build/dev does.

@@ -160,6 +160,29 @@ std::string_view after_signal(const outcome& done) {
   return done.signal != 0 ? ": the counts are of what was read until then" : ", after the report was written";
 }
 
+// What is said and written when the run has ended.
+ending conclude(const plan& planned, const outcome& done, destination& where, report_writer& reports, console& screen,
+                gates::watcher& watched, const kept_stop_signal& stopped) {
+  screen.clear();
+  reports.run_is_over();
+  if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
+  complain_of_output(done);
+  complain_of_inputs(done);
+  if (!planned.quiet) tell_skipped(done.result);
+  suggest_command(planned.inputs);
+  reports.throw_fault();
+  where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
+  where.commit();
+  if (done.result.stats && !planned.format->carries_stats)
+    write_to_standard_error(render_stats(*done.result.stats, target_for_standard_error()));
+  if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
+  // main ends by SIGPIPE then, unless that is ignored
+  if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  const int signal = stopped.received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
+  return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
+}
+
 }  // namespace
 
 ending count(const config::options& typed, const io::open_descriptors& given) {
@@ -180,24 +203,12 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          teller_of_alerts(planned, reports, screen));
   const outcome done = run_before_people(planned, where, reports, screen, watched);
-  screen.clear();
-  reports.run_is_over();
-  if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
-  complain_of_output(done);
-  complain_of_inputs(done);
-  if (!planned.quiet) tell_skipped(done.result);
-  suggest_command(planned.inputs);
-  reports.throw_fault();
-  where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
-  where.commit();
-  if (done.result.stats && !planned.format->carries_stats)
-    write_to_standard_error(render_stats(*done.result.stats, target_for_standard_error()));
-  if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
-  // main ends by SIGPIPE then, unless that is ignored
-  if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  const int signal = stopped.received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
-  return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
+  try {
+    return conclude(planned, done, where, reports, screen, watched, stopped);
+  } catch (...) {
+    if (done.end_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
 }
 
 }  // namespace gpuhist::pipeline

@@ -37,6 +37,10 @@ ending repack_inputs(const config::options& typed, const io::open_descriptors& g
   planned.descriptors = given;
   const repacked done = repack(planned, {.watch_signals = true});
   const std::string name = printable(planned.output);
+  if (!typed.quiet && done.threads != 0 && done.threads < planned.threads) {
+    complain("warning: only " + std::to_string(done.threads) + " of " + std::to_string(planned.threads) +
+             " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
+  }
   if (done.signal != 0) {
     complain("ended by SIG" + std::string(::sigabbrev_np(done.signal)) +
              (done.complete ? ": " + name + " is complete" : ": there is no " + name));

@@ -1,16 +1,14 @@
 #include "pipeline/decoding/archive_bytes.hpp"
 
+#include "async/task_group.hpp"
 #include "config/size.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 
 guard::~guard() {
   for (const member_text& each : waiting_) {
@@ -42,8 +40,8 @@ void guard::hand_down(const member_text& what) {
 source_bytes::source_bytes(const io::file_source& file, feed_notes& notes, std::stop_token stop)
     : file_(&file), notes_(&notes), stop_(std::move(stop)) {}
 
-source_bytes::source_bytes(block_reader& stream, asio::any_io_executor executor, std::stop_token stop)
-    : stream_(&stream), executor_(std::move(executor)), stop_(std::move(stop)) {}
+source_bytes::source_bytes(block_reader& stream, async::executor& reads_on, std::stop_token stop)
+    : stream_(&stream), reads_on_(&reads_on), stop_(std::move(stop)) {}
 
 std::size_t source_bytes::read(std::span<std::byte> out) {
   if (stop_.stop_requested()) throw as_error(left_at(offset_));
@@ -63,7 +61,7 @@ std::size_t source_bytes::read(std::span<std::byte> out) {
 std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   if (current_.bytes.empty() && !current_.end) {
     current_ = {};  // first: its memory may be what the next one is read into
-    current_ = asio::co_spawn(executor_, stream_->next(), asio::use_future).get();
+    current_ = async::run_blocking(*reads_on_, stream_->next());
     if (stop_.stop_requested()) throw as_error(left_at(offset_));
   }
   if (current_.end) {

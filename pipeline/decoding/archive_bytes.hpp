@@ -6,6 +6,7 @@
 //              so
 #pragma once
 
+#include "async/executor.hpp"
 #include "io/archive_reader.hpp"
 #include "io/byte_reader.hpp"
 #include "io/decoder.hpp"
@@ -13,8 +14,6 @@
 #include "pipeline/inputs/block_reader.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +64,7 @@ class guard {
 class source_bytes final : public io::byte_reader {
  public:
   source_bytes(const io::file_source& file, feed_notes& notes, std::stop_token stop);
-  source_bytes(block_reader& stream, boost::asio::any_io_executor executor, std::stop_token stop);
+  source_bytes(block_reader& stream, async::executor& reads_on, std::stop_token stop);
 
   std::size_t read(std::span<std::byte> out) override;
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override;
@@ -78,7 +77,7 @@ class source_bytes final : public io::byte_reader {
   const io::file_source* file_ = nullptr;
   feed_notes* notes_ = nullptr;
   block_reader* stream_ = nullptr;
-  boost::asio::any_io_executor executor_;
+  async::executor* reads_on_ = nullptr;
   std::stop_token stop_;
   std::uint64_t offset_ = 0;
   block current_{};

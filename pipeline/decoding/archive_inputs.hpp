@@ -2,6 +2,9 @@
 // and blocks. As many at once as there are decode contexts for.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "pipeline/decoding/archive_walk.hpp"
@@ -10,9 +13,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -38,38 +38,40 @@ class archive_inputs {
   };
 
   struct executors {
-    boost::asio::any_io_executor pool;
-    boost::asio::any_io_executor streams;  ///< of one thread, on which streams are read
+    async::executor& pool;
+    async::event_loop& streams;  ///< where streams are read
   };
 
-  archive_inputs(settings how, executors where, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
-                 std::stop_token stop);
+  archive_inputs(settings how, const executors& where, decode_contexts& contexts, rolling_counts& counts,
+                 feed_notes& notes, async::first_failure& failures, std::stop_token stop);
 
   /// Begins to walk an input, in the result as `name`, whose first bytes were looked at (`head`; of files they are read
   /// again). Waits while there is no decode context. `forced`: the archive that is asked for; nothing: by content.
-  boost::asio::awaitable<void> add(input_id input, std::string name, std::shared_ptr<io::source> source,
+  /// Throws io::input_error where no thread can be started for it.
+  async::task<> add(input_id input, std::string name, std::shared_ptr<io::source> source,
                                    std::vector<std::byte> head, std::optional<io::archive_kind> forced);
 
-  /// Waits until all inputs are over. Throws what no input is to blame for.
-  boost::asio::awaitable<void> drain();
+  /// Awaited, waits until all inputs are over, and gives a permit that keeps others from being begun. What no input is
+  /// to blame for is noted in the failures.
+  [[nodiscard]] auto drain() noexcept { return rights_.acquire(threads_.size()); }
 
   /// What the archives hold that is no file, by kind. Thread-safe.
   [[nodiscard]] std::vector<skipped_names> skipped() const;
 
  private:
-  using free_threads = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, std::size_t)>;
-
   struct task {
     input_id input = 0;
     std::string name;
     std::shared_ptr<io::source> source;
     std::vector<std::byte> head;
     std::optional<io::archive_kind> forced;
-    decode_context* context = nullptr;
+    async::semaphore::permit right{};  // to a thread
+    decode_contexts::lease context{};
     std::size_t thread = 0;
   };
 
-  void work(task what);
+  void start(task what);
+  void work(task what) noexcept;
   void walk(task& what);
   void walk_source(task& what, archive_walk& walk);
   void walk_stream(task& what, archive_walk& walk);
@@ -82,10 +84,11 @@ class archive_inputs {
   const std::stop_token stop_;
   const std::shared_ptr<block_pool> blocks_;
   std::atomic<std::int64_t> members_left_;
+  async::first_failure& failures_;
+  async::semaphore rights_;  // to those in free_
   mutable std::mutex mutex_;
-  std::vector<skipped_names> skipped_;
-  std::exception_ptr fatal_;
-  free_threads free_;
+  std::vector<skipped_names> skipped_;  // under the mutex, as is
+  std::vector<std::size_t> free_;       // with room for all: of the threads
   std::vector<std::jthread> threads_;
 };
 

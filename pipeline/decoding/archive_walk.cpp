@@ -1,11 +1,10 @@
 #include "pipeline/decoding/archive_walk.hpp"
 
+#include "async/task_group.hpp"
 #include "config/size.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +13,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 
 namespace {
 
@@ -38,12 +36,12 @@ auto settled(const peeking_bytes& head, Settle settle) {
 }  // namespace
 
 archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
-                           decode_context& context, asio::any_io_executor pool, rolling_counts& counts,
+                           decode_context& context, async::executor& pool, rolling_counts& counts,
                            feed_notes& notes, std::stop_token stop)
     : limits_(limits),
       members_left_(members_left),
       context_(context),
-      pool_(std::move(pool)),
+      pool_(pool),
       counts_(counts),
       notes_(notes),
       stop_(std::move(stop)) {
@@ -88,7 +86,7 @@ void archive_walk::count_compressed(const content& what, const io::format& compr
   if (what.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
   decoded_bytes::settings how{.most = most_decoded()};
-  if (!own) how.grant_window = [this] { asio::co_spawn(pool_, context_.grant_window(), asio::use_future).get(); };
+  if (!own) how.grant_window = [this] { async::run_blocking(pool_, context_.grant_window()); };
   guard frames(&what.below, counts_);
   decoded_bytes decoded(what.bytes, decoder, frames, notes_, std::move(how));
   peeking_bytes peeking(decoded);
@@ -198,7 +196,7 @@ void archive_walk::count_text(const content& what) {
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
-  if (limits_.text_to != nullptr) asio::co_spawn(pool_, limits_.text_to->write(text), asio::use_future).get();
+  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->write(text));
   while (!text.empty()) {
     const place where = room(text.size());
     std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());
@@ -209,7 +207,7 @@ void archive_walk::put(std::span<const std::byte> text, input_id input) {
 
 place archive_walk::room(std::uint64_t wanted) {
   if (const std::optional<place> free = context_.cut.try_reserve(wanted)) return *free;
-  return asio::co_spawn(pool_, context_.cut.reserve(wanted), asio::use_future).get();
+  return async::run_blocking(pool_, context_.cut.reserve(wanted));
 }
 
 // Its entry in the result. An archive is represented by its members as soon as it has one.

@@ -2,6 +2,7 @@
 // text goes to the counters; members that are compressed or archives are walked in turn, a few levels deep.
 #pragma once
 
+#include "async/executor.hpp"
 #include "io/archive_format.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/decoding/archive_bytes.hpp"
@@ -9,8 +10,6 @@
 #include "pipeline/reports/report.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -36,7 +35,7 @@ class archive_walk {
  public:
   /// `members_left`: of archive_limits::most_members, shared by all walks.
   archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left, decode_context& context,
-               boost::asio::any_io_executor pool, rolling_counts& counts, feed_notes& notes, std::stop_token stop);
+               async::executor& pool, rolling_counts& counts, feed_notes& notes, std::stop_token stop);
 
   /// Counts what is in `bytes`, known as `name`. `forced`: the archive that is asked for; nothing: by content. Throws
   /// only what no input is to blame for.
@@ -80,7 +79,7 @@ class archive_walk {
   const archive_limits& limits_;
   std::atomic<std::int64_t>& members_left_;
   decode_context& context_;
-  const boost::asio::any_io_executor pool_;
+  async::executor& pool_;
   rolling_counts& counts_;
   feed_notes& notes_;
   const std::stop_token stop_;

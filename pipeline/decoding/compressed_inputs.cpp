@@ -3,12 +3,7 @@
 #include "config/size.hpp"
 #include "pipeline/decoding/frame_search.hpp"
 #include "pipeline/inputs/input_failure.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "pipeline/inputs/stream_cancel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -20,13 +15,33 @@
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
-std::function<input_failure(std::uint64_t)> always(input_failure failure) {
+using fault_text = std::function<input_failure(std::uint64_t)>;
+
+fault_text always(input_failure failure) {
   return [failure = std::move(failure)](std::uint64_t) { return failure; };
+}
+
+// Needs none.
+fault_text no_memory() {
+  return [](std::uint64_t) {
+    return input_failure{.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
+  };
+}
+
+// What went wrong with an input; rethrows what no input is to blame for.
+fault_text fault_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const text_lost&) {
+    throw;
+  } catch (...) {
+    return always(failure_from(error));
+  }
 }
 
 input_failure damage(std::string text) { return {.kind = failure_kind::damaged, .text = std::move(text)}; }
@@ -45,14 +60,16 @@ input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
 
 // One input on its way; of the coroutine that splits it, but for `damaged`.
 struct compressed_inputs::compressed_input {
-  compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in,
-                   const asio::any_io_executor& streams_on)
-      : input(id), source(std::move(from)), format(in), streams(streams_on) {}
+  compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in, async::event_loop& streams)
+      : input(id),
+        source(std::move(from)),
+        format(in),
+        stream_end(make_stream_cancel(streams, source)) {}
 
   input_id input = 0;
   std::shared_ptr<io::source> source;
   const io::format& format;
-  const asio::any_io_executor& streams;
+  const std::shared_ptr<async::deferred_call> stream_end;
   std::unique_ptr<io::splitter> splitter{};
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
@@ -71,26 +88,24 @@ struct compressed_inputs::compressed_input {
   std::size_t groups_left = 0;  // how many have not ended
 
   // Whoever waits for bytes, or for a block to have them in, waits no longer.
-  void end_reading() const {
-    blocks->give_up();
-    if (!std::holds_alternative<io::stream_source>(*source)) return;
-    asio::post(streams, [kept = source] { std::get<io::stream_source>(*kept).cancel(); });
+  void end_reading() const noexcept {
+    if (blocks) blocks->give_up();
+    stream_end->post();
   }
 };
 
 // What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
 // `ended`.
 struct compressed_inputs::group {
-  group(const asio::any_io_executor& executor, compressed_input& from)
-      : of(from), blocks(executor, std::numeric_limits<std::size_t>::max()), may_ask(executor), ended(executor, 1) {}
+  explicit group(compressed_input& from) : of(from) {}
 
   compressed_input& of;
   text_owner owner{};
   io::decode_start start{};
-  decode_context* context = nullptr;
-  blocks_channel blocks;
-  signal may_ask;  // closed when it may ask for a large window
-  signal ended;
+  decode_contexts::lease context{};
+  async::channel<block> blocks{};
+  async::event may_ask{};  // for a large window
+  async::event ended{};
 
   io::decoder* decoder = nullptr;  // of the context
   std::uint64_t frame_begin = 0;   // compressed offset
@@ -115,70 +130,65 @@ std::string compressed_inputs::manner_of(const compressed_input& what) const {
 }
 
 compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
-                                     rolling_counts& counts, feed_notes& notes, std::stop_token stop)
+                                     rolling_counts& counts, feed_notes& notes, async::first_failure& failures,
+                                     std::stop_token stop)
     : how_(how),
       where_(where),
       contexts_(contexts),
       counts_(counts),
       notes_(notes),
       stop_(std::move(stop)),
+      failures_(failures),
       blocks_(std::make_shared<block_pool>(how.block_bytes, how.extra_blocks)),
-      open_(where.pool, how.open_inputs) {
-  for (std::size_t i = 0; i < how.open_inputs; ++i) open_.try_send(error_code{});
-}
+      open_(how.open_inputs),
+      feeding_(failures) {}
 
-asio::awaitable<void> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source,
-                                             std::vector<std::byte> head, const io::format& format) {
-  co_await open_.async_receive(asio::use_awaitable);
+async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
+                                     const io::format& format) {
+  async::semaphore::permit right = co_await open_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head.clear();
-  const auto what = std::make_shared<compressed_input>(input, std::move(source), format, where_.streams);
-  asio::co_spawn(where_.pool, feed(what, std::move(head)), [this, what](const std::exception_ptr& error) {
-    if (error) {
-      const std::scoped_lock lock(mutex_);
-      if (!fatal_) fatal_ = error;
-    }
-    open_.try_send(error_code{});
-  });
+  auto what = std::make_shared<compressed_input>(input, std::move(source), format, where_.streams);
+  feeding_.spawn(where_.pool, feed(std::move(what), std::move(head), std::move(right)));
 }
 
-asio::awaitable<void> compressed_inputs::drain() {
-  for (std::size_t i = 0; i < how_.open_inputs; ++i) co_await open_.async_receive(asio::use_awaitable);
-  for (std::size_t i = 0; i < how_.open_inputs; ++i) open_.try_send(error_code{});
-  const std::scoped_lock lock(mutex_);
-  if (fatal_) std::rethrow_exception(std::exchange(fatal_, nullptr));
-}
-
-asio::awaitable<void> compressed_inputs::feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head) {
-  const bool is_stream = std::holds_alternative<io::stream_source>(*what->source);
-  const auto& executor = is_stream ? where_.streams : where_.pool;
+// The permit lasts as long as this does.
+async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head,
+                                      async::semaphore::permit) {
   std::exception_ptr error;
   try {
-    what->splitter = what->format.make_splitter();
-    what->blocks =
-        std::make_shared<block_reader>(blocks_, how_.own_blocks, *what->source, notes_.read, executor, stop_);
-    const auto read = [](std::shared_ptr<block_reader> reader, std::shared_ptr<io::source>,
-                         std::vector<std::byte> first) -> asio::awaitable<void> {
-      co_await reader->fill(std::move(first));
-    };
-    asio::co_spawn(executor, read(what->blocks, what->source, std::move(head)), asio::detached);
-    // whatever happens from here on, nobody may be left waiting for a block or for the stream
-    const struct end_of_reading {
-      compressed_input& of;
-      ~end_of_reading() { of.end_reading(); }
-    } end{*what};
-    co_await split(*what);
+    co_await split(*what, std::move(head));
   } catch (...) {
     error = std::current_exception();
   }
-  if (what->current) what->current->blocks.try_send(error_code{}, block{.end = true, .error = error});
-  while (!what->running.empty()) co_await oldest_ended(*what);
-  if (!what->damaged) counts_.finish(what->input, what->text_bytes);
-  notes_.add_decoding(manner_of(*what));
-  if (auto* file = std::get_if<io::file_source>(what->source.get())) file->leave_offset_at(what->compressed_bytes);
+  what->end_reading();
+  const bool is_noted = what->current != nullptr;  // as the group's
+  if (is_noted) {
+    what->current->blocks.end({.end = true, .error = error});
+    what->current->may_ask.set();
+  }
+  while (!what->running.empty()) {
+    co_await what->running.front()->ended.wait();
+    retire_oldest(*what);
+  }
+  end_input_with(*what, is_noted ? nullptr : error);
 }
 
-asio::awaitable<void> compressed_inputs::split(compressed_input& what) {
+void compressed_inputs::end_input_with(compressed_input& what, const std::exception_ptr& error) {
+  if (error && !what.damaged) {
+    counts_.fail(what.input, what.text_bytes, fault_of(error)(what.text_bytes));
+  } else if (!what.damaged) {
+    counts_.finish(what.input, what.text_bytes);
+  }
+  notes_.add_decoding(manner_of(what));
+  if (auto* file = std::get_if<io::file_source>(what.source.get())) file->leave_offset_at(what.compressed_bytes);
+}
+
+async::task<> compressed_inputs::split(compressed_input& what, std::vector<std::byte> head) {
+  const bool is_stream = std::holds_alternative<io::stream_source>(*what.source);
+  what.splitter = what.format.make_splitter();
+  what.blocks = std::make_shared<block_reader>(blocks_, how_.own_blocks, *what.source, notes_.read, stop_);
+  block_reader::start(is_stream ? where_.streams : where_.pool, what.blocks, what.source, std::move(head));
   for (;;) {
     const block next = co_await what.blocks->next();
     if (what.damaged) co_return;
@@ -188,7 +198,7 @@ asio::awaitable<void> compressed_inputs::split(compressed_input& what) {
   }
 }
 
-asio::awaitable<void> compressed_inputs::hand_on(compressed_input& what, const block& from) {
+async::task<> compressed_inputs::hand_on(compressed_input& what, const block& from) {
   std::size_t begin = 0;
   for (std::size_t at = 0; at < from.bytes.size();) {
     const io::split_step step = what.splitter->advance(from.bytes.subspan(at));
@@ -205,87 +215,119 @@ asio::awaitable<void> compressed_inputs::hand_on(compressed_input& what, const b
 }
 
 // Bytes that end between two groups need no further one, unless there is something to be said of the end.
-asio::awaitable<void> compressed_inputs::end_input(compressed_input& what, block last) {
+async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
   if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
   if (what.current) {
     what.current->ends_input = true;
-    what.current->blocks.try_send(error_code{}, std::move(last));
-    what.current->may_ask.close();
+    what.current->blocks.end(std::move(last));
+    what.current->may_ask.set();
   }
   what.current.reset();
 }
 
-asio::awaitable<void> compressed_inputs::push(compressed_input& what, const block& from,
+async::task<> compressed_inputs::push(compressed_input& what, const block& from,
                                               std::span<const std::byte> bytes) {
   if (!what.current) co_await begin_group(what);
   if (!what.current) co_return;
-  what.current->blocks.try_send(error_code{},
-                                block{.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
+  what.current->blocks.push({.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
   what.current_bytes += bytes.size();
 }
 
 // How far groups may be ahead of the oldest one, whose counts hold those of the others back. After damage none is
 // begun: where text is wanted in its order, the groups before have ended by the time there is a context, so that none
 // of what follows the damage is decoded.
-asio::awaitable<void> compressed_inputs::begin_group(compressed_input& what) {
+async::task<> compressed_inputs::begin_group(compressed_input& what) {
   constexpr std::size_t groups_a_context = 4;
   const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
-  while (what.running.size() >= most) co_await oldest_ended(what);
-  const auto task = std::make_shared<group>(where_.pool, what);
+  while (what.running.size() >= most) {
+    co_await what.running.front()->ended.wait();
+    retire_oldest(what);
+  }
+  const auto task = std::make_shared<group>(what);
   task->context = co_await contexts_.acquire();
-  if (what.damaged) co_return contexts_.release(*task->context);
-  task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
+  if (what.damaged) co_return;
   task->start = what.next;
-  what.current = task;
   what.running.push_back(task);
+  try {
+    spawn(task);
+  } catch (...) {
+    what.running.pop_back();
+    throw;
+  }
+  what.current = task;
   ++what.groups;
+}
+
+// Once it is open in the counts it ends there, by whichever way.
+void compressed_inputs::spawn(const group_pointer& task) {
+  compressed_input& what = task->of;
+  async::task<> decoding = decode(task);
+  task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
   {
     const std::scoped_lock lock(what.mutex);
     what.youngest = task;
-    if (++what.groups_left == 1) task->may_ask.close();
+    if (++what.groups_left == 1) task->may_ask.set();
   }
-  asio::co_spawn(where_.pool, decode(task), asio::detached);
+  try {
+    async::spawn(where_.pool, std::move(decoding),
+                 [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
+  } catch (...) {
+    task->end.wrong = no_memory();
+    end_group(*task, nullptr);
+    throw;
+  }
 }
 
 void compressed_inputs::close_group(compressed_input& what) {
-  what.current->blocks.try_send(error_code{}, block{.end = true});
-  what.current->may_ask.close();
+  what.current->blocks.end({.end = true});
+  what.current->may_ask.set();
   what.current.reset();
   what.next.frames = what.frames_walked;
   what.next.compressed_bytes += std::exchange(what.current_bytes, 0);
 }
 
-asio::awaitable<void> compressed_inputs::oldest_ended(compressed_input& what) {
-  const group_pointer oldest = what.running.front();
-  co_await oldest->ended.async_receive(asio::use_awaitable);
+// Its end was waited for.
+void compressed_inputs::retire_oldest(compressed_input& what) {
+  const group_end& end = what.running.front()->end;
+  what.text_bytes += end.text_bytes;
+  what.compressed_bytes = end.compressed_bytes;
   what.running.pop_front();
-  what.text_bytes += oldest->end.text_bytes;
-  what.compressed_bytes = oldest->end.compressed_bytes;
 }
 
-asio::awaitable<void> compressed_inputs::decode(group_pointer task) {
+async::task<> compressed_inputs::decode(group_pointer task) {
   const piece_in_flight counted(notes_.decompress);
+  std::exception_ptr error;
   try {
     co_await decode_blocks(*task);
   } catch (...) {
-    task->end.wrong = always(failure_from(std::current_exception()));
+    error = std::current_exception();
   }
-  if (task->end.wrong) {
-    task->of.damaged = true;
-    task->of.end_reading();  // it may be waiting for blocks that nobody will decode, or for bytes that nobody wants
-  }
-  {
-    const std::scoped_lock lock(task->of.mutex);
-    if (--task->of.groups_left == 1) task->of.youngest->may_ask.close();
-  }
-  counts_.close_group(task->owner.input, task->owner.group, task->end);
-  contexts_.release(*task->context);
-  task->ended.try_send(error_code{});
+  if (error) task->end.wrong = fault_of(error);
 }
 
-asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
+// Whatever fails here or before, the group ends: others wait for it.
+void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
+  failures_.note(std::move(error));
+  if (task.end.wrong) {
+    task.of.damaged = true;
+    task.of.end_reading();  // it may be waiting for blocks that nobody will decode, or for bytes that nobody wants
+  }
+  {
+    const std::scoped_lock lock(task.of.mutex);
+    if (--task.of.groups_left == 1) task.of.youngest->may_ask.set();
+  }
+  try {
+    counts_.close_group(task.owner.input, task.owner.group, task.end);
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  task.context.release();
+  task.ended.set();
+}
+
+async::task<> compressed_inputs::decode_blocks(group& task) {
   task.decoder = &task.context->decoder_for(task.of.format);
   task.decoder->restart(task.start);
   task.frame_begin = task.start.compressed_bytes;
@@ -294,7 +336,7 @@ asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
     block next;
     {
       const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
-      next = co_await task.blocks.async_receive(asio::use_awaitable);
+      next = co_await task.blocks.take();
     }
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
     task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
@@ -308,7 +350,7 @@ asio::awaitable<void> compressed_inputs::decode_blocks(group& task) {
   }
 }
 
-asio::awaitable<void> compressed_inputs::take_block(group& task, const block& next) {
+async::task<> compressed_inputs::take_block(group& task, const block& next) {
   std::span<const std::byte> in = next.bytes;
   while (!in.empty() && !task.end.wrong && !stop_.stop_requested()) {
     if (task.lost) {
@@ -332,7 +374,7 @@ asio::awaitable<void> compressed_inputs::take_block(group& task, const block& ne
 
 void compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
-    task.end.wrong = always(failure_from(last.error));
+    task.end.wrong = fault_of(last.error);
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
@@ -374,7 +416,7 @@ void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
 
 // Where the splitter knows where frames end, the group ends where this one would have. Where it does not, whatever
 // looks like the beginning of a frame is tried.
-asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, std::span<const std::byte>& in) {
+async::task<> compressed_inputs::skip(group& task, const block& from, std::span<const std::byte>& in) {
   const auto found = from.lost ? task.search->find(in) : std::nullopt;
   if (!found) {
     task.skipped_to += in.size();
@@ -388,7 +430,7 @@ asio::awaitable<void> compressed_inputs::skip(group& task, const block& from, st
 }
 
 // False where the frame is damaged. Takes what it decoded from the front of `in`.
-asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
+async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
   // a core that decodes on and on counts what it decoded, too, and stays within its caches; fewer decoders leave
   // threads to count, which larger chunks wake less often
@@ -396,14 +438,14 @@ asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<cons
   cut.chunk_by(all_work && cut.counts_here() ? cutter::chunking{.most = how_.busy_chunk_bytes, .count_here = true}
                                              : cutter::chunking{});
   while (!stop_.stop_requested()) {
-    const place where = co_await cut.reserve(std::numeric_limits<std::uint32_t>::max());
-    const io::fill_result got = fill(task, in, where);
+    held_place where(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
+    const io::fill_result got = fill(task, in, where.bytes());
     in = in.subspan(got.consumed);
     task.frame_bytes += got.produced;
     task.end.text_bytes += got.produced;
     notes_.decompress.bytes += got.produced;
-    if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes.first(got.produced));
-    cut.commit(where, got.produced, task.owner);
+    if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes().first(got.produced));
+    where.commit(got.produced, task.owner);
     const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
     if (text_so_far > how_.most_text) {
       task.end.wrong = always(too_much_text(how_.most_text, task.decoder->consumed_total()));
@@ -419,20 +461,14 @@ asio::awaitable<bool> compressed_inputs::decode_some(group& task, std::span<cons
 
 // Who has such memory must not wait for blocks of who waits for it. So a group asks for it when all of its bytes are
 // here, or when no other group of its input has blocks.
-asio::awaitable<void> compressed_inputs::grant_window(group& task) {
-  co_await task.may_ask.async_receive(asio::as_tuple(asio::use_awaitable));
+async::task<> compressed_inputs::grant_window(group& task) {
+  co_await task.may_ask.wait();
   co_await task.context->grant_window();
 }
 
-// A place that is not filled because of an exception is given back: its slot could never be sealed.
-io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, const place& where) {
-  try {
-    const stopwatch busy(notes_.decompress.busy_nanoseconds);
-    return task.decoder->fill(in, where.bytes);
-  } catch (...) {
-    task.context->cut.commit(where, 0, task.owner);
-    throw;
-  }
+io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, std::span<std::byte> out) {
+  const stopwatch busy(notes_.decompress.busy_nanoseconds);
+  return task.decoder->fill(in, out);
 }
 
 void compressed_inputs::conclude_verified(group& task) {

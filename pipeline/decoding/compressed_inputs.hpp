@@ -9,6 +9,10 @@
 // puts what they give back in order.
 #pragma once
 
+#include "async/channel.hpp"
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
@@ -17,9 +21,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,48 +52,48 @@ class compressed_inputs {
   };
 
   struct executors {
-    boost::asio::any_io_executor pool;     ///< where files are read and frames decoded
-    boost::asio::any_io_executor streams;  ///< of one thread, on which streams are read
+    async::executor& pool;       ///< where files are read and frames decoded
+    async::event_loop& streams;  ///< where streams are read
   };
 
   compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts, rolling_counts& counts,
-                    feed_notes& notes, std::stop_token stop);
+                    feed_notes& notes, async::first_failure& failures, std::stop_token stop);
 
   /// Begins to feed an input whose first bytes were looked at (`head`; of files they are read again). Waits while too
   /// many are open.
-  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
+  async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
                                    const io::format& format);
 
-  /// Waits until all inputs are over. Throws what no input is to blame for.
-  boost::asio::awaitable<void> drain();
+  /// Awaited, waits until all inputs are over. What no input is to blame for is noted in the failures.
+  [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }
 
  private:
-  using signal = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-  using blocks_channel = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, block)>;
-
   struct compressed_input;
   struct group;
   using group_pointer = std::shared_ptr<group>;
 
   [[nodiscard]] std::string manner_of(const compressed_input& what) const;
-  boost::asio::awaitable<void> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head);
-  boost::asio::awaitable<void> split(compressed_input& what);
-  boost::asio::awaitable<void> hand_on(compressed_input& what, const block& from);
-  boost::asio::awaitable<void> end_input(compressed_input& what, block last);
-  boost::asio::awaitable<void> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
-  boost::asio::awaitable<void> begin_group(compressed_input& what);
+  async::task<> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head, async::semaphore::permit);
+  async::task<> split(compressed_input& what, std::vector<std::byte> head);
+  async::task<> hand_on(compressed_input& what, const block& from);
+  async::task<> end_input(compressed_input& what, block last);
+  async::task<> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
+  async::task<> begin_group(compressed_input& what);
   static void close_group(compressed_input& what);
-  static boost::asio::awaitable<void> oldest_ended(compressed_input& what);
-  boost::asio::awaitable<void> decode(group_pointer task);
-  boost::asio::awaitable<void> decode_blocks(group& task);
-  boost::asio::awaitable<void> take_block(group& task, const block& next);
-  boost::asio::awaitable<bool> decode_some(group& task, std::span<const std::byte>& in);
+  void spawn(const group_pointer& task);
+  static void retire_oldest(compressed_input& what);
+  void end_input_with(compressed_input& what, const std::exception_ptr& error);
+  async::task<> decode(group_pointer task);
+  void end_group(group& task, std::exception_ptr error) noexcept;
+  async::task<> decode_blocks(group& task);
+  async::task<> take_block(group& task, const block& next);
+  async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
   void end_of_blocks(group& task, const block& last);
-  boost::asio::awaitable<void> skip(group& task, const block& from, std::span<const std::byte>& in);
+  async::task<> skip(group& task, const block& from, std::span<const std::byte>& in);
   void begin_skipping(group& task, std::string cause);
   static void end_skipping(group& task, std::uint64_t at);
-  static boost::asio::awaitable<void> grant_window(group& task);
-  io::fill_result fill(group& task, std::span<const std::byte> in, const place& where);
+  static async::task<> grant_window(group& task);
+  io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
   void conclude_verified(group& task);
 
   const settings how_;
@@ -101,11 +102,10 @@ class compressed_inputs {
   rolling_counts& counts_;
   feed_notes& notes_;
   const std::stop_token stop_;
+  async::first_failure& failures_;
   const std::shared_ptr<block_pool> blocks_;
-  signal open_;  // a message in it is the right to open one more input
-
-  std::mutex mutex_;
-  std::exception_ptr fatal_;
+  async::semaphore open_;  // inputs
+  async::task_group feeding_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,13 +1,10 @@
 #include "pipeline/decoding/decode_contexts.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 io::decoder& decode_context::decoder_for(const io::format& format) {
   if (!decoder_ || format_ != &format) decoder_ = format.make_decoder(limits_);
@@ -20,21 +17,24 @@ std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
   return std::move(decoder_);
 }
 
-asio::awaitable<void> decode_context::grant_window() {
+async::task<> decode_context::grant_window() {
   const std::uint64_t wanted = decoder_->window_wanted();
-  if (granted_ != 0) {
+  if (granted_) {
     decoder_->grant_window(0);
-    budget_.release(std::exchange(granted_, 0));
+    granted_.release();
   }
-  co_await budget_.acquire(wanted);
-  granted_ = wanted;
+  granted_ = co_await large_windows_.acquire(wanted);
   decoder_->grant_window(wanted);
 }
 
-void decode_context::give_back_window() {
-  if (granted_ == 0) return;
-  if (decoder_) decoder_->grant_window(limits_.granted_bytes);
-  budget_.release(std::exchange(granted_, 0));
+void decode_context::give_back_window() noexcept {
+  if (!granted_) return;
+  try {
+    if (decoder_) decoder_->grant_window(limits_.granted_bytes);
+  } catch (...) {
+    decoder_.reset();  // it cannot go on with less; the next group makes another one
+  }
+  granted_.release();
 }
 
 namespace {
@@ -54,22 +54,36 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 }  // namespace
 
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
-                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
-                                 const asio::any_io_executor& executor)
-    : large_windows_(window_bytes - number * own_window(number, window_bytes), executor), free_(executor, number) {
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted)
+    : large_windows_(window_bytes - number * own_window(number, window_bytes)), rights_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
+  free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
-    free_.try_send(error_code{}, &contexts_.emplace_back(slots, counted, limits, large_windows_));
+    free_.push_back(&contexts_.emplace_back(slots, counted, limits, large_windows_));
   }
 }
 
-asio::awaitable<decode_context*> decode_contexts::acquire() {
-  co_return co_await free_.async_receive(asio::use_awaitable);
+async::task<decode_contexts::lease> decode_contexts::acquire() {
+  async::semaphore::permit right = co_await rights_.acquire();
+  co_return lease(*this, std::move(right));
 }
 
-void decode_contexts::release(decode_context& done) {
-  done.give_back_window();
-  free_.try_send(error_code{}, &done);
+decode_contexts::lease::lease(decode_contexts& from, async::semaphore::permit right) noexcept
+    : from_(&from), right_(std::move(right)) {
+  const std::scoped_lock lock(from.mutex_);
+  context_ = from.free_.back();
+  from.free_.pop_back();
+}
+
+void decode_contexts::lease::release() noexcept {
+  decode_context* const done = std::exchange(context_, nullptr);
+  if (done == nullptr) return;
+  done->give_back_window();
+  {
+    const std::scoped_lock lock(from_->mutex_);
+    from_->free_.push_back(done);
+  }
+  right_.release();
 }
 
 void decode_contexts::flush(std::vector<cut_mark>& marks) {

@@ -1,15 +1,12 @@
 #include "pipeline/inputs/block_reader.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <limits>
+#include <new>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 bool block_pool::take_extra() {
   const std::scoped_lock lock(mutex_);
@@ -18,7 +15,7 @@ bool block_pool::take_extra() {
   return true;
 }
 
-void block_pool::give_back_extra() {
+void block_pool::give_back_extra() noexcept {
   const std::scoped_lock lock(mutex_);
   ++extra_left_;
 }
@@ -35,82 +32,92 @@ std::unique_ptr<std::byte[]> block_pool::take_memory() {
   return std::make_unique_for_overwrite<std::byte[]>(block_bytes_);
 }
 
-void block_pool::give_back_memory(std::unique_ptr<std::byte[]> memory) {
-  const std::scoped_lock lock(mutex_);
-  free_.push_back(std::move(memory));
+void block_pool::give_back_memory(std::unique_ptr<std::byte[]> memory) noexcept {
+  try {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(memory));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
 }
 
+// The right to fill one block, and its memory: both are given back with the block.
 class block_reader::credit {
  public:
-  credit(std::shared_ptr<account> from, bool extra) : from_(std::move(from)), extra_(extra) {}
-  credit(credit&& other) noexcept : from_(std::move(other.from_)), extra_(other.extra_) {}
-  credit& operator=(credit&&) = delete;
+  credit(std::shared_ptr<account> from, async::semaphore::permit own) noexcept
+      : from_(std::move(from)), own_(std::move(own)) {}
+  credit(const credit&) = delete;
+  credit& operator=(const credit&) = delete;
   ~credit() {
-    if (!from_) return;
-    if (extra_) {
-      from_->pool->give_back_extra();
-    } else {
-      from_->own.try_send(error_code{});  // there is room for all of them
-    }
+    if (memory_) from_->pool->give_back_memory(std::move(memory_));
+    if (!own_) from_->pool->give_back_extra();
   }
 
-  [[nodiscard]] block_pool& pool() const { return *from_->pool; }
+  std::byte* take_memory() {
+    memory_ = from_->pool->take_memory();
+    return memory_.get();
+  }
 
  private:
-  std::shared_ptr<account> from_;
-  bool extra_;
+  std::shared_ptr<account> from_;  // goes last
+  async::semaphore::permit own_;   // empty: it is an extra one
+  std::unique_ptr<std::byte[]> memory_{};
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
-                           const asio::any_io_executor& executor, std::stop_token stop)
+                           std::stop_token stop)
     : source_(from),
       clock_(clock),
       stop_(std::move(stop)),
-      account_(std::make_shared<account>(std::move(pool), executor, own)),
-      filled_(executor, std::numeric_limits<std::size_t>::max()) {
-  for (std::size_t i = 0; i < own; ++i) account_->own.try_send(error_code{});
+      account_(std::make_shared<account>(std::move(pool), own)) {}
+
+void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
+                         std::vector<std::byte> head) {
+  block_reader& it = *reader;
+  // whatever ends it, the consumer does not wait for more
+  async::spawn(on, it.fill(std::move(source), std::move(head)),
+               [reader = std::move(reader)](std::exception_ptr error) noexcept {
+                 reader->filled_.end({.end = true, .error = std::move(error)});
+                 reader->ended_ = true;
+                 reader->ended_.notify_all();
+               });
 }
 
-asio::awaitable<std::shared_ptr<std::byte>> block_reader::memory() {
-  bool extra = false;
-  if (!account_->own.try_receive([](error_code) {})) {
-    extra = farther_ && account_->pool->take_extra();
-    if (!extra) co_await account_->own.async_receive(asio::use_awaitable);
-  }
-  auto right = std::make_shared<credit>(account_, extra);
-  std::byte* const memory = right->pool().take_memory().release();
-  co_return std::shared_ptr<std::byte>(memory, [right = std::move(right)](std::byte* done) {
-    right->pool().give_back_memory(std::unique_ptr<std::byte[]>(done));
-  });
-}
-
-asio::awaitable<void> block_reader::fill(std::vector<std::byte> head) {
-  block last{.end = true};
+// Null after give_up().
+async::task<std::shared_ptr<std::byte>> block_reader::memory() {
+  async::semaphore::permit own = account_->own.try_acquire();
+  const bool extra = !own && farther_ && account_->pool->take_extra();
+  if (!own && !extra) own = co_await account_->own.acquire();
+  if (!own && !extra) co_return nullptr;
+  std::shared_ptr<credit> right;
   try {
-    while (!stop_.stop_requested() && !given_up_) {
-      const std::shared_ptr<std::byte> into = co_await memory();
-      const std::span<std::byte> room(into.get(), account_->pool->block_bytes());
-      std::size_t size = std::min(head.size(), room.size());
-      if (size != 0) {
-        std::copy_n(head.begin(), size, room.begin());
-        head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(size));
-      } else {
-        size = co_await read_into(room);
-      }
-      if (size == 0) break;
-      filled_.try_send(error_code{}, block{.memory = into, .bytes = room.first(size)});
-    }
-  } catch (const boost::system::system_error& e) {
-    // give_up() closes the channel: nobody waits for more
-    if (e.code() != asio::experimental::channel_errc::channel_closed) last.error = std::current_exception();
+    right = std::make_shared<credit>(account_, std::move(own));
   } catch (...) {
-    last.error = std::current_exception();
+    if (extra) account_->pool->give_back_extra();
+    throw;
   }
-  filled_.try_send(error_code{}, last);
+  std::byte* const bytes = right->take_memory();
+  co_return std::shared_ptr<std::byte>(std::move(right), bytes);
+}
+
+async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::byte> head) {
+  while (!stop_.stop_requested() && !given_up_) {
+    const std::shared_ptr<std::byte> into = co_await memory();
+    if (!into) break;
+    const std::span<std::byte> room(into.get(), account_->pool->block_bytes());
+    std::size_t size = std::min(head.size(), room.size());
+    if (size != 0) {
+      std::copy_n(head.begin(), size, room.begin());
+      head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(size));
+    } else {
+      size = co_await read_into(room);
+    }
+    if (size == 0) break;
+    filled_.push(block{.memory = into, .bytes = room.first(size)});
+  }
 }
 
 // Whole blocks of a file; of a stream what there is, so that a slow one is decoded as it comes.
-asio::awaitable<std::size_t> block_reader::read_into(std::span<std::byte> out) {
+async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   if (const auto* file = std::get_if<io::file_source>(&source_)) {
     const stopwatch busy(clock_.busy_nanoseconds);
     const std::size_t read = file->read_at(out, offset_);
@@ -134,13 +141,9 @@ asio::awaitable<std::size_t> block_reader::read_into(std::span<std::byte> out) {
 
 // A block that is there is taken at once: a turn of the pool for each would let the splitting fall behind many
 // decoders.
-asio::awaitable<block> block_reader::next() {
-  block there;
-  if (filled_.try_receive([&](error_code, block&& next) { there = std::move(next); })) co_return there;
-  co_return co_await filled_.async_receive(asio::use_awaitable);
-}
+async::task<block> block_reader::next() { return filled_.take(); }
 
-void block_reader::give_up() {
+void block_reader::give_up() noexcept {
   given_up_ = true;
   account_->own.close();
 }

@@ -3,12 +3,12 @@
 // them.
 #pragma once
 
+#include "async/channel.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "io/source.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -33,10 +33,10 @@ class block_pool {
 
   /// The right to one extra block, if one is left.
   bool take_extra();
-  void give_back_extra();
+  void give_back_extra() noexcept;
 
-  std::unique_ptr<std::byte[]> take_memory();
-  void give_back_memory(std::unique_ptr<std::byte[]> memory);
+  std::unique_ptr<std::byte[]> take_memory();  ///< throws std::bad_alloc
+  void give_back_memory(std::unique_ptr<std::byte[]> memory) noexcept;
 
  private:
   const std::size_t block_bytes_;
@@ -54,43 +54,46 @@ struct block {
   std::exception_ptr error{};  ///< with `end`: what went wrong
 };
 
-/// One input's blocks, in order. `next` is for one consumer; `fill` runs beside it.
+/// One input's blocks, in order. `next` is for one consumer; the reading runs beside it.
 class block_reader {
  public:
   /// `own`: how many blocks are the reader's for certain, 2 or more.
   block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
-               const boost::asio::any_io_executor& executor, std::stop_token stop);
+               std::stop_token stop);
 
   /// Fills blocks until the source ends, fails, or give_up() is called; first of all with `head`, bytes of a stream
-  /// that were read before. To be spawned on the executor of the source (any pool for files). Does not throw.
-  boost::asio::awaitable<void> fill(std::vector<std::byte> head);
+  /// that were read before. On the executor of the source (any pool for files). Holds the reader and `source`, which
+  /// the reader reads, until the end. Throws std::bad_alloc, and then nothing was begun.
+  static void start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
+                    std::vector<std::byte> head);
 
   /// The next block; `end` when there is no more, also after a stop.
-  boost::asio::awaitable<block> next();
+  async::task<block> next();
 
   /// From now on extra blocks are of use: there are several decoders. Thread-safe.
   void read_farther_ahead() { farther_ = true; }
 
-  /// No more blocks are wanted: fill() ends soon. Safe at any time.
-  void give_up();
+  /// No more blocks are wanted: the reading ends soon. Safe at any time.
+  void give_up() noexcept;
+
+  /// Blocks the calling thread, which is none of the executor's, until the reading has ended and nothing of the source
+  /// is in use any more.
+  void wait_for_end() noexcept { ended_.wait(false); }
 
  private:
-  using permits = boost::asio::experimental::concurrent_channel<void(boost::system::error_code)>;
-  using channel = boost::asio::experimental::concurrent_channel<void(boost::system::error_code, block)>;
-
   // What blocks on loan need of the reader, which may be gone before them.
   struct account {
-    account(std::shared_ptr<block_pool> blocks, const boost::asio::any_io_executor& executor, std::size_t own_blocks)
-        : pool(std::move(blocks)), own(executor, own_blocks) {}
+    account(std::shared_ptr<block_pool> blocks, std::size_t own_blocks) : pool(std::move(blocks)), own(own_blocks) {}
     std::shared_ptr<block_pool> pool;
-    permits own;  // a message in it is the right to one of the reader's own blocks
+    async::semaphore own;  // the reader's own blocks
   };
 
   // The right to fill one block: given back with the block.
   class credit;
 
-  boost::asio::awaitable<std::shared_ptr<std::byte>> memory();
-  boost::asio::awaitable<std::size_t> read_into(std::span<std::byte> out);
+  async::task<> fill(std::shared_ptr<io::source> held, std::vector<std::byte> head);
+  async::task<std::shared_ptr<std::byte>> memory();
+  async::task<std::size_t> read_into(std::span<std::byte> out);
 
   io::source& source_;
   stage_clock& clock_;
@@ -99,7 +102,8 @@ class block_reader {
   std::atomic<bool> farther_{false};
   std::atomic<bool> given_up_{false};
   std::uint64_t offset_ = 0;  // of files
-  channel filled_;
+  async::channel<block> filled_;
+  std::atomic<bool> ended_{false};
 };
 
 }  // namespace gpuhist::pipeline

@@ -3,11 +3,6 @@
 #include "io/format.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -18,8 +13,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-
 namespace {
 
 constexpr auto look_anyway = std::chrono::seconds(1);            // although nothing was said
@@ -40,7 +33,7 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, const asio::any_io_executor& executor,
+follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
                    std::uint32_t largest, remark tell, std::stop_token stop)
     : cut_(cut),
       counts_(counts),
@@ -48,16 +41,15 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, cons
       largest_(largest),
       tell_(std::move(tell)),
       stop_(std::move(stop)),
-      timer_(std::make_shared<asio::steady_timer>(executor)) {
+      timer_(std::make_shared<boost::asio::steady_timer>(loop.context())),
+      wake_(std::make_shared<async::deferred_call>(loop, [timer = timer_] { timer->cancel(); })) {
   const int made = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (made >= 0) changes_.emplace(executor, made);
+  if (made >= 0) changes_.emplace(loop.context(), made);
 }
 
-asio::awaitable<void> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
+async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
   for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
-  // the timer is shared because what is posted may run after the follower has gone
-  const auto wake_up = [timer = timer_] { asio::post(timer->get_executor(), [timer] { timer->cancel(); }); };
-  const std::stop_callback wake_on_stop(stop_, wake_up);
+  const std::stop_callback wake_on_stop(stop_, [wake = wake_]() noexcept { wake->post(); });
   for (followed& each : files_) {
     if (changes_) each.folder_watch = watch_path(folder_of(each.file.path()), names);
   }
@@ -93,18 +85,18 @@ void follower::note_ends() {
 
 // No more than a slot at once: between two looks at a name it may be given to one new file, but not to two. False where
 // there was nothing.
-asio::awaitable<bool> follower::take_some(followed& of) {
+async::task<bool> follower::take_some(followed& of) {
   try {
     note(of, of.file.look());
     watch(of);
     std::uint64_t left = of.file.pending();
     if (of.end) left = std::min(left, *of.end - std::min(*of.end, of.file.position()));
     if (left == 0) co_return false;
-    const place where = co_await cut_.reserve(std::min<std::uint64_t>(left, largest_));
-    const std::size_t read = read_into(of, where);
-    cut_.commit(where, read, {.input = of.input});
+    held_place where(cut_, co_await cut_.reserve(std::min<std::uint64_t>(left, largest_)));
+    const std::size_t read = read_into(of, where.bytes());
+    where.commit(read, {.input = of.input});
     clock_.bytes += read;
-    co_await asio::post(timer_->get_executor(), asio::use_awaitable);  // signals and timers have their turn
+    co_await async::yield();  // signals and timers have their turn
     co_return read > 0;
   } catch (const io::input_error&) {
     fail(of);
@@ -112,35 +104,24 @@ asio::awaitable<bool> follower::take_some(followed& of) {
   }
 }
 
-// A place that is not filled because of an exception is given back: its slot could never be sealed.
-std::size_t follower::read_into(followed& of, const place& where) {
-  try {
-    const stopwatch busy(clock_.busy_nanoseconds);
-    const std::size_t read = of.file.read_some(where.bytes);
-    if (read == 0 || std::exchange(of.begun, true)) return read;
-    const io::format& format = io::detect(where.bytes.first(std::min(read, io::detection_bytes)));
-    if (format.name == "raw") return read;
-    throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0,
-                          failure_kind::refused);
-  } catch (...) {
-    cut_.commit(where, 0, {.input = of.input});
-    throw;
-  }
+std::size_t follower::read_into(followed& of, std::span<std::byte> room) {
+  const stopwatch busy(clock_.busy_nanoseconds);
+  const std::size_t read = of.file.read_some(room);
+  if (read == 0 || std::exchange(of.begun, true)) return read;
+  const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));
+  if (format.name == "raw") return read;
+  throw io::input_error("is " + std::string(format.name) + ": --follow counts text as it is written", 0,
+                        failure_kind::refused);
 }
 
-asio::awaitable<void> follower::something_changed() {
-  using namespace asio::experimental::awaitable_operators;
+async::task<> follower::something_changed() {
   const stopwatch waiting(clock_.waiting_nanoseconds);
-  boost::system::error_code ignored;
   timer_->expires_after(changes_ ? std::chrono::milliseconds(look_anyway) : look_unwatched);
   if (!changes_) {
-    co_await timer_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await async::expiry_of(*timer_);
     co_return;
   }
-  boost::system::error_code also_ignored;
-  co_await (timer_->async_wait(asio::redirect_error(asio::use_awaitable, ignored)) ||
-            changes_->async_wait(asio::posix::stream_descriptor::wait_read,
-                                 asio::redirect_error(asio::use_awaitable, also_ignored)));
+  co_await async::either_wait(*timer_, *changes_);
 }
 
 // Which file changed does not matter, for all are looked at; but a file that had its name for so short a time that no

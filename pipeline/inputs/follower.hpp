@@ -3,13 +3,14 @@
 // itself now and then, because not every file system says so.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "io/followed_file.hpp"
 #include "pipeline/cutter.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -17,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -30,12 +32,12 @@ class follower {
   /// Told what people should know: a file that is waited for, was truncated, or vanished. On the executor.
   using remark = std::function<void(const std::string&)>;
 
-  /// `executor`: of one thread, or a strand. `largest`: bytes of a place at the most.
-  follower(cutter& cut, rolling_counts& counts, stage_clock& clock, const boost::asio::any_io_executor& executor,
-           std::uint32_t largest, remark tell, std::stop_token stop);
+  /// `largest`: bytes of a place at the most.
+  follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop, std::uint32_t largest,
+           remark tell, std::stop_token stop);
 
   /// Follows all of them until a stop is requested; what they held by then is counted. On the executor.
-  boost::asio::awaitable<void> follow(std::vector<std::pair<input_id, std::string>> inputs);
+  async::task<> follow(std::vector<std::pair<input_id, std::string>> inputs);
 
  private:
   struct followed {
@@ -52,9 +54,9 @@ class follower {
   };
 
   void note_ends();
-  boost::asio::awaitable<bool> take_some(followed& of);
-  std::size_t read_into(followed& of, const place& where);
-  boost::asio::awaitable<void> something_changed();
+  async::task<bool> take_some(followed& of);
+  std::size_t read_into(followed& of, std::span<std::byte> room);
+  async::task<> something_changed();
   void note(followed& of, io::name_change what);
   void fail(followed& of);
   void watch(followed& of);
@@ -72,6 +74,7 @@ class follower {
   std::vector<followed> files_;
   std::optional<boost::asio::posix::stream_descriptor> changes_;  // inotify; nothing where it is refused
   std::shared_ptr<boost::asio::steady_timer> timer_;
+  std::shared_ptr<async::deferred_call> wake_;  // cancels it
 };
 
 }  // namespace gpuhist::pipeline

@@ -12,6 +12,8 @@ std::string failure_text(const std::exception_ptr& error) {
     std::string text = e.what();
     if (e.offset() > 0) text += " at offset " + std::to_string(e.offset());
     return text;
+  } catch (const std::bad_alloc&) {
+    return "not enough memory";
   } catch (const std::exception& e) {
     return e.what();
   }

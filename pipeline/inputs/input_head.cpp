@@ -1,35 +1,18 @@
 #include "pipeline/inputs/input_head.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <span>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
+head_reader::head_reader(const plan& what, const executors& where, decode_contexts& contexts, feed_notes& notes)
+    : plan_(what), where_(where), contexts_(contexts), notes_(notes) {}
 
-namespace {
-
-// Goes back in any case.
-struct borrowed_context {
-  decode_contexts& from;
-  decode_context* context = nullptr;
-
-  ~borrowed_context() {
-    if (context != nullptr) from.release(*context);
-  }
-};
-
-}  // namespace
-
-head_reader::head_reader(const plan& what, executors where, decode_contexts& contexts, feed_notes& notes)
-    : plan_(what), where_(std::move(where)), contexts_(contexts), notes_(notes) {}
-
-asio::awaitable<head_reader::bytes> head_reader::first_bytes(io::source& source) {
+async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(source);
-  co_return co_await asio::co_spawn(is_file ? where_.pool : where_.streams, read_first(source), asio::use_awaitable);
+  async::executor& on = is_file ? where_.pool : static_cast<async::executor&>(where_.streams);
+  co_return co_await async::run_on(on, read_first(source));
 }
 
 // Kept for the next input of the format: making one costs more than a head does.
@@ -54,7 +37,7 @@ bool head_reader::takes_archives() const { return plan_.forced_format == nullptr
 
 // The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
 // a stop).
-asio::awaitable<head_reader::bytes> head_reader::read_first(io::source& source) {
+async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   bytes head(takes_archives() ? io::archive_head_bytes : io::detection_bytes);
   if (const auto* file = std::get_if<io::file_source>(&source)) {
     head.resize(file->read_at(head, 0));
@@ -81,7 +64,7 @@ asio::awaitable<head_reader::bytes> head_reader::read_first(io::source& source) 
 }
 
 // Whether members are to be looked for. What is compressed is looked into, unless its name says so.
-asio::awaitable<bool> head_reader::is_archive(const std::string& name, io::source& source, bytes& head,
+async::task<bool> head_reader::is_archive(const std::string& name, io::source& source, bytes& head,
                                               const io::format& format) {
   if (!takes_archives()) co_return false;
   if (plan_.forced_format != nullptr || io::promised_archive(name).kind != io::archive_kind::none) co_return true;
@@ -92,10 +75,10 @@ asio::awaitable<bool> head_reader::is_archive(const std::string& name, io::sourc
 
 // The first bytes of the text, no more than decide whether it is an archive. `head` grows by what had to be read. What
 // fails is told by whoever decodes it in earnest.
-asio::awaitable<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head,
+async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head,
                                                               const io::format& format) {
   constexpr std::size_t most_compressed = std::size_t{16} << 20U;
-  borrowed_context larger{.from = contexts_};
+  decode_contexts::lease larger;
   io::decoder* decoder = &decoder_for(format);
   bytes text(io::archive_head_bytes);
   std::size_t have = 0;
@@ -110,13 +93,13 @@ asio::awaitable<head_reader::bytes> head_reader::decoded_head(io::source& source
     have += got.produced;
     if (got.status == io::fill_status::failed) break;
     if (got.status != io::fill_status::needs_window) continue;
-    if (larger.context == nullptr) {  // once more, with memory that is accounted for
-      larger.context = co_await contexts_.acquire();
-      decoder = &larger.context->decoder_for(format);
+    if (!larger) {  // once more, with memory that is accounted for
+      larger = co_await contexts_.acquire();
+      decoder = &larger->decoder_for(format);
       decoder->restart({});
       fed = have = 0;
     } else {
-      co_await larger.context->grant_window();
+      co_await larger->grant_window();
     }
   }
   text.resize(have);
@@ -124,7 +107,7 @@ asio::awaitable<head_reader::bytes> head_reader::decoded_head(io::source& source
 }
 
 // Bytes of the source behind `head`, to its end.
-asio::awaitable<std::size_t> head_reader::read_more(io::source& source, bytes& head) {
+async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head) {
   constexpr std::size_t step = std::size_t{64} << 10U;
   const std::size_t have = head.size();
   head.resize(have + step);
@@ -132,14 +115,14 @@ asio::awaitable<std::size_t> head_reader::read_more(io::source& source, bytes& h
   if (const auto* file = std::get_if<io::file_source>(&source)) {
     size = file->read_at(std::span(head).subspan(have), have);
   } else {
-    const auto read = [](io::stream_source& stream, std::span<std::byte> out) -> asio::awaitable<std::size_t> {
+    const auto read = [](io::stream_source& stream, std::span<std::byte> out) -> async::task<std::size_t> {
       for (;;) {
         if (const auto got = stream.read_some(out)) co_return *got;
         if (!co_await stream.readable()) co_return 0;
       }
     };
-    size = co_await asio::co_spawn(
-        where_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)), asio::use_awaitable);
+    size = co_await async::run_on<std::size_t>(
+        where_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)));
     notes_.read.bytes += size;
   }
   head.resize(have + size);

@@ -2,6 +2,8 @@
 // compressed in.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
 #include "io/archive_format.hpp"
 #include "io/decoder.hpp"
 #include "io/format.hpp"
@@ -9,9 +11,6 @@
 #include "pipeline/decoding/decode_contexts.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -27,18 +26,18 @@ class head_reader {
   using bytes = std::vector<std::byte>;
 
   struct executors {
-    boost::asio::any_io_executor pool;     ///< where files are read
-    boost::asio::any_io_executor streams;  ///< of one thread, on which streams are read
+    async::executor& pool;       ///< where files are read
+    async::event_loop& streams;  ///< where streams are read
   };
 
-  head_reader(const plan& what, executors where, decode_contexts& contexts, feed_notes& notes);
+  head_reader(const plan& what, const executors& where, decode_contexts& contexts, feed_notes& notes);
 
   /// As many as decide the format. Fewer where there are no more, or after a stop. Throws input_error.
-  boost::asio::awaitable<bytes> first_bytes(io::source& source);
+  async::task<bytes> first_bytes(io::source& source);
 
   /// Whether members are to be looked for. What is compressed is looked into, unless its name says so; `head` grows by
   /// what had to be read for that. Throws input_error.
-  boost::asio::awaitable<bool> is_archive(const std::string& name, io::source& source, bytes& head,
+  async::task<bool> is_archive(const std::string& name, io::source& source, bytes& head,
                                           const io::format& format);
 
   /// The archive that --input-format insists on.
@@ -46,9 +45,9 @@ class head_reader {
 
  private:
   [[nodiscard]] bool takes_archives() const;
-  boost::asio::awaitable<bytes> read_first(io::source& source);
-  boost::asio::awaitable<std::size_t> read_more(io::source& source, bytes& head);
-  boost::asio::awaitable<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
+  async::task<bytes> read_first(io::source& source);
+  async::task<std::size_t> read_more(io::source& source, bytes& head);
+  async::task<bytes> decoded_head(io::source& source, bytes& head, const io::format& format);
   io::decoder& decoder_for(const io::format& format);
 
   const plan& plan_;

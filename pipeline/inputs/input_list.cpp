@@ -2,13 +2,10 @@
 
 #include "config/usage_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/inputs/stream_cancel.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -17,7 +14,6 @@
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
@@ -55,10 +51,10 @@ void refuse_outputs_as_inputs(const plan& what) {
   if (what.list && is_output(*what.list, what)) throw_output_is_input(*what.list, what);
 }
 
-input_list::input_list(const plan& what, asio::any_io_executor streams, std::stop_token stop)
-    : plan_(what), streams_(std::move(streams)), stop_(std::move(stop)), list_over_(!what.list) {}
+input_list::input_list(const plan& what, async::event_loop& streams, std::stop_token stop)
+    : plan_(what), streams_(streams), stop_(std::move(stop)), list_over_(!what.list) {}
 
-asio::awaitable<std::vector<listed_input>> input_list::next(std::size_t most) {
+async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
   std::vector<listed_input> found;
   while (found.size() < most && !stop_.stop_requested()) {
     std::optional<listed_input> one;
@@ -147,7 +143,7 @@ std::optional<std::string> input_list::take_name() {
 }
 
 // Reads on. What cannot be read ends the list, and is said in its turn.
-asio::awaitable<void> input_list::read_list() {
+async::task<> input_list::read_list() {
   read_.erase(0, std::exchange(take_at_, 0));
   if (read_.size() > longest_name) {
     list_error_ = {.kind = failure_kind::refused, .text = "a name in it is longer than 1 MiB"};
@@ -159,18 +155,21 @@ asio::awaitable<void> input_list::read_list() {
     if (const std::string closed = io::closed_descriptor_text(*plan_.list, plan_.descriptors); !closed.empty()) {
       throw io::input_error(closed, 0);
     }
-    if (!list_) list_.emplace(io::open_source(*plan_.list, streams_, plan_.buffers.pipe_bytes));
+    if (!list_) {
+      list_ = std::make_shared<io::source>(
+          io::open_source(*plan_.list, streams_.context().get_executor(), plan_.buffers.pipe_bytes));
+    }
     const std::size_t had = read_.size();
     read_.resize(had + block_bytes);
     const std::span<std::byte> room = std::as_writable_bytes(std::span(read_)).subspan(had);
     std::size_t got = 0;
-    if (const auto* file = std::get_if<io::file_source>(&*list_)) {
+    if (const auto* file = std::get_if<io::file_source>(list_.get())) {
       got = file->read_at(room, list_offset_);
       list_offset_ += got;
       file->leave_offset_at(list_offset_);
     } else {
       auto& stream = std::get<io::stream_source>(*list_);
-      got = co_await asio::co_spawn(streams_, read_list_stream(stream, room), asio::use_awaitable);
+      got = co_await async::run_on(streams_, read_list_stream(stream, room));
     }
     read_.resize(had + got);
     list_over_ = got == 0 && !stop_.stop_requested();
@@ -182,9 +181,9 @@ asio::awaitable<void> input_list::read_list() {
 }
 
 // On the thread of streams. 0 at the end, or after a stop.
-asio::awaitable<std::size_t> input_list::read_list_stream(io::stream_source& stream, std::span<std::byte> room) {
+async::task<std::size_t> input_list::read_list_stream(io::stream_source& stream, std::span<std::byte> room) {
   const std::stop_callback cancel_on_stop(
-      stop_, [&stream, streams = streams_] { asio::post(streams, [&stream] { stream.cancel(); }); });
+      stop_, [cancel = make_stream_cancel(streams_, list_)]() noexcept { cancel->post(); });
   for (;;) {
     if (stop_.stop_requested()) co_return 0;
     if (const auto got = stream.read_some(room)) co_return *got;

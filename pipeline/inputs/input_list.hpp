@@ -3,17 +3,17 @@
 // million files holds only the next few.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
 #include "io/source.hpp"
 #include "io/tree_walk.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -39,12 +39,12 @@ void refuse_outputs_as_inputs(const plan& what);
 /// For one coroutine, on the pool. Throws config::usage_error where an input turns out to be the output only now.
 class input_list {
  public:
-  /// `streams`: the executor of one thread, on which a list in a pipe is read.
-  input_list(const plan& what, boost::asio::any_io_executor streams, std::stop_token stop);
+  /// `streams`: where a list in a pipe is read.
+  input_list(const plan& what, async::event_loop& streams, std::stop_token stop);
 
   /// The next ones, as many as can be had without waiting for a list, up to `most`; waits for the first one. Nothing
   /// at the end, or after a stop.
-  boost::asio::awaitable<std::vector<listed_input>> next(std::size_t most);
+  async::task<std::vector<listed_input>> next(std::size_t most);
 
   /// After a stop: what of the names was not come to, with that as the error.
   std::vector<listed_input> left();
@@ -56,19 +56,19 @@ class input_list {
   std::optional<listed_input> come_to(std::string name);
   std::optional<listed_input> next_in_tree();
   std::optional<std::string> take_name();
-  boost::asio::awaitable<void> read_list();
-  boost::asio::awaitable<std::size_t> read_list_stream(io::stream_source& stream, std::span<std::byte> room);
+  async::task<> read_list();
+  async::task<std::size_t> read_list_stream(io::stream_source& stream, std::span<std::byte> room);
   void note_skipped(const io::tree_entry& what);
   [[nodiscard]] listed_input list_failed(const input_failure& why) const;
 
   const plan& plan_;
-  boost::asio::any_io_executor streams_;
+  async::event_loop& streams_;
   std::stop_token stop_;
   std::size_t next_named_ = 0;
   std::optional<io::tree_walk> tree_;  // that is being walked
   std::vector<skipped_names> skipped_;
 
-  std::optional<io::source> list_;  // open
+  std::shared_ptr<io::source> list_;  // open
   bool list_over_ = false;
   std::uint64_t list_offset_ = 0;  // of a file
   std::string read_;               // of the list, from take_at_ on not yet taken

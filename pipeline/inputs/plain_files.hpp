@@ -7,15 +7,13 @@
 // there, to its end.
 #pragma once
 
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
 #include "io/source.hpp"
 #include "pipeline/cutter.hpp"
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
-#include "pipeline/wakeup.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +21,10 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -37,13 +38,17 @@ class plain_files {
   };
 
   plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
-              const boost::asio::any_io_executor& pool, std::stop_token stop);
+              async::executor& pool, async::first_failure& failures, std::stop_token stop);
 
   /// Lays out and starts the reads of a file; waits while too many are in flight.
-  boost::asio::awaitable<void> add(input_id input, std::shared_ptr<const io::file_source> source);
+  async::task<> add(input_id input, std::shared_ptr<const io::file_source> source);
 
-  /// Waits for all reads, and reads on where files were longer than their size.
-  boost::asio::awaitable<void> drain();
+  /// Waits for all reads, and reads on where files were longer than their size. What no file is to blame for is noted
+  /// in the failures.
+  async::task<> drain();
+
+  /// Awaited, waits for all reads, and gives a permit that keeps others from being begun.
+  [[nodiscard]] auto all_read() noexcept { return in_flight_.acquire(how_.in_flight); }
 
  private:
   struct open_file {
@@ -53,10 +58,19 @@ class plain_files {
     bool ended = false;           // finished or failed in the rolling counts
   };
 
-  struct range {
-    std::shared_ptr<open_file> file{};
-    place where{};  // empty for the probe of a file whose size is 0
-    std::uint64_t offset = 0;
+  struct range final : async::work_item {
+    range(plain_files& files, std::shared_ptr<open_file> from, std::uint64_t begin,
+          async::semaphore::permit place_in_flight = {})
+        : of(files), right(std::move(place_in_flight)), file(std::move(from)), offset(begin) {}
+
+    void run() noexcept override { of.read_in_turn(*this); }
+    [[nodiscard]] std::span<std::byte> room() const noexcept { return where ? where->bytes() : std::span<std::byte>(); }
+
+    plain_files& of;
+    async::semaphore::permit right;
+    std::shared_ptr<open_file> file;
+    std::optional<held_place> where{};  // nothing for the probe of a file whose size is 0
+    std::uint64_t offset;
     bool last = false;  // by the size hint: looks whether the file goes on
     bool done = false;
     std::size_t filled = 0;
@@ -64,12 +78,13 @@ class plain_files {
     std::exception_ptr error{};
   };
 
-  void start(range next);
+  async::task<> start_all(std::shared_ptr<open_file> file);
+  void start(std::unique_ptr<range> next);
+  void read_in_turn(range& each) noexcept;
   void read(range& each);
-  void settle(const range& oldest);
-  boost::asio::awaitable<void> until_in_flight_below(std::size_t count);
-  boost::asio::awaitable<void> read_on_where_files_grew();
-  boost::asio::awaitable<void> read_on(open_file& file);
+  void settle(range& oldest);
+  async::task<> read_on_where_files_grew();
+  async::task<> read_on(open_file& file);
   bool has_ended(const open_file& file);
   void finish(open_file& file);
   void fail(open_file& file, const std::exception_ptr& error);
@@ -78,14 +93,14 @@ class plain_files {
   cutter& cutter_;
   rolling_counts& counts_;
   stage_clock& clock_;
-  boost::asio::any_io_executor pool_;
+  async::executor& pool_;
+  async::first_failure& failures_;
   std::stop_token stop_;
 
+  async::semaphore in_flight_;                       // ranges
   std::mutex mutex_;                                 // of all below, and of every open_file; taken before the cutter's
-  std::deque<range> ranges_;                         // in flight, in stream order; addresses stay valid at both ends
+  std::deque<std::unique_ptr<range>> ranges_;        // in flight, in stream order
   std::vector<std::shared_ptr<open_file>> growing_;  // longer than their size
-  bool somebody_waits_ = false;
-  wakeup settled_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -3,7 +3,6 @@
 #include "io/archive_format.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,45 +11,21 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 
 small_files::small_files(const settings& how, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
-                         const asio::any_io_executor& pool, std::stop_token stop)
+                         async::executor& pool, async::first_failure& failures, std::stop_token stop)
     : how_(how),
       contexts_(contexts),
       counts_(counts),
       notes_(notes),
       pool_(pool),
       stop_(std::move(stop)),
-      batch_ended_(pool) {}
+      reading_(failures) {}
 
-asio::awaitable<void> small_files::add(std::vector<numbered_input> batch) {
-  decode_context* const with = co_await contexts_.acquire();
-  {
-    const std::scoped_lock lock(mutex_);
-    ++under_way_;
-    notes_.read.most_in_flight = std::max<std::uint64_t>(notes_.read.most_in_flight, under_way_);
-  }
-  asio::co_spawn(pool_, read_all(std::move(batch), *with),
-                 [this, with](const std::exception_ptr& error) { end_batch(*with, error); });
-}
-
-void small_files::end_batch(decode_context& done, const std::exception_ptr& error) {
-  contexts_.release(done);
-  const std::scoped_lock lock(mutex_);
-  if (error && !fatal_) fatal_ = error;
-  if (--under_way_ == 0) batch_ended_.notify();
-}
-
-asio::awaitable<void> small_files::drain() {
-  for (;;) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (under_way_ == 0 && fatal_) std::rethrow_exception(std::exchange(fatal_, nullptr));
-      if (under_way_ == 0) co_return;
-    }
-    co_await batch_ended_.wait();  // perhaps of an earlier time: looked at again
-  }
+async::task<> small_files::add(std::vector<numbered_input> batch) {
+  decode_contexts::lease with = co_await contexts_.acquire();
+  reading_.spawn(pool_, read_all(std::move(batch), std::move(with)));
+  notes_.read.most_in_flight = std::max<std::uint64_t>(notes_.read.most_in_flight, reading_.size());
 }
 
 std::vector<numbered_input> small_files::take_left() {
@@ -63,17 +38,17 @@ void small_files::leave(numbered_input& one) {
   left_.push_back(std::move(one));
 }
 
-asio::awaitable<void> small_files::read_all(std::vector<numbered_input> batch, decode_context& with) {
+async::task<> small_files::read_all(std::vector<numbered_input> batch, decode_contexts::lease with) {
   for (numbered_input& one : batch) {
     if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
     } else {
-      co_await read_one(one, with.cut);
+      co_await read_one(one, with->cut);
     }
   }
 }
 
-asio::awaitable<void> small_files::read_one(numbered_input& one, cutter& into) {
+async::task<> small_files::read_one(numbered_input& one, cutter& into) {
   bool is_left = false;
   try {
     const io::file_source file = io::open_regular(one.what.name, one.what.follow_links);
@@ -89,7 +64,7 @@ asio::awaitable<void> small_files::read_one(numbered_input& one, cutter& into) {
 }
 
 // To its end, wherever that is by now. False where it is compressed: none of it was taken then.
-asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io::file_source& from, cutter& into) {
+async::task<bool> small_files::read_text(const numbered_input& one, const io::file_source& from, cutter& into) {
   constexpr std::uint64_t unknown_bytes = 4096;  // where the size says nothing, as in /proc
   const text_owner owner{.input = one.input};
   std::uint64_t offset = 0;
@@ -97,29 +72,29 @@ asio::awaitable<bool> small_files::read_text(const numbered_input& one, const io
   for (;;) {
     const std::uint64_t size = from.size_hint();
     // a byte more than there should be: that it stays empty shows the end
-    const place where = co_await into.reserve(offset < size ? size - offset + 1 : unknown_bytes);
+    held_place where(into, co_await into.reserve(offset < size ? size - offset + 1 : unknown_bytes));
     std::size_t filled = 0;
     bool is_taken = true;
     std::exception_ptr error;
     try {
       const stopwatch busy(notes_.read.busy_nanoseconds);
-      filled = from.read_at(where.bytes, offset);
+      filled = from.read_at(where.bytes(), offset);
       if (offset == 0) {
-        std::span<const std::byte> first = where.bytes.first(filled);
+        std::span<const std::byte> first = where.bytes().first(filled);
         // at the end of a slot there may be too little room to tell the format by
-        if (filled == where.bytes.size() && filled < head.size()) first = std::span(head).first(from.read_at(head, 0));
+        if (filled == where.bytes().size() && filled < head.size()) first = std::span(head).first(from.read_at(head, 0));
         is_taken = is_plain(one, first);
       }
     } catch (const io::input_error&) {
       error = std::current_exception();
     }
     if (error || !is_taken) filled = 0;
-    into.commit(where, filled, owner);
+    where.commit(filled, owner);
     notes_.read.bytes += filled;
     offset += filled;
     if (error) counts_.fail(one.input, offset, failure_from(error));
     if (error || !is_taken) co_return is_taken;
-    if (filled < where.bytes.size()) break;
+    if (filled < where.bytes().size()) break;
     if (stop_.stop_requested()) {
       counts_.fail(one.input, offset, left_at(offset));
       co_return true;

@@ -5,16 +5,14 @@
 // What turns out not to be small and plain is left to whoever asked, to be read as other inputs are.
 #pragma once
 
+#include "async/task_group.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "pipeline/decoding/decode_contexts.hpp"
 #include "pipeline/inputs/input_list.hpp"
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
-#include "pipeline/wakeup.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -41,13 +39,13 @@ class small_files {
   };
 
   small_files(const settings& how, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
-              const boost::asio::any_io_executor& pool, std::stop_token stop);
+              async::executor& pool, async::first_failure& failures, std::stop_token stop);
 
   /// Begins to read a batch; waits while there are as many under way as contexts.
-  boost::asio::awaitable<void> add(std::vector<numbered_input> batch);
+  async::task<> add(std::vector<numbered_input> batch);
 
-  /// Waits until all batches were read. Throws what no input is to blame for.
-  boost::asio::awaitable<void> drain();
+  /// Awaited, waits until all batches were read. What no input is to blame for is noted in the failures.
+  [[nodiscard]] auto drain() noexcept { return reading_.ended(); }
 
   /// What was left so far, in no order. More may come until drain() has ended.
   std::vector<numbered_input> take_left();
@@ -56,26 +54,23 @@ class small_files {
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
 
  private:
-  boost::asio::awaitable<void> read_all(std::vector<numbered_input> batch, decode_context& with);
-  boost::asio::awaitable<void> read_one(numbered_input& one, cutter& into);
-  boost::asio::awaitable<bool> read_text(const numbered_input& one, const io::file_source& from, cutter& into);
+  async::task<> read_all(std::vector<numbered_input> batch, decode_contexts::lease with);
+  async::task<> read_one(numbered_input& one, cutter& into);
+  async::task<bool> read_text(const numbered_input& one, const io::file_source& from, cutter& into);
   bool is_plain(const numbered_input& one, std::span<const std::byte> head);
   void leave(numbered_input& one);
-  void end_batch(decode_context& done, const std::exception_ptr& error);
 
   const settings how_;
   decode_contexts& contexts_;
   rolling_counts& counts_;
   feed_notes& notes_;
-  boost::asio::any_io_executor pool_;
+  async::executor& pool_;
   const std::stop_token stop_;
   std::atomic<std::uint64_t> files_read_{0};
 
-  std::mutex mutex_;  // of all below
-  std::vector<numbered_input> left_;
-  std::size_t under_way_ = 0;
-  std::exception_ptr fatal_;
-  wakeup batch_ended_;
+  std::mutex mutex_;
+  std::vector<numbered_input> left_;  // under the mutex
+  async::task_group reading_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,8 @@
 #include "pipeline/output/status_signal.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -41,14 +43,16 @@ status_signal::status_signal(boost::asio::io_context& context, bool watch) {
   waiter_.emplace(context, fd);
 }
 
-boost::asio::awaitable<void> status_signal::received() {
+async::task<> status_signal::received() {
   signalfd_siginfo taken{};
   do {
-    co_await waiter_->async_wait(boost::asio::posix::descriptor_base::wait_read, boost::asio::use_awaitable);
+    const boost::system::error_code error = co_await async::readability_of(*waiter_);
+    if (error || is_cancelled_) throw async::wait_ended();
   } while (::read(waiter_->native_handle(), &taken, sizeof(taken)) != sizeof(taken));
 }
 
 void status_signal::cancel() {
+  is_cancelled_ = true;
   boost::system::error_code ignored;
   if (waiter_) waiter_->cancel(ignored);
 }

@@ -2,7 +2,8 @@
 // it interrupts nothing and, whenever it comes, ends nothing.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
+#include "async/task.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -25,13 +26,14 @@ class status_signal {
   [[nodiscard]] bool is_watched() const { return waiter_.has_value(); }
 
   /// Completes when the signal came; several that come together are one. Precondition: is_watched(). Throws
-  /// boost::system::system_error (operation_aborted) after cancel().
-  boost::asio::awaitable<void> received();
+  /// async::wait_ended after cancel().
+  async::task<> received();
 
   void cancel();
 
  private:
   std::optional<boost::asio::posix::stream_descriptor> waiter_;  // a signalfd
+  bool is_cancelled_ = false;
 };
 
 }  // namespace gpuhist::pipeline

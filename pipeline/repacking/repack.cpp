@@ -1,5 +1,8 @@
 #include "pipeline/repacking/repack.hpp"
 
+#include "async/event_loop.hpp"
+#include "async/task_group.hpp"
+#include "async/worker_pool.hpp"
 #include "io/zstd_compressor.hpp"
 #include "io/zstd_seek_table.hpp"
 #include "pipeline/output/destination.hpp"
@@ -8,14 +11,6 @@
 #include "pipeline/reports/report.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
 #include "pipeline/stop_signals.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -30,8 +25,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-using boost::system::error_code;
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -43,35 +36,18 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A frame on its way: of the reading coroutine, but for the time in which it is compressed.
-struct frame_in_flight {
-  frame_in_flight(const asio::any_io_executor& executor, std::size_t text_bytes)
-      : text(std::make_unique_for_overwrite<std::byte[]>(text_bytes)),
-        packed(std::make_unique_for_overwrite<std::byte[]>(io::zstd_compressor::bound(text_bytes))),
-        packed_room(io::zstd_compressor::bound(text_bytes)),
-        done(executor, 1) {}
-
-  std::unique_ptr<std::byte[]> text;
-  std::unique_ptr<std::byte[]> packed;
-  std::size_t packed_room;
-  std::size_t text_bytes = 0;
-  std::size_t packed_bytes = 0;
-  std::exception_ptr error{};
-  asio::experimental::concurrent_channel<void(error_code)> done;
-};
-
-// As many compressors as compress at once, made when they are first needed.
+// As many compressors as compress at once// As many compressors as compress at once, made when they are first needed.
 class compressor_pool {
  public:
   explicit compressor_pool(int level) : level_(level) {}
 
-  void compress(frame_in_flight& frame, const std::stop_token& stop) {
+  std::size_t compress(std::span<const std::byte> text, std::span<std::byte> out, const std::stop_token& stop) {
     std::unique_ptr<io::zstd_compressor> with = take();
     if (!with) with = std::make_unique<io::zstd_compressor>(level_);
-    frame.packed_bytes =
-        with->compress({frame.text.get(), frame.text_bytes}, {frame.packed.get(), frame.packed_room}, stop);
+    const std::size_t size = with->compress(text, out, stop);
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(with));
+    return size;
   }
 
  private:
@@ -88,6 +64,35 @@ class compressor_pool {
   std::vector<std::unique_ptr<io::zstd_compressor>> free_;
 };
 
+// A frame on its way: of the reading coroutine, but for the time in which it is compressed.
+struct frame_in_flight final : async::work_item {
+  frame_in_flight(compressor_pool& compressors, std::stop_token stop_of_run, std::size_t most_text)
+      : with(compressors),
+        stop(std::move(stop_of_run)),
+        text(std::make_unique_for_overwrite<std::byte[]>(most_text)),
+        packed(std::make_unique_for_overwrite<std::byte[]>(io::zstd_compressor::bound(most_text))),
+        packed_room(io::zstd_compressor::bound(most_text)) {}
+
+  void run() noexcept override {
+    try {
+      packed_bytes = with.compress({text.get(), text_bytes}, {packed.get(), packed_room}, stop);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done.notify();
+  }
+
+  compressor_pool& with;
+  const std::stop_token stop;
+  std::unique_ptr<std::byte[]> text;
+  std::unique_ptr<std::byte[]> packed;
+  std::size_t packed_room;
+  std::size_t text_bytes = 0;
+  std::size_t packed_bytes = 0;
+  std::exception_ptr error{};
+  async::wakeup done;
+};
+
 struct end_of_reading {
   repack_text& text;
   ~end_of_reading() { text.close(); }
@@ -100,17 +105,18 @@ class repacker {
   repacker(const repack_plan& what, const repack_hooks& hooks);
   repacker(const repacker&) = delete;
   repacker& operator=(const repacker&) = delete;
-  ~repacker() { pool_.join(); }
+  ~repacker() = default;
 
   repacked run();
 
  private:
-  asio::awaitable<void> repack();
-  asio::awaitable<void> pack();
+  async::task<> repack();
+  async::task<> pack();
+  [[nodiscard]] std::size_t frames_in_flight() const { return frames_a_thread * plan_.threads; }
   void begin(frame_in_flight& frame);
-  asio::awaitable<void> finish_oldest();
+  async::task<> finish_oldest();
   void write_table();
-  asio::awaitable<void> verify_written();
+  async::task<> verify_written();
 
   const repack_plan& plan_;
   const repack_hooks& hooks_;
@@ -120,14 +126,16 @@ class repacker {
   std::vector<io::seekable_frame> frames_;  // that were written
   std::vector<std::byte> table_;
   repacked done_;
-  std::exception_ptr error_;
   std::stop_source stop_;
-  asio::io_context context_{1};
-  asio::thread_pool pool_;
+  async::first_failure failures_;  // what is being compressed is of no use after one
+  async::event_loop loop_;
   std::deque<frame_in_flight> ring_;  // used again and again, the oldest at written % size
-  std::uint64_t begun_ = 0;
+  std::uint64_t begun_ = 0;     // frames
+  std::uint64_t finished_ = 0;  // of those: compressed
+  async::worker_pool pool_;  // goes before what its threads use
   repack_text text_;
   stop_signals signals_;
+  bool has_ended_ = false;
 };
 
 repacker::repacker(const repack_plan& what, const repack_hooks& hooks)
@@ -135,32 +143,42 @@ repacker::repacker(const repack_plan& what, const repack_hooks& hooks)
       hooks_(hooks),
       out_(what.output, what.replace ? writing::whole : writing::once),
       compressors_(what.level),
+      failures_(stop_),
       pool_(what.threads),
-      text_(what, pool_.get_executor(), context_.get_executor(), read_, stop_.get_token()),
-      signals_(context_, hooks.watch_signals, stop_) {}
+      text_(what, pool_, loop_, read_, stop_.get_token()),
+      signals_(loop_.context(), hooks.watch_signals, stop_) {}
 
 repacked repacker::run() {
   const auto began = clock::now();
-  const auto keep_running = asio::make_work_guard(context_);
-  asio::co_spawn(pool_, repack(), [this](const std::exception_ptr& error) {
-    asio::post(context_, [this, error] {
-      error_ = error;
-      if (error) stop_.request_stop();  // what is being compressed is of no use any more
-      context_.stop();
-    });
+  async::posted_call end(loop_, [this] { has_ended_ = true; });
+  async::spawn(pool_, repack(), [this, &end](const std::exception_ptr& error) noexcept {
+    failures_.note(error);
+    end.post();
   });
-  context_.run();
+  loop_.run_until([this] { return has_ended_ && !loop_.has_tasks(); });
   pool_.join();
   done_.signal = signals_.received();
-  if (error_ && done_.signal == 0) std::rethrow_exception(error_);
+  if (done_.signal == 0) failures_.rethrow();
   done_.input_bytes = read_.bytes;
+  done_.threads = pool_.size();
   done_.seconds = std::chrono::duration<double>(clock::now() - began).count();
   return done_;
 }
 
-asio::awaitable<void> repacker::repack() {
+async::task<> repacker::repack() {
   const end_of_reading end{text_};
-  co_await pack();
+  std::exception_ptr error;
+  try {
+    co_await pack();
+  } catch (...) {
+    error = std::current_exception();
+    failures_.note(error);
+  }
+  while (finished_ < begun_) {  // their buffers are in use
+    co_await ring_[finished_ % frames_in_flight()].done.wait();
+    ++finished_;
+  }
+  if (error) std::rethrow_exception(error);
   if (stop_.stop_requested()) co_return;
   if (hooks_.before_verification) hooks_.before_verification(out_.pending_path());
   co_await verify_written();
@@ -170,41 +188,35 @@ asio::awaitable<void> repacker::repack() {
 }
 
 // An archive without text is one frame without text.
-asio::awaitable<void> repacker::pack() {
-  const std::size_t most = frames_a_thread * plan_.threads;
+async::task<> repacker::pack() {
+  const std::size_t most = frames_in_flight();
   while (!stop_.stop_requested()) {
-    if (begun_ - frames_.size() == most) co_await finish_oldest();
-    if (ring_.size() < most) ring_.emplace_back(pool_.get_executor(), plan_.frame_bytes);
+    if (begun_ - finished_ == most) co_await finish_oldest();
+    if (ring_.size() < most) ring_.emplace_back(compressors_, stop_.get_token(), plan_.frame_bytes);
     frame_in_flight& frame = ring_[begun_ % most];
     frame.text_bytes = co_await text_.read({frame.text.get(), plan_.frame_bytes});
     if (frame.text_bytes == 0 && begun_ > 0) break;
     begin(frame);
     if (frame.text_bytes < plan_.frame_bytes) break;
   }
-  while (frames_.size() < begun_ && !stop_.stop_requested()) co_await finish_oldest();
+  while (finished_ < begun_ && !stop_.stop_requested()) co_await finish_oldest();
   if (!stop_.stop_requested()) write_table();
 }
 
 void repacker::begin(frame_in_flight& frame) {
   ++begun_;
   done_.text_bytes += frame.text_bytes;
-  asio::post(pool_, [this, &frame] {
-    try {
-      compressors_.compress(frame, stop_.get_token());
-    } catch (...) {
-      frame.error = std::current_exception();
-    }
-    frame.done.try_send(error_code{});
-  });
+  pool_.post(frame);
 }
 
-asio::awaitable<void> repacker::finish_oldest() {
+async::task<> repacker::finish_oldest() {
   if (frames_.size() == io::most_seekable_frames) {
     throw std::runtime_error("there are more frames than the " + std::to_string(io::most_seekable_frames) +
                              " of a seek table; give a larger --frame-size");
   }
-  frame_in_flight& frame = ring_[frames_.size() % (frames_a_thread * plan_.threads)];
-  co_await frame.done.async_receive(asio::use_awaitable);
+  frame_in_flight& frame = ring_[finished_ % frames_in_flight()];
+  co_await frame.done.wait();
+  ++finished_;
   if (frame.error) std::rethrow_exception(frame.error);
   if (stop_.stop_requested()) co_return;  // it may not be whole
   const std::span<const std::byte> packed(frame.packed.get(), frame.packed_bytes);
@@ -222,8 +234,8 @@ void repacker::write_table() {
   done_.frames = frames_.size();
 }
 
-asio::awaitable<void> repacker::verify_written() {
-  for (frame_in_flight& each : ring_) {  // not cleared: a compressing task may still be on its way out of a channel
+async::task<> repacker::verify_written() {
+  for (frame_in_flight& each : ring_) {  // not cleared: a thread may still be on its way out of run()
     each.text.reset();
     each.packed.reset();
   }
@@ -233,7 +245,7 @@ asio::awaitable<void> repacker::verify_written() {
                                  .tasks = plan_.threads,
                                  .frame_bytes = io::zstd_compressor::bound(plan_.frame_bytes)};
   try {
-    co_await verify(what, pool_.get_executor(), stop_.get_token());
+    co_await verify(what, loop_, pool_, stop_.get_token());
   } catch (const std::exception& e) {
     throw std::runtime_error(printable(plan_.output) + ": " + printable(e.what()) + "; nothing is kept of it");
   }

@@ -43,6 +43,7 @@ struct repacked {
   std::uint64_t output_bytes = 0;  ///< the seek table included
   std::uint64_t frames = 0;
   double seconds = 0;
+  unsigned threads = 0;   ///< that worked: fewer than planned where the system refused some
   bool complete = false;  ///< the output is there
   int signal = 0;         ///< that ended the run; 0: none
 };

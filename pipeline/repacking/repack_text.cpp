@@ -1,11 +1,8 @@
 #include "pipeline/repacking/repack_text.hpp"
 
 #include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/inputs/stream_cancel.hpp"
 #include "pipeline/reports/report.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -18,16 +15,11 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{256} << 10U;
 constexpr std::size_t blocks_ahead = 8;
 constexpr std::size_t pipe_bytes = std::size_t{1} << 20U;
-
-asio::awaitable<void> fill_blocks(std::shared_ptr<block_reader> reader, std::shared_ptr<io::source>) {
-  co_await reader->fill({});
-}
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
   throw std::runtime_error(printable(name) + ": " + printable(what));
@@ -40,7 +32,7 @@ struct repack_text::open_input {
   std::uint64_t read_before = 0;  // of other inputs
   std::shared_ptr<io::source> source;
   std::shared_ptr<block_reader> blocks;
-  std::optional<std::stop_callback<std::function<void()>>> cancel_on_stop{};
+  std::optional<std::stop_callback<std::function<void()>>> cancel_on_stop{};  // does not throw
 
   std::deque<block> ahead{};  // taken from the reader to find out the format
   block now{};
@@ -48,18 +40,18 @@ struct repack_text::open_input {
   std::unique_ptr<io::decoder> decoder{};  // null: the bytes are the text
 };
 
-repack_text::repack_text(const repack_plan& what, asio::any_io_executor pool, asio::any_io_executor streams,
+repack_text::repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams,
                          stage_clock& read, std::stop_token stop)
     : plan_(what),
-      pool_(std::move(pool)),
-      streams_(std::move(streams)),
+      pool_(pool),
+      streams_(streams),
       clock_(read),
       stop_(std::move(stop)),
       blocks_(std::make_shared<block_pool>(block_bytes, 0)) {}
 
 repack_text::~repack_text() = default;
 
-asio::awaitable<std::size_t> repack_text::read(std::span<std::byte> out) {
+async::task<std::size_t> repack_text::read(std::span<std::byte> out) {
   std::size_t filled = 0;
   while (filled < out.size() && !stop_.stop_requested()) {
     if (!current_ && next_input_ == plan_.inputs.size()) break;
@@ -76,29 +68,26 @@ asio::awaitable<std::size_t> repack_text::read(std::span<std::byte> out) {
   co_return filled;
 }
 
-asio::awaitable<void> repack_text::open(const std::string& name) {
+async::task<> repack_text::open(const std::string& name) {
   if (const std::string closed = io::closed_descriptor_text(name, plan_.descriptors); !closed.empty()) {
     fail(name, closed);
   }
-  auto source = std::make_shared<io::source>(io::open_source(name, streams_, pipe_bytes));
+  auto source =
+      std::make_shared<io::source>(io::open_source(name, streams_.context().get_executor(), pipe_bytes));
   const std::uint64_t read_before = clock_.bytes;
   const bool is_stream = std::holds_alternative<io::stream_source>(*source);
-  const asio::any_io_executor& executor = is_stream ? streams_ : pool_;
-  auto blocks = std::make_shared<block_reader>(blocks_, blocks_ahead, *source, clock_, executor, stop_);
-  asio::co_spawn(executor, fill_blocks(blocks, source), asio::detached);
-  current_.reset(
-      new open_input{.name = name, .read_before = read_before, .source = source, .blocks = std::move(blocks)});
+  auto blocks = std::make_shared<block_reader>(blocks_, blocks_ahead, *source, clock_, stop_);
+  current_.reset(new open_input{.name = name, .read_before = read_before, .source = source, .blocks = blocks});
+  block_reader::start(is_stream ? streams_ : pool_, blocks, source, {});
   if (is_stream) {
-    current_->cancel_on_stop.emplace(stop_, [streams = streams_, source] {
-      asio::post(streams, [source] { std::get<io::stream_source>(*source).cancel(); });
-    });
+    current_->cancel_on_stop.emplace(stop_, [cancel = make_stream_cancel(streams_, source)] { cancel->post(); });
   }
   const io::format* const format = co_await find_format(name);
   if (format->make_decoder != nullptr) current_->decoder = format->make_decoder(plan_.decoding);
 }
 
 // Of a stream no more is waited for than decides it.
-asio::awaitable<const io::format*> repack_text::find_format(const std::string& name) {
+async::task<const io::format*> repack_text::find_format(const std::string& name) {
   std::vector<std::byte> head;
   std::deque<block>& ahead = current_->ahead;
   do {
@@ -112,7 +101,7 @@ asio::awaitable<const io::format*> repack_text::find_format(const std::string& n
 }
 
 // As much as the block at hand gives; the next one where it is used up.
-asio::awaitable<std::size_t> repack_text::fill(std::span<std::byte> out) {
+async::task<std::size_t> repack_text::fill(std::span<std::byte> out) {
   open_input& from = *current_;
   if (!from.decoder) {
     const std::size_t size = std::min(from.rest.size(), out.size());
@@ -133,7 +122,7 @@ asio::awaitable<std::size_t> repack_text::fill(std::span<std::byte> out) {
 }
 
 // False at the end.
-asio::awaitable<bool> repack_text::advance() {
+async::task<bool> repack_text::advance() {
   open_input& from = *current_;
   if (from.ahead.empty()) {
     from.now = co_await from.blocks->next();

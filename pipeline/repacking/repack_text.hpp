@@ -2,15 +2,14 @@
 // order by one decoder.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
 #include "io/decoder.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "pipeline/inputs/block_reader.hpp"
 #include "pipeline/repacking/repack.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,17 +24,17 @@ namespace gpuhist::pipeline {
 /// Used by one coroutine at a time, on the pool. Gone before its executors are.
 class repack_text {
  public:
-  /// `streams`: the executor of one thread, on which pipes and the like are read. `read`: the bytes of the inputs are
+  /// `streams`: where pipes and the like are read. `read`: the bytes of the inputs are
   /// counted in it as they are read; it outlives both executors.
-  repack_text(const repack_plan& what, boost::asio::any_io_executor pool, boost::asio::any_io_executor streams,
-              stage_clock& read, std::stop_token stop);
+  repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams, stage_clock& read,
+              std::stop_token stop);
   repack_text(const repack_text&) = delete;
   repack_text& operator=(const repack_text&) = delete;
   ~repack_text();
 
   /// Fills `out` with what comes next; less only where the last input ended, or after a stop. Throws
   /// std::runtime_error that names the input which cannot be read, or is damaged or incomplete.
-  boost::asio::awaitable<std::size_t> read(std::span<std::byte> out);
+  async::task<std::size_t> read(std::span<std::byte> out);
 
   /// Ends the reading ahead, wherever it is. To be called in any case: else its coroutine waits in the pool for ever.
   void close();
@@ -43,14 +42,14 @@ class repack_text {
  private:
   struct open_input;
 
-  boost::asio::awaitable<void> open(const std::string& name);
-  boost::asio::awaitable<const io::format*> find_format(const std::string& name);
-  boost::asio::awaitable<std::size_t> fill(std::span<std::byte> out);
-  boost::asio::awaitable<bool> advance();
+  async::task<> open(const std::string& name);
+  async::task<const io::format*> find_format(const std::string& name);
+  async::task<std::size_t> fill(std::span<std::byte> out);
+  async::task<bool> advance();
 
   const repack_plan& plan_;
-  boost::asio::any_io_executor pool_;
-  boost::asio::any_io_executor streams_;
+  async::executor& pool_;
+  async::event_loop& streams_;
   stage_clock& clock_;
   std::stop_token stop_;
   std::shared_ptr<block_pool> blocks_;

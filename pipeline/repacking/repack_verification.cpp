@@ -1,12 +1,10 @@
 #include "pipeline/repacking/repack_verification.hpp"
 
+#include "async/task_group.hpp"
 #include "io/source.hpp"
 #include "io/zstd_compressor.hpp"
 #include "io/zstd_decoder.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/concurrent_channel.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,8 +17,6 @@
 #include <vector>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
-using boost::system::error_code;
 namespace {
 
 constexpr std::size_t text_buffer_bytes = std::size_t{256} << 10U;
@@ -32,6 +28,7 @@ struct verifying {
   const io::file_source& file;
   std::vector<std::uint64_t> offsets;  // where frames begin, and the table
   std::atomic<std::size_t> next{0};
+  std::stop_source wrong{};  // one frame that differs is enough
 };
 
 [[noreturn]] void fail(std::size_t frame, const std::string& how) {
@@ -80,9 +77,9 @@ class frame_verifier {
   std::unique_ptr<std::byte[]> text_;
 };
 
-asio::awaitable<void> verify_frames(verifying& run) {
+async::task<> verify_frames(verifying& run) {
   frame_verifier verifier(run);
-  while (!run.stop.stop_requested()) {
+  while (!run.stop.stop_requested() && !run.wrong.stop_requested()) {
     const std::size_t frame = run.next++;
     if (frame >= run.what.frames.size()) break;
     verifier.verify(frame);
@@ -99,24 +96,21 @@ void verify_table(const verifying& run) {
 
 }  // namespace
 
-asio::awaitable<void> verify(const repack_verification& what, asio::any_io_executor pool, std::stop_token stop) {
-  const io::source source = io::open_source(what.file, pool, 0);
+async::task<> verify(const repack_verification& what, async::event_loop& streams, async::executor& pool,
+                     std::stop_token stop) {
+  const io::source source = io::open_source(what.file, streams.context().get_executor(), 0);
   verifying run{
       .what = what, .stop = stop, .file = std::get<io::file_source>(source), .offsets = offsets_of(what.frames)};
   const std::size_t tasks = std::min<std::size_t>(what.tasks, what.frames.size());
-  using channel = asio::experimental::concurrent_channel<void(error_code, std::exception_ptr)>;
-  const auto ended = std::make_shared<channel>(pool, tasks);  // the last task may be in it a little longer than we are
-  for (std::size_t i = 0; i < tasks; ++i) {
-    asio::co_spawn(pool, verify_frames(run),
-                   [ended](const std::exception_ptr& error) { ended->try_send(error_code{}, error); });
+  async::first_failure failures(run.wrong);
+  async::task_group verifiers(failures);
+  try {
+    for (std::size_t i = 0; i < tasks; ++i) verifiers.spawn(pool, verify_frames(run));
+  } catch (...) {
+    failures.note(std::current_exception());
   }
-  std::exception_ptr wrong;
-  for (std::size_t i = 0; i < tasks; ++i) {
-    const std::exception_ptr error = co_await ended->async_receive(asio::use_awaitable);
-    if (error) run.next = what.frames.size();  // one is enough
-    if (!wrong) wrong = error;
-  }
-  if (wrong) std::rethrow_exception(wrong);
+  co_await verifiers.ended();
+  failures.rethrow();
   if (!stop.stop_requested()) verify_table(run);
 }
 

@@ -1,11 +1,10 @@
 // Reads an archive again that was just written, and holds it against what was meant to be in it.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
 #include "io/decoder.hpp"
 #include "io/zstd_seek_table.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -27,7 +26,7 @@ struct repack_verification {
 /// Decodes every frame by itself, where the table says that it begins, and compares its length and its checksum with
 /// those in the table; then the table with the one in the file. Ends early after a stop. On `pool`, whose threads
 /// decode. Throws std::runtime_error, which names the first frame that differs, and io::input_error.
-boost::asio::awaitable<void> verify(const repack_verification& what, boost::asio::any_io_executor pool,
-                                    std::stop_token stop);
+async::task<> verify(const repack_verification& what, async::event_loop& streams, async::executor& pool,
+                     std::stop_token stop);
 
 }  // namespace gpuhist::pipeline

@@ -102,7 +102,10 @@ std::string flow_lines(const run_stats& stats) {
   return line("text", plural(stats.bytes, "byte") + " in " + fixed(stats.seconds, 3) +
                           " s = " + fixed(rate(stats.bytes, stats.seconds) / 1e9, 2) + " GB/s") +
          line("chunks", plural(stats.chunks, "chunk") + " through " + plural(stats.slots, "slot") + " of " +
-                            config::format_size(stats.slot_bytes) + ", " + plural(stats.threads, "thread"));
+                            config::format_size(stats.slot_bytes) + ", " + plural(stats.threads, "thread") +
+                            (stats.threads < stats.threads_planned
+                                 ? " (" + std::to_string(stats.threads_planned) + " were asked for)"
+                                 : ""));
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct run_stats {
   double seconds = 0;        ///< from the first read to the last count
   bool stopped = false;      ///< before the end of the inputs, by a signal or a failure
   unsigned threads = 0;
+  unsigned threads_planned = 0;  ///< more than `threads` where the system refused some
   unsigned cores = 0;  ///< of the machine
   unsigned slots = 0;
   std::uint64_t slot_bytes = 0;

@@ -2,23 +2,19 @@
 
 #include "pipeline/windows/window_shape.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
-namespace asio = boost::asio;
 
-window_teller::window_teller(asio::io_context& context, const run_hooks& hooks)
+window_teller::window_teller(async::event_loop& loop, const run_hooks& hooks)
     : hooks_(hooks),
-      changed_(context.get_executor()),
-      closed_(context.get_executor()),
-      border_timer_(context),
-      flush_timer_(context) {}
+      border_alarm_(loop),
+      flush_alarm_(loop) {}
 
-void window_teller::start(told_windows what, const std::function<void(asio::awaitable<void>)>& keep_up) {
+void window_teller::start(told_windows what, const std::function<void(async::task<>)>& keep_up) {
   if (!hooks_.window) return what.windows.discard();
   told_.emplace(std::move(what));
   keep_up(tell_as_they_close());
@@ -32,7 +28,7 @@ void window_teller::note_changed() {
 }
 
 // Who reads the windows slowly holds up what is merged, and with it all the rest.
-asio::awaitable<void> window_teller::tell_as_they_close() {
+async::task<> window_teller::tell_as_they_close() {
   constexpr int at_once = 1024;  // before signals and streams have their turn on this thread
   for (;;) {
     co_await changed_.wait();
@@ -57,22 +53,22 @@ void window_teller::tell(const rolling_windows::record& what) {
 }
 
 // A window that has closed is not to wait for the rest of a slot, which a slow stream may never fill.
-asio::awaitable<void> window_teller::flush_what_closed() {
+async::task<> window_teller::flush_what_closed() {
   constexpr std::chrono::milliseconds patience{10};  // a stream that is not slow fills its slots in less
   for (;;) {
     co_await closed_.wait();
     while (told_->windows.is_waiting()) {
-      flush_timer_.expires_after(patience);
-      co_await flush_timer_.async_wait(asio::use_awaitable);
+      flush_alarm_.set(patience);
+      co_await flush_alarm_.wait();
       told_->feeding.flush();
     }
   }
 }
 
-asio::awaitable<void> window_teller::pass_time() {
+async::task<> window_teller::pass_time() {
   for (;;) {
-    border_timer_.expires_after(*told_->windows.until_border());
-    co_await border_timer_.async_wait(asio::use_awaitable);
+    border_alarm_.set(*told_->windows.until_border());
+    co_await border_alarm_.wait();
     told_->windows.pass_time();
   }
 }
@@ -90,8 +86,8 @@ void window_teller::discard() {
 }
 
 void window_teller::cancel() {
-  border_timer_.cancel();
-  flush_timer_.cancel();
+  border_alarm_.cancel();
+  flush_alarm_.cancel();
   changed_.close();
   closed_.close();
 }

@@ -1,15 +1,13 @@
 // Tells the windows of a run as they close.
 #pragma once
 
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
 #include "pipeline/collector.hpp"
 #include "pipeline/feeder.hpp"
 #include "pipeline/run_hooks.hpp"
-#include "pipeline/wakeup.hpp"
 #include "pipeline/windows/rolling_windows.hpp"
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <optional>
@@ -27,11 +25,11 @@ struct told_windows {
 /// Hooks are called on the thread that runs the context.
 class window_teller {
  public:
-  window_teller(boost::asio::io_context& context, const run_hooks& hooks);
+  window_teller(async::event_loop& loop, const run_hooks& hooks);
 
   /// Before anything else but note_changed(). `keep_up` runs a loop for as long as the run lasts. Without a hook for
   /// windows they are discarded.
-  void start(told_windows what, const std::function<void(boost::asio::awaitable<void>)>& keep_up);
+  void start(told_windows what, const std::function<void(async::task<>)>& keep_up);
 
   /// A window closed, a verdict came, or more was merged. Any thread.
   void note_changed();
@@ -47,17 +45,17 @@ class window_teller {
   void cancel();
 
  private:
-  boost::asio::awaitable<void> tell_as_they_close();
-  boost::asio::awaitable<void> flush_what_closed();
-  boost::asio::awaitable<void> pass_time();
+  async::task<> tell_as_they_close();
+  async::task<> flush_what_closed();
+  async::task<> pass_time();
   void tell(const rolling_windows::record& what);
 
   const run_hooks& hooks_;
   std::optional<told_windows> told_;  // from start() on, where there are windows
-  wakeup changed_;
-  wakeup closed_;  // and there may be text of theirs in a slot
-  boost::asio::steady_timer border_timer_;
-  boost::asio::steady_timer flush_timer_;
+  async::wakeup changed_;
+  async::wakeup closed_;  // and there may be text of theirs in a slot
+  async::alarm border_alarm_;
+  async::alarm flush_alarm_;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,12 +1,11 @@
 // Descriptors, scratch files and one executor to try sources with.
 #pragma once
 
+#include "async/event_loop.hpp"
 #include "io/source.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -75,7 +74,8 @@ class replaced_descriptor {
 /// One executor, and coroutines run on it to their end.
 class source_fixture {
  public:
-  boost::asio::any_io_executor executor() { return context_.get_executor(); }
+  async::event_loop& loop() { return loop_; }
+  boost::asio::any_io_executor executor() { return loop_.context().get_executor(); }
 
   io::stream_source stream(int fd, std::size_t pipe_bytes = 0) {
     return {executor(), io::descriptor::borrowed(fd), pipe_bytes};
@@ -91,22 +91,23 @@ class source_fixture {
 
   /// Brings a readable() that was started to its end.
   void finish_waiting(const std::optional<bool>& result) {
-    context_.restart();
-    context_.run_for(std::chrono::minutes(1));
+    loop_.context().restart();
+    loop_.context().run_for(std::chrono::minutes(1));
     REQUIRE_MESSAGE(result.has_value(), "readable() does not complete");
   }
 
   /// Starts a readable() whose answer goes to `result`; run_what_is_ready() brings it forward.
   void start_waiting(io::stream_source& source, std::optional<bool>& result) {
-    boost::asio::co_spawn(context_, source.readable(), [&result](const std::exception_ptr& error, bool ready) {
-      if (error) std::rethrow_exception(error);
-      result = ready;
+    const auto wait = [](io::stream_source& of, std::optional<bool>& to) -> async::task<> {
+      to = co_await of.readable();
+    };
+    async::spawn(loop_, wait(source, result), [](const std::exception_ptr& error) noexcept {
+      if (error) std::rethrow_exception(error);  // ends the test program
     });
   }
 
   void run_what_is_ready() {
-    context_.restart();
-    context_.poll();
+    loop_.poll();
   }
 
   /// Everything to the end, in reads of at most `step`.
@@ -124,7 +125,7 @@ class source_fixture {
   }
 
  private:
-  boost::asio::io_context context_;
+  async::event_loop loop_;
 };
 
 /// At most `most` bytes of what is there, as text; "(nothing)" where nothing is.

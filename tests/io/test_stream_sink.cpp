@@ -1,12 +1,10 @@
 // stream_sink, and stream_source::hand_on_to: what goes out is what was given, in order, whatever the descriptor does.
 #include "io/stream_sink.hpp"
 
+#include "async/worker_pool.hpp"
 #include "tests/io/source_fixture.hpp"
 
 #include <doctest/doctest.h>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -24,7 +22,6 @@
 
 using namespace gpuhist;
 using namespace gpuhist::test;
-namespace asio = boost::asio;
 
 namespace {
 
@@ -54,25 +51,28 @@ struct sink_fixture : source_fixture {
   sink_fixture() { std::signal(SIGPIPE, SIG_IGN); }
 
   io::stream_sink sink(const io::descriptor& fd) {
-    return {executor(), io::descriptor::borrowed(fd.get()), 0, {.written = {}, .failed = [this] { ++failures; }}};
+    return {loop(), io::descriptor::borrowed(fd.get()), 0, {.written = {}, .failed = [this] { ++failures; }}};
   }
 
   int failures = 0;
 };
 
-// A context that a thread runs, as the program's main one does.
-class running_context {
+// A loop that a thread runs, as the program's main one does.
+class running_loop {
  public:
-  asio::any_io_executor executor() { return context_.get_executor(); }
-  ~running_context() {
-    guard_.reset();
+  running_loop() = default;
+  ~running_loop() {
+    end_.post();
     thread_.join();
   }
 
+  async::event_loop& loop() { return loop_; }
+
  private:
-  asio::io_context context_;
-  asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
-  std::thread thread_{[this] { context_.run(); }};
+  bool has_ended_ = false;  // of the thread
+  async::event_loop loop_;
+  async::posted_call<std::function<void()>> end_{loop_, [this] { has_ended_ = true; }};
+  std::thread thread_{[this] { loop_.run_until([this] { return has_ended_; }); }};
 };
 
 }  // namespace
@@ -110,14 +110,14 @@ TEST_CASE_FIXTURE(sink_fixture, "what there is no room for is kept, and goes out
 TEST_CASE("write completes when all is written, however slowly it is read, and from any thread") {
   std::signal(SIGPIPE, SIG_IGN);
   for (const bool nonblocking : {false, true}) {
-    running_context main;
-    asio::thread_pool pool(2);
+    running_loop main;
+    async::worker_pool pool(2);
     const channel way = make_pipe();
     if (nonblocking) set_nonblocking(way.write);
-    io::stream_sink to(main.executor(), io::descriptor::borrowed(way.write.get()), 0, {});
+    io::stream_sink to(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
     const std::string text = numbered(1'000'000);
     std::promise<void> written;
-    asio::co_spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) { written.set_value(); });
+    async::spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { written.set_value(); });
     std::string seen;
     while (seen.size() < text.size()) seen += take_out(way.read, 30'000);
     written.get_future().wait();
@@ -129,14 +129,15 @@ TEST_CASE("write completes when all is written, however slowly it is read, and f
 }
 
 TEST_CASE("a cancel ends a write to a consumer that stalls, and what was not written is known") {
-  running_context main;
-  asio::thread_pool pool(1);
+  running_loop main;
+  async::worker_pool pool(1);
   const channel way = make_pipe();
-  io::stream_sink to(main.executor(), io::descriptor::borrowed(way.write.get()), 0, {});
+  io::stream_sink to(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
   const std::string text = numbered(1'000'000);
   std::promise<void> ended;
-  asio::co_spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) { ended.set_value(); });
-  asio::post(main.executor(), [&] { to.cancel(); });
+  async::spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { ended.set_value(); });
+  async::posted_call<std::function<void()>> cancel(main.loop(), [&] { to.cancel(); });
+  cancel.post();
   ended.get_future().wait();
   CHECK(to.position() + to.left_over() == text.size());
   CHECK_FALSE(to.fault().has_value());

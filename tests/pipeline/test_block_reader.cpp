@@ -1,49 +1,46 @@
 #include "pipeline/inputs/block_reader.hpp"
 
+#include "async/event_loop.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
-namespace asio = boost::asio;
 
 namespace {
 
 // A reader, and who takes every block that comes and keeps it. All is on one thread, which goes on only when told:
 // after settle(), nothing can happen before somebody gives a block back.
 struct reading {
-  asio::io_context& context;
-  io::source source;
+  async::event_loop& context;
+  std::shared_ptr<io::source> source;
   stage_clock clock;
   std::stop_source stop;
-  std::optional<block_reader> reader;
+  std::shared_ptr<block_reader> reader;
   std::vector<block> taken;
   bool ended = false;
 
-  reading(asio::io_context& on, io::source from, std::shared_ptr<block_pool> pool, std::size_t own,
+  reading(async::event_loop& on, io::source from, std::shared_ptr<block_pool> pool, std::size_t own,
           std::string_view head = {})
-      : context(on), source(std::move(from)) {
-    reader.emplace(std::move(pool), own, source, clock, on.get_executor(), stop.get_token());
+      : context(on), source(std::make_shared<io::source>(std::move(from))) {
+    reader = std::make_shared<block_reader>(std::move(pool), own, *source, clock, stop.get_token());
     const auto bytes = std::as_bytes(std::span(head));
-    asio::co_spawn(on, reader->fill({bytes.begin(), bytes.end()}), asio::detached);
-    asio::co_spawn(on, take(), asio::detached);
+    block_reader::start(on, reader, source, {bytes.begin(), bytes.end()});
+    async::spawn(on, take(), [](const std::exception_ptr&) noexcept {});
   }
 
-  asio::awaitable<void> take() {
+  async::task<> take() {
     while (!ended) {
       block next = co_await reader->next();
       ended = next.end;
@@ -52,7 +49,6 @@ struct reading {
   }
 
   void settle() const {
-    context.restart();
     context.poll();
   }
 
@@ -66,10 +62,10 @@ std::string text_of(const block& each) { return {reinterpret_cast<const char*>(e
 
 struct workshop {
   test::temporary_folder folder;
-  asio::io_context context{1};
+  async::event_loop context;
 
   io::source file(std::string_view content) {
-    return io::open_source(folder.file("file", content), context.get_executor(), 0);
+    return io::open_source(folder.file("file", content), context.context().get_executor(), 0);
   }
 };
 
@@ -207,7 +203,7 @@ TEST_CASE("of a stream, what was read before comes first, and then what there is
   };
   write("more");
   {
-    io::source stream = io::open_source("/dev/fd/" + std::to_string(ends[0]), it.context.get_executor(), 0);
+    io::source stream = io::open_source("/dev/fd/" + std::to_string(ends[0]), it.context.context().get_executor(), 0);
     reading from(it.context, std::move(stream), std::make_shared<block_pool>(10, 0), 9, "twelve bytes");
     from.settle();
     REQUIRE(from.taken.size() == 3);
@@ -217,7 +213,7 @@ TEST_CASE("of a stream, what was read before comes first, and then what there is
     CHECK_FALSE(from.ended);
     write("and more than a block");
     ::close(ends[1]);
-    while (!from.ended) from.context.restart(), from.context.run_one();
+    from.context.run_until([&] { return from.ended; });
     std::string got;
     for (std::size_t i = 3; i < from.taken.size(); ++i) got += text_of(from.taken[i]);
     CHECK(got == "and more than a block");

@@ -17,13 +17,13 @@ namespace {
 
 // Feeds `chunks` chunks of 8 bytes, chunk n of letter 'a' + n % 26, through an engine that fails one of them.
 struct failing_run {
-  boost::asio::thread_pool pool{2};
+  async::worker_pool pool{2};
   test::shuffling_engine engine;
-  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}, pool.get_executor()};
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
   std::stop_source stop;
   std::vector<std::uint64_t> prefixes;  // bytes seen after each merge
-  collector collected{slots, engine, counts, stop, pool.get_executor(), [this] {
+  collector collected{slots, engine, counts, stop, [this] {
                         const std::scoped_lock lock(mutex);
                         prefixes.push_back(counts.merged_bytes());
                       }};
@@ -40,7 +40,7 @@ struct failing_run {
       cut.commit(where, 8, {.input = 0});
     }
     cut.flush();
-    test::run(pool, collected.settled());
+    test::run_wait(pool, [&] { return collected.settled(); });
   }
 };
 

@@ -8,7 +8,6 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/asio/thread_pool.hpp>
 
 #include <algorithm>
 #include <array>
@@ -198,14 +197,14 @@ class backward_engine final : public gpu::engine {
 // Chunks of three segments: the end of an input, a small one, and the begin of the next.
 struct collected_run {
   static constexpr unsigned slot_count = 4;
-  boost::asio::thread_pool pool{1};
+  async::worker_pool pool{1};
   backward_engine engine;
-  ring slots{{.slots = slot_count, .chunk_bytes = 64, .max_extents = 8, .row_classes = 256}, pool.get_executor()};
+  ring slots{{.slots = slot_count, .chunk_bytes = 64, .max_extents = 8, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"0", "1", "2", "3", "4"}};
   std::stop_source stop;
   bool goes_on;
   unsigned merges = 0;
-  collector collected{slots, engine, counts, stop, pool.get_executor(), [this] { ++merges; }};
+  collector collected{slots, engine, counts, stop, [this] { ++merges; }};
   cutter cut{slots, collected};
   expected_counts expected{};
   std::array<std::uint64_t, input_count> lengths{};
@@ -263,7 +262,7 @@ TEST_CASE("whichever allocation of a collector fails, it settles, all slots come
       collected_run run(goes_on);
       failing_resource failing(test::resource::memory, nth);
       run.feed(failing);
-      test::run(run.pool, run.collected.settled());
+      test::run_wait(run.pool, [&] { return run.collected.settled(); });
       for (unsigned i = 0; i < collected_run::slot_count; ++i) CHECK(run.slots.try_acquire() != nullptr);
       CHECK(run.merges > 0);
       check_report(run.counts, run.expected);
@@ -283,19 +282,19 @@ TEST_CASE("whichever allocation of a collector fails, it settles, all slots come
 }
 
 TEST_CASE("what is called after a merge may throw: the run is stopped for it, and the collector settles") {
-  boost::asio::thread_pool pool(1);
+  async::worker_pool pool(1);
   backward_engine engine;
-  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}, pool.get_executor()};
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
   const std::stop_source stop;
-  collector collected(slots, engine, counts, stop, pool.get_executor(), [] { throw std::bad_alloc(); });
+  collector collected(slots, engine, counts, stop, [] { throw std::bad_alloc(); });
   cutter cut(slots, collected);
   const auto where = cut.try_reserve(8);
   REQUIRE(where);
   std::fill(where->bytes.begin(), where->bytes.end(), std::byte{'x'});
   cut.commit(*where, 8, {.input = 0});
   engine.answer();
-  test::run(pool, collected.settled());
+  test::run_wait(pool, [&] { return collected.settled(); });
   CHECK(counts.merged_bytes() == 8);
   CHECK(stop.stop_requested());
   CHECK(collected.failure() != nullptr);

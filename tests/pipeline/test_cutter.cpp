@@ -19,7 +19,7 @@ namespace {
 
 // A ring with everything behind it, counting all 256 values of two inputs.
 struct workshop {
-  boost::asio::thread_pool pool{2};
+  async::worker_pool pool{2};
   test::shuffling_engine engine{gpu::partition::identity()};
   ring slots;
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"even", "odd"}};
@@ -28,16 +28,15 @@ struct workshop {
   cutter cut;
 
   workshop(std::uint32_t slot_count, std::uint32_t chunk_bytes, std::uint32_t extents)
-      : slots({.slots = slot_count, .chunk_bytes = chunk_bytes, .max_extents = extents, .row_classes = 256},
-              pool.get_executor()),
-        collected(slots, engine, counts, stop, pool.get_executor(), [] {}),
+      : slots({.slots = slot_count, .chunk_bytes = chunk_bytes, .max_extents = extents, .row_classes = 256}),
+        collected(slots, engine, counts, stop, [] {}),
         cut(slots, collected) {}
 
   place reserve(std::uint64_t wanted) { return test::run(pool, cut.reserve(wanted)); }
 
   void settle() {
     cut.flush();
-    test::run(pool, collected.settled());
+    test::run_wait(pool, [&] { return collected.settled(); });
   }
 
   report seen() const {

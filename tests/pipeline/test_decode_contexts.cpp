@@ -1,20 +1,18 @@
 #include "pipeline/decoding/decode_contexts.hpp"
 
+#include "async/event_loop.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/shuffling_engine.hpp"
 
 #include <doctest/doctest.h>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <cstring>
 #include <set>
+#include <utility>
+#include <vector>
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
-namespace asio = boost::asio;
 
 namespace {
 
@@ -24,47 +22,46 @@ const io::format& zstd() { return *io::format_named("zstd"); }
 
 // Contexts with everything behind them. All but the engine is on one thread, which goes on only when told.
 struct workshop {
-  asio::io_context context{1};
-  ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_classes = 256}, context.get_executor()};
+  async::event_loop context;
+  ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"input"}};
   std::stop_source stop;
   test::shuffling_engine engine{gpu::partition::identity()};
-  collector collected{slots, engine, counts, stop, context.get_executor(), [] {}};
+  collector collected{slots, engine, counts, stop, [] {}};
   decode_contexts contexts;
 
   explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib)
-      : contexts(number, window_bytes, nullptr, slots, collected, context.get_executor()) {}
+      : contexts(number, window_bytes, nullptr, slots, collected) {}
 
   void settle() {
-    context.restart();
     context.poll();
   }
 
   // Asks for a context; there once its turn came.
-  std::shared_ptr<decode_context*> ask() {
-    auto answer = std::make_shared<decode_context*>(nullptr);
-    const auto wait = [](decode_contexts& from, std::shared_ptr<decode_context*> to) -> asio::awaitable<void> {
+  std::shared_ptr<decode_contexts::lease> ask() {
+    auto answer = std::make_shared<decode_contexts::lease>();
+    const auto wait = [](decode_contexts& from, std::shared_ptr<decode_contexts::lease> to) -> async::task<> {
       *to = co_await from.acquire();
     };
-    asio::co_spawn(context, wait(contexts, answer), asio::detached);
+    async::spawn(context, wait(contexts, answer), [](const std::exception_ptr&) noexcept {});
     settle();
     return answer;
   }
 
-  decode_context& take() {
-    decode_context* const taken = *ask();
-    REQUIRE(taken != nullptr);
-    return *taken;
+  decode_contexts::lease take() {
+    decode_contexts::lease taken = std::move(*ask());
+    REQUIRE(taken);
+    return taken;
   }
 
   // Asks for the window that its decoder wants; whether it was granted.
   std::shared_ptr<bool> ask_for_window(decode_context& of) {
     auto answer = std::make_shared<bool>(false);
-    const auto wait = [](decode_context& on, std::shared_ptr<bool> to) -> asio::awaitable<void> {
+    const auto wait = [](decode_context& on, std::shared_ptr<bool> to) -> async::task<> {
       co_await on.grant_window();
       *to = true;
     };
-    asio::co_spawn(context, wait(of, answer), asio::detached);
+    async::spawn(context, wait(of, answer), [](const std::exception_ptr&) noexcept {});
     settle();
     return answer;
   }
@@ -86,27 +83,31 @@ io::fill_result begin_frame(decode_context& on, int window_log, std::span<std::b
 TEST_CASE("there are as many contexts as were made, and who waits first is served first") {
   workshop it(3);
   CHECK(it.contexts.size() == 3);
-  std::set<decode_context*> out;
-  for (int i = 0; i < 3; ++i) out.insert(&it.take());
-  CHECK(out.size() == 3);
+  std::vector<decode_contexts::lease> out;
+  for (int i = 0; i < 3; ++i) out.push_back(it.take());
+  CHECK(std::set{&*out[0], &*out[1], &*out[2]}.size() == 3);
   const auto first = it.ask();
   const auto second = it.ask();
-  CHECK(*first == nullptr);
-  it.contexts.release(**out.begin());
+  CHECK_FALSE(*first);
+  decode_context* released = &*out[0];
+  out[0].release();
   it.settle();
-  CHECK(*first == *out.begin());
-  CHECK(*second == nullptr);
-  it.contexts.release(**out.rbegin());
+  CHECK(&**first == released);
+  CHECK_FALSE(*second);
+  released = &*out[2];
+  out[2].release();
   it.settle();
-  CHECK(*second == *out.rbegin());
+  CHECK(&**second == released);
 }
 
 TEST_CASE("a decoder serves one group after another of its format, until its words are wanted longer") {
   workshop it(1);
-  decode_context& context = it.take();
+  decode_contexts::lease borrowed = it.take();
+  decode_context& context = *borrowed;
   const io::decoder* const first = &context.decoder_for(zstd());
-  it.contexts.release(context);
-  CHECK(&it.take() == &context);
+  borrowed.release();
+  borrowed = it.take();
+  CHECK(&*borrowed == &context);
   CHECK(&context.decoder_for(zstd()) == first);
   std::byte out[64];
   const std::byte junk[8]{};
@@ -120,7 +121,8 @@ TEST_CASE("a decoder serves one group after another of its format, until its wor
 
 TEST_CASE("a decoder of another format takes the place of the first") {
   workshop it(1);
-  decode_context& context = it.take();
+  const decode_contexts::lease borrowed = it.take();
+  decode_context& context = *borrowed;
   std::byte out[64];
   REQUIRE(begin_frame(context, 10, out).status == io::fill_status::frame_verified);
   const std::byte magic[]{std::byte{0x1F}, std::byte{0x8B}};
@@ -131,8 +133,10 @@ TEST_CASE("a decoder of another format takes the place of the first") {
 // Of 1 MiB, two contexts have 128 KiB each for themselves, and 768 KiB are for who needs more.
 TEST_CASE("small windows are every context's own, larger ones share what is left and wait for each other in order") {
   workshop it(2);
-  decode_context& first = it.take();
-  decode_context& second = it.take();
+  decode_contexts::lease borrowed = it.take();
+  const decode_contexts::lease other_borrowed = it.take();
+  decode_context& first = *borrowed;
+  decode_context& second = *other_borrowed;
   std::byte out[64];
   CHECK(begin_frame(first, 17, out).status == io::fill_status::frame_verified);
   const io::fill_result begun = begin_frame(first, 19, out);
@@ -145,7 +149,7 @@ TEST_CASE("small windows are every context's own, larger ones share what is left
   const test::byte_vector frame = frame_of_window(19);
   const auto rest = std::span(frame).subspan(begun.consumed);
   CHECK(first.decoder_for(zstd()).fill(rest, out).status == io::fill_status::frame_verified);
-  it.contexts.release(first);
+  borrowed.release();
   it.settle();
   CHECK(*other);
 }
@@ -154,16 +158,17 @@ TEST_CASE("what was granted to a group is not its successor's") {
   workshop it(1);
   std::byte out[64];
   for (int i = 0; i < 3; ++i) {
-    decode_context& context = it.take();
+    const decode_contexts::lease borrowed = it.take();
+  decode_context& context = *borrowed;
     CHECK(begin_frame(context, 19, out).status == io::fill_status::needs_window);
     CHECK(*it.ask_for_window(context));
-    it.contexts.release(context);
   }
 }
 
 TEST_CASE("a group that needs another window gives back what it has before it waits") {
   workshop it(1, 1536 * kib);  // of which 384 KiB are its own
-  decode_context& context = it.take();
+  const decode_contexts::lease borrowed = it.take();
+  decode_context& context = *borrowed;
   std::byte out[64];
   CHECK(begin_frame(context, 19, out).status == io::fill_status::needs_window);
   CHECK(*it.ask_for_window(context));
@@ -175,7 +180,8 @@ TEST_CASE("a group that needs another window gives back what it has before it wa
 TEST_CASE("a window that is more than all of the memory for windows is refused, not waited for") {
   workshop it(2);
   std::byte out[64];
-  decode_context& context = it.take();
+  const decode_contexts::lease borrowed = it.take();
+  decode_context& context = *borrowed;
   CHECK(begin_frame(context, 20, out).status == io::fill_status::failed);
   CHECK(context.decoder_for(zstd()).fault(0).find("needs a window of 1 MiB, more than the 768 KiB left") !=
         std::string::npos);
@@ -183,26 +189,25 @@ TEST_CASE("a window that is more than all of the memory for windows is refused, 
 
 TEST_CASE("what all contexts have cut is counted after a flush, of those in use and of those that are not") {
   workshop it(2);
-  decode_context* const both[]{&it.take(), &it.take()};
+  decode_contexts::lease both[]{it.take(), it.take()};
   std::uint64_t written = 0;
-  const auto write = [&](decode_context& on) -> asio::awaitable<void> {
+  const auto write = [&](decode_context& on) -> async::task<> {
     const place where = co_await on.cut.reserve(30);
     std::memset(where.bytes.data(), 'x', where.bytes.size());
     on.cut.commit(where, where.bytes.size(), {.input = 0});
     written += where.bytes.size();
   };
-  for (decode_context* each : both) asio::co_spawn(it.context, write(*each), asio::detached);
+  for (const auto& each : both) async::spawn(it.context, write(*each), [](const std::exception_ptr&) noexcept {});
   it.settle();
   CHECK(written == 60);
-  it.contexts.release(*both[1]);
+  both[1].release();
   std::vector<cut_mark> marks;
   it.contexts.flush(marks);
   CHECK(marks.size() == 2);
   bool settled = false;
-  asio::co_spawn(it.context, it.collected.settled(), [&](const std::exception_ptr&) { settled = true; });
-  const auto keep_waiting = asio::make_work_guard(it.context);
-  it.context.restart();
-  while (!settled) it.context.run_one();
+  const auto wait = [](collector& of) -> async::task<> { co_await of.settled(); };
+  async::spawn(it.context, wait(it.collected), [&](const std::exception_ptr&) noexcept { settled = true; });
+  it.context.run_until([&] { return settled; });
   CHECK(it.collected.has_merged(marks));
   CHECK(it.counts.merged_bytes() == 60);
 }

@@ -116,8 +116,8 @@ TEST_CASE("a history without time has no shares but free ones, and one that ends
 }
 
 TEST_CASE("the ring keeps the history of its slots") {
-  boost::asio::thread_pool pool(1);
-  ring it({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_classes = 1}, pool.get_executor());
+  async::worker_pool pool(1);
+  ring it({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_classes = 1});
   it.begin_history();
   slot* only = test::run(pool, it.acquire());
   it.begin_counting(*only);

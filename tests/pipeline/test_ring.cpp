@@ -3,12 +3,11 @@
 #include "tests/support/run_coroutine.hpp"
 
 #include <doctest/doctest.h>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,8 +24,8 @@ constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_
 
 TEST_CASE(
     "all parts of all slots lie apart, page-aligned, in the memory that is registered, and text lies beside text") {
-  boost::asio::thread_pool pool(1);
-  ring it(small, pool.get_executor());
+  async::worker_pool pool(1);
+  ring it(small);
   CHECK(it.memory().size() == small.mapped_bytes());
   std::map<const std::byte*, std::size_t> parts;  // by their first byte
   const std::byte* text = it.memory().data();
@@ -51,11 +50,11 @@ TEST_CASE(
 }
 
 TEST_CASE("the memory of a ring outlives it for whoever keeps it") {
-  boost::asio::thread_pool pool(1);
+  async::worker_pool pool(1);
   std::span<std::byte> memory;
   std::shared_ptr<const void> owner;
   {
-    ring it(small, pool.get_executor());
+    ring it(small);
     memory = it.memory();
     owner = it.memory_owner();
   }
@@ -64,14 +63,14 @@ TEST_CASE("the memory of a ring outlives it for whoever keeps it") {
 }
 
 TEST_CASE("every slot is handed out once, and one that is waited for comes when one is released") {
-  boost::asio::thread_pool pool(2);
-  ring it(small, pool.get_executor());
+  async::worker_pool pool(2);
+  ring it(small);
   std::set<slot*> taken;
   for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, it.acquire()));
   CHECK(taken.size() == 3);
   for (const slot* each : taken) CHECK(each->now == phase::filling);
 
-  auto waiting = boost::asio::co_spawn(pool, it.acquire(), boost::asio::use_future);
+  auto waiting = std::async(std::launch::async, [&] { return test::run(pool, it.acquire()); });
   CHECK(waiting.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
   slot* freed = *taken.begin();
   it.release(*freed);
@@ -80,8 +79,8 @@ TEST_CASE("every slot is handed out once, and one that is waited for comes when 
 }
 
 TEST_CASE("the slot freed last is taken first") {
-  boost::asio::thread_pool pool(1);
-  ring it(small, pool.get_executor());
+  async::worker_pool pool(1);
+  ring it(small);
   slot* first = test::run(pool, it.acquire());
   slot* second = test::run(pool, it.acquire());
   it.release(*first);

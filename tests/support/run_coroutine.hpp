@@ -1,18 +1,22 @@
-// Runs one coroutine to its end on a thread pool of its own, as a test wants it: throws what it threw.
+// Runs one coroutine, or one wait, to its end on the threads of a pool, as a test wants it: throws what it threw.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
+#include "async/task_group.hpp"
+#include "async/worker_pool.hpp"
 
 #include <utility>
 
 namespace gpuhist::test {
 
 template <typename T>
-T run(boost::asio::thread_pool& pool, boost::asio::awaitable<T> coroutine) {
-  return boost::asio::co_spawn(pool, std::move(coroutine), boost::asio::use_future).get();
+T run(async::executor& pool, async::task<T> coroutine) {
+  return async::run_blocking(pool, std::move(coroutine));
+}
+
+template <typename Wait>
+void run_wait(async::executor& pool, Wait wait) {
+  const auto until = [](Wait& of) -> async::task<> { static_cast<void>(co_await of()); };
+  async::run_blocking(pool, until(wait));
 }
 
 }  // namespace gpuhist::test

@@ -1,0 +1,73 @@
+#include "async/semaphore.hpp"
+
+namespace gpuhist::async {
+namespace {
+
+// Without a lock: the first of them may resume and end what the lock is in.
+void post_all(work_queue& waiting) noexcept {
+  while (!waiting.empty()) static_cast<suspended&>(waiting.pop()).post();
+}
+
+}  // namespace
+
+void semaphore::give_back(std::uint64_t units) noexcept {
+  work_queue served;
+  {
+    const std::scoped_lock lock(mutex_);
+    free_ += units;
+    while (!waiting_.empty() && static_cast<acquisition&>(waiting_.front()).units_ <= free_) {
+      auto& first = static_cast<acquisition&>(waiting_.pop());
+      free_ -= first.units_;
+      first.granted_ = true;
+      served.push(first);
+    }
+  }
+  post_all(served);
+}
+
+void semaphore::close() noexcept {
+  work_queue ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    ended = std::exchange(waiting_, {});
+  }
+  post_all(ended);
+}
+
+void event::set() noexcept {
+  work_queue ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_set_ = true;
+    ended = std::exchange(waiting_, {});
+  }
+  post_all(ended);
+}
+
+void wakeup::notify() noexcept {
+  suspended* resumed = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    resumed = std::exchange(waiting_, nullptr);
+    if (resumed == nullptr) is_notified_ = true;
+  }
+  if (resumed != nullptr) resumed->post();
+}
+
+void wakeup::close() noexcept {
+  suspended* resumed = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    resumed = std::exchange(waiting_, nullptr);
+  }
+  if (resumed != nullptr) resumed->post();
+}
+
+void wakeup::waiting::await_resume() const {
+  const std::scoped_lock lock(of_.mutex_);
+  if (of_.closed_) throw wait_ended();
+}
+
+}  // namespace gpuhist::async

@@ -1,0 +1,48 @@
+#include "async/task_group.hpp"
+
+namespace gpuhist::async {
+
+void first_failure::note(std::exception_ptr error) noexcept {
+  if (!error) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (error_) return;
+    error_ = std::move(error);
+  }
+  stop_.request_stop();
+}
+
+std::exception_ptr first_failure::get() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return error_;
+}
+
+void task_group::spawn(executor& on, task<> what) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++running_;
+  }
+  try {
+    async::spawn(on, std::move(what), [this](std::exception_ptr error) noexcept { note_ended(std::move(error)); });
+  } catch (...) {
+    note_ended(nullptr);
+    throw;
+  }
+}
+
+void task_group::note_ended(std::exception_ptr error) noexcept {
+  failures_.note(std::move(error));
+  suspended* resumed = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (--running_ == 0) resumed = std::exchange(waiting_, nullptr);
+  }
+  if (resumed != nullptr) resumed->post();  // the group may be gone by now
+}
+
+std::size_t task_group::size() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return running_;
+}
+
+}  // namespace gpuhist::async

@@ -1,0 +1,196 @@
+#include "async/channel.hpp"
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
+#include "async/worker_pool.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gpuhist;
+
+namespace {
+
+const auto ignore = [](const std::exception_ptr&) noexcept {};
+
+async::task<int> number(int it) { co_return it; }
+
+async::task<> throws() {
+  throw std::runtime_error("thrown");
+  co_return;
+}
+
+async::task<std::uint64_t> sum_of_many(std::uint64_t most) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < most; ++i) sum += static_cast<std::uint64_t>(co_await number(1));
+  co_return sum;
+}
+
+async::task<> take(async::semaphore& from, std::uint64_t units, std::vector<async::semaphore::permit>& to) {
+  to.push_back(co_await from.acquire(units));
+}
+
+}  // namespace
+
+TEST_CASE("a million coroutines that end at once, one after the other, need no more stack than one") {
+  async::worker_pool pool(1);
+  CHECK(async::run_blocking(pool, sum_of_many(1'000'000)) == 1'000'000);
+}
+
+TEST_CASE("what a task throws is thrown where it is awaited, on whichever executor it ran") {
+  async::worker_pool pool(2);
+  async::worker_pool other(1);
+  CHECK_THROWS_WITH(async::run_blocking(pool, throws()), "thrown");
+  CHECK_THROWS_WITH(async::run_blocking(pool, async::run_on(other, throws())), "thrown");
+  CHECK(async::run_blocking(pool, async::run_on(other, number(7))) == 7);
+}
+
+TEST_CASE("permits are given in the order in which they were asked for, and only what was given back is given again") {
+  async::event_loop loop;
+  async::semaphore five(5);
+  std::vector<async::semaphore::permit> first;
+  std::vector<async::semaphore::permit> large;
+  std::vector<async::semaphore::permit> small;
+  async::spawn(loop, take(five, 3, first), ignore);
+  async::spawn(loop, take(five, 4, large), ignore);
+  async::spawn(loop, take(five, 1, small), ignore);
+  loop.poll();
+  CHECK(first.size() == 1);
+  CHECK(large.empty());
+  CHECK(small.empty());  // there would be one for it, but it is not its turn
+  CHECK_FALSE(five.try_acquire());
+  first.clear();
+  loop.poll();
+  CHECK(large.size() == 1);
+  CHECK(small.size() == 1);
+  large.clear();
+  CHECK(five.try_acquire(4));
+  CHECK_FALSE(five.try_acquire(5));
+}
+
+TEST_CASE("closing a semaphore ends all waits with an empty permit, and those that were given go back all the same") {
+  async::event_loop loop;
+  async::semaphore one(1);
+  std::vector<async::semaphore::permit> got;
+  for (int i = 0; i < 3; ++i) async::spawn(loop, take(one, 1, got), ignore);
+  loop.poll();
+  REQUIRE(got.size() == 1);
+  one.close();
+  loop.poll();
+  REQUIRE(got.size() == 3);
+  CHECK(got[0]);
+  CHECK_FALSE(got[1]);
+  CHECK_FALSE(got[2]);
+}
+
+TEST_CASE("as many hold a permit at once as there are, whatever the threads, and all get their turn") {
+  constexpr int tasks = 2000;
+  async::worker_pool pool(4);
+  async::first_failure failures;
+  async::task_group group(failures);
+  async::semaphore three(3);
+  std::atomic<int> holding = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> served = 0;
+  const auto hold = [&]() -> async::task<> {
+    const async::semaphore::permit right = co_await three.acquire();
+    const int now = ++holding;
+    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    }
+    co_await async::yield();
+    --holding;
+    ++served;
+  };
+  for (int i = 0; i < tasks; ++i) group.spawn(pool, hold());
+  const auto wait = [&]() -> async::task<> { co_await group.ended(); };
+  async::run_blocking(pool, wait());
+  CHECK(served == tasks);
+  CHECK(most <= 3);
+}
+
+TEST_CASE("the first failure of a group is kept and asks for a stop, and all of its tasks end before it does") {
+  async::worker_pool pool(2);
+  std::stop_source stop;
+  async::first_failure failures(stop);
+  async::task_group group(failures);
+  async::event never_before;
+  std::atomic<bool> last_ended = false;
+  const auto last = [&]() -> async::task<> {
+    co_await never_before.wait();
+    last_ended = true;
+  };
+  group.spawn(pool, last());
+  group.spawn(pool, throws());
+  while (!stop.stop_requested()) std::this_thread::yield();
+  CHECK(group.size() >= 1);
+  never_before.set();
+  const auto wait = [&]() -> async::task<> { co_await group.ended(); };
+  async::run_blocking(pool, wait());
+  CHECK(last_ended);
+  CHECK_THROWS_WITH(failures.rethrow(), "thrown");
+}
+
+TEST_CASE("a channel gives what was pushed in its order, then its end again and again") {
+  async::worker_pool pool(2);
+  async::channel<std::string> channel;
+  const auto collect = [](async::channel<std::string>& from) -> async::task<std::string> {
+    std::string all;
+    for (int i = 0; i < 5; ++i) all += co_await from.take();
+    co_return all;
+  };
+  channel.push("a");
+  channel.push("b");
+  channel.end("c");
+  channel.push("never");
+  channel.end("nor this");
+  CHECK(async::run_blocking(pool, collect(channel)) == "abccc");
+}
+
+TEST_CASE("an alarm that was cancelled throws, also where it went off before the coroutine had its turn") {
+  async::event_loop loop;
+  async::alarm alarm(loop);
+  int waited = 0;
+  bool ended = false;
+  const auto wait = [&]() -> async::task<> {
+    for (;; ++waited) {
+      alarm.set(std::chrono::milliseconds(0));
+      co_await alarm.wait();
+      alarm.cancel();
+    }
+  };
+  async::spawn(loop, wait(), [&](const std::exception_ptr& error) noexcept {
+    ended = true;
+    CHECK_THROWS_AS(std::rethrow_exception(error), async::wait_ended);
+  });
+  loop.run_until([&] { return ended; });
+  CHECK(waited == 1);
+  CHECK_FALSE(loop.has_tasks());
+}
+
+TEST_CASE("a pool that is joined has run all that was posted, and its tasks have ended") {
+  std::atomic<int> ran = 0;
+  async::semaphore one(1);
+  {
+    async::worker_pool pool(3);
+    CHECK(pool.size() == 3);
+    for (int i = 0; i < 100; ++i) pool.post([&] { ++ran; });
+    const auto waits = [&]() -> async::task<> {
+      const async::semaphore::permit right = co_await one.acquire();
+      co_await async::yield();
+      ++ran;
+    };
+    for (int i = 0; i < 100; ++i) async::spawn(pool, waits(), ignore);
+  }
+  CHECK(ran == 200);
+}

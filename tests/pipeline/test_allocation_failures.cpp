@@ -1,0 +1,164 @@
+// Every allocation of small runs fails once: whichever it is, the run ends, with the right counts or saying that it has
+// not.
+#include "pipeline/driver.hpp"
+#include "pipeline/plan.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/pipeline/parallel_runs.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+
+namespace {
+
+// How many allocations are left until one fails; below 0: none does.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<long> allocations_left{-1};
+
+bool fails_now() {
+  if (allocations_left.load(std::memory_order_relaxed) < 0) return false;
+  return allocations_left.fetch_sub(1) == 0;
+}
+
+void* allocated(std::size_t size) {
+  void* const memory = fails_now() ? nullptr : std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocated(size); }
+void* operator new[](std::size_t size) { return allocated(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+constexpr long never = 1'000'000'000;
+
+config::options options_of(const std::vector<std::string>& inputs) {
+  config::options typed;
+  typed.inputs = inputs;
+  typed.engine = "host";
+  typed.threads = 2;
+  typed.chunk_size = 4096;
+  typed.slots = 6;
+  return typed;
+}
+
+plan plan_of(const std::vector<std::string>& inputs) { return make_plan(options_of(inputs)); }
+
+std::string archive_of(const std::string& text, int (*set_format)(archive*)) {
+  std::vector<char> room(text.size() * 2 + 100'000);
+  std::size_t used = 0;
+  archive* const to = archive_write_new();
+  set_format(to);
+  archive_write_open_memory(to, room.data(), room.size(), &used);
+  for (const char* name : {"first", "second"}) {
+    archive_entry* const entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name);
+    archive_entry_set_size(entry, static_cast<la_int64_t>(text.size() / 2));
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_write_header(to, entry);
+    archive_write_data(to, text.data(), text.size() / 2);
+    archive_entry_free(entry);
+  }
+  archive_write_close(to);
+  archive_write_free(to);
+  return {room.data(), used};
+}
+
+// Every ordinal, or every `step`th. The number of allocations of one run is found out by the first one.
+void fail_each(const plan& planned, const run_hooks& hooks, std::uint64_t expected) {
+  const auto allocations_of_a_run = [&] {
+    allocations_left = never;
+    const outcome done = run(planned, hooks);
+    const long left = allocations_left.exchange(-1);
+    REQUIRE(done.result.complete);
+    REQUIRE(done.result.verified.bytes() == expected);
+    return never - left;
+  };
+  const long all = allocations_of_a_run();
+  test::watchdog watchdog;
+  for (long at = 0; at < all; at += 1 + all / 700) {
+    watchdog.moved(static_cast<unsigned>(at));
+    CAPTURE(at);
+    bool is_right = false;
+    allocations_left = at;
+    try {
+      const outcome done = run(planned, hooks);
+      allocations_left = -1;
+      is_right = !done.result.complete || done.result.verified.bytes() == expected;
+    } catch (const std::exception&) {
+      is_right = true;
+    }
+    allocations_left = -1;
+    CHECK(is_right);
+  }
+}
+
+std::string sample(std::size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += "line " + std::to_string(text.size()) + "\n";
+  text.resize(bytes);
+  return text;
+}
+
+std::string frame_of(std::string_view text) {
+  const test::byte_vector frame = test::zstd_frame_of(std::as_bytes(std::span(text)));
+  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
+}
+
+std::string many_frames(const std::string& text) {
+  constexpr std::size_t frame = 10'000;
+  std::string all;
+  for (std::size_t at = 0; at < text.size(); at += frame) {
+    all += frame_of(std::string_view(text).substr(at, frame));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("whichever allocation of a run fails, it ends, and never calls complete what is not") {
+  const test::temporary_folder folder;
+  const std::string text = sample(100'000);
+  std::vector<std::string> names;
+  for (int i = 0; i < 6; ++i) names.push_back(folder.file("small" + std::to_string(i), sample(1000)));
+  SUBCASE("plain") { fail_each(plan_of({folder.file("text", text)}), {}, text.size()); }
+  SUBCASE("small files") { fail_each(plan_of(names), {}, 6000); }
+  SUBCASE("one zstd frame") {
+    fail_each(plan_of({folder.file("one", frame_of(text))}), {}, text.size());
+  }
+  SUBCASE("many zstd frames") { fail_each(plan_of({folder.file("many", many_frames(text))}), {}, text.size()); }
+  SUBCASE("tar") {
+    fail_each(plan_of({folder.file("tar", archive_of(text, archive_write_set_format_ustar))}), {}, text.size());
+  }
+  SUBCASE("zip") {
+    fail_each(plan_of({folder.file("zip", archive_of(text, archive_write_set_format_zip))}), {}, text.size());
+  }
+  SUBCASE("windows") {
+    config::options typed = options_of({folder.file("text", text)});
+    typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = 10'000};
+    run_hooks hooks;
+    hooks.window = [](const closed_window&) { return false; };
+    fail_each(make_plan(typed), hooks, text.size());
+  }
+}
