@@ -85,8 +85,9 @@ constexpr std::array rows = {
         "gpuhist -r --follow-symlinks /srv/logs", turn<&options::follow_symlinks>},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
                "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs, common,
-               "auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z, cpio",
-               "What the bytes of the inputs are. 'auto' finds out by content, input by input; a name that promises a "
+               "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
+               "What the bytes of the inputs are: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, "
+               "zip, 7z or cpio. 'auto' finds out by content, input by input; a name that promises a "
                "format the content does not have (.zst) is an error of that input. 'raw' counts the bytes as they are, "
                "also those of archives; 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' insist on what "
                "they say, and "

@@ -238,6 +238,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
   refusal_.clear();
+  refusal_kind_ = failure_kind::damaged;
   if (!is_file) {
     const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
     const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
@@ -252,6 +253,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
     return false;
   } else if (::archive_entry_is_encrypted(entry) != 0) {
     refusal_ = "is encrypted, and gpuhist takes no passwords: extract it first";
+    refusal_kind_ = failure_kind::refused;
   }
   if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::unread});
   sparse_ = ::archive_entry_sparse_count(entry) > 0;
@@ -277,7 +279,7 @@ void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std
 std::span<const std::byte> archive_reader::read() {
   if (broken_) std::rethrow_exception(broken_);
   if (ended_) return {};
-  if (!refusal_.empty()) fail_member(refusal_, failure_kind::refused);
+  if (!refusal_.empty()) fail_member(refusal_, refusal_kind_);
   for (;;) {
     if (hole_ > 0) return take_hole();
     if (!block_.empty()) {

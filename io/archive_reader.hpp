@@ -113,6 +113,7 @@ class archive_reader {
   // Of the member:
   bool ended_ = true;
   std::string refusal_;  // why it is not read at all
+  failure_kind refusal_kind_ = failure_kind::damaged;
   bool sparse_ = false;
   bool size_is_known_ = false;
   std::uint64_t size_ = 0;  // as the archive states it

@@ -123,7 +123,7 @@ class zip_check {
 
  private:
   [[noreturn]] void fail(const std::string& message, std::uint64_t at) const {
-    throw input_error("damaged zip archive: " + message + ", at " + from_.place_of(at), 0);
+    throw input_error("damaged zip archive: " + message + ", at " + from_.place_of(at), 0, failure_kind::damaged);
   }
 
   std::size_t read_at(std::uint64_t at, std::span<std::byte> out);
@@ -353,7 +353,8 @@ void zip_check::expect_nothing_more(sequence& from) const {
     const bytes_view rest = from.ahead(step);
     if (rest.empty()) return;
     if (std::ranges::any_of(rest, [](std::byte each) { return each != std::byte{0}; })) {
-      throw input_error("holds something else after its end, which was not counted, at " + from_.place_of(end), 0);
+      throw input_error("holds something else after its end, which was not counted, at " + from_.place_of(end), 0,
+                        failure_kind::damaged);
     }
     from.pass(rest.size());
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 // "max" is no limit, and neither is what version 1 says instead: the largest multiple of a page.
-std::optional<std::uint64_t> limit_in(const fs::path& file) {
+std::optional<std::uint64_t> limit_in(const std::string& file) {
   constexpr std::uint64_t no_limit = std::uint64_t{1} << 62U;
   std::ifstream in(file);
   std::string text;
@@ -30,11 +30,13 @@ void take_less(std::optional<std::uint64_t>& least, std::optional<std::uint64_t>
 }
 
 // Of the group and all above it. Within a container the path may be one that is not mounted: then those that are.
-void take_limits_of(const fs::path& mount, fs::path group, const char* file, std::optional<std::uint64_t>& least) {
-  group = group.lexically_normal().relative_path();
-  for (;; group = group.parent_path()) {
-    take_less(least, limit_in(mount / group / file));
-    if (group.empty()) break;
+// Paths are joined as text: libstdc++ frees memory twice where an allocation of path::operator/= fails (GCC 12).
+void take_limits_of(const std::string& mount, std::string group, const char* file,
+                    std::optional<std::uint64_t>& least) {
+  while (group.starts_with("/..")) group.erase(0, 3);  // outside of the container
+  for (;; group.erase(group.rfind('/'))) {
+    take_less(least, limit_in(mount + group + "/" + file));
+    if (!group.starts_with('/')) break;
   }
 }
 
@@ -50,20 +52,20 @@ bool names_memory(std::string_view controllers) {
 }  // namespace
 
 std::optional<std::uint64_t> cgroup_memory_limit(const fs::path& root) {
-  const fs::path mounts = root / "sys/fs/cgroup";
+  const std::string mounts = root.native() + "/sys/fs/cgroup";
   std::optional<std::uint64_t> least;
-  std::ifstream groups(root / "proc/self/cgroup");
+  std::ifstream groups(root.native() + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // "0::/path", "4:memory,cpu:/path"
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
-    const fs::path group = line.substr(second + 1);
+    const std::string group = line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
     if (controllers.empty()) {
       take_limits_of(mounts, group, "memory.max", least);
-      take_limits_of(mounts / "unified", group, "memory.max", least);
+      take_limits_of(mounts + "/unified", group, "memory.max", least);
     } else if (names_memory(controllers)) {
-      take_limits_of(mounts / "memory", group, "memory.limit_in_bytes", least);
+      take_limits_of(mounts + "/memory", group, "memory.limit_in_bytes", least);
     }
   }
   return least;

@@ -112,8 +112,8 @@ int say(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  settle_signals();
   pipeline::prepare_for_exhausted_memory();
+  settle_signals();
   // a consumer that leaves is told by EPIPE, after which we end by SIGPIPE ourselves, unless our parent ignores it
   const bool pipe_signal_is_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   try {

@@ -162,15 +162,14 @@ void rolling_counts::merge_one(const segment& what, std::span<const std::uint32_
   const std::uint64_t bytes = what.where.size();
   if (windows_) windows_->merge(what.pane, bytes, row);
   input_counts* const input = open_one(what.owner.input);
-  if (input == nullptr) {
-    all_complete_ = false;
-  } else if (what.owner.group == 0) {
+  const bool is_grouped = what.owner.group != 0;
+  if (frame_group* const group = is_grouped ? group_of(what.owner) : nullptr) {
+    group->merge(what.owner.frame, bytes, row);
+  } else if (input != nullptr && !is_grouped) {
     input->merge(bytes, row);
     rows_.add(verified_, row);
-  } else if (frame_group* const group = input->group(what.owner.group)) {
-    group->merge(what.owner.frame, bytes, row);
   } else {
-    all_complete_ = false;  // of a group that ended before it, or after a damaged one
+    all_complete_ = false;  // of an input or a group that ended before it, or after a damaged group
   }
   merged_ += bytes;
   settle(what.owner.input);

@@ -69,12 +69,10 @@ bool is_repeated_late() {
 void take_signal(int signal) {
   const int error_before = errno;
   int none = 0;
-  if (!keeps_first) {
-    end_process(signal);
-  } else if (kept_signal.compare_exchange_strong(none, signal)) {
+  if (keeps_first && kept_signal.compare_exchange_strong(none, signal)) {
     kept_at = now();
     notify();
-  } else if (is_repeated_late()) {
+  } else if (!keeps_first || is_repeated_late()) {
     end_process(signal);
   }
   errno = error_before;
@@ -123,18 +121,18 @@ kept_stop_signal::~kept_stop_signal() {
   if (--keepers == 0) keeps_first = false;
 }
 
-int kept_stop_signal::received() const { return kept_signal; }
+int kept_stop_signal::received() { return kept_signal; }
 
-int kept_stop_signal::notification() const { return notified_fd; }
+int kept_stop_signal::notification() { return notified_fd; }
 
 stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop)
     : stop_(std::move(stop)) {
   if (!watch) return;
   kept_.emplace();
-  notified_.emplace(context, kept_->notification());
+  notified_.emplace(context, kept_stop_signal::notification());
   notified_->async_wait(boost::asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
     if (error) return;
-    received_ = kept_->received();
+    received_ = kept_stop_signal::received();
     stop_.request_stop();
   });
 }

@@ -27,10 +27,10 @@ class kept_stop_signal {
   ~kept_stop_signal();  ///< of the last one: signals end the process again
 
   /// The signal, or 0.
-  [[nodiscard]] int received() const;
+  [[nodiscard]] static int received();
 
   /// Is readable once a signal was received. Stays open.
-  [[nodiscard]] int notification() const;
+  [[nodiscard]] static int notification();
 };
 
 /// The same as a request to stop a run. Used on the thread that runs the context, which is the main thread.

@@ -178,7 +178,7 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
   // main ends by SIGPIPE then, unless that is ignored
   if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
-  const int signal = stopped.received();
+  const int signal = kept_stop_signal::received();
   if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
   return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
 }

@@ -1,6 +1,7 @@
 #include "pipeline/output/memory_reserve.hpp"
 
 #include "pipeline/commands/commands.hpp"
+#include "pipeline/output/temporary_file.hpp"
 
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ void on_terminate() {
   if (!is_exhausted) usual_end();
   constexpr std::string_view said = "gpuhist: memory is exhausted: the run ends without its result\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, said.data(), said.size());
+  remove_temporary_file();
   std::_Exit(ending::input_failed);
 }
 
@@ -44,6 +46,8 @@ void prepare_for_exhausted_memory() {
   reserve = std::malloc(reserve_bytes);  // NOLINT(cppcoreguidelines-no-malloc)
   std::set_new_handler(on_failed_allocation);
   usual_end = std::set_terminate(on_terminate);
+  // libarchive says "Out of memory" and calls exit() itself, on its thread
+  std::atexit(remove_temporary_file);
 }
 
 }  // namespace gpuhist::pipeline

@@ -36,8 +36,7 @@ class temporary_file {
   bool announced_ = false;  // to the signal handler
 };
 
-/// Removes the temporary file of this process, if there is one, in its last moment. Async-signal-safe. On the main
-/// thread, which creates it.
+/// Removes the temporary file of this process, if there is one, in its last moment. Async-signal-safe, any thread.
 void remove_temporary_file() noexcept;
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,5 @@
 """Hard ends: a signal still gets its report, and the program ends by that signal, so that shells see what happened."""
 
-import collections
 import fcntl
 import json
 import os
@@ -332,9 +331,8 @@ class Signals(CommandTest):
     def test_a_signal_at_any_moment_of_the_start_leaves_a_report_or_nothing(self):
         data = self.file("data", text(1000))
         to = self.folder / "result.json"
-        outcomes = collections.Counter()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            for step in range(25):
+            for step in range(0, 25, 3):
                 with Running(*JSON, "--snapshot-every", "1h", "-o", to, data, "-", stdin=subprocess.PIPE) as running:
                     until = time.monotonic() + step / 1000
                     while time.monotonic() < until:
@@ -349,13 +347,11 @@ class Signals(CommandTest):
                     if text_left:  # a live file is there from the start
                         self.assertIs(json.loads(text_left.splitlines()[-1])["complete"], False)
                     to.unlink()
-                outcomes[bool(left)] += 1
-        self.assertEqual(sum(outcomes.values()), 75)
 
     def test_a_signal_at_any_moment_of_a_run_leaves_a_whole_report_or_the_old_one(self):
         data = self.file("data", text(1000))
         to = self.file("result.json", b"old")
-        for step in range(60):
+        for step in range(0, 60, 2):
             with Running(*JSON, "-o", to, data) as running:
                 until = time.monotonic() + step / 3000
                 while time.monotonic() < until:

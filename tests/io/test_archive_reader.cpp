@@ -152,3 +152,26 @@ TEST_CASE("what is no archive at all is said to be none") {
 TEST_CASE("a 7z archive is refused where nobody can seek") {
   CHECK(failure_of("7z\xBC\xAF\x27\x1C", archive_kind::seven_zip).starts_with("is a 7z archive"));
 }
+
+TEST_CASE("zeros after the two blocks of a tar's end are padding of any length") {
+  const std::string archive = tar_member("a", "one") + tar_end();
+  for (const std::size_t padding :
+       {std::size_t{0}, std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{70000}}) {
+    string_bytes from(archive + std::string(padding, '\0'));
+    CHECK(all_of(from) == members{{"a", "one"}});
+  }
+  CHECK(failure_of(archive.substr(0, archive.size() - 512) + "x").ends_with("offset 1537"));
+}
+
+TEST_CASE("what is no file is passed over and listed by kind") {
+  string_bytes from(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_header("softer", 0, '2') +
+                    tar_member("a", "text") + tar_end());
+  archive_reader reader(archive_kind::tar, from);
+  while (reader.next()) {
+  }
+  REQUIRE(reader.skipped().size() == 2);
+  CHECK(reader.skipped()[0].kind == "directory");
+  CHECK(reader.skipped()[1].kind == "symbolic link");
+  CHECK(reader.skipped()[1].count == 2);
+  CHECK(reader.skipped()[1].first == "soft");
+}

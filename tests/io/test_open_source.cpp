@@ -1,9 +1,7 @@
 // Opening by name and standard input, and reading files at offsets.
 #include "tests/io/source_fixture.hpp"
+#include "tests/support/socket_file.hpp"
 
-#include <sys/un.h>
-
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <thread>
@@ -172,12 +170,8 @@ TEST_CASE_FIXTURE(opening, "a file without permission says so (skipped for root,
 
 TEST_CASE_FIXTURE(opening, "a socket by path is refused with a way to read it") {
   const temporary_folder folder;
-  const io::descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
   const std::string path = folder / "s";
-  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-  REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  const io::descriptor listener = gpuhist::test::socket_file(path);
   CHECK(refusal(path).starts_with("is a socket"));
 }
 

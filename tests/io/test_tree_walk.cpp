@@ -1,15 +1,14 @@
 // Trees as they are met: names of every kind, loops, what is no file, what may not be read, and what is too deep.
 #include "io/long_path.hpp"
 #include "io/tree_walk.hpp"
+#include "tests/support/socket_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -198,13 +197,7 @@ TEST_CASE("a link to a directory above is said once, and not walked") {
 TEST_CASE("FIFOs, sockets and devices are skipped, by what they are") {
   tree it;
   REQUIRE(::mkfifo(it.path("fifo").c_str(), 0600) == 0);
-  const gpuhist::io::descriptor listening(::socket(AF_UNIX, SOCK_STREAM, 0));
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  const std::string path = it.path("sock");
-  REQUIRE(path.size() < sizeof at.sun_path);
-  std::ranges::copy(path, at.sun_path);
-  REQUIRE(::bind(listening.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  const gpuhist::io::descriptor listening = gpuhist::test::socket_file(it.path("sock"));
   it.link("to-device", "/dev/null");
   const auto all = it.walk(following());
   REQUIRE(all.size() == 3);

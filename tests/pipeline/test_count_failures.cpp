@@ -141,7 +141,7 @@ TEST_CASE("whichever allocation fails, totals are the sum of the inputs, and wha
     rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(),
                           {"plain", "frames", "damaged at its begin", "unreadable", "damaged within"});
     for (const input_id each : {1U, 1U, 2U, 4U}) counts.open_group(each);
-    std::stop_source stop;
+    const std::stop_source stop;
     counts.stop_on_failure(stop);
     failing_resource failing(test::resource::memory, nth);
     const bool is_whole = all.run(counts, failing);
@@ -286,7 +286,7 @@ TEST_CASE("what is called after a merge may throw: the run is stopped for it, an
   backward_engine engine;
   ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
-  std::stop_source stop;
+  const std::stop_source stop;
   collector collected(slots, engine, counts, stop, [] { throw std::bad_alloc(); });
   cutter cut(slots, collected);
   const auto where = cut.try_reserve(8);

@@ -135,11 +135,11 @@ TEST_CASE("a signal is kept for the report as long as its keeper lives, and ends
         context.run();
       }
       ::raise(SIGTERM);
-      if (kept.received() != SIGTERM || stop.stop_requested()) ::_exit(1);
+      if (kept_stop_signal::received() != SIGTERM || stop.stop_requested()) ::_exit(1);
     }
     {
       const kept_stop_signal again;
-      if (again.received() != 0) ::_exit(2);  // that of the run before is forgotten
+      if (kept_stop_signal::received() != 0) ::_exit(2);  // that of the run before is forgotten
     }
     screen.show("half of it");
     ::raise(SIGINT);

@@ -9,6 +9,10 @@
 #include <cstdlib>
 #include <new>
 
+// The state is that of the process, whose allocations these are; operator new itself is made of malloc.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables,cppcoreguidelines-no-malloc)
+// NOLINTBEGIN(readability-convert-member-functions-to-static,readability-inconsistent-declaration-parameter-name)
+
 namespace gpuhist::test {
 namespace {
 
@@ -85,3 +89,6 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   static const auto real = reinterpret_cast<creation>(::dlsym(RTLD_NEXT, "pthread_create"));
   return gpuhist::test::fails(gpuhist::test::resource::thread) ? EAGAIN : real(thread, attributes, start, of);
 }
+
+// NOLINTEND(readability-convert-member-functions-to-static,readability-inconsistent-declaration-parameter-name)
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables,cppcoreguidelines-no-malloc)
