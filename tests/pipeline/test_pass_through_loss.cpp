@@ -99,7 +99,7 @@ plan stage(std::vector<std::string> inputs, config::handed_on what, std::optiona
 
 passed run_stage(const plan& planned, run_hooks hooks, output into) {
   passed all;
-  hooks.remark = [&](const std::string& what) { all.remarks.push_back(what); };
+  if (!hooks.remark) hooks.remark = [&](const std::string& what) { all.remarks.push_back(what); };
   redirected_output out(into);
   all.done = run(planned, hooks);
   all.handed_on = out.take();
