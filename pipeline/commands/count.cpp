@@ -162,7 +162,7 @@ std::string_view after_signal(const outcome& done) {
 
 // What is said and written when the run has ended.
 ending conclude(const plan& planned, const outcome& done, destination& where, report_writer& reports, console& screen,
-                gates::watcher& watched, const kept_stop_signal& stopped) {
+                gates::watcher& watched) {
   screen.clear();
   reports.run_is_over();
   if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
@@ -204,7 +204,7 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
                          teller_of_alerts(planned, reports, screen));
   const outcome done = run_before_people(planned, where, reports, screen, watched);
   try {
-    return conclude(planned, done, where, reports, screen, watched, stopped);
+    return conclude(planned, done, where, reports, screen, watched);
   } catch (...) {
     if (done.end_at_once) throw unclean_end(std::current_exception());
     throw;
