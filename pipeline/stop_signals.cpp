@@ -130,9 +130,16 @@ stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::st
   if (!watch) return;
   kept_.emplace();
   notified_.emplace(context, kept_stop_signal::notification());
+  wait();
+}
+
+// Where ioctl(FIONBIO) fails with ENOTTY, Asio (1.81) sets the flag in another way, but reports the descriptor as
+// readable at once: without a signal there is nothing to stop for.
+void stop_signals::wait() {
   notified_->async_wait(boost::asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
     if (error) return;
     received_ = kept_stop_signal::received();
+    if (received_ == 0) return wait();
     stop_.request_stop();
   });
 }

@@ -48,6 +48,8 @@ class stop_signals {
   void ignore();
 
  private:
+  void wait();
+
   std::optional<kept_stop_signal> kept_;
   std::optional<boost::asio::posix::stream_descriptor> notified_;
   std::stop_source stop_;
