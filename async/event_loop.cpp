@@ -17,7 +17,7 @@ void event_loop::post(work_item& what) noexcept {
   posted_.push(what);
   if (std::exchange(is_scheduled_, true)) return;
   const detail::operation_allocator<void*, sizeof(scheduling_)> memory(scheduling_);
-  asio::require(context_.get_executor(), asio::execution::blocking.never, asio::execution::allocator(memory))
+  asio::require(context_.get_executor(), asio::execution::blocking_t::never, asio::execution::allocator(memory))
       .execute([this] { run_posted(); });
 }
 

@@ -1,5 +1,5 @@
-// The one thread that waits for streams, signals and timers: an io_context that is an executor as well, and the waits of
-// coroutines for what belongs to it.
+// The one thread that waits for streams, signals and timers: an io_context that is an executor as well, and the waits
+// of coroutines for what belongs to it.
 #pragma once
 
 #include "async/task.hpp"
@@ -191,9 +191,20 @@ class alarm {
   bool is_cancelled_ = false;
 };
 
-/// Awaited, completes when the timer expires or is cancelled, or the descriptor can be read; the other wait is cancelled
-/// then. Both outlive the wait. Throws std::bad_alloc.
+/// Awaited, completes when the timer expires or is cancelled, or the descriptor can be read; the other wait is
+/// cancelled then. Both outlive the wait. Throws std::bad_alloc.
 class either_wait {
+  static constexpr std::size_t room = 512;
+
+  // first: its type is deduced
+  auto ended(detail::operation_memory<room>& memory) {
+    return boost::asio::bind_allocator(detail::operation_allocator<void*, room>(memory),
+                                       [this](const boost::system::error_code&) {
+                                         cancel_both();
+                                         if (--pending_ == 0) waiting_.run();
+                                       });
+  }
+
  public:
   either_wait(boost::asio::steady_timer& timer, boost::asio::posix::stream_descriptor& descriptor)
       : timer_(timer), descriptor_(descriptor) {}
@@ -218,15 +229,6 @@ class either_wait {
   }
 
  private:
-  static constexpr std::size_t room = 512;
-
-  auto ended(detail::operation_memory<room>& memory) {
-    return boost::asio::bind_allocator(detail::operation_allocator<void*, room>(memory),
-                                       [this](const boost::system::error_code&) {
-                                         cancel_both();
-                                         if (--pending_ == 0) waiting_.run();
-                                       });
-  }
   void cancel_both() {
     boost::system::error_code ignored;
     descriptor_.cancel(ignored);

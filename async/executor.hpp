@@ -1,5 +1,5 @@
-// Where work runs. Posting allocates nothing and never throws: the memory of a piece of work is its owner's, so a thread
-// that gives something back can always resume the one that waits for it.
+// Where work runs. Posting allocates nothing and never throws: the memory of a piece of work is its owner's, so a
+// thread that gives something back can always resume the one that waits for it.
 #pragma once
 
 namespace gpuhist::async {

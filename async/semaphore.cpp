@@ -1,6 +1,7 @@
 #include "async/semaphore.hpp"
 
 namespace gpuhist::async {
+// NOLINTBEGIN(cppcoreguidelines-pro-type-static-cast-downcast): each queue holds one type only
 namespace {
 
 // Without a lock: the first of them may resume and end what the lock is in.
@@ -70,4 +71,5 @@ void wakeup::waiting::await_resume() const {
   if (of_.closed_) throw wait_ended();
 }
 
+// NOLINTEND(cppcoreguidelines-pro-type-static-cast-downcast)
 }  // namespace gpuhist::async

@@ -1,5 +1,5 @@
-// What coroutines wait for: permits, an event, a notification. Waiting and giving back allocate nothing and do not throw;
-// who waits first is served first. All members are thread-safe.
+// What coroutines wait for: permits, an event, a notification. Waiting and giving back allocate nothing and do not
+// throw; who waits first is served first. All members are thread-safe.
 #pragma once
 
 #include "async/task.hpp"

@@ -241,8 +241,8 @@ task<T> run_on(executor& other, task<T> what) {
   }
 }
 
-/// Starts a task that no coroutine awaits. `end` is called with what it threw, or null, after all that it held was given
-/// back; it does not throw. Throws std::bad_alloc, and then nothing was started and `end` is not called.
+/// Starts a task that no coroutine awaits. `end` is called with what it threw, or null, after all that it held was
+/// given back; it does not throw. Throws std::bad_alloc, and then nothing was started and `end` is not called.
 template <typename End>
 void spawn(executor& on, task<> body, End end) {
   const auto frame = detail::run_root(std::move(body), std::move(end)).frame;

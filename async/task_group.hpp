@@ -82,7 +82,8 @@ class task_group {
   suspended* waiting_ = nullptr;
 };
 
-/// Runs a task and blocks the calling thread, which is none of the executor's, until it has ended. Throws what it threw.
+/// Runs a task and blocks the calling thread, which is none of the executor's, until it has ended. Throws what it
+/// threw.
 template <typename T>
 T run_blocking(executor& on, task<T> what) {
   struct ending {

@@ -25,7 +25,8 @@ class function_item final : public work_item {
 
 void fail_to_start(const std::error_code& why) {
   throw std::system_error(
-      why, "no thread can be started; raise the limit on processes (ulimit -u, pids.max of the container) or on memory");
+      why,
+      "no thread can be started; raise the limit on processes (ulimit -u, pids.max of the container) or on memory");
 }
 
 worker_pool::worker_pool(unsigned threads) {

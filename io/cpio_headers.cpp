@@ -124,8 +124,8 @@ std::uint64_t cpio_headers::number(std::size_t at, std::size_t digits, unsigned 
 }
 
 std::uint64_t cpio_headers::binary_word(std::size_t at) const {
-  const auto first = static_cast<unsigned char>(part_[at]);
-  const auto second = static_cast<unsigned char>(part_[at + 1]);
+  const std::uint64_t first = static_cast<unsigned char>(part_[at]);
+  const std::uint64_t second = static_cast<unsigned char>(part_[at + 1]);
   return kind_ == kind::binary_be ? first << 8U | second : second << 8U | first;
 }
 

@@ -2,7 +2,6 @@
 
 #include "async/event_loop.hpp"
 
-
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -137,9 +137,7 @@ void stream_sink::cancel() noexcept {
   room_.interrupt();
 }
 
-async::task<> stream_sink::write(std::span<const std::byte> bytes) {
-  co_await async::run_on(loop_, write_here(bytes));
-}
+async::task<> stream_sink::write(std::span<const std::byte> bytes) { co_await async::run_on(loop_, write_here(bytes)); }
 
 async::task<> stream_sink::write_here(std::span<const std::byte> bytes) {
   for (;;) {

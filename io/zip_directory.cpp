@@ -257,7 +257,7 @@ zip_entry zip_check::take_entry(sequence& from) {
   const bytes_view head = from.ahead(entry_bytes);
   if (head.size() < entry_bytes) fail("its directory ends early", from.at());
   constexpr unsigned made_by_unix = 3;
-  const unsigned made_by = static_cast<unsigned>(number(head, 5, 1));
+  const auto made_by = static_cast<unsigned>(number(head, 5, 1));
   zip_entry entry{.header_at = number(head, 42, 4),
                   .packed = number(head, 20, 4),
                   .bytes = number(head, 24, 4),
@@ -334,7 +334,7 @@ end_record zip_check::read_ends(sequence& from) {
 void zip_check::check_ends(const end_record& said) const {
   const std::uint64_t found = entries_.size();
   // without zip64 there is room for the lower 16 bits only, and some programs are content with them
-  if (said.entries != found && !(found > 0xFFFF && said.entries == (found & 0xFFFF))) {
+  if (said.entries != found && (found <= 0xFFFF || said.entries != (found & 0xFFFF))) {
     fail("its end record says that there are " + std::to_string(said.entries) + " entries, and its directory has " +
              std::to_string(found),
          directory_end_);
@@ -361,7 +361,7 @@ void zip_check::expect_nothing_more(sequence& from) const {
 }
 
 void zip_check::compare_with_walk() {
-  std::ranges::stable_sort(entries_, {}, &zip_entry::header_at);
+  std::ranges::sort(entries_, {}, &zip_entry::header_at);
   const auto shared = std::ranges::adjacent_find(entries_, {}, &zip_entry::header_at);
   if (shared != entries_.end()) {
     const auto count = std::ranges::count(entries_, shared->header_at, &zip_entry::header_at);

@@ -28,7 +28,7 @@ zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough
   ::isal_inflate_init(state.get());
   state->crc_flag = ISAL_ZLIB;
   std::array<std::uint8_t, std::size_t{16} << 10U> text{};
-  // ISA-L does not write through it
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): ISA-L does not write through it
   state->next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(head.data()));
   state->avail_in = static_cast<std::uint32_t>(head.size());
   do {

@@ -10,11 +10,7 @@ namespace gpuhist::pipeline {
 
 collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
                      std::function<void()> merged)
-    : ring_(slots),
-      engine_(engine),
-      counts_(counts),
-      stop_(std::move(stop)),
-      merged_(std::move(merged)) {
+    : ring_(slots), engine_(engine), counts_(counts), stop_(std::move(stop)), merged_(std::move(merged)) {
   for (slot& each : ring_.slots()) {
     each.job.done = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
   }

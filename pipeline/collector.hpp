@@ -8,7 +8,6 @@
 #include "pipeline/ring.hpp"
 #include "pipeline/rolling_counts.hpp"
 
-
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -66,8 +65,8 @@ class collector {
   /// Whether chunks are counted where they were filled, if that is asked for (gpu::engine). Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
-  /// Awaited, completes when every submitted chunk was answered and no call of `merged` is under way. To be called once, after
-  /// the last submit().
+  /// Awaited, completes when every submitted chunk was answered and no call of `merged` is under way. To be called
+  /// once, after the last submit().
   [[nodiscard]] auto settled() noexcept {
     note_last_submitted();
     return settled_.wait();

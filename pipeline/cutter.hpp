@@ -14,7 +14,6 @@
 #include "pipeline/collector.hpp"
 #include "pipeline/ring.hpp"
 
-
 #include <cstddef>
 #include <cstdint>
 #include <exception>

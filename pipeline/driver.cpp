@@ -69,9 +69,9 @@ class driver {
   [[nodiscard]] run_stats make_stats() const;
   [[nodiscard]] double elapsed() const;
 
-  plan plan_;                            // with as many slots as memory could be page-locked for ...
-  const std::uint32_t slots_planned_;    // ... of these ...
-  const unsigned threads_planned_;       // ... and as many threads as could be started of these
+  plan plan_;                          // with as many slots as memory could be page-locked for ...
+  const std::uint32_t slots_planned_;  // ... of these ...
+  const unsigned threads_planned_;     // ... and as many threads as could be started of these
   const run_hooks& hooks_;
   feed_notes notes_;
   std::stop_source stop_;
@@ -112,12 +112,11 @@ void driver::prepare() {
   gpu::engine& engine = *engine_.taken;
   counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.row_partition(), std::vector<std::string>{});
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { telling_.note_windows_changed(); });
-  collector_ =
-      std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] { telling_.note_merged(); });
+  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] { telling_.note_merged(); });
   make_sink();
-  feeder_ = std::make_unique<feeder>(plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_,
-                                     *counts_, notes_, failures_, [this](const std::string& text) { remark_later(text); },
-                                     sink_.get(), stop_.get_token());
+  feeder_ = std::make_unique<feeder>(
+      plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
+      [this](const std::string& text) { remark_later(text); }, sink_.get(), stop_.get_token());
 }
 
 // Fewer threads where the system does not let the process have as many.
@@ -170,9 +169,9 @@ void driver::make_ring() {
 void driver::make_sink() {
   if (plan_.hands_on == config::handed_on::nothing) return;
   try {
-    sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
-                                              io::stream_sink::events{.written = [this] { written_.notify(); },
-                                                                      .failed = [this] { stop_.request_stop(); }});
+    sink_ = std::make_unique<io::stream_sink>(
+        loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
+        io::stream_sink::events{.written = [this] { written_.notify(); }, .failed = [this] { stop_.request_stop(); }});
   } catch (const std::system_error& error) {
     throw destination_error(error.code(), "cannot write standard output");
   }
@@ -277,8 +276,7 @@ void driver::begin() {
                   .end_by_hook = [this] { end_by_hook(); },
                   .failure = [this](const std::exception_ptr& error) { note_failure(error); }});
   if (sink_) {
-    async::spawn(loop_, flush_what_ages(),
-                 [this](const std::exception_ptr& error) noexcept { note_failure(error); });
+    async::spawn(loop_, flush_what_ages(), [this](const std::exception_ptr& error) noexcept { note_failure(error); });
   }
   loop_.poll();  // a signal that came while the engine was made: nothing is read then
 }

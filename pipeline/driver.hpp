@@ -32,6 +32,7 @@ struct outcome {
 /// A failure after which the process is to end as for outcome::end_at_once.
 class unclean_end : public std::exception {
  public:
+  // NOLINTNEXTLINE(bugprone-throw-keyword-missing): it is kept, not to be thrown here
   explicit unclean_end(std::exception_ptr cause) noexcept : cause_(std::move(cause)) {}
 
   [[nodiscard]] const char* what() const noexcept override { return "a device was left as it was"; }

@@ -64,8 +64,8 @@ async::task<std::exception_ptr> failure_of(async::task<> of) {
 }  // namespace
 
 feeder::feeder(const plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-               feed_notes& notes, async::first_failure& failures, follower::remark tell,
-               io::stream_sink* hands_on_to, std::stop_token stop)
+               feed_notes& notes, async::first_failure& failures, follower::remark tell, io::stream_sink* hands_on_to,
+               std::stop_token stop)
     : plan_(what),
       where_(where),
       cutter_(slots, counted),
@@ -203,9 +203,9 @@ std::vector<cut_mark> feeder::flush() {
 
 // What is handed on as it is, is read from its first byte to its last, once and in order: files, too, are streams then.
 io::source feeder::open_source(const listed_input& what) const {
-  io::source opened = what.in_tree ? io::source(io::open_regular(what.name, what.follow_links))
-                                   : io::open_source(what.name, where_.streams.context().get_executor(),
-                                                     plan_.buffers.pipe_bytes);
+  io::source opened =
+      what.in_tree ? io::source(io::open_regular(what.name, what.follow_links))
+                   : io::open_source(what.name, where_.streams.context().get_executor(), plan_.buffers.pipe_bytes);
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {

@@ -22,7 +22,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -12,7 +12,6 @@
 #include "gpu/engine.hpp"
 #include "pipeline/statistics/occupancy.hpp"
 
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "pipeline/telling.hpp"
 
-
 #include <algorithm>
 #include <utility>
 #include <variant>

@@ -31,8 +31,8 @@ struct told_run {
   std::function<report(report::kind)> make_report;
   std::function<run_progress()> progress;
   std::function<void()> end_by_hook;                       ///< a hook wants no more to be read
-  std::function<void(const std::exception_ptr&)> failure;  ///< what a loop ended with, cancelling included; may be null;
-                                                           ///< does not throw
+  std::function<void(const std::exception_ptr&)> failure;  ///< what a loop ended with, cancelling included; may be
+                                                           ///< null; does not throw
 };
 
 /// Each kind is told by a loop of its own, all of them on the thread that runs the context. Hooks are called there.

@@ -27,7 +27,7 @@ mkdir -p "$out/bin" "$out/lib" "$out/tests"
 # Programs of ours are the executables outside CMake's own folders.
 find "$build" -name CMakeFiles -prune -o -name _deps -prune -o -type f -perm -u+x ! -name '*.so*' ! -name '*.py' \
   ! -name '*.sh' ! -name '*.o' -print0 | xargs -0 cp -t "$out/bin"
-for tool in zstd pzstd xz lzip bzip2 lz4 compress; do cp "$(command -v "$tool")" "$out/bin"; done # the command's tests compress with them
+for tool in zstd pzstd xz lzip bzip2 lz4 compress cpio; do cp "$(command -v "$tool")" "$out/bin"; done # the command's tests compress with them
 if [[ $strip ]]; then strip "$out"/bin/*; fi
 
 # What every system has is left to it: a C library from elsewhere does not run.

@@ -4,7 +4,6 @@
 #include "config/size.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-
 #include <algorithm>
 #include <utility>
 

@@ -27,11 +27,8 @@ archive_inputs::archive_inputs(settings how, const executors& where, decode_cont
 
 async::task<> archive_inputs::add(input_id input, std::string name, std::shared_ptr<io::source> source,
                                   std::vector<std::byte> head, std::optional<io::archive_kind> forced) {
-  task what{.input = input,
-            .name = std::move(name),
-            .source = std::move(source),
-            .head = std::move(head),
-            .forced = forced};
+  task what{
+      .input = input, .name = std::move(name), .source = std::move(source), .head = std::move(head), .forced = forced};
   what.right = co_await rights_.acquire();
   what.context = co_await contexts_.acquire();
   start(std::move(what));

@@ -13,7 +13,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +47,8 @@ class archive_inputs {
   /// Begins to walk an input, in the result as `name`, whose first bytes were looked at (`head`; of files they are read
   /// again). Waits while there is no decode context. `forced`: the archive that is asked for; nothing: by content.
   /// Throws io::input_error where no thread can be started for it.
-  async::task<> add(input_id input, std::string name, std::shared_ptr<io::source> source,
-                                   std::vector<std::byte> head, std::optional<io::archive_kind> forced);
+  async::task<> add(input_id input, std::string name, std::shared_ptr<io::source> source, std::vector<std::byte> head,
+                    std::optional<io::archive_kind> forced);
 
   /// Awaited, waits until all inputs are over, and gives a permit that keeps others from being begun. What no input is
   /// to blame for is noted in the failures.

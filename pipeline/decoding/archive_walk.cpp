@@ -5,7 +5,6 @@
 #include "io/input_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -36,8 +35,8 @@ auto settled(const peeking_bytes& head, Settle settle) {
 }  // namespace
 
 archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
-                           decode_context& context, async::executor& pool, rolling_counts& counts,
-                           feed_notes& notes, std::stop_token stop)
+                           decode_context& context, async::executor& pool, rolling_counts& counts, feed_notes& notes,
+                           std::stop_token stop)
     : limits_(limits),
       members_left_(members_left),
       context_(context),

@@ -21,7 +21,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -62,7 +61,7 @@ class compressed_inputs {
   /// Begins to feed an input whose first bytes were looked at (`head`; of files they are read again). Waits while too
   /// many are open.
   async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
-                                   const io::format& format);
+                    const io::format& format);
 
   /// Awaited, waits until all inputs are over. What no input is to blame for is noted in the failures.
   [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }

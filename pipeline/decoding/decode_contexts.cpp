@@ -1,6 +1,5 @@
 #include "pipeline/decoding/decode_contexts.hpp"
 
-
 #include <algorithm>
 #include <utility>
 

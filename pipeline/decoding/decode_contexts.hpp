@@ -10,7 +10,6 @@
 #include "pipeline/cutter.hpp"
 #include "pipeline/ring.hpp"
 
-
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,8 +33,8 @@ class decode_context {
   /// The decoder of decoder_for(), which is wanted longer than the context: the next one is a new one.
   std::shared_ptr<const io::decoder> keep_decoder();
 
-  /// Waits until the decoder may have the window that it wants, and tells it. A window that it has is given back before:
-  /// then no context waits for ever. Throws std::bad_alloc.
+  /// Waits until the decoder may have the window that it wants, and tells it. A window that it has is given back
+  /// before: then no context waits for ever. Throws std::bad_alloc.
   async::task<> grant_window();
 
   /// What was granted is given back, and the decoder's memory with it.
@@ -45,7 +44,7 @@ class decode_context {
 
  private:
   const io::decoder_limits limits_;
-  async::semaphore& large_windows_;      // bytes
+  async::semaphore& large_windows_;     // bytes
   async::semaphore::permit granted_{};  // of those
   const io::format* format_ = nullptr;
   std::shared_ptr<io::decoder> decoder_;

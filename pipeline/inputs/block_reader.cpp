@@ -1,6 +1,5 @@
 #include "pipeline/inputs/block_reader.hpp"
 
-
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -36,7 +35,8 @@ void block_pool::give_back_memory(std::unique_ptr<std::byte[]> memory) noexcept 
   try {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(memory));
-  } catch (const std::bad_alloc&) {  // then it is not kept
+  } catch (const std::bad_alloc&) {
+    memory.reset();  // it is not kept then
   }
 }
 
@@ -65,10 +65,7 @@ class block_reader::credit {
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
                            std::stop_token stop)
-    : source_(from),
-      clock_(clock),
-      stop_(std::move(stop)),
-      account_(std::make_shared<account>(std::move(pool), own)) {}
+    : source_(from), clock_(clock), stop_(std::move(stop)), account_(std::make_shared<account>(std::move(pool), own)) {}
 
 void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                          std::vector<std::byte> head) {

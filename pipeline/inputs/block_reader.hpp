@@ -9,7 +9,6 @@
 #include "io/source.hpp"
 #include "pipeline/statistics/stage_clock.hpp"
 
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "pipeline/inputs/input_head.hpp"
 
-
 #include <span>
 #include <utility>
 #include <variant>
@@ -65,7 +64,7 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
 
 // Whether members are to be looked for. What is compressed is looked into, unless its name says so.
 async::task<bool> head_reader::is_archive(const std::string& name, io::source& source, bytes& head,
-                                              const io::format& format) {
+                                          const io::format& format) {
   if (!takes_archives()) co_return false;
   if (plan_.forced_format != nullptr || io::promised_archive(name).kind != io::archive_kind::none) co_return true;
   if (format.make_decoder == nullptr) co_return io::detect_archive(head) != io::archive_kind::none;
@@ -75,8 +74,7 @@ async::task<bool> head_reader::is_archive(const std::string& name, io::source& s
 
 // The first bytes of the text, no more than decide whether it is an archive. `head` grows by what had to be read. What
 // fails is told by whoever decodes it in earnest.
-async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head,
-                                                              const io::format& format) {
+async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head, const io::format& format) {
   constexpr std::size_t most_compressed = std::size_t{16} << 20U;
   decode_contexts::lease larger;
   io::decoder* decoder = &decoder_for(format);

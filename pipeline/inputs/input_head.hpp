@@ -37,8 +37,7 @@ class head_reader {
 
   /// Whether members are to be looked for. What is compressed is looked into, unless its name says so; `head` grows by
   /// what had to be read for that. Throws input_error.
-  async::task<bool> is_archive(const std::string& name, io::source& source, bytes& head,
-                                          const io::format& format);
+  async::task<bool> is_archive(const std::string& name, io::source& source, bytes& head, const io::format& format);
 
   /// The archive that --input-format insists on.
   [[nodiscard]] std::optional<io::archive_kind> forced_archive() const;

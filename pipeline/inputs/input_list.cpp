@@ -23,9 +23,9 @@ input_failure stopped_before(const std::string& what) {
   return {.kind = failure_kind::stopped, .text = "stopped before " + what};
 }
 
-input_failure failure_of(io::tree_entry&& entry) {
-  if (entry.error.empty()) return {};
-  return {.kind = failure_kind::unreadable, .text = std::move(entry.error)};
+input_failure unreadable(std::string error) {
+  if (error.empty()) return {};
+  return {.kind = failure_kind::unreadable, .text = std::move(error)};
 }
 
 [[noreturn]] void throw_output_is_input(const std::string& input, const plan& what) {
@@ -81,8 +81,7 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
 std::optional<listed_input> input_list::come_to(std::string name) {
   listed_input one{.name = std::move(name)};
   if (one.name == "-" && plan_.list == "-") {
-    one.error = {.kind = failure_kind::refused,
-                 .text = "standard input is where the names come from (--files-from -)"};
+    one.error = {.kind = failure_kind::refused, .text = "standard input is where the names come from (--files-from -)"};
     return one;
   }
   if (std::string closed = io::closed_descriptor_text(one.name, plan_.descriptors); !closed.empty()) {
@@ -122,7 +121,7 @@ std::optional<listed_input> input_list::next_in_tree() {
                         .in_tree = true,
                         .follow_links = tree_->follows_links(),
                         .regular = true,
-                        .error = failure_of(*std::move(entry))};
+                        .error = unreadable(std::move(entry->error))};
   }
   return std::nullopt;
 }

@@ -46,8 +46,7 @@ async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
     if (stop_.stop_requested() || has_ended(*file)) break;
     auto next = std::make_unique<range>(*this, file, offset, std::move(right));
     if (size > 0) {
-      next->where.emplace(cutter_,
-                          co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, how_.range_bytes)));
+      next->where.emplace(cutter_, co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, how_.range_bytes)));
     }
     offset += next->room().size();
     next->last = offset == size;

@@ -37,8 +37,8 @@ class plain_files {
     std::size_t in_flight = 1;      ///< ranges at once
   };
 
-  plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
-              async::executor& pool, async::first_failure& failures, std::stop_token stop);
+  plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
+              async::first_failure& failures, std::stop_token stop);
 
   /// Lays out and starts the reads of a file; waits while too many are in flight.
   async::task<> add(input_id input, std::shared_ptr<const io::file_source> source);
@@ -75,7 +75,7 @@ class plain_files {
     bool done = false;
     std::size_t filled = 0;
     bool goes_on = false;
-    std::exception_ptr error{};
+    std::exception_ptr error = nullptr;
   };
 
   async::task<> start_all(std::shared_ptr<open_file> file);

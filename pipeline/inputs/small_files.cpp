@@ -3,7 +3,6 @@
 #include "io/archive_format.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -82,7 +81,8 @@ async::task<bool> small_files::read_text(const numbered_input& one, const io::fi
       if (offset == 0) {
         std::span<const std::byte> first = where.bytes().first(filled);
         // at the end of a slot there may be too little room to tell the format by
-        if (filled == where.bytes().size() && filled < head.size()) first = std::span(head).first(from.read_at(head, 0));
+        if (filled == where.bytes().size() && filled < head.size())
+          first = std::span(head).first(from.read_at(head, 0));
         is_taken = is_plain(one, first);
       }
     } catch (const io::input_error&) {

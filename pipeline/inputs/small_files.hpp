@@ -13,7 +13,6 @@
 #include "pipeline/rolling_counts.hpp"
 #include "pipeline/statistics/feed_notes.hpp"
 
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include "async/event_loop.hpp"
 #include "async/semaphore.hpp"
 
-
 #include <sys/signalfd.h>
 #include <unistd.h>
 

@@ -89,7 +89,7 @@ struct frame_in_flight final : async::work_item {
   std::size_t packed_room;
   std::size_t text_bytes = 0;
   std::size_t packed_bytes = 0;
-  std::exception_ptr error{};
+  std::exception_ptr error = nullptr;
   async::wakeup done;
 };
 
@@ -130,9 +130,9 @@ class repacker {
   async::first_failure failures_;  // what is being compressed is of no use after one
   async::event_loop loop_;
   std::deque<frame_in_flight> ring_;  // used again and again, the oldest at written % size
-  std::uint64_t begun_ = 0;     // frames
-  std::uint64_t finished_ = 0;  // of those: compressed
-  async::worker_pool pool_;  // goes before what its threads use
+  std::uint64_t begun_ = 0;           // frames
+  std::uint64_t finished_ = 0;        // of those: compressed
+  async::worker_pool pool_;           // goes before what its threads use
   repack_text text_;
   stop_signals signals_;
   bool has_ended_ = false;

@@ -40,8 +40,8 @@ struct repack_text::open_input {
   std::unique_ptr<io::decoder> decoder{};  // null: the bytes are the text
 };
 
-repack_text::repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams,
-                         stage_clock& read, std::stop_token stop)
+repack_text::repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams, stage_clock& read,
+                         std::stop_token stop)
     : plan_(what),
       pool_(pool),
       streams_(streams),
@@ -72,8 +72,7 @@ async::task<> repack_text::open(const std::string& name) {
   if (const std::string closed = io::closed_descriptor_text(name, plan_.descriptors); !closed.empty()) {
     fail(name, closed);
   }
-  auto source =
-      std::make_shared<io::source>(io::open_source(name, streams_.context().get_executor(), pipe_bytes));
+  auto source = std::make_shared<io::source>(io::open_source(name, streams_.context().get_executor(), pipe_bytes));
   const std::uint64_t read_before = clock_.bytes;
   const bool is_stream = std::holds_alternative<io::stream_source>(*source);
   auto blocks = std::make_shared<block_reader>(blocks_, blocks_ahead, *source, clock_, stop_);

@@ -5,7 +5,6 @@
 #include "io/zstd_compressor.hpp"
 #include "io/zstd_decoder.hpp"
 
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

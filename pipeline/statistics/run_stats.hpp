@@ -48,7 +48,7 @@ struct run_stats {
   bool stopped = false;      ///< before the end of the inputs, by a signal or a failure
   unsigned threads = 0;
   unsigned threads_planned = 0;  ///< more than `threads` where the system refused some
-  unsigned cores = 0;  ///< of the machine
+  unsigned cores = 0;            ///< of the machine
   unsigned slots = 0;
   std::uint64_t slot_bytes = 0;
   double slot_waiting_seconds = 0;      ///< how long the feeding waited for free slots

@@ -2,7 +2,6 @@
 
 #include "pipeline/windows/window_shape.hpp"
 
-
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -10,9 +9,7 @@
 namespace gpuhist::pipeline {
 
 window_teller::window_teller(async::event_loop& loop, const run_hooks& hooks)
-    : hooks_(hooks),
-      border_alarm_(loop),
-      flush_alarm_(loop) {}
+    : hooks_(hooks), border_alarm_(loop), flush_alarm_(loop) {}
 
 void window_teller::start(told_windows what, const std::function<void(async::task<>)>& keep_up) {
   if (!hooks_.window) return what.windows.discard();

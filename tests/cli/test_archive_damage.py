@@ -14,6 +14,7 @@ import struct
 import subprocess
 import tarfile
 import threading
+import unittest
 import zipfile
 
 from support import SANITIZED, CommandTest, main, oracle, run, tar, text, zipped, zstd
@@ -158,6 +159,8 @@ def tars():
 
 
 def cpios(folder):
+    if not shutil.which("cpio"):
+        raise unittest.SkipTest("no cpio")
     for kind in ("newc", "crc", "odc", "bin"):
         root = folder / kind
         root.mkdir()
@@ -294,7 +297,7 @@ class Damage(CommandTest):
         self.campaign(zips())
 
     def test_7z(self):
-        if not shutil.which("7z"):  # a machine that only has the portable folder does not
+        if not shutil.which("7z"):  # as on a machine that only has the portable folder
             self.skipTest("no 7z")
         self.campaign(seven_zips(self.folder))
 

@@ -480,7 +480,7 @@ class NoTemporaryFile(TreeTest):
         told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
         self.assertEqual(ended.stderr.count(told), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
-        self.assertLess(len(listed), self.COUNT)
+        self.assertLessEqual(len(listed), self.COUNT)  # all, where they were counted before the first report was written
         self.assertEqual(ended.result["bytes"], 2 * len(listed))
 
     def test_a_file_of_its_own_is_gone_with_the_process(self):

@@ -106,9 +106,7 @@ class source_fixture {
     });
   }
 
-  void run_what_is_ready() {
-    loop_.poll();
-  }
+  void run_what_is_ready() { loop_.poll(); }
 
   /// Everything to the end, in reads of at most `step`.
   std::string read_all(io::stream_source& source, std::size_t step = 4096) {

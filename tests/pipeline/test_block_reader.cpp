@@ -48,9 +48,7 @@ struct reading {
     }
   }
 
-  void settle() const {
-    context.poll();
-  }
+  void settle() const { context.poll(); }
 
   // How many blocks hold bytes and were not given back.
   [[nodiscard]] std::ptrdiff_t on_loan() const {

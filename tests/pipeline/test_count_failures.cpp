@@ -8,7 +8,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -33,9 +33,7 @@ struct workshop {
   explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib)
       : contexts(number, window_bytes, nullptr, slots, collected) {}
 
-  void settle() {
-    context.poll();
-  }
+  void settle() { context.poll(); }
 
   // Asks for a context; there once its turn came.
   std::shared_ptr<decode_contexts::lease> ask() {
@@ -159,7 +157,7 @@ TEST_CASE("what was granted to a group is not its successor's") {
   std::byte out[64];
   for (int i = 0; i < 3; ++i) {
     const decode_contexts::lease borrowed = it.take();
-  decode_context& context = *borrowed;
+    decode_context& context = *borrowed;
     CHECK(begin_frame(context, 19, out).status == io::fill_status::needs_window);
     CHECK(*it.ask_for_window(context));
   }

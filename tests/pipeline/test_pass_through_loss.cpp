@@ -271,7 +271,7 @@ TEST_CASE("where the only device fails for good, whichever of its calls it is, t
     try {
       all = run_stage(planned, hooks, output::pipe);
     } catch (const gpu::engine_error&) {
-      continue;  // it failed before there was an engine: nothing was begun
+      continue;                         // it failed before there was an engine: nothing was begun
     } catch (const unclean_end& end) {  // likewise, and the device must not be called any more
       CHECK_THROWS_AS(std::rethrow_exception(end.cause()), gpu::engine_error);
       continue;
