@@ -124,10 +124,15 @@ class rest_of_stream final : public byte_reader {
 }  // namespace
 
 void archive_reader::closer::operator()(archive* open) const { ::archive_read_free(open); }
+void archive_reader::closer::operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
 
 archive_reader::archive_reader(archive_kind kind, byte_reader& from)
-    : kind_(kind), from_(from), buffer_(buffer_bytes), archive_(::archive_read_new()) {
-  if (!archive_) throw std::bad_alloc();
+    : kind_(kind),
+      from_(from),
+      buffer_(buffer_bytes),
+      archive_(::archive_read_new()),
+      entry_(::archive_entry_new2(archive_.get())) {
+  if (!archive_ || !entry_) throw std::bad_alloc();
   if (kind == archive_kind::seven_zip && !from.seekable_bytes()) {
     throw input_error(
         "is a 7z archive, which can only be read from a file of its own, not from a pipe, as it is handed on "
@@ -202,8 +207,8 @@ std::optional<std::string> archive_reader::next() {
   if (!std::exchange(opened_, true)) open();
   for (;;) {
     skip_rest();
-    archive_entry* entry = nullptr;
-    const int result = ::archive_read_next_header(archive_.get(), &entry);
+    archive_entry* const entry = entry_.get();  // libarchive does not check whether it could make its own
+    const int result = ::archive_read_next_header2(archive_.get(), entry);
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {
       check_end();

@@ -61,6 +61,7 @@ class archive_reader {
  private:
   struct closer {
     void operator()(archive* open) const;
+    void operator()(archive_entry* entry) const;
   };
 
   void open();
@@ -94,6 +95,7 @@ class archive_reader {
   std::exception_ptr from_below_;  // what the callbacks caught: nothing may be thrown through C
   std::exception_ptr broken_;
   std::unique_ptr<archive, closer> archive_;
+  std::unique_ptr<archive_entry, closer> entry_;  // what the header of each member is read into
 
   bool opened_ = false;
   bool any_entry_ = false;         // has been seen, of whatever kind
