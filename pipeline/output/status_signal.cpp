@@ -45,6 +45,7 @@ status_signal::status_signal(boost::asio::io_context& context, bool watch) {
 async::task<> status_signal::received() {
   signalfd_siginfo taken{};
   do {
+    if (is_cancelled_) throw async::wait_ended();  // before it began to wait
     const boost::system::error_code error = co_await async::readability_of(*waiter_);
     if (error || is_cancelled_) throw async::wait_ended();
   } while (::read(waiter_->native_handle(), &taken, sizeof(taken)) != sizeof(taken));
