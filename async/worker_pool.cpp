@@ -41,10 +41,9 @@ worker_pool::worker_pool(unsigned threads) {
 }
 
 void worker_pool::post(work_item& what) noexcept {
-  {
-    const std::scoped_lock lock(mutex_);
-    waiting_.push(what);
-  }
+  // under the lock: once the item has run, the pool may be destroyed
+  const std::scoped_lock lock(mutex_);
+  waiting_.push(what);
   posted_.notify_one();
 }
 
