@@ -480,8 +480,9 @@ class NoTemporaryFile(TreeTest):
         told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
         self.assertEqual(ended.stderr.count(told), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
-        self.assertLessEqual(len(listed), self.COUNT)  # all, where they were counted before the first report was written
         self.assertEqual(ended.result["bytes"], 2 * len(listed))
+        if ENGINE == "host":  # with a GPU all of them can be in its first block, counted before the file is needed
+            self.assertLess(len(listed), self.COUNT)
 
     def test_a_file_of_its_own_is_gone_with_the_process(self):
         folder = self.folder / "tmp"
@@ -566,12 +567,15 @@ class Many(CommandTest):
         self.assertEqual(names_in(ended.result), [*below, os.fsencode(fifo), *below])
 
     def test_a_signal_in_the_middle_of_a_tree_leaves_a_result_that_says_so(self):
-        with Running(*LETTERS, "--snapshot-every", "1MiB", "-r", *[self.tree] * 5) as running:
+        fifo = self.folder / "fifo"  # without an end: the run cannot be complete before the signal comes
+        os.mkfifo(fifo)
+        writer = os.open(fifo, os.O_RDWR)
+        self.addCleanup(os.close, writer)
+        trees = [self.tree] * 3
+        with Running(*LETTERS, "--snapshot-every", "64KiB", "-r", *trees, fifo, *trees) as running:
             wait_until(lambda: running_lines(running))
             running.process.send_signal(signal.SIGINT)
             ended = running.finish()
-        if ended.status == 0:
-            self.skipTest("it was over before the signal came")
         self.assertEqual(ended.status, -signal.SIGINT)
         self.assertIs(ended.result["complete"], False)
         self.assertTrue(any("error" in each for each in ended.result["inputs"]))
