@@ -41,10 +41,14 @@ worker_pool::worker_pool(unsigned threads) {
 }
 
 void worker_pool::post(work_item& what) noexcept {
-  // under the lock: once the item has run, the pool may be destroyed
-  const std::scoped_lock lock(mutex_);
-  waiting_.push(what);
-  posted_.notify_one();
+  {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push(what);
+    if (idle_ == 0) return;
+    ++notifying_;
+  }
+  posted_.notify_one();  // without the lock, which the other thread needs at once
+  --notifying_;          // last: once the item has run, the pool may be destroyed
 }
 
 void worker_pool::post(std::function<void()> what) {
@@ -71,13 +75,18 @@ void worker_pool::join() noexcept {
   for (std::thread& each : threads_) {
     if (each.joinable()) each.join();
   }
+  while (notifying_ != 0) std::this_thread::yield();
 }
 
 void worker_pool::work() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
-    posted_.wait(lock, [this] { return !waiting_.empty() || (closing_ && tasks_ == 0); });
-    if (waiting_.empty()) return;
+    while (waiting_.empty()) {
+      if (closing_ && tasks_ == 0) return;
+      ++idle_;
+      posted_.wait(lock);
+      --idle_;
+    }
     work_item& next = waiting_.pop();
     lock.unlock();
     next.run();

@@ -3,6 +3,7 @@
 
 #include "async/executor.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -43,7 +44,9 @@ class worker_pool final : public executor {
   std::condition_variable posted_;
   work_queue waiting_{};
   std::size_t tasks_ = 0;
+  unsigned idle_ = 0;  // threads that wait for `posted_`
   bool closing_ = false;
+  std::atomic<unsigned> notifying_{0};  // posts that have yet to use `posted_`, for the last time
   std::vector<std::thread> threads_;
 };
 

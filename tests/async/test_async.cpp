@@ -194,3 +194,23 @@ TEST_CASE("a pool that is joined has run all that was posted, and its tasks have
   }
   CHECK(ran == 200);
 }
+
+TEST_CASE(
+    "a pool may be destroyed as soon as the item that was posted last has run, also while post() has not returned") {
+  struct flag final : async::work_item {
+    void run() noexcept override {
+      raised = true;
+      raised.notify_one();
+    }
+    std::atomic<bool> raised = false;
+  };
+  async::worker_pool poster(1);
+  for (int i = 0; i < 500; ++i) {
+    auto pool = std::make_unique<async::worker_pool>(2);
+    flag last;
+    async::worker_pool& target = *pool;
+    poster.post([&target, &last] { target.post(last); });
+    last.raised.wait(false);
+    pool.reset();  // a sanitizer finds what post() touches afterwards
+  }
+}
