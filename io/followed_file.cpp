@@ -56,15 +56,19 @@ std::optional<followed_file::generation> followed_file::open_named(clock::time_p
 
 name_change followed_file::look(clock::time_point now) {
   forget_old(now);
+  const name_change found = look_at_name(now);
+  if (found != name_change::none) return found;
+  return begin_truncated_again() ? name_change::truncated : name_change::none;
+}
+
+name_change followed_file::look_at_name(clock::time_point now) {
   struct stat named{};
   const bool exists = ::stat(path_.c_str(), &named) == 0;
   if (!exists && errno != ENOENT && errno != ENOTDIR) {
     throw input_error(std::system_category().message(errno), position_);
   }
   if (current_ && exists && named.st_dev == current_->device && named.st_ino == current_->inode) {
-    if (!begins_anew(*current_)) return name_change::none;
-    begin_again(*current_);
-    return name_change::truncated;
+    return name_change::none;
   }
   const bool had_one = current_.has_value();
   std::optional<generation> found = exists ? open_named(now) : std::nullopt;
@@ -74,11 +78,32 @@ name_change followed_file::look(clock::time_point now) {
   return had_one ? name_change::vanished : name_change::none;
 }
 
+// Of those that had the name only by their size: `shred` overwrites what is rotated out.
+bool followed_file::begin_truncated_again() {
+  bool found = false;
+  for (generation& each : earlier_) {
+    if (size_of(each) >= each.offset) continue;
+    begin_again(each);
+    found = true;
+  }
+  if (current_ && begins_anew(*current_)) {
+    begin_again(*current_);
+    found = true;
+  }
+  return found;
+}
+
+void followed_file::set_end() {
+  for (generation& each : earlier_) each.end = size_of(each);
+  if (current_) current_->end = size_of(*current_);
+}
+
+std::uint64_t followed_file::left_of(const generation& it) const {
+  const std::uint64_t end = it.end ? *it.end : size_of(it);
+  return end > it.offset ? end - it.offset : 0;
+}
+
 std::uint64_t followed_file::pending() const {
-  const auto left_of = [this](const generation& it) {
-    const std::uint64_t size = size_of(it);
-    return size > it.offset ? size - it.offset : 0;
-  };
   std::uint64_t sum = current_ ? left_of(*current_) : 0;
   for (const generation& each : earlier_) sum += left_of(each);
   return sum;
@@ -94,6 +119,7 @@ std::size_t followed_file::read_some(std::span<std::byte> out) {
 // What was read of a file that begins anew is dropped: look() has to say so first. Looked at after the reading, so that
 // no truncation comes in between.
 std::size_t followed_file::read_of(generation& from, std::span<std::byte> out) {
+  if (from.end) out = out.first(std::min<std::uint64_t>(out.size(), left_of(from)));
   const std::size_t bytes = read_at(from.fd, out, from.offset, position_);
   if (bytes == 0 || begins_anew(from)) return 0;
   remember(from, out.first(bytes));

@@ -29,7 +29,7 @@ enum class name_change {
   appeared,   ///< the name has a file, as it had not before
   replaced,   ///< the name has another file than before
   vanished,   ///< the name has no file any more; what had it is still read
-  truncated,  ///< the file is shorter than what was read of it, or begins anew: read again from its start
+  truncated,  ///< a file is shorter than what was read of it, or begins anew: read again from its start
 };
 
 /// Used by one thread at a time. Never blocks on anything but a disk.
@@ -45,6 +45,10 @@ class followed_file {
 
   /// Bytes that are there to be read, as far as one can see. Throws input_error.
   [[nodiscard]] std::uint64_t pending() const;
+
+  /// What is written from now on is not read, to none of the files that have or had the name; they are not looked at
+  /// any more. pending() is then what is left of what they hold now. Throws input_error.
+  void set_end();
 
   /// Reads what no earlier call has read, of files that had the name before first. 0: there is nothing now. Throws
   /// input_error with the offset in what was read in all.
@@ -66,17 +70,21 @@ class followed_file {
     descriptor fd;
     dev_t device = 0;
     ino_t inode = 0;
-    std::uint64_t offset = 0;  // read up to here
+    std::uint64_t offset = 0;            // read up to here
+    std::optional<std::uint64_t> end{};  // read no further
     // The last bytes before the offset: where they are others, the file was written anew.
     std::array<std::byte, remembered_bytes> last{};
     std::size_t last_size = 0;
     clock::time_point grown{};  // when it was last seen to grow
   };
 
+  name_change look_at_name(clock::time_point now);
+  bool begin_truncated_again();
   std::optional<generation> open_named(clock::time_point now) const;
   std::size_t read_of(generation& from, std::span<std::byte> out);
   [[nodiscard]] bool begins_anew(const generation& it) const;
   [[nodiscard]] std::uint64_t size_of(const generation& it) const;
+  [[nodiscard]] std::uint64_t left_of(const generation& it) const;
   static void begin_again(generation& it);
   static void remember(generation& of, std::span<const std::byte> read);
   void retire(clock::time_point now);

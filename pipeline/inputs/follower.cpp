@@ -50,13 +50,11 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, asyn
 async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
   for (auto& [input, name] : inputs) files_.push_back({.input = input, .file = io::followed_file(std::move(name))});
   const std::stop_callback wake_on_stop(stop_, [wake = wake_]() noexcept { wake->post(); });
-  for (followed& each : files_) {
-    if (changes_) each.folder_watch = watch_path(folder_of(each.file.path()), names);
-  }
   for (bool first = true;; first = false) {
+    for (followed& each : files_) watch_folder(each);
     read_changes();
     const bool stopping = stop_.stop_requested();
-    if (stopping) note_ends();
+    if (stopping) set_ends();
     bool more = false;
     for (followed& each : files_) {
       if (!each.over && co_await take_some(each)) more = true;
@@ -66,31 +64,46 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
     if (std::ranges::all_of(files_, &followed::over) || (stopping && !more)) break;
     if (!more && !stop_.stop_requested()) co_await something_changed();
   }
-  for (const followed& each : files_) {
-    if (!each.over) counts_.finish(each.input, each.file.position());
+  for (followed& each : files_) {
+    if (each.over) continue;
+    note_unread(each);
+    counts_.finish(each.input, each.file.position());
   }
 }
 
-// What was written by now is still counted, and no more: a writer may never rest.
-void follower::note_ends() {
+void follower::set_ends() {
   for (followed& each : files_) {
-    if (each.over || each.end) continue;
+    if (each.over || each.has_end) continue;
     try {
-      each.end = each.file.position() + each.file.pending();
+      set_end(each);
     } catch (const io::input_error&) {
       fail(each);
     }
   }
 }
 
+// What was written by now is still counted, and no more: a writer may never rest. That takes a last look: a file may
+// have got the name since the one before.
+void follower::set_end(followed& of) {
+  note(of, of.file.look());
+  of.file.set_end();
+  of.has_end = true;
+}
+
+// Of what was there when it was to stop.
+void follower::note_unread(followed& of) {
+  if (of.has_end && of.file.pending() > 0) note(of, io::name_change::truncated);
+}
+
 // No more than a slot at once: between two looks at a name it may be given to one new file, but not to two. False where
 // there was nothing.
 async::task<bool> follower::take_some(followed& of) {
   try {
-    note(of, of.file.look());
-    watch(of);
-    std::uint64_t left = of.file.pending();
-    if (of.end) left = std::min(left, *of.end - std::min(*of.end, of.file.position()));
+    if (!of.has_end) {
+      note(of, of.file.look());
+      watch(of);
+    }
+    const std::uint64_t left = of.file.pending();
     if (left == 0) co_return false;
     held_place where(cut_, co_await cut_.reserve(std::min<std::uint64_t>(left, largest_)));
     const std::size_t read = read_into(of, where.bytes());
@@ -149,9 +162,15 @@ void follower::note_arrival(int folder_watch, std::string_view name) {
   }
 }
 
-// After a look, with the notices from before it. What happened before the first look does not matter.
+// After a look, with the notices from before it. Counting begins with a look during which nothing arrived: what it
+// found may have been noticed before it, or not.
 void follower::note_missed(followed& of) {
-  if (!std::exchange(of.looked, true)) of.arrivals = of.seen = 0;
+  if (!of.looked) {
+    of.arrivals = of.seen = 0;
+    read_changes();
+    of.looked = of.arrivals == 0;
+    return;
+  }
   if (of.arrivals <= of.seen) return;
   tell_(of.file.path() + ": was replaced " + std::to_string(of.arrivals - of.seen) +
         " more times than could be seen: what was written to files that had the name in between may not be counted");
@@ -171,6 +190,14 @@ void follower::note(followed& of, io::name_change what) {
 void follower::fail(followed& of) {
   counts_.fail(of.input, of.file.position(), failure_from(std::current_exception()));
   of.over = true;
+}
+
+// Before each look, so that what arrives after it is noticed also where the folder is made, or replaced, only now. The
+// same watch where it is the same folder.
+void follower::watch_folder(followed& of) {
+  if (!changes_ || of.over || of.has_end) return;
+  const int now = watch_path(folder_of(of.file.path()), names);
+  if (now != std::exchange(of.folder_watch, now)) of.looked = false;
 }
 
 void follower::watch(followed& of) {

@@ -43,22 +43,25 @@ class follower {
   struct followed {
     input_id input = 0;
     io::followed_file file;
-    std::optional<std::uint64_t> end{};  // once it is to stop: where
-    bool over = false;                   // it failed, and is left
-    bool begun = false;                  // its first bytes were seen
-    int watched = -1;                    // the descriptor that is watched
-    bool looked = false;                 // at its name
-    int folder_watch = -1;               // the watch of the folder that the name is in
-    std::uint64_t arrivals = 0;          // files that got the name, as the system says ...
-    std::uint64_t seen = 0;              // ... and as was seen
+    bool has_end = false;        // it is to stop: what is written from now on is not read
+    bool over = false;           // it failed, and is left
+    bool begun = false;          // its first bytes were seen
+    int watched = -1;            // the descriptor that is watched
+    bool looked = false;         // at its name; from here on arrivals are compared
+    int folder_watch = -1;       // the watch of the folder that the name is in
+    std::uint64_t arrivals = 0;  // files that got the name, as the system says ...
+    std::uint64_t seen = 0;      // ... and as was seen
   };
 
-  void note_ends();
+  void set_ends();
+  void set_end(followed& of);
+  void note_unread(followed& of);
   async::task<bool> take_some(followed& of);
   std::size_t read_into(followed& of, std::span<std::byte> room);
   async::task<> something_changed();
   void note(followed& of, io::name_change what);
   void fail(followed& of);
+  void watch_folder(followed& of);
   void watch(followed& of);
   int watch_path(const std::string& path, std::uint32_t what);
   void read_changes();

@@ -205,6 +205,11 @@ class Running:
             if stream:
                 stream.close()
 
+    def said(self):
+        """What it has printed on standard error by now."""
+        size = os.fstat(self._stderr.fileno()).st_size
+        return os.pread(self._stderr.fileno(), size, 0).decode("utf-8", "backslashreplace")
+
     def finish(self):
         """Waits for its end; what it said and how it ended."""
         status = self.process.wait(PATIENCE)

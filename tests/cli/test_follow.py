@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from support import ALL_SCHEMES, GPUHIST, SANITIZED, CommandTest, Running, main, oracle, run, text, wait_until, zstd
+from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, main, oracle, run, text, wait_until, zstd
 
 FOLLOW = ("--follow", "--format", "json", *ALL_SCHEMES)
 LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
@@ -33,10 +33,20 @@ class FollowTest(CommandTest):
     def wait_for(self, size):
         wait_until(lambda: self.counted() >= size)
 
-    def stop(self, running, number=signal.SIGTERM):
+    def holds(self, running, path):
+        """Whether it has the file open."""
+        held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
+        return os.path.realpath(path) in held
+
+    def suspend(self, running):
+        running.process.send_signal(signal.SIGSTOP)
+        status = pathlib.Path(f"/proc/{running.process.pid}/stat")
+        wait_until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
+
+    def stop(self, running, number=signal.SIGTERM, status=None):
         running.process.send_signal(number)
         ended = running.finish()
-        self.assertEqual(ended.status, -number, ended)
+        self.assertEqual(ended.status, -number if status is None else status, ended)
         ended.stdout = self.seen.read_bytes()
         return ended
 
@@ -73,19 +83,41 @@ class Follow(FollowTest):
                 log.write(text(3_000_000))
             self.assert_all(self.stop(running), text(3_000_000))
 
+    def test_what_a_file_that_is_new_at_the_signal_holds_is_counted(self):
+        path = self.file("a.log", b"old\n")
+        with self.follow(path) as running:
+            self.wait_for(4)
+            self.suspend(running)  # so that the new file is seen no sooner than the signal
+            path.rename(self.folder / "a.log.1")
+            path.write_bytes(b"a new file\n")
+            running.process.terminate()
+            self.assert_all(self.stop(running, signal.SIGCONT, -signal.SIGTERM), b"old\na new file\n")
+
+    def test_what_is_written_after_the_signal_takes_no_place_of_what_was_there(self):
+        path = self.file("a.log", b"old\n")
+        with self.follow(path) as running, path.open("ab", buffering=0) as log:
+            self.wait_for(4)
+            path.rename(self.folder / "a.log.1")
+            path.write_bytes(b"new\n")
+            self.wait_for(8)
+            self.suspend(running)
+            log.write(b"to the old file\n")
+            with path.open("ab") as new:
+                new.write(b"to the new file\n")
+            running.process.terminate()
+            self.assert_all(self.stop(running, signal.SIGCONT, -signal.SIGTERM), b"old\nnew\nto the old file\nto the new file\n")
+
     def test_a_file_that_is_not_there_is_waited_for(self):
         path = self.folder / "later.log"
         with self.follow(path) as running:
-            self.wait_for(0)
+            wait_until(lambda: "later.log: no such file yet: waiting for it" in running.said())
             path.write_bytes(b"there\n")
             self.wait_for(6)
             path.unlink()
-            time.sleep(0.1)
+            wait_until(lambda: "later.log: is gone: waiting for it to come back" in running.said())
             path.write_bytes(b"and again\n")
             self.wait_for(16)
-            ended = self.stop(running)
-        self.assert_all(ended, b"there\nand again\n")
-        self.assertIn("later.log: no such file yet: waiting for it", ended.stderr)
+            self.assert_all(self.stop(running), b"there\nand again\n")
 
     def test_where_the_system_gives_no_notice_of_changes_files_are_looked_at(self):
         ask_for_none = "echo 0 > /proc/sys/user/max_inotify_instances"
@@ -152,8 +184,7 @@ class Conditions(FollowTest):
             log.write(data)
 
     def fired(self, running):
-        running._stderr.seek(0)
-        return [line.split("' holds for ")[1] for line in running._stderr.read().decode().splitlines() if "' holds for " in line]
+        return [line.split("' holds for ")[1] for line in running.said().splitlines() if "' holds for " in line]
 
     def test_fail_fast_ends_the_run_when_what_was_counted_so_far_fails(self):
         for snapshots in (("--snapshot-every", "10ms"), ("--snapshot-every", "10B"), ()):  # those by default come once a second
@@ -204,15 +235,11 @@ class StalledReader(FollowTest):
         path = self.file("a.log", text(1000, 0))
         with Running(*FOLLOW, "--snapshot-every", "1ms", path, stdout=write) as running:
             os.close(write)
-            def is_open():
-                held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
-                return os.path.realpath(path) in held
-
             for rotation in range(1, 8):
-                wait_until(is_open)
+                wait_until(lambda: self.holds(running, path))
                 path.rename(self.folder / f"a.log.{rotation}")
                 path.write_bytes(text(1000 * rotation, rotation))
-            wait_until(is_open)
+            wait_until(lambda: self.holds(running, path))
             lines = []
 
             def read_lines():
@@ -229,17 +256,14 @@ class StalledReader(FollowTest):
 
 
 class ManyRotations(FollowTest):
-    def holds(self, running, path):
-        held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
-        return os.path.realpath(path) in held
-
-    def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
+    def assert_all_or_said(self, path, begin):
+        """`begin` makes the first file, once the run has begun."""
         (self.folder / "old").mkdir()
         parts = [text(100 + rotation, rotation) for rotation in range(200)]
-        path = self.file("a.log", parts[0])
         with Running("--follow", "--format", "json", path) as running:
+            begin(running, parts[0])
             wait_until(lambda: self.holds(running, path))
-            for rotation, part in enumerate(parts[1:]):  # faster than anybody can look
+            for rotation, part in enumerate(parts[1:]):  # faster than any look
                 path.rename(self.folder / "old" / str(rotation))
                 self.file("a.log.new", part).rename(path)
             wait_until(lambda: self.holds(running, path))
@@ -249,9 +273,23 @@ class ManyRotations(FollowTest):
         is_said = f"{path}: was replaced" in ended.stderr
         self.assertEqual(is_said, ended.result["bytes"] < sum(map(len, parts)), ended)
 
+    def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
+        path = self.file("a.log", b"")
+        self.assert_all_or_said(path, lambda _, first: path.write_bytes(first))
+
+    def test_so_also_in_a_folder_that_is_made_later(self):
+        path = self.folder / "later" / "a.log"
+
+        def begin(running, first):
+            wait_until(lambda: "no such file yet" in running.said())
+            path.parent.mkdir()
+            path.write_bytes(first)
+
+        self.assert_all_or_said(path, begin)
+
 
 class Writer(threading.Thread):
-    """Writes lines as fast as it can; opens its log anew when it is told to, as daemons do on a signal."""
+    """Writes lines all the time; opens its log anew when it is told to, as daemons do on a signal."""
 
     def __init__(self, path, told):
         super().__init__()
@@ -278,8 +316,7 @@ class Writer(threading.Thread):
             self.rests.clear()
             log.write(self.block(self.lines))
             self.lines += 100
-            if SANITIZED:  # gpuhist is many times as slow, and Python has to count all of it as well
-                time.sleep(0.001)
+            time.sleep(0.001)  # gpuhist under a sanitizer, logrotate's gzip and the oracle have to keep up
         log.close()
 
     def size(self):
@@ -305,13 +342,15 @@ class Rotation(FollowTest):
         path.write_bytes(b"")
         writer = Writer(path, told)
         with self.follow(path) as running:
+            wait_until(lambda: self.holds(running, path))  # what was renamed before is not counted
             writer.start()
             try:
                 for rotation in range(6):
-                    time.sleep(0.1)
+                    enough = writer.lines + 1000
+                    wait_until(lambda: writer.lines >= enough)
                     if pause:  # what is written while logrotate copies and truncates it loses itself
                         writer.paused = True
-                        writer.rests.wait()
+                        self.assertTrue(writer.rests.wait(PATIENCE))
                         self.wait_for(writer.size())
                     self.rotate(path, told, *how)
                     if pause:
@@ -325,7 +364,6 @@ class Rotation(FollowTest):
                 writer.join()
             self.wait_for(writer.size())
             ended = self.stop(running)
-        self.assertGreater(writer.lines, 1000)
         self.assert_all(ended, writer.written())
 
     def test_create(self):

@@ -140,6 +140,55 @@ TEST_CASE_FIXTURE(log, "a file that was truncated and has grown past the place t
   CHECK(read() == "other lines, and more of them\n");
 }
 
+TEST_CASE_FIXTURE(log, "a file that had the name and is truncated is read again from its start") {
+  append("a long line");
+  under_test.look();
+  CHECK(read() == "a long line");
+  rename();
+  append("new");
+  CHECK(under_test.look() == name_change::replaced);
+  CHECK(read() == "new");
+  std::filesystem::resize_file(path + ".1", 0);
+  append_to_renamed("short");
+  CHECK(under_test.look() == name_change::truncated);
+  CHECK(read() == "short");
+  CHECK(under_test.look() == name_change::none);
+}
+
+TEST_CASE_FIXTURE(log, "what overwrites a file that had the name, as shred does, is not read") {
+  append("a line");
+  under_test.look();
+  CHECK(read() == "a line");
+  rename();
+  CHECK(under_test.look() == name_change::vanished);
+  std::ofstream(path + ".1", std::ios::in | std::ios::out) << "noise!";
+  CHECK(under_test.look() == name_change::none);
+  CHECK(read().empty());
+}
+
+TEST_CASE_FIXTURE(log, "once the end is set nothing is read that is written after it, to whichever file") {
+  append("old");
+  under_test.look();
+  rename();
+  append("new");
+  CHECK(under_test.look() == name_change::replaced);
+  under_test.set_end();
+  append_to_renamed(" late");
+  append("er");
+  CHECK(under_test.pending() == 6);
+  CHECK(read() == "oldnew");
+  CHECK(under_test.pending() == 0);
+}
+
+TEST_CASE_FIXTURE(log, "what is truncated after the end was set stays pending") {
+  append("a line");
+  under_test.look();
+  under_test.set_end();
+  std::filesystem::resize_file(path, 0);
+  CHECK(read().empty());
+  CHECK(under_test.pending() == 6);
+}
+
 TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one that was truncated") {
   for (const std::size_t most : {1, 2, 5, 63}) {
     CAPTURE(most);
