@@ -24,6 +24,7 @@ import zipfile
 GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
 ENGINE = os.environ.get("TEST_ENGINE", "host")
 SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
+THREAD_SANITIZED = "thread" in os.environ.get("TEST_SANITIZE", "")
 SKIPPED = 77  # what ctest takes for "skipped"
 PATIENCE = 60  # seconds after which a program that should have ended is taken to hang
 
@@ -205,10 +206,17 @@ class Running:
             if stream:
                 stream.close()
 
+    def printed(self):
+        """What it has printed on standard output by now."""
+        return self._content(self._stdout)
+
     def said(self):
         """What it has printed on standard error by now."""
-        size = os.fstat(self._stderr.fileno()).st_size
-        return os.pread(self._stderr.fileno(), size, 0).decode("utf-8", "backslashreplace")
+        return self._content(self._stderr).decode("utf-8", "backslashreplace")
+
+    @staticmethod
+    def _content(stream):  # its offset is also that of the program, which may be writing
+        return os.pread(stream.fileno(), os.fstat(stream.fileno()).st_size, 0)
 
     def finish(self):
         """Waits for its end; what it said and how it ended."""

@@ -35,8 +35,13 @@ class FollowTest(CommandTest):
 
     def holds(self, running, path):
         """Whether it has the file open."""
-        held = {os.path.realpath(each) for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()}
-        return os.path.realpath(path) in held
+        for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir():
+            try:
+                if os.path.samefile(each, path):
+                    return True
+            except FileNotFoundError:  # it was closed
+                pass
+        return False
 
     def suspend(self, running):
         running.process.send_signal(signal.SIGSTOP)

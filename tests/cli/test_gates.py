@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 
-from support import CommandTest, Running, main, noise, run, text, wait_until, zstd
+from support import CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
 
 CLASSES = {
     "digit": set(b"0123456789"),
@@ -160,11 +160,12 @@ class AtOnce(CommandTest):
 
     def test_a_signal_ends_a_watched_run_as_any_other(self):
         with Running("--format", "json", "--alert-if", "bytes >= 0", "-", stdin=subprocess.PIPE) as running:
-            running.process.stdin.write(b"abc")
-            running.process.stdin.flush()
+            feed(running, [b"abc"])
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.send_signal(signal.SIGTERM)
             ended = running.finish()
         self.assertEqual(ended.status, -signal.SIGTERM)
+        self.assertEqual(ended.result["bytes"], 3)
 
     def test_alerts_come_in_the_order_of_the_inputs(self):
         paths = [self.file(f"{i:03}", b"1" * (i + 1)) for i in range(300)]

@@ -8,10 +8,16 @@ import signal
 import subprocess
 import threading
 import time
+import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, THREAD_SANITIZED, CommandTest, Running, feed, main, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
+REPEATS = int(os.environ.get("TEST_REPEATS", "4"))  # of runs that leave a report: the long suite asks for a hundred
+
+# A thread sanitizer calls a handler at the next call of the C library that it intercepts, or at once in calls that it knows
+# to wait, such as poll(); read() and write() are not among those: what waits in write() is never interrupted.
+not_while_writing = unittest.skipIf(THREAD_SANITIZED, "the thread sanitizer calls no handler while a thread waits in write()")
 
 
 class Signals(CommandTest):
@@ -147,6 +153,7 @@ class Signals(CommandTest):
             self.assertEqual(running.finish().status, -signal.SIGTERM)
         self.assertIn(b'"complete":false', to.read_bytes())
 
+    @not_while_writing
     def test_repeated_signals_end_it_even_where_the_report_cannot_be_written(self):
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -242,34 +249,42 @@ class Signals(CommandTest):
         """As `timeout`, service managers and schedulers signal: the process, and then its group."""
         listed = self.file("listed", text(1000))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            for repeat in range(4):
+            for repeat in range(REPEATS):
                 to = self.folder / f"{number}-{repeat}.json"
                 with self.subTest(to=to), Running(*JSON, "--files-from", "-", "-o", to, stdin=subprocess.PIPE, start_new_session=True) as running:
                     feed(running, [os.fsencode(listed) + b"\n"])
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                    running.process.send_signal(number)
-                    os.killpg(running.process.pid, number)
+                    for each in (number, signal.SIGCONT):  # as `timeout` of GNU does
+                        running.process.send_signal(each)
+                        os.killpg(running.process.pid, each)
                     ended = running.finish()
                     self.assertEqual(ended.status, -number, ended)
                     self.assertIs(json.loads(to.read_bytes())["complete"], False)
-        self.assertEqual(len(list(self.folder.iterdir())), 13)
+        self.assertEqual(len(list(self.folder.iterdir())), 1 + 3 * REPEATS)
 
     def test_every_run_that_timeout_ends_leaves_its_report(self):
-        # how often: the long suite asks for a hundred
-        repeats = int(os.environ.get("TEST_REPEATS", "4"))
-        # seconds, in which the program has started even on a busy machine; the long suite asks for 0.3, alone
-        patience = os.environ.get("TEST_PATIENCE", "2" if ENGINE == "host" and not SANITIZED else "5")
-        to = self.folder / "result.json"
-        reading, writing = os.pipe()
-        for _ in range(repeats):
-            ended = subprocess.run(["timeout", patience, GPUHIST, "--engine", ENGINE, *JSON, "--files-from", "-", "-o", to],
+        """Once it has begun, which it has when it has taken its list from the pipe. On a busy machine `timeout` may come
+        before that: such a run leaves a report or nothing, does not count here, and the next ones are given more time."""
+        seconds, left = 0.3, REPEATS
+        listed, to = self.file("listed", text(1000)), self.folder / "result.json"
+        while left > 0:
+            reading, writing = os.pipe()
+            os.write(writing, os.fsencode(listed) + b"\n")
+            ended = subprocess.run(["timeout", str(seconds), GPUHIST, "--engine", ENGINE, *JSON, "--files-from", "-", "-o", to],
                                    stdin=reading, capture_output=True, timeout=PATIENCE)
+            has_begun = unread(reading) == 0
+            os.close(reading)
+            os.close(writing)
             self.assertEqual(ended.returncode, 124, ended)
-            self.assertIs(json.loads(to.read_bytes())["complete"], False)
-            to.unlink()
-            self.assertEqual(list(self.folder.iterdir()), [])
-        os.close(reading)
-        os.close(writing)
+            if has_begun or to.exists():
+                self.assertIs(json.loads(to.read_bytes())["complete"], False)
+                to.unlink()
+            self.assertEqual(list(self.folder.iterdir()), [listed])
+            if has_begun:
+                left -= 1
+            else:
+                seconds *= 2
+                self.assertLess(seconds, PATIENCE, "it does not begin")
 
     def test_a_signal_while_the_report_is_written_lets_it_be_completed(self):
         """A FIFO that is full holds up the writing."""
@@ -310,6 +325,7 @@ class Signals(CommandTest):
         inode = f":{path.stat().st_ino} "
         return any("->" in line and inode in line for line in pathlib.Path("/proc/locks").read_text().splitlines())
 
+    @not_while_writing
     def test_a_forced_end_leaves_no_temporary_file(self):
         """The message that comes before the report is stuck in a full pipe."""
         reading, writing = os.pipe()

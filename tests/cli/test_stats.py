@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from support import CommandTest, Running, feed, main, run, run_fed, text, zstd
+from support import CommandTest, Running, feed, main, run, run_fed, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", "--stats")
 MIB = 1 << 20
@@ -104,12 +104,15 @@ class Facts(CommandTest):
 
 class Limits(CommandTest):
     def test_a_writer_that_sleeps_makes_the_source_the_limit(self):
-        def slowly():
+        def slowly(seconds):
             for _ in range(4):
-                time.sleep(0.3)
+                time.sleep(seconds)
                 yield text(300_000)
 
-        said = run_fed(slowly(), *JSON).result["stats"]
+        for seconds in (0.3, 1.5, 6):  # until it is most of the run
+            said = run_fed(slowly(seconds), *JSON).result["stats"]
+            if said["limited_by"].startswith("the source"):
+                break
         self.assertRegex(said["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
         self.assertTrue(said["would_help"].startswith("a faster writer"))
         self.assertFalse(said["stopped"])
@@ -125,7 +128,7 @@ class Limits(CommandTest):
     def test_a_run_that_was_stopped_says_so(self):
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             feed(running, [text(300_000)])
-            time.sleep(0.5)  # nothing depends on how long: it waits for more all the time
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.send_signal(signal.SIGTERM)
             said = running.finish().result["stats"]
         self.assertTrue(said["stopped"])

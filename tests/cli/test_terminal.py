@@ -1,5 +1,6 @@
 """gpuhist on a terminal: one line of progress that never scrolls, wraps or stays behind, and is in nobody's way."""
 
+import json
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from support import CommandTest, feed, main, text, unread, wait_until
 
 WAS_REDRAWN = re.compile(rb"\r[ -~]+\x1b\[K\r")
 A_WHILE = 0.8  # seconds in which a line of progress would have shown twice
+SHORT = 0.3  # seconds before which it never shows
 
 
 class Progress(CommandTest):
@@ -32,15 +34,23 @@ class Progress(CommandTest):
         data = text(100_000)
         for columns in (40, 80, 200):
             with self.subTest(columns=columns):
-                with OnTerminal(self.file("data", data), columns=columns) as without:
+                with OnTerminal("--no-progress", self.file("data", data), columns=columns) as without:
                     self.assertEqual(without.finish(), 0)
-                self.assertEqual(without.screen.redraws, 0, "a short run shows no progress")
                 with OnTerminal("--label", self.folder / "data", columns=columns, stdin=subprocess.PIPE) as running:
                     feed(running, [data])
                     self.show(running)
                     running.process.stdin.close()
                     self.assertEqual(running.finish(), 0)
                 self.assertEqual(running.screen.lines, without.screen.lines)
+
+    def test_a_short_run_shows_no_progress(self):
+        data, out = self.file("data", text(100_000)), self.folder / "out"
+        seconds = SHORT
+        while seconds >= SHORT:
+            with OnTerminal("--format", "json", "--stats", "-o", out, data) as running:
+                self.assertEqual(running.finish(), 0)
+            seconds = json.loads(out.read_bytes())["stats"]["seconds"]
+        self.assertEqual(running.raw, b"")
 
     def test_the_line_is_rewritten_in_place_and_erased_once(self):
         with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
@@ -105,9 +115,10 @@ class Progress(CommandTest):
         self.assertRegex(running.screen.lines[0], r"^gpuhist: 12345 bytes counted \(12 KiB\), 12345 bytes read, ")
 
     def test_it_is_gone_before_the_message_of_a_run_that_fails(self):
-        with OnTerminal("--snapshot-every", "900ms", "-o", "/dev/full", stdin=subprocess.PIPE) as running:
+        with OnTerminal("--snapshot-every", "1MB", "-o", "/dev/full", stdin=subprocess.PIPE) as running:
             feed(running, [text(1000)])
             self.show(running, 1)
+            feed(running, [text(2_000_000)])
             self.assertEqual(running.finish(), 1)
         self.assertEqual(running.screen.lines, ["gpuhist: cannot write /dev/full: No space left on device"])
 

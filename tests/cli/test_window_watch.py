@@ -101,17 +101,12 @@ class WindowWatch(CommandTest):
         with Running(*JSONL, "--window", "20ms", "--measures", "entropy", "--alert-if", "entropy < 100", "--watch",
                      "windows", stdin=subprocess.PIPE) as running:
             feed(running, [b"abc"])
-            wait_until(lambda: self.lines_so_far(running) > 4)
+            wait_until(lambda: running.printed().count(b"\n") > 4)
             running.process.stdin.close()
             ended = running.finish()
         for each in kinds(ended, "window"):
             self.assertEqual(each["measures"]["entropy"]["value"] is None, each["bytes"] == 0)
         self.assertEqual(len(kinds(ended, "alert")), 1)
-
-    @staticmethod
-    def lines_so_far(running):
-        running._stdout.seek(0)
-        return running._stdout.read().count(b"\n")
 
 
 class Recipes(CommandTest):
