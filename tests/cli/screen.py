@@ -1,6 +1,7 @@
 """A terminal for gpuhist to run on: a pseudo-terminal, of which the program's session is the foreground, and a screen
 that understands what the program may write there, and nothing else."""
 
+import codecs
 import fcntl
 import os
 import re
@@ -98,6 +99,7 @@ class OnTerminal:
         self._master, self.slave = os.openpty()
         self.screen = Screen(columns)
         self.raw = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end inside a character
         self.resize(columns)
 
         def in_child():
@@ -136,7 +138,7 @@ class OnTerminal:
             return False
         came = os.read(self._master, 65536)
         self.raw += came
-        self.screen.feed(came.decode())
+        self.screen.feed(self._decoder.decode(came))
         return True
 
     def watch_until(self, condition):

@@ -171,9 +171,9 @@ class Failures(CommandTest):
         self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
     def test_a_signal_leaves_inputs_that_were_stopped_and_some_that_were_not_read(self):
-        with Running("--format", "json", "--snapshot-every", "10ms", "-", self.file("next", b"text"), stdin=subprocess.PIPE) as running:
+        with Running("--format", "json", "-", self.file("next", b"text"), stdin=subprocess.PIPE) as running:
             feed(running, [b"some"])
-            wait_until(lambda: os.fstat(running._stdout.fileno()).st_size > 0)
+            wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.terminate()
             ended = running.finish()
         self.assertEqual([each["error_kind"] for each in ended.result["inputs"]], ["stopped", "not_read"])

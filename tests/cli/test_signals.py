@@ -125,7 +125,8 @@ class Signals(CommandTest):
             feed(running, [encoded[:-4]])
             reached = 0
             while reached <= len(first):  # what was read may still have to be decoded
-                reached = json.loads(running.process.stdout.readline())["inputs"][0]["prefix_bytes"]
+                said = json.loads(running.process.stdout.readline())["inputs"]  # at first there may be none
+                reached = sum(each["prefix_bytes"] for each in said)
             running.process.send_signal(signal.SIGINT)
             result = json.loads(running.process.stdout.readlines()[-1])
             self.assertEqual(running.finish().status, -signal.SIGINT)
