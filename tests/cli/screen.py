@@ -25,6 +25,7 @@ class Screen:
         self.rows = [[]]
         self.row = self.column = 0
         self.redraws = 0
+        self._is_above = False  # a line of progress, above the row of the cursor
         self._rest = ""
 
     def feed(self, text):
@@ -57,7 +58,7 @@ class Screen:
             self.column = 0
             self._check()
         elif character == "\n":
-            self._check()
+            self._is_above = self._check()
             self.row += 1
             if self.row == len(self.rows):
                 self.rows.append([])
@@ -71,17 +72,20 @@ class Screen:
             self.column += 1
 
     def _check(self):
-        lines = self.lines
-        showing = [number for number, line in enumerate(lines) if PROGRESS.match(line)]
-        assert len(showing) <= 1, f"more than one line of progress: {lines}"
-        self.redraws += bool(showing)
-        if showing:
-            assert showing == [self.row] == [len(lines) - 1], f"progress above other lines: {lines}"
-            assert len(lines[self.row]) < self.columns, f"the last column is taken: {lines}"
+        """Whether the row of the cursor is the line of progress. The cursor never moves up: rows above it are checked once."""
+        assert not self._is_above, f"progress above other lines: {self.lines}"
+        line = self._line(self.row)
+        is_progress = bool(PROGRESS.match(line))
+        self.redraws += is_progress
+        assert not is_progress or len(line) < self.columns, f"the last column is taken: {self.lines}"
+        return is_progress
+
+    def _line(self, row):
+        return "".join(self.rows[row]).rstrip()
 
     @property
     def lines(self):
-        lines = ["".join(row).rstrip() for row in self.rows]
+        lines = [self._line(row) for row in range(len(self.rows))]
         while lines and not lines[-1]:
             lines.pop()
         return lines
@@ -89,7 +93,8 @@ class Screen:
     @property
     def progress(self):
         """The line of progress, where one shows."""
-        return self.lines[-1] if self.lines and PROGRESS.match(self.lines[-1]) else ""
+        line = self._line(self.row)
+        return line if PROGRESS.match(line) else ""
 
 
 class OnTerminal:
