@@ -403,7 +403,8 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
   } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
     if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
   } else if (how_.skip_damage) {
-    begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
+    begin_skipping(task,
+                   task.ends_input ? task.decoder->missing_cause_at_end() : task.decoder->missing_cause_at_frame_end());
     end_skipping(task, task.skipped_to);
   } else {
     task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
