@@ -91,10 +91,11 @@ void add_tasks(std::vector<task>& to, const archive& of) {
     at += step.taken;
     if (step.frame_ends && splitter->counts_frame()) ++frames;
     const bool is_last = at == of.content.size();
-    if (!is_last && (!step.frame_ends || at - begin < group_bytes)) continue;
-    to.push_back({.of = &of, .start = start, .packed = std::span(of.content).subspan(begin, at - begin)});
-    start = {.frames = frames, .compressed_bytes = at};
-    begin = at;
+    const std::size_t end = is_last ? at : at - step.beyond;
+    if (!is_last && (!step.frame_ends || end - begin < group_bytes)) continue;
+    to.push_back({.of = &of, .start = start, .packed = std::span(of.content).subspan(begin, end - begin)});
+    start = {.frames = frames, .compressed_bytes = end};
+    begin = end;
   }
 }
 

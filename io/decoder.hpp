@@ -73,6 +73,10 @@ class decoder {
     return missing_at_end(text_before);
   }
 
+  /// The clauses of these two without the offsets.
+  [[nodiscard]] virtual std::string missing_cause_at_end() const = 0;
+  [[nodiscard]] virtual std::string missing_cause_at_frame_end() const { return missing_cause_at_end(); }
+
   /// Whether a frame is open: bytes were consumed for it and it has not ended.
   [[nodiscard]] virtual bool in_frame() const = 0;
 

@@ -140,19 +140,26 @@ std::string frame_decoder::fault_cause() const { return wrong_.substr(0, wrong_.
 
 std::string frame_decoder::missing_at_end(std::uint64_t text_before) const {
   if (!wrong_.empty()) return fault(text_before);
-  if (consumed_ == 0) {
-    return "is empty: there is no " + std::string(names_.format) + " " + std::string(names_.frame) +
-           " at compressed offset 0, decompressed offset 0";
-  }
-  if (in_frame()) return frame_name() + " ends early: the input stops" + offsets(consumed_, text_before);
-  const std::string loose = loose_end();
-  return loose.empty() ? loose : loose + offsets(consumed_, text_before);
+  const std::string cause = missing_cause_at_end();
+  return cause.empty() ? cause : cause + offsets(consumed_, text_before);
 }
 
 std::string frame_decoder::missing_at_frame_end(std::uint64_t text_before) const {
   if (!wrong_.empty() || !in_frame()) return missing_at_end(text_before);
-  return frame_name() + " is damaged (it does not end where the sizes in headers say)" +
-         offsets(consumed_, text_before);
+  return missing_cause_at_frame_end() + offsets(consumed_, text_before);
+}
+
+std::string frame_decoder::missing_cause_at_end() const {
+  if (!wrong_.empty()) return fault_cause();
+  if (consumed_ == 0) {
+    return "is empty: there is no " + std::string(names_.format) + " " + std::string(names_.frame);
+  }
+  return in_frame() ? frame_name() + " ends early: the input stops" : loose_end();
+}
+
+std::string frame_decoder::missing_cause_at_frame_end() const {
+  if (!wrong_.empty() || !in_frame()) return missing_cause_at_end();
+  return frame_name() + " is damaged (it does not end where the sizes in headers say)";
 }
 
 }  // namespace gpuhist::io

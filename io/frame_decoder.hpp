@@ -25,6 +25,8 @@ class frame_decoder : public decoder {
   [[nodiscard]] std::string fault_cause() const final;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const final;
   [[nodiscard]] std::string missing_at_frame_end(std::uint64_t text_before) const final;
+  [[nodiscard]] std::string missing_cause_at_end() const final;
+  [[nodiscard]] std::string missing_cause_at_frame_end() const final;
   [[nodiscard]] std::uint64_t consumed_total() const final { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const final { return produced_; }
 

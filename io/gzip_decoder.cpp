@@ -57,6 +57,8 @@ class gzip_decoder final : public decoder {
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
   [[nodiscard]] std::string missing_at_frame_end(std::uint64_t text_before) const override;
+  [[nodiscard]] std::string missing_cause_at_end() const override;
+  [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_.size() != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
@@ -322,15 +324,24 @@ std::string gzip_decoder::fault_cause() const { return wrong_.substr(0, wrong_.f
 
 std::string gzip_decoder::missing_at_end(std::uint64_t text_before) const {
   if (!wrong_.empty()) return fault(text_before);
-  if (consumed_ == 0) return "is empty: there is no gzip member at compressed offset 0, decompressed offset 0";
-  if (!in_frame()) return {};
-  return member_name() + " ends early: the input stops" + offsets(consumed_, text_before);
+  const std::string cause = missing_cause_at_end();
+  return cause.empty() ? cause : cause + offsets(consumed_, text_before);
 }
 
 std::string gzip_decoder::missing_at_frame_end(std::uint64_t text_before) const {
   if (!wrong_.empty() || !in_frame()) return missing_at_end(text_before);
-  return member_name() + " is damaged (it does not end where the sizes in headers say)" +
-         offsets(consumed_, text_before);
+  return missing_cause_at_frame_end() + offsets(consumed_, text_before);
+}
+
+std::string gzip_decoder::missing_cause_at_end() const {
+  if (!wrong_.empty()) return fault_cause();
+  if (consumed_ == 0) return "is empty: there is no gzip member";
+  return in_frame() ? member_name() + " ends early: the input stops" : std::string();
+}
+
+std::string gzip_decoder::missing_cause_at_frame_end() const {
+  if (!wrong_.empty() || !in_frame()) return missing_cause_at_end();
+  return member_name() + " is damaged (it does not end where the sizes in headers say)";
 }
 
 }  // namespace

@@ -11,7 +11,10 @@ namespace gpuhist::io {
 /// How far a call of splitter::advance came.
 struct split_step {
   std::size_t taken = 0;    ///< bytes from the front of those given
-  bool frame_ends = false;  ///< a frame ends behind them; without it, all bytes were taken
+  bool frame_ends = false;  ///< a frame ends in them or before them; without it, all bytes were taken
+
+  /// With `frame_ends`: how many of the bytes taken last, by this and earlier calls, come after the end of the frame.
+  std::size_t beyond = 0;
 };
 
 /// One compressed input, walked from its start, or from a place between two frames, on one thread at a time. A decoder
@@ -26,6 +29,10 @@ class splitter {
 
   /// Goes on by the next bytes of the input, to the end of the frame that is open, or by all of them.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
+
+  /// How many of the bytes taken last may come after the end of a frame that advance() has not reported: a later call
+  /// reports that end, or finds that there is none. Whoever gives the bytes to decoders holds these back until then.
+  [[nodiscard]] virtual std::size_t held_back() const { return 0; }
 
   /// Whether the frame that ended last is one that decoders count and tell of (not a skippable one).
   [[nodiscard]] virtual bool counts_frame() const = 0;

@@ -38,6 +38,7 @@ class zstd_decoder final : public decoder {
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
+  [[nodiscard]] std::string missing_cause_at_end() const override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || header_size_ != 0; }
   [[nodiscard]] std::uint64_t consumed_total() const override { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
@@ -337,10 +338,16 @@ std::string zstd_decoder::fault_cause() const { return wrong_.substr(0, wrong_.f
 
 std::string zstd_decoder::missing_at_end(std::uint64_t text_before) const {
   if (phase_ == phase::failed) return fault(text_before);
-  if (consumed_ == 0) return "is empty: there is no zstd frame at compressed offset 0, decompressed offset 0";
+  const std::string cause = missing_cause_at_end();
+  return cause.empty() ? cause : cause + offsets(consumed_, text_before);
+}
+
+std::string zstd_decoder::missing_cause_at_end() const {
+  if (phase_ == phase::failed) return fault_cause();
+  if (consumed_ == 0) return "is empty: there is no zstd frame";
   if (!in_frame()) return {};
-  const std::string what = phase_ == phase::skipping ? "the skippable frame before " + frame_name() : frame_name();
-  return what + " ends early: the input stops" + offsets(consumed_, text_before);
+  return (phase_ == phase::skipping ? "the skippable frame before " + frame_name() : frame_name()) +
+         " ends early: the input stops";
 }
 
 }  // namespace

@@ -63,6 +63,13 @@ rolling_counts::guard::~guard() {
   if (stops) of_.stop_.request_stop();
 }
 
+void rolling_counts::note_failure(std::exception_ptr error) noexcept {
+  const guard locked(*this);
+  if (failure_) return;
+  failure_ = std::move(error);
+  stop_is_due_ = true;
+}
+
 std::exception_ptr rolling_counts::failure() const {
   const std::scoped_lock lock(mutex_);
   return failure_;

@@ -89,6 +89,9 @@ class rolling_counts {
   /// Asked to stop when something fails; to be called before anything is merged.
   void stop_on_failure(std::stop_source stop) { stop_ = std::move(stop); }
 
+  /// Something failed that changed no count, but after which the counts lack the end of an input.
+  void note_failure(std::exception_ptr error) noexcept;
+
   /// What failed first, if anything did: the run must not be called complete then.
   [[nodiscard]] std::exception_ptr failure() const;
 

@@ -16,6 +16,7 @@
 #include "pipeline/plan.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/reports/report_alert.hpp"
+#include "pipeline/reports/run_id.hpp"
 #include "pipeline/reports/text.hpp"
 #include "pipeline/stop_signals.hpp"
 #include "pipeline/windows/window_report.hpp"
@@ -112,7 +113,7 @@ std::function<void(const gates::firing&)> teller_of_alerts(const plan& planned, 
   return [&](const gates::firing& fired) {
     screen.say("gpuhist: " + firing_for_people(fired) + "\n");
     if (!planned.format->carries_alerts) return;
-    reports.write(alert_line(fired));
+    reports.write(alert_line(fired, reports.run()));
   };
 }
 
@@ -127,14 +128,13 @@ ending::status status_of(const outcome& done, const gates::watcher& watched) {
 }
 
 // Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
-outcome run_before_people(const plan& planned, const destination& where, report_writer& reports, console& screen,
-                          gates::watcher& watched) {
+outcome run_before_people(const plan& planned, report_writer& reports, console& screen, gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const report& now) {
-    reports.write([&](const text_sink& out) { planned.format->render(now, target_for(where), out); });
+    reports.write([&](const text_sink& out) { planned.format->render(now, reports.target(), out); });
   };
-  window_report windows(planned, watched, [&](const std::string& line) { reports.write(line); });
+  window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
   hooks.remark = [&](const std::string& what) {
@@ -171,7 +171,7 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
   reports.throw_fault();
-  where.write([&](const text_sink& out) { planned.format->render(done.result, target_for(where), out); });
+  where.write([&](const text_sink& out) { planned.format->render(done.result, reports.target(), out); });
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target_for_standard_error()));
@@ -199,10 +199,11 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
   }
   console screen;
   const bool is_stage = planned.hands_on != config::handed_on::nothing;
-  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run);
+  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
+                        planned.format->names_run ? make_run_id() : std::string());
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          teller_of_alerts(planned, reports, screen));
-  const outcome done = run_before_people(planned, where, reports, screen, watched);
+  const outcome done = run_before_people(planned, reports, screen, watched);
   try {
     return conclude(planned, done, where, reports, screen, watched);
   } catch (...) {

@@ -8,6 +8,7 @@
 #include "pipeline/partitioning.hpp"
 #include "pipeline/reports/report_alert.hpp"
 #include "pipeline/reports/result_file.hpp"
+#include "pipeline/reports/run_id.hpp"
 #include "pipeline/resolve.hpp"
 #include "pipeline/resolve_measuring.hpp"
 #include "pipeline/resolve_watch.hpp"
@@ -53,11 +54,14 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;
   destination where(typed.output, how, given);
+  const std::string run = format.names_run ? make_run_id() : "";
+  render_target target = target_for(where);
+  target.run = run;
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
     complain(firing_for_people(fired));
-    if (format.carries_alerts) where.write(alert_line(fired));
+    if (format.carries_alerts) where.write(alert_line(fired, target.run));
   });
-  where.write([&](const text_sink& out) { format.render(shown, target_for(where), out); });
+  where.write([&](const text_sink& out) { format.render(shown, target, out); });
   where.commit();
   if (!shown.complete && sum.faults().empty()) complain("the results are of a run that was incomplete");
   if (!shown.complete) return {.exit_status = ending::input_failed};

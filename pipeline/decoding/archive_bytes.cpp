@@ -10,13 +10,20 @@
 namespace gpuhist::pipeline {
 
 guard::~guard() {
-  for (const member_text& each : waiting_) {
-    const auto wrong = [](std::uint64_t) {
-      return input_failure{.kind = failure_kind::damaged, .text = "not verified: what it is in is damaged"};
-    };
-    counts_.close_group(each.input, 1, {.text_bytes = each.bytes, .wrong = wrong});
-    counts_.finish(each.input, each.bytes);
+  try {
+    for (const member_text& each : waiting_) give_up(each);
+  } catch (...) {
+    counts_.note_failure(std::current_exception());
   }
+}
+
+void guard::give_up(const member_text& what) {
+  const input_failure why =
+      interrupted_ ? input_failure{.kind = failure_kind::stopped,
+                                   .text = "not verified: the run ended before the end of what it is in"}
+                   : input_failure{.kind = failure_kind::damaged, .text = "not verified: what it is in is damaged"};
+  counts_.close_group(what.input, 1, {.text_bytes = what.bytes, .wrong = [why](std::uint64_t) { return why; }});
+  counts_.finish(what.input, what.bytes);
 }
 
 void guard::verified() {

@@ -35,7 +35,9 @@ struct member_text {
 };
 
 /// One layer's verdicts. What is handed down waits for the layer's next one, and then for those of the layers below;
-/// what waits when the guard goes is unverified for good. Memory: 16 bytes a member that waits.
+/// what waits when the guard goes is unverified for good: because the run was interrupted, where that was noted, else
+/// because of damage. Where memory lacks to say so, that is noted as a failure of the counts. Memory: 16 bytes a member
+/// that waits.
 class guard {
  public:
   /// `below`: the layer whose bytes this one is made of; null at the bottom, where all bytes are good as they are.
@@ -50,13 +52,19 @@ class guard {
   /// All bytes taken so far are good.
   void verified();
 
+  /// The layer was left because the run ends: no verdict comes any more.
+  void note_interruption() { interrupted_ = true; }
+
   /// A member's text that is good by all layers above.
   void hand_down(const member_text& what);
 
  private:
   guard* below_;
   rolling_counts& counts_;
+  void give_up(const member_text& what);
+
   bool settled_ = true;
+  bool interrupted_ = false;
   std::vector<member_text> waiting_;
 };
 

@@ -228,6 +228,7 @@ void archive_walk::attempt(const content& what, const std::function<void()>& tas
   } catch (const io::input_error&) {
     wrong = failure_from(std::current_exception());
   }
+  if (io::is_cut_short(wrong.kind)) what.below.note_interruption();
   counts_.fail(shown(what), 0, wrong);
   if (is_over()) throw as_error(wrong);
 }

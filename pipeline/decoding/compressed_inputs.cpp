@@ -72,6 +72,7 @@ struct compressed_inputs::compressed_input {
   std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
   group_pointer current{};              // the one that still gets bytes
   std::size_t current_bytes = 0;        // compressed, that it got
+  std::vector<std::byte> held_back{};   // taken by the splitter, and given to no group yet
   io::decode_start next{};              // where the next group begins
   std::uint64_t frames_walked = 0;
   std::uint64_t text_bytes = 0;        // of groups whose end was seen
@@ -195,6 +196,8 @@ async::task<> compressed_inputs::split(compressed_input& what, std::vector<std::
   }
 }
 
+// A group ends where a frame does. What may come after the end of a frame, or may not, is held back until the splitter
+// knows: a size in a header may be wrong, and a decoder that was cut off by it could not go on.
 async::task<> compressed_inputs::hand_on(compressed_input& what, const block& from) {
   std::size_t begin = 0;
   for (std::size_t at = 0; at < from.bytes.size();) {
@@ -202,19 +205,42 @@ async::task<> compressed_inputs::hand_on(compressed_input& what, const block& fr
     at += step.taken;
     if (!step.frame_ends) break;
     if (what.splitter->counts_frame()) ++what.frames_walked;
-    if (what.current_bytes + (at - begin) < how_.group_bytes) continue;
-    co_await push(what, from, from.bytes.subspan(begin, at - begin));
-    if (!what.current) co_return;
-    close_group(what);
-    begin = at;
+    const std::size_t end = at - std::min(at, step.beyond);  // 0: where the bytes that are held back begin
+    if (what.current_bytes + (end - begin) >= how_.group_bytes) {
+      co_await push(what, from, from.bytes.subspan(begin, end - begin));
+      if (!what.current) co_return;
+      close_group(what);
+      begin = end;
+    }
+    if (!what.held_back.empty()) co_await push_held_back(what);
   }
-  if (begin < from.bytes.size()) co_await push(what, from, from.bytes.subspan(begin));
+  co_await push_rest(what, from, from.bytes.subspan(begin));
+}
+
+// All but what is to be held back, of which some may be held back already. That is copied: blocks are few.
+async::task<> compressed_inputs::push_rest(compressed_input& what, const block& from, std::span<const std::byte> rest) {
+  const std::size_t wanted = what.splitter->held_back();
+  const std::size_t ahead = rest.size() - std::min(rest.size(), wanted);
+  if (wanted <= rest.size()) {
+    co_await push_held_back(what);
+    co_await push(what, from, rest.first(ahead));
+  }
+  const auto kept = rest.subspan(ahead);
+  what.held_back.insert(what.held_back.end(), kept.begin(), kept.end());
+}
+
+async::task<> compressed_inputs::push_held_back(compressed_input& what) {
+  if (what.held_back.empty()) co_return;
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::exchange(what.held_back, {}));
+  const block held{.memory = {bytes, bytes->data()}};  // named: GCC destroys such a temporary of co_await twice
+  co_await push(what, held, *bytes);
 }
 
 // Bytes that end between two groups need no further one, unless there is something to be said of the end.
 async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
+  co_await push_held_back(what);
   if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
   if (what.current) {
     what.current->ends_input = true;
@@ -225,6 +251,7 @@ async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
 }
 
 async::task<> compressed_inputs::push(compressed_input& what, const block& from, std::span<const std::byte> bytes) {
+  if (bytes.empty()) co_return;
   if (!what.current) co_await begin_group(what);
   if (!what.current) co_return;
   what.current->blocks.push({.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
@@ -376,7 +403,8 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
   } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
     if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
   } else if (how_.skip_damage) {
-    begin_skipping(task, missing.substr(0, missing.rfind(" at compressed offset")));
+    begin_skipping(task,
+                   task.ends_input ? task.decoder->missing_cause_at_end() : task.decoder->missing_cause_at_frame_end());
     end_skipping(task, task.skipped_to);
   } else {
     task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {

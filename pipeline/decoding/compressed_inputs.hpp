@@ -75,6 +75,8 @@ class compressed_inputs {
   async::task<> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head, async::semaphore::permit);
   async::task<> split(compressed_input& what, std::vector<std::byte> head);
   async::task<> hand_on(compressed_input& what, const block& from);
+  async::task<> push_rest(compressed_input& what, const block& from, std::span<const std::byte> rest);
+  async::task<> push_held_back(compressed_input& what);
   async::task<> end_input(compressed_input& what, block last);
   async::task<> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
   async::task<> begin_group(compressed_input& what);

@@ -1,8 +1,16 @@
 #include "pipeline/output/report_writer.hpp"
 
+#include "pipeline/output/terminal.hpp"
+
 #include <string>
 
 namespace gpuhist::pipeline {
+
+render_target report_writer::target() const {
+  render_target target = target_for(where_);
+  target.run = run_;
+  return target;
+}
 
 void report_writer::write(std::string_view text) { write_beside(text); }
 

@@ -8,7 +8,9 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
@@ -20,8 +22,14 @@ class report_writer {
     is_put_off,  ///< it is told at once, nothing more is written, and it is thrown by throw_fault()
   };
 
-  /// Borrows the first two.
-  report_writer(destination& where, console& screen, fault what) : where_(where), screen_(screen), what_(what) {}
+  /// Borrows the first two. `run`: what lines name (render_target::run), or empty.
+  report_writer(destination& where, console& screen, fault what, std::string run)
+      : where_(where), screen_(screen), what_(what), run_(std::move(run)) {}
+
+  [[nodiscard]] const std::string& run() const { return run_; }
+
+  /// What a report may know of the destination. Borrows the name of the run.
+  [[nodiscard]] render_target target() const;
 
   /// As destination::write(). The line of status is out of the way.
   void write(std::string_view text);
@@ -40,6 +48,7 @@ class report_writer {
   destination& where_;
   console& screen_;
   fault what_;
+  const std::string run_;
   std::optional<destination_error> failed_{};
 };
 

@@ -48,11 +48,12 @@ struct report {
 
 /// What a report may know of where it is written to.
 struct render_target {
-  bool unicode = true;    ///< bars may be block characters
-  unsigned width = 80;    ///< columns
-  bool color = false;     ///< escape sequences for colours are welcome
-  bool terminal = false;  ///< people look at it: nothing may be written that moves their cursor
-  bool first = true;      ///< nothing was written there before: a header is due where the format has one
+  bool unicode = true;     ///< bars may be block characters
+  unsigned width = 80;     ///< columns
+  bool color = false;      ///< escape sequences for colours are welcome
+  bool terminal = false;   ///< people look at it: nothing may be written that moves their cursor
+  bool first = true;       ///< nothing was written there before: a header is due where the format has one
+  std::string_view run{};  ///< of make_run_id(): formats of several lines name the run in each; empty: they do not
 };
 
 /// Adds names to those of the same cause. They stand in the order of their causes.
@@ -77,6 +78,7 @@ struct report_format {
   renderer render;
   bool carries_stats = false;   ///< --stats is inside; else it goes to standard error
   bool carries_alerts = false;  ///< conditions that hold are lines before the result
+  bool names_run = false;       ///< every line says of which run it is
   bool whole = false;           ///< a later report replaces an earlier one, instead of following it
 };
 

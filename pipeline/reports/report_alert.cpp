@@ -26,8 +26,8 @@ std::string_view name_of(unit::kind what) {
 
 }  // namespace
 
-std::string alert_line(const gates::firing& what) {
-  json out = {{"kind", "alert"}, {"schema", "gpuhist.result/1"}};
+std::string alert_line(const gates::firing& what, std::string_view run) {
+  json out = beginning_of("alert", run);
   out["option"] = what.by == gates::gate::kind::fail ? "--fail-if" : "--alert-if";
   out["condition"] = what.condition;
   out["of"] = name_of(what.what);

@@ -4,10 +4,11 @@
 #include "pipeline/gates/watcher.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
-/// An object of kind "alert" in schema gpuhist.result/1, with its line end.
-std::string alert_line(const gates::firing& what);
+/// An object of kind "alert" in schema gpuhist.result/1, with its line end. `run`: as render_target::run.
+std::string alert_line(const gates::firing& what, std::string_view run);
 
 }  // namespace gpuhist::pipeline

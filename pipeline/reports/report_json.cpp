@@ -5,10 +5,10 @@
 namespace gpuhist::pipeline {
 
 void render_json(const report& what, const render_target& /*target*/, const text_sink& out) {
-  if (what.what == report::kind::snapshot) return write_snapshot(what, out);
+  if (what.what == report::kind::snapshot) return write_snapshot(what, {}, out);
   nlohmann::ordered_json behind = nlohmann::ordered_json::object();
   if (what.stats) behind["stats"] = stats_as_json(*what.stats);
-  write_with_inputs(totals_as_json(what), what, input_as_json, behind, out);
+  write_with_inputs(totals_as_json(what, {}), what, input_as_json, behind, out);
 }
 
 }  // namespace gpuhist::pipeline

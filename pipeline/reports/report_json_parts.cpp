@@ -110,8 +110,8 @@ json skipped_bytes_as_json(const report& what) {
   return all;
 }
 
-json start_of(const report& what, std::string_view kind) {
-  json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
+json start_of(const report& what, std::string_view kind, std::string_view run) {
+  json out = beginning_of(kind, run);
   if (what.what == report::kind::result) {
     out["complete"] = what.complete;
   } else {
@@ -126,6 +126,12 @@ json start_of(const report& what, std::string_view kind) {
 
 }  // namespace
 
+json beginning_of(std::string_view kind, std::string_view run) {
+  json out = {{"kind", kind}, {"schema", "gpuhist.result/1"}};
+  if (!run.empty()) out["run"] = run;
+  return out;
+}
+
 // A whole number as one: 3 lines are not 3.0.
 json json_number(double value) {
   constexpr double exact_below = 9007199254740992.0;  // 2^53
@@ -139,8 +145,8 @@ json measures_as_json(const std::vector<measures::measurement>& taken) {
   return out;
 }
 
-json totals_as_json(const report& what) {
-  json out = start_of(what, "result");
+json totals_as_json(const report& what, std::string_view run) {
+  json out = start_of(what, "result", run);
   if (what.unverified.bytes() > 0) out["unverified"] = counts_of(what, what.unverified);
   if (what.counted_unverified) out["counted_unverified"] = true;
   if (const std::uint64_t skipped = skipped_in_all(what); skipped > 0) {
@@ -183,8 +189,8 @@ void write_with_inputs(const json& before, const report& what, json (*one)(const
   out((behind.empty() ? "]" : "],") + rest.substr(1) + "\n");
 }
 
-void write_snapshot(const report& what, const text_sink& out) {
-  json before = start_of(what, "snapshot");
+void write_snapshot(const report& what, std::string_view run, const text_sink& out) {
+  json before = start_of(what, "snapshot", run);
   before["provisional"] = counts_of(what, what.unverified);
   write_with_inputs(before, what, prefix_of, json::object(), out);
 }

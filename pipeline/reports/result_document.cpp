@@ -174,6 +174,15 @@ void check_schema(const json& document) {
 
 std::string kind_of(const json& document) { return text(member(document, "kind"), "kind"); }
 
+std::string run_of(const json& document) {
+  constexpr std::size_t longest = 64;
+  const auto found = document.find("run");
+  if (found == document.end()) return {};
+  std::string run = text(*found, "run");
+  if (run.empty() || run.size() > longest) damaged("\"run\" is empty, or longer than 64 bytes");
+  return run;
+}
+
 bool is_folded(const json& document) {
   const auto found = document.find("ignore_case");
   return found != document.end() && flag(*found, "ignore_case");

@@ -26,6 +26,9 @@ void check_schema(const nlohmann::json& document);
 /// Its kind: result, input, snapshot, ... .
 std::string kind_of(const nlohmann::json& document);
 
+/// The run that a line says it is of; empty where it does not say. Throws result_damage.
+std::string run_of(const nlohmann::json& document);
+
 /// An input: a line of its own, or an element of `inputs`. Counts are the kept byte counts or, where there are none,
 /// those by the scheme `bytes`; `folded` says that these were taken without regard to case. Throws result_damage.
 input_report read_input(const nlohmann::json& document, letter_case wanted, bool folded);

@@ -83,8 +83,10 @@ result_sum::result_sum(letter_case wanted) : wanted_(wanted), kept_(std::make_sh
   sum_.verified = sum_.unverified = gpu::tally(sum_.partition.classes);
 }
 
+result_sum::run_lines::run_lines(finished_inputs& to) : waiting(to, byte_values) {}
+
 void result_sum::add_file(const std::string& path) {
-  place at{.name = path == "-" ? "standard input" : printable(path), .lines = {*kept_, byte_values}};
+  place at(path == "-" ? "standard input" : printable(path), *kept_);
   try {
     const io::descriptor opened = open_results(path);
     add_lines(opened.get(), at);
@@ -103,14 +105,23 @@ void result_sum::add_lines(int fd, place& at) {
     ++at.line;
     if (documents.at_line_end()) continue;
     const std::size_t results = at.results;
+    at.current = nullptr;
     try {
       add_document(documents, at);
     } catch (const result_damage& damage) {
-      at.lines.drop();
-      at.spoilt = at.results == results;  // else it was a result, and the lines behind it are not its own
+      spoil(at, at.results > results);
       complain(at, damage.what());
     }
+    if (at.results > results && !at.run.empty()) at.runs.erase(at.run);
   }
+}
+
+/// After a damaged line: the lines of its run are not all there. Those after a result are of another one.
+void result_sum::spoil(place& at, bool is_result) {
+  if (at.current == nullptr) ++at.lost;
+  run_lines& hurt = at.current != nullptr ? *at.current : at.without_name;
+  hurt.waiting.drop();
+  hurt.spoilt = !is_result;
 }
 
 void result_sum::add_document(document_reader& from, place& at) {
@@ -118,20 +129,38 @@ void result_sum::add_document(document_reader& from, place& at) {
   const nlohmann::json document = from.read(within.taker());
   check_schema(document);
   const std::string kind = kind_of(document);
+  if (kind == "input" || kind == "result") go_to_run(document, at);
   if (kind == "result") return add_result(document, within, at);
   within.read().drop();
   if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
   const input_report input = read_input(document, wanted_, is_folded(document));
-  if (!at.spoilt) at.lines.add(input);
+  if (!at.current->spoilt) at.current->waiting.add(input);
+}
+
+/// Throws result_damage where there are too many: each needs memory until its result comes.
+void result_sum::go_to_run(const nlohmann::json& document, place& at) {
+  constexpr std::size_t most_runs = 256;
+  at.run = run_of(document);
+  if (at.run.empty()) {
+    at.current = &at.without_name;
+  } else if (const auto found = at.runs.find(at.run); found != at.runs.end()) {
+    at.current = &found->second;
+  } else if (at.runs.size() < most_runs) {
+    at.current = &at.runs.try_emplace(at.run, *kept_).first->second;
+  } else {
+    throw result_damage("lines of " + std::to_string(most_runs) + " other runs wait for their results; those of run " +
+                        config::quote(at.run) + " cannot be kept as well; keep fewer runs in a file");
+  }
 }
 
 void result_sum::add_result(const nlohmann::json& document, inputs_within& within, place& at) {
   ++at.results;
   // a line of its inputs was damaged: that has been told
-  if (std::exchange(at.spoilt, false) && document.contains("input_count")) return;
+  if (std::exchange(at.current->spoilt, false) && document.contains("input_count")) return;
+  if (explains_missing(document, at)) return;
   const report one = read_totals(document, wanted_);
-  pending_inputs& inputs = inputs_of(document, within, at.lines);
+  pending_inputs& inputs = inputs_of(document, within, at);
   check_sums(one, inputs.verified(), inputs.unverified());
   if (one.complete && !inputs.incomplete().empty()) {
     throw result_damage("\"complete\" is true, but that of " + inputs.incomplete() + " is false");
@@ -140,24 +169,36 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
                                __builtin_add_overflow(sum_.unverified.bytes(), one.unverified.bytes(), &bytes)) {
     throw result_damage("with the results before it there are more than 2^64 - 1 bytes");
   }
+  const std::size_t number = inputs.size();
+  inputs.keep();
+  inputs_ += number;
   ++results_;
   sum_.complete = sum_.complete && one.complete;
   sum_.verified += one.verified;
   sum_.unverified += one.unverified;
   sum_.counted_unverified = sum_.counted_unverified || one.counted_unverified;
   for (const skipped_names& each : one.skipped) add_skipped(sum_.skipped, each);
-  inputs_ += inputs.size();
-  inputs.keep();
+}
+
+/// Whether a result with a name lacks no more lines than were damaged, of which nobody knows whose they were: that has
+/// been told.
+bool result_sum::explains_missing(const nlohmann::json& document, place& at) {
+  const auto count = document.find("input_count");
+  if (at.run.empty() || count == document.end() || !count->is_number_unsigned()) return false;
+  const auto wanted = count->get<std::size_t>();
+  const std::size_t there = at.current->waiting.size();
+  if (wanted <= there || wanted - there > at.lost) return false;
+  at.lost -= wanted - there;
+  return true;
 }
 
 /// The inputs of a result: within it, or the lines before it.
-pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before) {
+pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_within& within, place& at) {
+  pending_inputs& before = at.current->waiting;
   if (const auto count = document.find("input_count"); count != document.end()) {
     within.read().drop();
-    if (!count->is_number_unsigned() || count->get<std::size_t>() != before.size()) {
-      throw result_damage("\"input_count\" is " + count->dump() + ", but there are " + std::to_string(before.size()) +
-                          " lines of inputs before it");
-    }
+    if (!count->is_number_unsigned()) throw result_damage("\"input_count\" is no whole number from 0 to 2^64 - 1");
+    check_input_count(count->get<std::size_t>(), at);
     return before;
   }
   if (const auto list = document.find("inputs"); list == document.end() || !list->is_array()) {
@@ -168,11 +209,37 @@ pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_wit
   return within.read();
 }
 
+/// Throws result_damage where the lines before a result are not as many.
+void result_sum::check_input_count(std::size_t count, place& at) {
+  const std::size_t there = at.current->waiting.size();
+  if (count == there) return;
+  const bool is_named = !at.run.empty();
+  at.mixed = at.mixed || (!is_named && there > count);
+  const std::string_view hint =
+      "; lines that do not say of which run they are (\"run\") cannot be separated where those of several runs "
+      "alternate: keep each run in a file of its own, or count again with this version";
+  throw result_damage("\"input_count\" is " + std::to_string(count) + ", but there are " + std::to_string(there) +
+                      " lines of inputs" + (is_named ? " of run " + config::quote(at.run) : "") + " before it" +
+                      std::string(!is_named && at.mixed ? hint : ""));
+}
+
 void result_sum::finish(place& at) {
   at.line = 0;
-  if (at.lines.size() > 0) {
-    complain(at, "ends with " + std::to_string(at.lines.size()) + " lines of inputs, without their result");
-  } else if (at.results == 0 && !at.spoilt) {
+  const std::size_t faults = faults_.size();
+  const auto complain_of = [&](const run_lines& each, const std::string& of_run) {
+    if (each.waiting.size() == 0) return;
+    complain(at, "ends with " + std::to_string(each.waiting.size()) + " lines of inputs" + of_run +
+                     ", without their result");
+  };
+  complain_of(at.without_name, "");
+  for (const auto& [name, each] : at.runs) {
+    if (at.lost > 0) {
+      --at.lost;  // its result may be what was damaged, and was told
+    } else {
+      complain_of(each, " of run " + config::quote(name));
+    }
+  }
+  if (faults == faults_.size() && at.results == 0 && !at.without_name.spoilt) {
     complain(at, "there is no result in it; results are written by gpuhist --byte-counts --format json");
   }
 }

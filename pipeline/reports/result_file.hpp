@@ -8,9 +8,11 @@
 #include "pipeline/reports/result_document.hpp"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -18,6 +20,9 @@ namespace gpuhist::pipeline {
 /// The sum of results: inputs one after another, totals added, complete only if all are. A result counts as a whole or
 /// not at all; what is damaged is told in `faults` and leaves the sum incomplete. One thread. Memory does not grow with
 /// the inputs: they are laid down (see finished_inputs) as they are read.
+///
+/// Lines of several runs may alternate where they say of which run they are ("run"): each result counts with the lines
+/// of its run. Lines that do not say so, as older versions wrote them, belong to the next such result.
 class result_sum {
  public:
   explicit result_sum(letter_case wanted);
@@ -38,19 +43,37 @@ class result_sum {
  private:
   class inputs_within;
 
+  /// Lines of the inputs of one run.
+  struct run_lines {
+    explicit run_lines(finished_inputs& to);
+
+    pending_inputs waiting;  // for their result
+    bool spoilt = false;     // one of them was damaged
+  };
+
   /// Where the reading is.
   struct place {
+    place(std::string name_of_file, finished_inputs& to) : name(std::move(name_of_file)), without_name(to) {}
+
     std::string name;
     std::size_t line = 0;
     std::size_t results = 0;
-    pending_inputs lines;  // that wait for their result
-    bool spoilt = false;   // one of them was damaged
+    run_lines without_name;                 // of a run that lines do not name
+    std::map<std::string, run_lines> runs;  // the others, of which there was no result yet
+    std::string run{};                      // of the line at hand
+    run_lines* current = nullptr;           // likewise; null: it is not known
+    std::size_t lost = 0;                   // damaged lines of which it is not known
+    bool mixed = false;                     // lines without a name seem to be of several runs
   };
 
   void add_lines(int fd, place& at);
   void add_document(document_reader& from, place& at);
   void add_result(const nlohmann::json& document, inputs_within& within, place& at);
-  static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before);
+  void go_to_run(const nlohmann::json& document, place& at);
+  static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, place& at);
+  static void check_input_count(std::size_t count, place& at);
+  static bool explains_missing(const nlohmann::json& document, place& at);
+  static void spoil(place& at, bool is_result);
   void finish(place& at);
   void complain(const place& at, std::string_view what);
 

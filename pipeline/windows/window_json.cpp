@@ -34,9 +34,11 @@ std::string iso_8601(window_time time) {
   return std::string(text.data(), size) + fraction.data();
 }
 
-std::string window_line(const report& frame, const closed_window& window, const measures::byte_counts* baseline) {
+std::string window_line(const report& frame, std::string_view run, const closed_window& window,
+                        const measures::byte_counts* baseline) {
   const window_head& head = window.head;
-  json out = {{"kind", "window"}, {"schema", "gpuhist.result/1"}, {"index", head.index}};
+  json out = beginning_of("window", run);
+  out["index"] = head.index;
   add_source(out, "source", head.source);
   add_source(out, "last_source", head.last_source);
   out["first_offset"] = head.first_offset;
@@ -57,12 +59,12 @@ std::string window_line(const report& frame, const closed_window& window, const 
   return as_line(out);
 }
 
-std::string verdict_line(const window_verdict& verdict) {
-  return as_line({{"kind", "verdict"},
-                  {"schema", "gpuhist.result/1"},
-                  {"first_index", verdict.first},
-                  {"last_index", verdict.last},
-                  {"verified", verdict.verified}});
+std::string verdict_line(std::string_view run, const window_verdict& verdict) {
+  json out = beginning_of("verdict", run);
+  out["first_index"] = verdict.first;
+  out["last_index"] = verdict.last;
+  out["verified"] = verdict.verified;
+  return as_line(out);
 }
 
 }  // namespace gpuhist::pipeline

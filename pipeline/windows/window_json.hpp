@@ -5,16 +5,17 @@
 #include "pipeline/windows/window_events.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
-/// One line of kind "window". `frame`: a snapshot with the partition, the schemes and the measures of the run.
-/// `baseline`: of this window; null: that of the frame.
-std::string window_line(const report& frame, const closed_window& window,
+/// One line of kind "window". `frame`: a snapshot with the partition, the schemes and the measures of the run. `run`:
+/// as render_target::run. `baseline`: of this window; null: that of the frame.
+std::string window_line(const report& frame, std::string_view run, const closed_window& window,
                         const measures::byte_counts* baseline = nullptr);
 
 /// One line of kind "verdict".
-std::string verdict_line(const window_verdict& verdict);
+std::string verdict_line(std::string_view run, const window_verdict& verdict);
 
 /// "2026-03-01T12:00:00.000125Z".
 std::string iso_8601(window_time time);

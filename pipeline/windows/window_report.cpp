@@ -6,9 +6,9 @@
 
 namespace gpuhist::pipeline {
 
-window_report::window_report(const plan& planned, gates::watcher& watched,
+window_report::window_report(const plan& planned, gates::watcher& watched, std::string run,
                              std::function<void(const std::string&)> write)
-    : plan_(planned), watched_(watched), write_(std::move(write)) {
+    : plan_(planned), watched_(watched), run_(std::move(run)), write_(std::move(write)) {
   frame_.what = report::kind::snapshot;
   frame_.partition = planned.partition;
   frame_.schemes = planned.schemes;
@@ -20,7 +20,7 @@ window_report::window_report(const plan& planned, gates::watcher& watched,
 bool window_report::tell(const closed_window& window) {
   measures::previous_baseline* const previous = baseline_for(window.head);
   const measures::byte_counts* const baseline = previous == nullptr ? nullptr : previous->get();
-  write_(window_line(frame_, window, baseline));
+  write_(window_line(frame_, run_, window, baseline));
   const bool ends = watch(window, baseline);
   if (previous != nullptr) previous->close(measures::counts_of(window.counts));
   // the last one of its input
@@ -28,7 +28,7 @@ bool window_report::tell(const closed_window& window) {
   return ends;
 }
 
-void window_report::tell(const window_verdict& verdict) { write_(verdict_line(verdict)); }
+void window_report::tell(const window_verdict& verdict) { write_(verdict_line(run_, verdict)); }
 
 bool window_report::watch(const closed_window& window, const measures::byte_counts* baseline) {
   const window_head& head = window.head;

@@ -18,8 +18,9 @@ namespace gpuhist::pipeline {
 /// open.
 class window_report {
  public:
-  /// Borrows the first two. `write` gets whole lines.
-  window_report(const plan& planned, gates::watcher& watched, std::function<void(const std::string&)> write);
+  /// Borrows the first two. `run`: what lines name, or empty (render_target::run). `write` gets whole lines.
+  window_report(const plan& planned, gates::watcher& watched, std::string run,
+                std::function<void(const std::string&)> write);
 
   /// In the order in which they closed. Whether the run is to end now: gates::watcher::watch.
   bool tell(const closed_window& window);
@@ -32,6 +33,7 @@ class window_report {
 
   const plan& plan_;
   gates::watcher& watched_;
+  const std::string run_;
   std::function<void(const std::string&)> write_;
   report frame_;                                                  // of every line
   std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the one of all inputs

@@ -4,6 +4,7 @@ The oracle is what Python's tarfile and zipfile, which share no code with the pr
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -650,6 +651,37 @@ class Streams(ArchiveTest):
             self.assertEqual(ended.status, -signal.SIGINT, ended)
             self.assertIs(ended.result["complete"], False)
             self.assertIn("stopped at offset", ended.stderr)
+
+    def test_members_that_wait_for_a_verdict_when_a_run_ends_are_stopped_and_not_damaged(self):
+        names = [f"m{number}" for number in range(8)]
+        archive = tar({name: noise(300_000, seed) for seed, name in enumerate(names)})
+        for encoded in (gzip.compress(archive), zstd(archive)):
+            reports = self.folder / "reports"
+            reports.write_bytes(b"")
+
+            def inputs():
+                lines = reports.read_bytes().split(b"\n")[:-1]  # the last one may not be whole yet
+                return [each["name"] for each in json.loads(lines[-1])["inputs"]] if lines else []
+
+            with Running("--format", "json", "--label", "stream", "--snapshot-every", "20ms", "-o", reports, stdin=subprocess.PIPE) as running:
+                feed(running, [encoded[: len(encoded) // 2]])
+                wait_until(lambda: "stream/m2" in inputs())
+                running.process.send_signal(signal.SIGINT)
+                self.assertEqual(running.finish().status, -signal.SIGINT)
+            said = json.loads(reports.read_bytes().splitlines()[-1])
+            self.assertEqual((said["kind"], said["complete"], said["bytes"]), ("result", False, 0))
+            self.assertGreaterEqual(len(said["inputs"]), 3)
+            self.assertEqual({each["error_kind"] for each in said["inputs"]}, {"stopped"})
+            (first,) = [each["error"] for each in said["inputs"] if each["name"] == "stream/m0"]
+            self.assertEqual(first, "not verified: the run ended before the end of what it is in")
+
+    def test_members_that_wait_for_a_verdict_when_their_layer_is_damaged_are_damaged(self):
+        archive = tar({f"m{number}": noise(40_000, number) for number in range(8)})
+        encoded = bytearray(gzip.compress(archive))
+        encoded[-8] ^= 1
+        ended = run(*JSON, "--label", "stream", stdin_bytes=bytes(encoded))
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
+        self.assertEqual({each["error_kind"] for each in ended.result["inputs"]}, {"damaged"})
 
     def test_few_threads_and_slots_and_tiny_chunks(self):
         archives = [self.file(f"{i}.tar.zst", zstd(tar(FILES))) for i in range(5)]

@@ -69,7 +69,7 @@ class Gates(CommandTest):
         letters, digits, _ = self.files()
         ended = run("--format", "jsonl", "--alert-if", "digit > 0.4 || chi2 > 1", letters, digits)
         alerts = [each for each in ended.documents if each["kind"] == "alert"]
-        self.assertEqual(alerts, [{"kind": "alert", "schema": "gpuhist.result/1", "option": "--alert-if", "condition": "digit > 0.4 || chi2 > 1",
+        self.assertEqual(alerts, [{"kind": "alert", "schema": "gpuhist.result/1", "run": ended.result["run"], "option": "--alert-if", "condition": "digit > 0.4 || chi2 > 1",
                                    **where, "values": {"digit": value, "chi2": None}}
                                   for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9}, 8 / 9),
                                                        ({"of": "total", "begin": 0, "end": 18}, 8 / 18))])

@@ -10,6 +10,7 @@ import zlib
 from support import ALL_SCHEMES, CommandTest, Running, counts_of, feed, main, noise, oracle, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
+COUNTS = ("--format", "json", "-b", "bytes")
 
 
 def deflated(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY):
@@ -276,19 +277,6 @@ class DamagedGzip(CommandTest):
                     self.assertIn(f"member {number + 1} is damaged", said["error"])
                     self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", said["error"])
 
-    def test_a_bgzf_block_that_lies_about_its_size_is_never_counted_wrong(self):
-        data = noise(3_000)
-        encoded = b"".join(bgzf_block(data[at : at + 1000]) for at in range(0, 3000, 1000)) + BGZF_END
-        chosen = random.Random(3)
-        for size in (0, 17, 18, 1000, 65535, *(chosen.randrange(len(encoded)) for _ in range(30))):
-            with self.subTest(size=size):
-                ended = run(*JSON, stdin_bytes=encoded[:16] + struct.pack("<H", size) + encoded[18:])
-                if ended.status == 0:
-                    self.assert_counts(ended.result, data)
-                else:
-                    self.assertEqual(ended.result["bytes"] % 1000, 0)
-                    self.assert_counts(ended.result, data[: ended.result["bytes"]])
-
     def test_behind_damage_counting_goes_on_with_the_next_member_that_is_found(self):
         """Misread text runs on for a while, at times into the next members: those are lost as well, and said to be."""
         parts = [text(5000, seed) for seed in range(6)]
@@ -331,6 +319,123 @@ class DamagedGzip(CommandTest):
         for place, value, words in ((2, 9, "by method 9, not by deflate (8)"), (3, 0x20, "reserved flags")):
             ended, said = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
             self.assertIn(words, said["error"])
+
+
+class WrongBgzfSizes(CommandTest):
+    """The size in a BGZF header is a hint: where it is wrong, members are counted as decoders count that ignore it."""
+
+    def blocks(self):
+        """Many groups of blocks, of stored and of deflated text; some small, so that sizes of others can pass over them."""
+        chosen = random.Random(11)
+        kinds = (noise, noise, text)
+        return [bgzf_block(kinds[i % 3](chosen.choice((700, 2000, 5000, 30_000)), i)) for i in range(45)] + [BGZF_END]
+
+    @staticmethod
+    def ends_of_groups(blocks):
+        """Those after which a decoder of its own goes on: where 64 KiB are together."""
+        ends, together = [], 0
+        for number, block in enumerate(blocks):
+            together += len(block)
+            if together >= 65536:
+                ends.append(number)
+                together = 0
+        return ends
+
+    @staticmethod
+    def with_size(block, size):
+        return block[:16] + struct.pack("<H", size - 1) + block[18:]
+
+    @staticmethod
+    def wrong_sizes(blocks, number):
+        """What the header of that block may claim, by name."""
+        true = len(blocks[number])
+        ends = [true]
+        for each in blocks[number + 1 :]:
+            ends.append(ends[-1] + len(each))
+        sizes = {"one": 1, "the header's": 18, "too small": true - 1, "too large": true + 1, "the largest": 65536,
+                 "into the next header": true + 10, "half": true // 2 + 1, "small": 19}
+        passing = [end for end in ends[1:] if end <= 65536]
+        for name, at in (("over one member", 0), ("over two", 1), ("over many", -1)):
+            if len(passing) > at:
+                sizes[name] = passing[at] if passing else true
+        if ends[-1] < 65000:
+            sizes["behind the end of the file"] = ends[-1] + 500
+        return {name: size for name, size in sizes.items() if 1 <= size <= 65536 and size != true}
+
+    def assert_counts_like_gzip(self, encoded):
+        data = gzip.decompress(encoded)
+        path = self.file("data.bgz", encoded)
+        for threads in ("1", "4"):
+            for ended in (run(*COUNTS, "-T", threads, path), run(*COUNTS, "-T", threads, stdin_bytes=encoded)):
+                self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+                self.assert_counted(ended, data)
+
+    def test_of_one_member_wherever_it_is(self):
+        blocks = self.blocks()
+        names = set()
+        ends = self.ends_of_groups(blocks)
+        self.assertGreater(len(ends), 3)
+        for number in (0, ends[0], ends[len(ends) // 2], ends[-1], len(blocks) - 2, len(blocks) - 1):
+            for name, size in self.wrong_sizes(blocks, number).items():
+                names.add(name)
+                with self.subTest(number=number, name=name):
+                    hurt = [*blocks[:number], self.with_size(blocks[number], size), *blocks[number + 1 :]]
+                    self.assert_counts_like_gzip(b"".join(hurt))
+        self.assertIn("over many", names)
+        self.assertIn("behind the end of the file", names)
+
+    def test_of_every_member(self):
+        blocks = self.blocks()
+        for size in (1, 18, 700, 65536):
+            with self.subTest(size=size):
+                self.assert_counts_like_gzip(b"".join(self.with_size(block, size) for block in blocks))
+        self.assert_counts_like_gzip(b"".join(self.with_size(each, len(each) + len(after) if len(each) + len(after) <= 65536 else 1)
+                                              for each, after in zip(blocks, [*blocks[1:], b""])))
+
+    def test_members_behind_a_wrong_size_are_verified_all_the_same(self):
+        blocks = self.blocks()
+        for number, sizes in ((3, (1, 18, 65536)), (30, (1, len(blocks[30]) + len(blocks[31])))):
+            for size in sizes:
+                hurt = [*blocks[:number], self.with_size(blocks[number], size), *blocks[number + 1 :]]
+                hurt[35] = hurt[35][:-8] + b"\0\0\0\0" + hurt[35][-4:]
+                with self.subTest(number=number, size=size):
+                    ended = run(*JSON, "-T", "4", stdin_bytes=b"".join(hurt))
+                    self.assertEqual(ended.status, 1, ended)
+                    self.assert_counts(ended.result, gzip.decompress(b"".join(blocks[:35])))
+                    self.assertIn("(its text does not match its checksum)", ended.stderr)
+
+    def test_blocks_that_arrive_in_pieces_that_end_in_and_around_headers(self):
+        blocks = [bgzf_block(noise(40_000, seed)) for seed in range(8)] + [BGZF_END]
+        for wrong in (None, 4):
+            sent = list(blocks)
+            if wrong is not None:
+                sent[wrong] = self.with_size(sent[wrong], len(sent[wrong]) - 5)
+            encoded = b"".join(sent)
+            cuts, at = {0, len(encoded)}, 0
+            for each, offset in zip(sent, (0, 1, 9, 17, 18, 19, -1, -5, 0)):
+                at += len(each)
+                cuts.add(min(at + offset, len(encoded)))
+            with self.subTest(wrong=wrong), Running(*JSON, "-T", "4", stdin=subprocess.PIPE) as running:
+                cuts = sorted(cuts)
+                for begin, end in zip(cuts, cuts[1:]):
+                    feed(running, [encoded[begin:end]])
+                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                running.process.stdin.close()
+                self.assert_counted(running.finish(), gzip.decompress(encoded))
+
+    def test_a_size_that_leads_into_stored_text_which_looks_like_a_block_is_an_error_and_no_other_count(self):
+        inner = bgzf(noise(1000))
+        stored = member(inner, 4, b"\6\0BC\2\0\0\0", level=0)
+        place = stored.index(inner)
+        blocks = [bgzf_block(noise(65_000, seed)) for seed in range(4)]
+        encoded = b"".join(blocks) + self.with_size(stored, place) + BGZF_END
+        ended = run(*JSON, "--skip-damage", stdin_bytes=encoded)
+        self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+        ended = run(*JSON, stdin_bytes=blocks[0] + self.with_size(stored, place) + blocks[1])
+        if ended.status == 0:
+            self.assert_counted(ended, gzip.decompress(blocks[0] + stored + blocks[1]))
+        else:
+            self.assertIn("(it does not end where the sizes in headers say)", ended.stderr)
 
 
 class Zlib(CommandTest):

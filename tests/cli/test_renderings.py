@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, main, noise, run, run_fed, text, zstd
+from support import ALL_SCHEMES, CommandTest, main, noise, run, run_fed, text, without_run, zstd
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 HOSTILE = b"-x\n\x1b[2J\xff\"q\",\\"
@@ -62,8 +62,10 @@ class Renderings(CommandTest):
         paths = [*self.paths(), self.damaged()]
         whole = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
         *inputs, result = run("--format", "jsonl", *ALL_SCHEMES, "--byte-counts", *paths).documents
+        name = result.pop("run")
         for said in inputs:
             self.assertEqual((said.pop("kind"), said.pop("schema")), ("input", "gpuhist.result/1"))
+            self.assertEqual(said.pop("run"), name)
         self.assertEqual(result.pop("input_count"), 4)
         self.assertEqual({**result, "inputs": inputs}, whole)
         self.assertEqual(base64.b64decode(inputs[1]["name_base64"]), paths[1])
@@ -192,7 +194,7 @@ class Golden(CommandTest):
             with self.subTest(format=name):
                 ended = run("--format", name, *schemes, "--", "plain.txt", HOSTILE, cwd=self.folder, env={**os.environ, "LC_ALL": "C.UTF-8"})
                 self.assertEqual((ended.status, ended.stderr), (0, ""))
-                self.assert_golden(f"two-inputs.{name}", ended.stdout)
+                self.assert_golden(f"two-inputs.{name}", without_run(ended.stdout))
 
     def assert_golden(self, name, printed):
         if os.environ.get("TEST_WRITE_GOLDEN"):

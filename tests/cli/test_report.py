@@ -6,7 +6,7 @@ import random
 import subprocess
 import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, without_run, zstd
 
 KEEP = ("--byte-counts", "--format", "json")
 FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
@@ -36,7 +36,7 @@ class Report(CommandTest):
             with self.subTest(format=name, options=options):
                 direct = run(*options, "--format", name, *paths)
                 again = report(*options, "--format", name, stdin_bytes=kept.stdout)
-                self.assertEqual(again.stdout, direct.stdout)
+                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
                 self.assertEqual(again.status, direct.status)
 
     def test_is_byte_for_byte_what_counting_again_would_print(self):
@@ -54,7 +54,8 @@ class Report(CommandTest):
         kept = run(*KEEP, "--count-unverified", *paths)
         for name in FORMATS:
             direct = run("--count-unverified", "-b", "letters", "--format", name, *paths)
-            self.assertEqual(report("-b", "letters", "--format", name, stdin_bytes=kept.stdout).stdout, direct.stdout)
+            again = report("-b", "letters", "--format", name, stdin_bytes=kept.stdout)
+            self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
 
     def test_several_results_are_one(self):
         paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
@@ -168,7 +169,8 @@ class Report(CommandTest):
         self.assertEqual((json.loads(kept)["skipped"], len(json.loads(kept)["inputs"][0]["lost"])), (1, 1))
         for name in FORMATS:
             with self.subTest(format=name):
-                self.assertEqual(report("--format", name, stdin_bytes=kept).stdout, run("--format", name, *options).stdout)
+                again, direct = report("--format", name, stdin_bytes=kept), run("--format", name, *options)
+                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
 
     def test_reports_are_appended_and_go_where_output_says(self):
         kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
@@ -224,6 +226,126 @@ class Report(CommandTest):
             ended = run("--baseline", bad, "--measures", "jsd", paths[0])
             self.assertNotEqual(ended.status, 0)
             self.assertIn(place, ended.stderr)
+
+
+class AlternatingRuns(CommandTest):
+    """Lines of several runs in one file count as the runs do, in whatever order they stand."""
+
+    def runs(self, number):
+        """The lines of so many runs over several inputs each, and the texts that they counted."""
+        all_lines, data = [], []
+        for each in range(number):
+            paths = [self.file(f"{each}-{i}", text(200, 100 * each + i)) for i in range(2 + each % 3)]
+            more = ("--alert-if", "bytes > 1", "--snapshot-every", "1h") if each % 2 else ()
+            all_lines.append(run("--byte-counts", "-b", "letters", "--format", "jsonl", *more, *paths).stdout.splitlines(True))
+            data.append([path.read_bytes() for path in paths])
+        return all_lines, data
+
+    @staticmethod
+    def merged(chosen, all_lines):
+        """All lines in an order in which each run keeps its own."""
+        left = [list(lines) for lines in all_lines]
+        out = []
+        while any(left):
+            out.append(chosen.choice([lines for lines in left if lines]).pop(0))
+        return out
+
+    @staticmethod
+    def unnamed(lines):
+        """As older versions wrote them."""
+        def without(line):
+            document = json.loads(line)
+            del document["run"]
+            return json.dumps(document).encode() + b"\n"
+        return [without(line) for line in lines]
+
+    def test_every_line_of_a_run_names_it_and_no_other_run_has_that_name(self):
+        names = set()
+        data = text(60_000)
+        for options in ((), ("--snapshot-every", "8KiB", "--chunk-size", "4KiB"), ("--window", "8KiB", "--alert-if", "bytes > 1")):
+            for _ in range(2):
+                lines = run_fed([data], "--format", "jsonl", *options).documents
+                (name,) = {line["run"] for line in lines}
+                self.assertRegex(name, "^[0-9a-f]{16}$")
+                self.assertNotIn(name, names)
+                names.add(name)
+            self.assertGreaterEqual(len(lines), 2)
+        kept = run_fed([data], "--byte-counts", "--format", "jsonl")
+        (name,) = {line["run"] for line in report("--format", "jsonl", "--alert-if", "bytes > 1", stdin_bytes=kept.stdout).documents}
+        self.assertNotIn(name, names | {kept.documents[0]["run"]})
+
+    def test_lines_in_any_order_that_keeps_that_of_each_run(self):
+        all_lines, data = self.runs(5)
+        whole = b"".join(each for texts in data for each in texts)
+        chosen = random.Random(4)
+        for _ in range(8):
+            lines = self.merged(chosen, all_lines)
+            ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(lines))
+            self.assert_counted(ended, whole)
+            results = [json.loads(line)["run"] for line in lines if json.loads(line)["kind"] == "result"]
+            names = [json.loads(line)["name"] for name in results for line in lines
+                     if (json.loads(line)["run"], json.loads(line)["kind"]) == (name, "input")]
+            self.assertEqual([each["name"] for each in ended.result["inputs"]], names)
+            self.assertEqual(len(names), sum(map(len, data)))
+
+    def test_a_record_that_is_there_twice_counts_twice(self):
+        all_lines, data = self.runs(1)
+        ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[0] * 2))
+        self.assert_counted(ended, b"".join(data[0]) * 2)
+
+    def test_a_damaged_line_costs_its_own_run_and_is_told_once(self):
+        all_lines, data = self.runs(4)
+        lines = self.merged(random.Random(8), all_lines)
+        for at, line in enumerate(lines):
+            document = json.loads(line)
+            if document["kind"] not in ("input", "result"):
+                continue
+            hurt = next(i for i, own in enumerate(all_lines) if line in own)
+            rest = b"".join(each for i, texts in enumerate(data) if i != hurt for each in texts)
+            other = json.dumps({**document, "bytes": document["bytes"] + 1}).encode() + b"\n"
+            for damaged in (line[: len(line) // 2] + b"\n", other):
+                with self.subTest(line=at, kind=document["kind"], torn=damaged != other):
+                    path = self.file("log", b"".join([*lines[:at], damaged, *lines[at + 1 :]]))
+                    ended = report("--format", "json", *ALL_SCHEMES, path)
+                    self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                    self.assert_counts(ended.result, rest)
+                    self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
+                    self.assertIn(f"{path}:{at + 1}: ", ended.stderr)
+
+    def test_lines_that_are_missing_are_told_with_their_run(self):
+        all_lines, data = self.runs(2)
+        name = json.loads(all_lines[0][0])["run"]
+        ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[1][:1] + all_lines[0][1:] + all_lines[1][1:]))
+        self.assertEqual(ended.status, 1)
+        self.assert_counts(ended.result, b"".join(data[1]))
+        self.assertIn(f'standard input:3: "input_count" is 2, but there are 1 lines of inputs of run "{name}" before it', ended.stderr)
+        ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[0][:-1] + all_lines[1]))
+        self.assertEqual(ended.status, 1)
+        self.assert_counts(ended.result, b"".join(data[1]))
+        self.assertIn(f'ends with 2 lines of inputs of run "{name}", without their result', ended.stderr)
+
+    def test_lines_without_a_name_are_read_as_they_stand_and_cannot_alternate(self):
+        all_lines, data = self.runs(3)
+        older = [self.unnamed(lines) for lines in all_lines]
+        self.assert_counted(report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(sum(older, []))), b"".join(sum(data, [])))
+        mixed = self.merged(random.Random(2), [older[0], all_lines[1], all_lines[2]])
+        self.assert_counted(report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(mixed)), b"".join(sum(data, [])))
+        alternating = [older[0][0], older[2][0], older[0][1], older[0][2], *older[2][1:]]
+        ended = report("--format", "json", stdin_bytes=b"".join(alternating))
+        self.assertEqual((ended.status, ended.stdout), (1, b""))
+        for line in (4, len(alternating)):
+            self.assertRegex(ended.stderr, f'standard input:{line}: "input_count" is .* cannot be separated .*: keep each run in a file of its own')
+
+    def test_more_runs_at_once_than_are_kept_are_an_error_that_says_so(self):
+        (lines,), (texts,) = self.runs(1)
+        def copies(line, names):
+            return [json.dumps({**json.loads(line), "run": str(name)}).encode() + b"\n" for name in names]
+        for number in (256, 260):
+            path = self.file("log", b"".join(copies(lines[0], range(number)) + copies(lines[1], range(number)) + copies(lines[2], range(number))))
+            ended = report("--format", "json", path)
+            self.assertEqual(ended.result["bytes"], 256 * len(b"".join(texts)))
+            self.assertEqual(ended.status, 0 if number == 256 else 1, ended.stderr)
+            self.assertEqual("lines of 256 other runs wait for their results" in ended.stderr, number > 256)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 // Every allocation of small runs fails once: whichever it is, the run ends, with the right counts or saying that it has
 // not.
+#include "pipeline/decoding/archive_bytes.hpp"
 #include "pipeline/driver.hpp"
 #include "pipeline/plan.hpp"
+#include "pipeline/rolling_counts.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -134,6 +136,32 @@ std::string many_frames(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("a layer of an archive that ends without its verdict throws nothing, whichever allocation fails") {
+  for (const bool is_interrupted : {false, true}) {
+    long at = 0;
+    for (bool has_failed = true; has_failed; ++at) {
+      CAPTURE(at);
+      rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {"member"});
+      counts.open_group(0);
+      {
+        guard layer(nullptr, counts);
+        layer.note_bytes();
+        layer.hand_down({.input = 0, .bytes = 0});
+        if (is_interrupted) layer.note_interruption();
+        allocations_left = at;
+      }
+      has_failed = allocations_left.exchange(-1) < 0;
+      report seen;
+      counts.write_to(seen);
+      CHECK_FALSE(seen.complete);
+      CHECK((counts.failure() != nullptr) == has_failed);
+      if (has_failed) continue;
+      CHECK((*seen.inputs.begin()).error_kind == (is_interrupted ? failure_kind::stopped : failure_kind::damaged));
+    }
+    CHECK(at > 3);
+  }
+}
 
 TEST_CASE("whichever allocation of a run fails, it ends, and never calls complete what is not") {
   const test::temporary_folder folder;

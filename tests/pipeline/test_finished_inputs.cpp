@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -232,6 +233,46 @@ TEST_CASE("what was laid down last can be taken back, from memory and from a fil
     }
     REQUIRE(expected.size() > 100);
     const input_reports all(kept, expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(all[i] == sample(expected[i]));
+  }
+}
+
+TEST_CASE("inputs of several results that are added in turns count in the order in which their results are kept") {
+  for (const std::size_t in_memory : {std::size_t{0}, std::size_t{1} << 20U}) {
+    CAPTURE(in_memory);
+    const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
+    std::vector<unsigned> expected;
+    std::mt19937 chosen(11);
+    constexpr std::size_t number = 5;
+    std::deque<pending_inputs> pending;
+    for (std::size_t i = 0; i < number; ++i) pending.emplace_back(*kept, classes);
+    std::vector<std::vector<unsigned>> seeds(number);
+    unsigned seed = 0;
+    const auto add_to = [&](std::size_t i) {
+      pending[i].add(sample(++seed));
+      seeds[i].push_back(seed);
+    };
+    for (int step = 0; step < 2000; ++step) {
+      const std::size_t i = chosen() % number;
+      if (const auto what = chosen() % 16; what > 1) {
+        add_to(i);
+        continue;
+      } else if (what == 1) {
+        expected.insert(expected.end(), seeds[i].begin(), seeds[i].end());
+        pending[i].keep();
+      } else {
+        pending[i].drop();
+      }
+      CHECK(pending[i].size() == 0);
+      seeds[i].clear();
+    }
+    for (int more = 0; more < 5000; ++more) add_to(more % 2 == 0 ? 0 : 1);  // more locations than memory takes
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+      expected.insert(expected.end(), seeds[i].begin(), seeds[i].end());
+      pending[i].keep();
+    }
+    const input_reports all(kept, expected.size());
+    REQUIRE(kept->now().order_bytes == expected.size() * sizeof(finished_inputs::location));
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(all[i] == sample(expected[i]));
   }
 }

@@ -251,7 +251,7 @@ TEST_CASE("an alert is a line of JSON with its place, its values, and its source
                      .begin = 10,
                      .end = 20,
                      .values = {{.name = "x", .value = 1.5}, {.name = "chi2", .value = std::nullopt}}};
-  const std::string line = alert_line(fired);
+  const std::string line = alert_line(fired, {});
   CHECK(line.back() == '\n');
   const auto read = nlohmann::json::parse(line);
   CHECK(read["kind"] == "alert");

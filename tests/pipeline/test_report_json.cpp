@@ -1,5 +1,6 @@
 // The JSON report: parsed back and held against the counts it was made of.
 #include "pipeline/reports/report.hpp"
+#include "pipeline/reports/run_id.hpp"
 #include "pipeline/reports/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -183,6 +185,35 @@ TEST_CASE("a snapshot says of each input which prefix it counts") {
   CHECK(out["inputs"][1].dump() == R"({"name":"b","format":"raw","prefix_bytes":0,"bytes":0,"provisional_bytes":0})");
   what.unverified = {};
   CHECK(parsed(what)["provisional"]["bytes"] == 0);  // always there
+}
+
+TEST_CASE("lines of JSON name the run where it has a name, and JSON of one line never does") {
+  report what = empty_report({"letters"});
+  add_input(what, "a", "ab\n", "cc");
+  add_input(what, "b", "", "");
+  const render_target target{.run = "0123456789abcdef"};
+  for (const auto kind : {report::kind::result, report::kind::snapshot}) {
+    what.what = kind;
+    for (const std::string& line : lines_of(render_jsonl(what, target))) {
+      const ordered_json out = ordered_json::parse(line);
+      CHECK(out["run"] == "0123456789abcdef");
+      CHECK(keys_of(out)[2] == "run");
+    }
+    for (const std::string& line : lines_of(render_jsonl(what, {}))) {
+      CHECK_FALSE(ordered_json::parse(line).contains("run"));
+    }
+    CHECK_FALSE(ordered_json::parse(render_json(what, target)).contains("run"));
+  }
+}
+
+TEST_CASE("names of runs are 16 hexadecimal digits, and different") {
+  std::set<std::string> names;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = make_run_id();
+    CHECK(name.size() == 16);
+    CHECK(name.find_first_not_of("0123456789abcdef") == std::string::npos);
+    CHECK(names.insert(name).second);
+  }
 }
 
 TEST_CASE("the JSON statistics hold every stage and what limited the run") {
