@@ -22,8 +22,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +32,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -217,8 +218,10 @@ class machine {
       : kind_(kind), is_for_the_device_(is_for_the_device), plan_(std::move(plan)) {}
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
-  ~machine() {
-    while (in_use_.use_count() > 1) std::this_thread::yield();  // a thread that wakes a device
+  ~machine() {  // waits for a thread that wakes a device
+    in_use_.reset();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_unused_; });
   }
 
   gpu::engine_choice make(gpu::engine_request request) const {
@@ -259,7 +262,14 @@ class machine {
   bool is_for_the_device_;
   std::shared_ptr<planned_failure> plan_;
   std::shared_ptr<gpu::cuda::ledger> seen_ = std::make_shared<gpu::cuda::ledger>();
-  std::shared_ptr<const int> in_use_ = std::make_shared<const int>(0);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_unused_ = false;
+  std::shared_ptr<machine> in_use_{this, [](machine* of) {  // held by whoever may still make an engine
+                                     const std::scoped_lock lock(of->mutex_);
+                                     of->is_unused_ = true;
+                                     of->changed_.notify_all();
+                                   }};
 };
 
 // ---- runs
