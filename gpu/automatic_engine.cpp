@@ -119,6 +119,25 @@ void automatic_engine::count_one_on_host() noexcept {
     const std::scoped_lock lock(mutex_);
     job = take_waiting();
   }
+  end_host_task(job);
+}
+
+// A task of this job alone, which no other task can answer before this one is posted: once every job is answered, there
+// may be nothing left that runs tasks.
+void automatic_engine::post_host_task_for(counting_job& job) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++host_tasks_;
+  }
+  try {
+    request_.run([this, &job] { end_host_task(&job); });
+  } catch (...) {
+    end_host_task(&job);
+  }
+}
+
+// Null: somebody else was faster.
+void automatic_engine::end_host_task(counting_job* job) noexcept {
   std::exception_ptr failure = job != nullptr ? try_count(*job) : nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -305,7 +324,6 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) noex
     failure = miscount_of(job, request_.counted);
     goes_on = failure == nullptr;
   }
-  bool is_queued = false;
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
@@ -313,23 +331,11 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) noex
     if (failure) {
       note_failure(failure);
       if (!goes_on) state_ = device_state::failed;
-      try {
-        waiting_.push_front(&job);
-        waiting_bytes_ += job.bytes.size();
-        is_queued = true;
-      } catch (...) {
-        is_queued = false;
-      }
     }
   }
-  if (!failure) {
-    feed_device();
-    job.done(job, nullptr);
-  } else if (is_queued) {
-    post_host_task();
-  } else {
-    count_now(job);
-  }
+  if (failure) return post_host_task_for(job);
+  feed_device();
+  job.done(job, nullptr);
 }
 
 // Each failure once, however many chunks fail with it. After the last device all failures are the same. With the lock.

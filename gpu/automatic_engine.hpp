@@ -77,7 +77,9 @@ class automatic_engine final : public engine {
   void answered(device_job& of, std::exception_ptr failure) noexcept;
   void note_failure(const std::exception_ptr& why) noexcept;
   void post_host_task() noexcept;
+  void post_host_task_for(counting_job& job) noexcept;
   void count_one_on_host() noexcept;
+  void end_host_task(counting_job* job) noexcept;
   void count_now(counting_job& job) noexcept;
   [[nodiscard]] std::exception_ptr try_count(const counting_job& job) noexcept;
   device_job* take_for_device() noexcept;  // a chain; null: nothing

@@ -2,6 +2,7 @@
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/process_end.hpp"
 #include "io/open_descriptors.hpp"
 #include "pipeline/commands/commands.hpp"
 #include "pipeline/driver.hpp"
@@ -109,6 +110,12 @@ int say(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
   std::_Exit(status);
 }
 
+// In the usual way, where devices allow that: one may have been lost before there was an engine that could say so.
+int end_process(int status) {
+  if (gpu::must_end_at_once()) end_at_once(status);
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,10 +129,10 @@ int main(int argc, char** argv) {
     const ending end = run(argc, argv, given);
     if (end.signal != 0) end_by_signal(end.signal);
     if (end.at_once) end_at_once(end.exit_status);
-    return end.exit_status;
+    return end_process(end.exit_status);
   } catch (const pipeline::unclean_end& e) {
     end_at_once(say(e.cause(), pipe_signal_is_ignored));
   } catch (...) {
-    return say(std::current_exception(), pipe_signal_is_ignored);
+    return end_process(say(std::current_exception(), pipe_signal_is_ignored));
   }
 }

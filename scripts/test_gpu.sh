@@ -16,43 +16,53 @@ work=${WORK:-$(mktemp -d)}
 failed=0
 running=()
 
-check() {  # check NAME COMMAND...: the output's end if it fails
-  local name=$1 log
+check() {  # check NAME COMMAND...: how long it took; the output's end if it fails
+  local name=$1 log begun=$SECONDS
   log=$(mktemp "$work/log.XXXX")
   if "${@:2}" >"$log" 2>&1; then
-    echo "ok      $name: $(grep -aE 'test cases|^Ran |ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)"
+    echo "ok      $((SECONDS - begun)) s  $name: $(grep -aE 'test cases|^Ran |ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1)"
   else
-    echo "FAILED  $name"; tail -60 "$log"; failed=1
+    echo "FAILED  $((SECONDS - begun)) s  $name"; tail -60 "$log"; failed=1
     return 1
   fi
 }
 
 # Every start of the program makes a CUDA context: 0.4 s, and far more where many are made at once, for the driver makes
-# one after another. So half as many suites as cores run side by side, and not those in which no engine takes part.
+# one after another. So half as many suites as cores run side by side, and not those in which no engine takes part. In the
+# suites themselves, cases for which it does not matter what counts are a sample (tests/cli/support.py: sampled).
 # SUITES='zstd gzip' runs only these.
-without_engine=' archive_damage configuration help oracle reference_files renderings report table usage '
+without_engine=' archive_damage configuration help lost_device oracle reference_files renderings report table usage '
+longest_first='follow gzip xz_bzip2_lz4 archives inputs exactness pass_through zstd signals compress windows trees damage gates
+  parallel terminal skip_damage repack'
 
-tests() {
+suites() {  # by name, those that take longest first
   local suite
-  check 'device tests' "$bundle/bin/test_gpu_device"
-  check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
-  for suite in "$bundle"/tests/cli/test_*.py; do
-    suite=$(basename "$suite" .py)
-    suite=${suite#test_}
+  for suite in $longest_first $(cd "$bundle/tests/cli" && ls test_*.py | sed 's/^test_//; s/\.py$//'); do
     if [[ ${SUITES:-} ]]; then [[ " $SUITES " == *" $suite "* ]] || continue
     elif [[ $without_engine == *" $suite "* ]]; then continue; fi
+    [[ -f $bundle/tests/cli/test_$suite.py ]] && echo "$suite"
+  done | awk '!seen[$0]++'
+}
+
+tests() {
+  local suite begun=$SECONDS
+  check 'device tests' "$bundle/bin/test_gpu_device"
+  check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
+  for suite in $(suites); do
     while (($(jobs -rp | wc -l) >= ($(nproc) + 1) / 2)); do wait -n || true; done
     check "cli cuda: $suite" python3 -B "$bundle/tests/cli/test_$suite.py" &
     running+=($!)
   done
   for suite in "${running[@]}"; do wait "$suite" || failed=1; done
+  running=()
+  echo "tests: $((SECONDS - begun)) s"
 }
 
 # All tools see every strategy of the catalogue; memcheck sees the lanes, too, racecheck, far slower, a chunk that takes
-# every path of the engine's kernel.
+# every path of the engine's kernel. TOOLS='memcheck' runs only this one over the catalogue.
 sanitize() {
   local tool
-  for tool in memcheck racecheck initcheck synccheck; do
+  for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
     check "compute-sanitizer $tool, catalogue" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$bundle/bin/test_kernel_catalogue" --test-case='every strategy of the catalogue*'
   done

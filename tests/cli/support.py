@@ -181,6 +181,20 @@ def _typed(values):
     return "".join(chr(value) if chr(value).isalnum() and value < 128 else f"\\x{value:02x}" for value in values)
 
 
+def evenly(cases, at_most):
+    """So many of the cases, evenly spread, the first and the last among them; all where there are no more."""
+    cases = list(cases)
+    if len(cases) <= at_most:
+        return cases
+    return [cases[number * (len(cases) - 1) // (at_most - 1)] for number in range(at_most)]
+
+
+def sampled(cases, at_most):
+    """Cases for which it does not matter what counts: all of them with the host engine; a few with CUDA, where each
+    start of the program costs tenths of a second."""
+    return evenly(cases, at_most) if ENGINE == "cuda" else list(cases)
+
+
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -15,9 +16,11 @@ import unittest
 import zipfile
 import zlib
 
-from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, tar, text, unread, wait_until, zipped, zstd
+from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, sampled, tar, text, unread, wait_until, zipped, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
+
+NEEDS_7Z = unittest.skipUnless(shutil.which("7z"), "no 7z, as on a machine that only has the portable folder")
 
 FILES = {"a.log": text(1000), "dir/b.log": text(70_000, 2), "empty": b"", "dir/c.bin": noise(5000), "d": b"x" * 512}
 
@@ -90,13 +93,14 @@ class Tar(ArchiveTest):
 
     def test_what_the_tar_command_writes_compressed_or_not(self):
         root = self.tree()
-        for format in ("v7", "ustar", "gnu", "posix"):
+        for format in sampled(("v7", "ustar", "gnu", "posix"), 2):
             archive = subprocess.run(["tar", "-C", root, f"--format={format}", "--sort=name", "-cf", "-", "."],
                                      stdout=subprocess.PIPE, check=True).stdout
             members = [(f"./{name.removeprefix('./')}", data) for name, data in in_tar(archive)]
-            for name, encoded in (("x.tar", archive), ("x.tar.gz", gzip.compress(archive)), ("x.tgz", gzip.compress(archive)),
-                                  ("x.tar.xz", lzma.compress(archive)), ("x.tar.bz2", bz2.compress(archive)),
-                                  ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check"))):
+            cases = (("x.tar", archive), ("x.tar.gz", gzip.compress(archive)), ("x.tgz", gzip.compress(archive)),
+                     ("x.tar.xz", lzma.compress(archive)), ("x.tar.bz2", bz2.compress(archive)),
+                     ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check")))
+            for name, encoded in sampled(cases, 2):
                 with self.subTest(format=format, name=name):
                     # a tar older than "ustar" is only taken for one under its name
                     self.assert_read(name, encoded, members, pipe=format != "v7")
@@ -222,7 +226,7 @@ class Damage(ArchiveTest):
         archive = tar(self.SMALL)
         end = 512 + 1024 + 512 + 512  # the last member's; zeros follow
         members = {f"x.tar/{name}": data for name, data in self.SMALL.items()}
-        for size in (*range(0, 520, 37), *range(500, end + 520, 97), 512, 1536, 2048, end, end + 1, end + 511):
+        for size in sampled((*range(0, 520, 37), *range(500, end + 520, 97), 512, 1536, 2048, end, end + 1, end + 511), 6):
             with self.subTest(size=size):
                 ended = run(*JSON, self.file("x.tar", archive[:size]))
                 result = self.assert_never_wrong(ended, members)
@@ -240,11 +244,11 @@ class Damage(ArchiveTest):
     def test_a_compressed_tar_that_is_cut_or_damaged_anywhere_counts_nothing_unverified(self):
         members = {f"x.tar.zst/{name}": data for name, data in self.SMALL.items()}
         encoded = zstd(tar(self.SMALL), "--check")
-        for size in range(0, len(encoded), 11):
+        for size in sampled(range(0, len(encoded), 11), 4):
             with self.subTest(size=size):
                 result = self.assert_never_wrong(run(*JSON, self.file("x.tar.zst", encoded[:size])), members)
                 self.assertEqual((result["complete"], result["bytes"]), (False, 0))
-        for place in range(0, len(encoded), 9):
+        for place in sampled(range(0, len(encoded), 9), 4):
             damaged = bytearray(encoded)
             damaged[place] ^= 0x10
             with self.subTest(place=place):
@@ -287,7 +291,7 @@ class Damage(ArchiveTest):
 
     def test_zeros_after_the_two_blocks_of_the_end_are_padding_of_any_length(self):
         archive = tar(self.SMALL)[: 512 + 1024 + 512 + 512 + 1024]
-        for padding in (0, 1, 511, 512, 513, 4096, 100_001):
+        for padding in sampled((0, 1, 511, 512, 513, 4096, 100_001), 2):
             with self.subTest(padding=padding):
                 self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
 
@@ -300,7 +304,7 @@ class Damage(ArchiveTest):
         archive = zipped(self.SMALL)
         members = {f"x.zip/{name}": data for name, data in self.SMALL.items()}
         complete = 0
-        for damaged in (*(archive[:size] for size in range(0, len(archive), 13)), *self.flipped(archive, 5)):
+        for damaged in sampled((*(archive[:size] for size in range(0, len(archive), 13)), *self.flipped(archive, 5)), 4):
             with self.subTest(size=len(damaged)):
                 result = self.assert_never_wrong(run(*JSON, self.file("x.zip", damaged)), members)
                 complete += result["complete"]
@@ -340,7 +344,7 @@ class Damage(ArchiveTest):
 
 class Zip(ArchiveTest):
     def test_zip_stored_and_deflated_and_in_folders(self):
-        for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        for compression in sampled((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA), 2):
             with self.subTest(compression=compression):
                 files = dict(FILES)
                 if compression == zipfile.ZIP_LZMA:
@@ -386,8 +390,10 @@ class Zip(ArchiveTest):
     def test_what_the_end_record_and_the_directory_say_is_compared_with_what_is_found(self):
         archive = zipped({"a": text(700), "b": text(60, 2)})
         directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
-        for at, words in ((directory, "directory|end record|Damaged Zip archive"), (end + 10, "entries"), (end + 12, "directory"), (end + 16, "offset|directory|local header"),
-                          (directory + 24, "not the one that the directory lists|differ"), (directory + 42, "local header|belong to no member|offset")):
+        cases = ((directory, "directory|end record|Damaged Zip archive"), (end + 10, "entries"), (end + 12, "directory"),
+                 (end + 16, "offset|directory|local header"), (directory + 24, "not the one that the directory lists|differ"),
+                 (directory + 42, "local header|belong to no member|offset"))
+        for at, words in sampled(cases, 3):
             with self.subTest(at=at - directory):
                 damaged = bytearray(archive)
                 damaged[at] ^= 1
@@ -432,7 +438,7 @@ class Zip(ArchiveTest):
         self.assertIn("a symbolic link was counted as a file", ended.stderr)
 
     def test_text_whose_mode_is_not_that_of_a_file_is_not_dropped(self):
-        for kind in (0o040000, 0o010000, 0o140000, 0o060000, 0o120000):
+        for kind in sampled((0o040000, 0o010000, 0o140000, 0o060000, 0o120000), 2):
             with self.subTest(kind=oct(kind)):
                 out = io.BytesIO()
                 with zipfile.ZipFile(out, "w") as archive:
@@ -442,6 +448,7 @@ class Zip(ArchiveTest):
                 ended = run(*JSON, self.file("x.zip", out.getvalue()))
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
 
+    @NEEDS_7Z
     def test_an_archive_in_an_archive_that_is_encrypted_is_said_to_be_encrypted(self):
         root = self.tree({"inner.zip": zipped({"a": text(500)}), "b.gz": gzip.compress(text(100))})
         path = self.folder / "x.zip"
@@ -451,6 +458,7 @@ class Zip(ArchiveTest):
         for said in ended.result["inputs"]:
             self.assertIn("is encrypted", said["error"])
 
+    @NEEDS_7Z
     def test_an_encrypted_member_is_an_error_of_that_member(self):
         root = self.tree({"secret": text(5000)})
         path = self.folder / "x.zip"
@@ -470,6 +478,7 @@ class Zip(ArchiveTest):
         self.assertEqual(ended.result["inputs"][0]["format"], "zip")
 
 
+@NEEDS_7Z
 class SevenZip(ArchiveTest):
     def seven_zip(self, *options, files=FILES):
         root = self.tree(files)
@@ -484,7 +493,7 @@ class SevenZip(ArchiveTest):
         return [(name, FILES[name]) for name in names if name in FILES]
 
     def test_7z_by_every_method(self):
-        for method in ("LZMA", "LZMA2", "PPMd", "BZip2", "Deflate", "Copy"):
+        for method in sampled(("LZMA", "LZMA2", "PPMd", "BZip2", "Deflate", "Copy"), 3):
             with self.subTest(method=method):
                 path = self.seven_zip(f"-m0={method}")
                 found = self.found(path)
@@ -516,10 +525,10 @@ class SevenZip(ArchiveTest):
         files = {"a.log": text(700), "b": text(60, 2)}
         archive = self.seven_zip(files=files).read_bytes()
         members = {f"x.7z/{name}": data for name, data in files.items()}
-        for size in range(0, len(archive), 23):
+        for size in sampled(range(0, len(archive), 23), 4):
             with self.subTest(size=size):
                 self.assertIs(self.assert_never_wrong(run(*JSON, self.file("x.7z", archive[:size])), members)["complete"], False)
-        for place in range(0, len(archive), 11):
+        for place in sampled(range(0, len(archive), 11), 4):
             damaged = bytearray(archive)
             damaged[place] ^= 0x10
             with self.subTest(place=place):
@@ -534,7 +543,7 @@ class Cpio(ArchiveTest):
                               check=True).stdout
 
     def test_cpio_of_every_kind(self):
-        for format in ("newc", "crc", "odc", "bin"):
+        for format in sampled(("newc", "crc", "odc", "bin"), 2):
             with self.subTest(format=format):
                 self.assert_read("x.cpio", self.cpio(format), list(FILES.items()))
                 self.assert_read("x", gzip.compress(self.cpio(format)), list(FILES.items()))
@@ -543,14 +552,14 @@ class Cpio(ArchiveTest):
         files = {"a.log": text(700), "b": text(60, 2)}
         archive = self.cpio("newc", files)
         end = archive.index(b"TRAILER!!!") + 10
-        for size in (*range(0, end, 41), end - 11, end - 1):
+        for size in sampled((*range(0, end, 41), end - 11, end - 1), 4):
             with self.subTest(size=size):
                 ended = run(*JSON, self.file("x.cpio", archive[:size]))
                 result = self.assert_never_wrong(ended, {f"x.cpio/{name}": data for name, data in files.items()})
                 self.assertIs(result["complete"], False)
 
     def test_a_header_that_is_damaged_does_not_make_its_member_disappear(self):
-        for format in ("newc", "crc", "odc", "bin"):
+        for format in sampled(("newc", "crc", "odc", "bin"), 2):
             archive = bytearray(self.cpio(format, {"a": text(700), "b": text(60, 2), "c": text(80, 3)}))
             at = archive.index(b"b\0") - {"newc": 110, "crc": 110, "odc": 76, "bin": 26}[format]
             archive[at + 1] ^= 1

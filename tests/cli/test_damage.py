@@ -5,7 +5,7 @@ import random
 import re
 import subprocess
 
-from support import ALL_SCHEMES, CommandTest, added, counts_of, main, oracle, run, text, zstd, zstd_accepts
+from support import ALL_SCHEMES, CommandTest, added, counts_of, main, oracle, run, sampled, text, zstd, zstd_accepts
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -50,7 +50,7 @@ class DamagedArchives(CommandTest):
         start = 0
         for frame, encoded in enumerate(self.frames):
             cuts = {1, 3, 4, 5, 6, 9, len(encoded) // 2, len(encoded) - 4, len(encoded) - 1, chosen.randrange(1, len(encoded))}
-            for cut in sorted(cuts):
+            for cut in sampled(sorted(cuts), 4):
                 with self.subTest(frame=frame, cut=cut):
                     if frame == 0 and cut < 4:
                         continue  # too short to be told from text: see test_a_name_that_promises_an_archive
@@ -97,7 +97,7 @@ class DamagedArchives(CommandTest):
         whole = b"".join(self.frames)
         second = len(self.frames[0])
         places = [*range(14), *range(second, second + 12), *(chosen.randrange(len(whole)) for _ in range(40))]
-        for place in places:
+        for place in sampled(places, 20):
             for flip in (0xFF, 1 << chosen.randrange(8)):
                 encoded = whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :]
                 with self.subTest(place=place, flip=flip):

@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import added, noise, oracle, text
+from support import added, evenly, noise, oracle, text
 
 
 class Oracle(unittest.TestCase):
@@ -36,6 +36,14 @@ class Oracle(unittest.TestCase):
     def test_counts_of_parts_add_up_to_those_of_the_whole(self):
         data = text(5000) + noise(5000)
         self.assertEqual(added(oracle(data[:3333]), oracle(data[3333:])), oracle(data))
+
+    def test_a_sample_has_the_first_and_the_last_case_and_no_more_than_asked_for(self):
+        for cases in (range(1), range(5), range(100), "abcdefg"):
+            for at_most in (2, 3, 5, 40):
+                taken = evenly(cases, at_most)
+                self.assertEqual(len(taken), min(len(cases), at_most))
+                self.assertEqual((taken[0], taken[-1]), (cases[0], cases[-1]))
+                self.assertEqual(taken, [each for each in cases if each in taken])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from support import CommandTest, added, counts_of, main, noise, oracle, run, text, zstd
+from support import CommandTest, added, counts_of, main, noise, oracle, run, sampled, text, zstd
 
 JSON = ("--format", "json", "--buckets", "letters")
 SKIP = (*JSON, "--skip-damage")
@@ -36,7 +36,7 @@ class Skipping(CommandTest):
         frames = frames_of(parts)
         encoded = b"".join(frames)
         second, third = len(frames[0]), len(frames[0]) + len(frames[1])
-        for place in range(second, third):
+        for place in sampled(range(second, third), 40):
             damaged = bytearray(encoded)
             damaged[place] ^= 1 << place % 8
             with self.subTest(place=place - second):

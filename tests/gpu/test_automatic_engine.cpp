@@ -227,6 +227,64 @@ TEST_CASE(
   }
 }
 
+// Takes a job and, when it is released, fails with it on a thread of its own.
+class failing_device final : public engine {
+ public:
+  explicit failing_device(std::shared_future<void> released) : released_(std::move(released)) {}
+  std::string_view name() const override { return "failing"; }
+  const partition& row_partition() const override { return rows_; }
+  void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
+  engine_stats stats() const override { return {}; }
+  void submit(counting_job& job) override {
+    answering_ = std::jthread([this, &job] {
+      released_.wait();
+      job.done(job, std::make_exception_ptr(engine_error("the device fell off the bus")));
+    });
+  }
+
+ private:
+  partition rows_ = contract::letters_partition();
+  std::shared_future<void> released_;
+  std::jthread answering_;
+};
+
+TEST_CASE("no task is posted once every job is answered: whoever waited for the jobs may have ended the pool") {
+  std::vector<std::function<void()>> posted;  // and not run yet
+  const auto run_posted = [&] {
+    for (const auto& each : std::exchange(posted, {})) each();
+  };
+  std::promise<void> may_wake;
+  std::promise<void> released;
+  bool is_released = false;
+  bool was_too_late = false;
+  const auto memory = memory_for(1);
+  engine_request request = machine().request;
+  request.max_copy = job_bytes;
+  request.run = [&](std::function<void()> task) {
+    if (is_released) run_posted();  // as threads do that are faster than the one that posts
+    was_too_late = memory[0]->answers() > 0;
+    posted.push_back(std::move(task));
+    if (is_released) run_posted();
+  };
+  automatic_engine under_test(request,
+                              {.wake =
+                                   [wanted = may_wake.get_future().share(), go = released.get_future().share()] {
+                                     wanted.wait();
+                                     return std::make_unique<failing_device>(go);
+                                   },
+                               .patience = 0ms,
+                               .most_device_bytes = unlimited,
+                               .least_extent = 0});
+  submit_all(under_test, memory);
+  REQUIRE(posted.size() == 1);
+  may_wake.set_value();
+  while (under_test.stats().still_waking) std::this_thread::yield();
+  is_released = true;
+  released.set_value();
+  check_all(memory, request.counted);
+  CHECK_FALSE(was_too_late);
+}
+
 TEST_CASE("where memory is short for the device, the host counts on, and that is told") {
   machine here;
   const auto seen = std::make_shared<cuda::ledger>();

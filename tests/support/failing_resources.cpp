@@ -53,6 +53,8 @@ failing_resource::~failing_resource() { is_armed = false; }
 
 bool failing_resource::was_reached() const { return requests >= failing_request; }
 
+unsigned failing_resource::requested() const { return requests; }
+
 failing_resource::scope::scope(failing_resource& /*of*/) { is_armed = true; }
 
 failing_resource::scope::~scope() { is_armed = false; }

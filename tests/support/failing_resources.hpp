@@ -29,6 +29,9 @@ class failing_resource {
 
   /// Whether the n-th was asked for.
   [[nodiscard]] bool was_reached() const;
+
+  /// How many were asked for so far.
+  [[nodiscard]] unsigned requested() const;
 };
 
 /// While it lives, nothing that the calling thread asks for counts: for the parts of a test.

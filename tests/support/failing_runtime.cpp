@@ -101,6 +101,7 @@ result planned_failure::next(const char* name, int device) {
     failed_call_ = name;
     failed_device_ = device;
     informed_.insert(std::this_thread::get_id());
+    if (on_failure) on_failure();
     return code_;
   }
   if (failed_call_.empty() || device != failed_device_) return 0;

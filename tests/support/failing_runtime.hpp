@@ -3,6 +3,7 @@
 
 #include "gpu/cuda/runtime.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -35,6 +36,9 @@ class planned_failure {
   /// Calls that reached the device after it had failed: all of the thread that was told of it, and of each other thread
   /// those after the first, which it may have been about to make.
   [[nodiscard]] unsigned calls_after_failure() const;
+
+  /// Called when the call fails, on the thread that makes it. To be set before the runtime is used; may be empty.
+  std::function<void()> on_failure;
 
  private:
   const unsigned call_;

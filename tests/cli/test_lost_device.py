@@ -1,0 +1,68 @@
+"""A device that fails for good, in a run of the command over a fake CUDA runtime (tests/support/command_runtime.cpp): the
+run ends with the counts of a prefix and says why, and the process ends without exit handlers, in which CUDA could hang."""
+
+import os
+
+from support import CommandTest, evenly, main, run, text
+
+FAILED = "fake CUDA: a call fails\n"
+AT_EXIT = "fake CUDA: called at exit, with a lost device\n"
+MOST_CALLS = 1000  # no run here makes as many
+
+
+class LostDevice(CommandTest):
+    def count(self, call, *arguments):
+        return run("--format", "json", "--buckets", "bytes", "--chunk-size", "16KiB", "-T", "2", "--streams", "2", *arguments,
+                   engine="cuda", env={**os.environ, "FAKE_CUDA_CALL": str(call)})
+
+    def calls_of_a_run(self, *arguments):
+        low, high = 1, MOST_CALLS
+        while low < high:
+            middle = (low + high) // 2
+            if FAILED in self.count(middle, *arguments).stderr:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1
+
+    def check(self, ended, data):
+        self.assertNotIn(AT_EXIT, ended.stderr)
+        self.assertIn(ended.status, (0, 1, 2), ended)
+        said = ended.stderr.replace(FAILED, "")
+        if ended.stdout:
+            self.assert_counts(ended.result, data[: ended.result["bytes"]])
+            self.assertEqual(ended.result["complete"], ended.status == 0, ended)
+        if ended.status:
+            self.assertIn("fake error 719", said)
+        else:
+            self.assertEqual(ended.result["bytes"], len(data))
+
+    def test_a_run_without_a_failure_counts_all(self):
+        data = text(100_000)
+        self.assert_counted(self.count(MOST_CALLS, self.file("text", data)), data)
+
+    def test_whichever_call_is_the_first_that_fails_the_process_ends_at_once_with_a_prefix_counted(self):
+        data = text(100_000)
+        path = self.file("text", data)
+        calls = self.calls_of_a_run(path)
+        self.assertGreater(calls, 50)
+        for call in evenly(range(1, calls + 1), 40):
+            with self.subTest(call=call):
+                ended = self.count(call, path)
+                self.check(ended, data)
+
+    def test_where_the_report_cannot_be_written_either_the_process_ends_at_once(self):
+        data = text(100_000)
+        path = self.file("text", data)
+        calls = self.calls_of_a_run(path)
+        for call in evenly(range(1, calls + 1), 20):
+            with self.subTest(call=call):
+                with open("/dev/full", "wb") as full:
+                    ended = run("--format", "json", path, engine="cuda", stdout=full,
+                                env={**os.environ, "FAKE_CUDA_CALL": str(call)})
+                self.assertNotIn(AT_EXIT, ended.stderr)
+                self.assertIn(ended.status, (1, 2), ended)
+
+
+if __name__ == "__main__":
+    main()
