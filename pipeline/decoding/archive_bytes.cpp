@@ -18,11 +18,12 @@ guard::~guard() {
 }
 
 void guard::give_up(const member_text& what) {
-  const input_failure why =
+  input_failure why =
       interrupted_ ? input_failure{.kind = failure_kind::stopped,
                                    .text = "not verified: the run ended before the end of what it is in"}
                    : input_failure{.kind = failure_kind::damaged, .text = "not verified: what it is in is damaged"};
-  counts_.close_group(what.input, 1, {.text_bytes = what.bytes, .wrong = [why](std::uint64_t) { return why; }});
+  counts_.close_group(what.input, 1,
+                      {.text_bytes = what.bytes, .wrong = [why = std::move(why)](std::uint64_t) { return why; }});
   counts_.finish(what.input, what.bytes);
 }
 

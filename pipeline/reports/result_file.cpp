@@ -129,38 +129,36 @@ void result_sum::add_document(document_reader& from, place& at) {
   const nlohmann::json document = from.read(within.taker());
   check_schema(document);
   const std::string kind = kind_of(document);
-  if (kind == "input" || kind == "result") go_to_run(document, at);
   if (kind == "result") return add_result(document, within, at);
   within.read().drop();
   if (kind == "snapshot" || kind == "window" || kind == "verdict" || kind == "alert") return;
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
+  run_lines& own = go_to_run(document, at);
   const input_report input = read_input(document, wanted_, is_folded(document));
-  if (!at.current->spoilt) at.current->waiting.add(input);
+  if (!own.spoilt) own.waiting.add(input);
 }
 
 /// Throws result_damage where there are too many: each needs memory until its result comes.
-void result_sum::go_to_run(const nlohmann::json& document, place& at) {
+result_sum::run_lines& result_sum::go_to_run(const nlohmann::json& document, place& at) {
   constexpr std::size_t most_runs = 256;
   at.run = run_of(document);
-  if (at.run.empty()) {
-    at.current = &at.without_name;
-  } else if (const auto found = at.runs.find(at.run); found != at.runs.end()) {
-    at.current = &found->second;
-  } else if (at.runs.size() < most_runs) {
-    at.current = &at.runs.try_emplace(at.run, *kept_).first->second;
-  } else {
+  if (!at.run.empty() && !at.runs.contains(at.run) && at.runs.size() >= most_runs) {
     throw result_damage("lines of " + std::to_string(most_runs) + " other runs wait for their results; those of run " +
                         config::quote(at.run) + " cannot be kept as well; keep fewer runs in a file");
   }
+  run_lines& own = at.run.empty() ? at.without_name : at.runs.try_emplace(at.run, *kept_).first->second;
+  at.current = &own;
+  return own;
 }
 
 void result_sum::add_result(const nlohmann::json& document, inputs_within& within, place& at) {
+  run_lines& own = go_to_run(document, at);
   ++at.results;
   // a line of its inputs was damaged: that has been told
-  if (std::exchange(at.current->spoilt, false) && document.contains("input_count")) return;
-  if (explains_missing(document, at)) return;
+  if (std::exchange(own.spoilt, false) && document.contains("input_count")) return;
+  if (explains_missing(document, own.waiting.size(), at)) return;
   const report one = read_totals(document, wanted_);
-  pending_inputs& inputs = inputs_of(document, within, at);
+  pending_inputs& inputs = inputs_of(document, within, own.waiting, at);
   check_sums(one, inputs.verified(), inputs.unverified());
   if (one.complete && !inputs.incomplete().empty()) {
     throw result_damage("\"complete\" is true, but that of " + inputs.incomplete() + " is false");
@@ -182,23 +180,22 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
 
 /// Whether a result with a name lacks no more lines than were damaged, of which nobody knows whose they were: that has
 /// been told.
-bool result_sum::explains_missing(const nlohmann::json& document, place& at) {
+bool result_sum::explains_missing(const nlohmann::json& document, std::size_t there, place& at) {
   const auto count = document.find("input_count");
   if (at.run.empty() || count == document.end() || !count->is_number_unsigned()) return false;
   const auto wanted = count->get<std::size_t>();
-  const std::size_t there = at.current->waiting.size();
   if (wanted <= there || wanted - there > at.lost) return false;
   at.lost -= wanted - there;
   return true;
 }
 
 /// The inputs of a result: within it, or the lines before it.
-pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_within& within, place& at) {
-  pending_inputs& before = at.current->waiting;
+pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before,
+                                      place& at) {
   if (const auto count = document.find("input_count"); count != document.end()) {
     within.read().drop();
     if (!count->is_number_unsigned()) throw result_damage("\"input_count\" is no whole number from 0 to 2^64 - 1");
-    check_input_count(count->get<std::size_t>(), at);
+    check_input_count(count->get<std::size_t>(), before.size(), at);
     return before;
   }
   if (const auto list = document.find("inputs"); list == document.end() || !list->is_array()) {
@@ -210,8 +207,7 @@ pending_inputs& result_sum::inputs_of(const nlohmann::json& document, inputs_wit
 }
 
 /// Throws result_damage where the lines before a result are not as many.
-void result_sum::check_input_count(std::size_t count, place& at) {
-  const std::size_t there = at.current->waiting.size();
+void result_sum::check_input_count(std::size_t count, std::size_t there, place& at) {
   if (count == there) return;
   const bool is_named = !at.run.empty();
   at.mixed = at.mixed || (!is_named && there > count);

@@ -69,10 +69,11 @@ class result_sum {
   void add_lines(int fd, place& at);
   void add_document(document_reader& from, place& at);
   void add_result(const nlohmann::json& document, inputs_within& within, place& at);
-  void go_to_run(const nlohmann::json& document, place& at);
-  static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, place& at);
-  static void check_input_count(std::size_t count, place& at);
-  static bool explains_missing(const nlohmann::json& document, place& at);
+  run_lines& go_to_run(const nlohmann::json& document, place& at);
+  static pending_inputs& inputs_of(const nlohmann::json& document, inputs_within& within, pending_inputs& before,
+                                   place& at);
+  static void check_input_count(std::size_t count, std::size_t there, place& at);
+  static bool explains_missing(const nlohmann::json& document, std::size_t there, place& at);
   static void spoil(place& at, bool is_result);
   void finish(place& at);
   void complain(const place& at, std::string_view what);
