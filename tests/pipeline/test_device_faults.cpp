@@ -154,6 +154,14 @@ scenario snapshots(const test::temporary_folder& folder, const std::string& text
   return {.name = "snapshots", .planned = make_plan(typed), .texts = {text}};
 }
 
+// More chunks than a queue has room for without another allocation.
+scenario small_chunks(const test::temporary_folder& folder, const std::string& text) {
+  config::options typed = options_for({folder.file("small chunks", text)});
+  typed.chunk_size = 300;
+  typed.slots = 200;
+  return {.name = "small chunks", .planned = make_plan(typed), .texts = {text}};
+}
+
 scenario stage(const test::temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("stage", text)});
   typed.pass_through = config::handed_on::raw;
@@ -173,6 +181,7 @@ std::vector<scenario> scenarios(const test::temporary_folder& folder) {
   const std::string second = sample(9000, 2);
   all.push_back(one("tar", test::tar_member("first", text) + test::tar_member("second", second) + test::tar_end()));
   all.back().texts.push_back(second);
+  all.push_back(small_chunks(folder, text));
   all.push_back(windows(folder, text));
   all.push_back(snapshots(folder, text));
   all.push_back(stage(folder, text));
