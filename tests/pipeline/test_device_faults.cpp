@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -52,7 +53,6 @@ constexpr unsigned chunk_bytes = 4096;
 constexpr unsigned most_places = 20'000;  // no run here has so many
 
 // ---- a run that does not end
-// -----------------------------------------------------------------------------------------
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr unsigned patience = 60;  // seconds
@@ -60,19 +60,23 @@ constexpr unsigned patience = 60;  // seconds
 constexpr unsigned patience = 10;
 #endif
 
-std::array<char, 300> place_of_run{};  // for the handler of a signal
+std::array<char, 300> place_of_run{};          // for the handler of a signal
+std::atomic<unsigned> seconds_left{patience};  // likewise
 
 // Ends the program, with the place of the fault, where a run lasts too long. Needs neither a thread nor memory, which
-// the faults of the run would meet.
+// the faults of the run would meet. Counts seconds one by one: a machine that is paused does not run out of patience.
 class watch_over_run {
  public:
   explicit watch_over_run(const std::string& place) {
     std::snprintf(place_of_run.data(), place_of_run.size(), "a run does not end: %s\n", place.c_str());
+    seconds_left = patience;
     std::signal(SIGALRM, [](int) {
+      ::alarm(1);
+      if (--seconds_left > 0) return;
       static_cast<void>(::write(STDERR_FILENO, place_of_run.data(), std::strlen(place_of_run.data())));
       std::abort();
     });
-    ::alarm(patience);
+    ::alarm(1);
   }
   watch_over_run(const watch_over_run&) = delete;
   watch_over_run& operator=(const watch_over_run&) = delete;
@@ -80,7 +84,6 @@ class watch_over_run {
 };
 
 // ---- inputs
-// ----------------------------------------------------------------------------------------------------------
 
 using byte_counts = std::vector<std::uint64_t>;
 
@@ -154,11 +157,10 @@ scenario snapshots(const test::temporary_folder& folder, const std::string& text
   return {.name = "snapshots", .planned = make_plan(typed), .texts = {text}};
 }
 
-// More chunks than a queue has room for without another allocation.
+// So many chunks that queues of pointers allocate again and again.
 scenario small_chunks(const test::temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("small chunks", text)});
   typed.chunk_size = 300;
-  typed.slots = 200;
   return {.name = "small chunks", .planned = make_plan(typed), .texts = {text}};
 }
 
@@ -189,7 +191,6 @@ std::vector<scenario> scenarios(const test::temporary_folder& folder) {
 }
 
 // ---- engines
-// ---------------------------------------------------------------------------------------------------------
 
 enum class engine_kind { cuda, two_devices, automatic };
 
@@ -282,7 +283,6 @@ class machine {
 };
 
 // ---- runs
-// ------------------------------------------------------------------------------------------------------------
 
 // Standard output of this process, while it lives, goes into memory.
 class captured_output {
@@ -417,14 +417,14 @@ std::vector<std::string> names_of(const scenario& of) {
 }
 
 // ---- places
-// ----------------------------------------------------------------------------------------------------------
 
 bool takes_all() {
   const char* const campaign = std::getenv("CAMPAIGN");
   return campaign != nullptr && std::string_view(campaign) == "all";
 }
 
-// ONLY="auto, plain" looks for what fails in one engine and scenario.
+// ONLY="auto, plain": one engine and scenario. Memory that a lost device may still write to is kept for good, so all of
+// them are too much for one process.
 bool is_wanted(const std::string& where) {
   const char* const only = std::getenv("ONLY");
   return only == nullptr || where == only;
