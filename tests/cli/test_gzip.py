@@ -362,13 +362,12 @@ class WrongBgzfSizes(CommandTest):
             sizes["behind the end of the file"] = ends[-1] + 500
         return {name: size for name, size in sizes.items() if 1 <= size <= 65536 and size != true}
 
-    def assert_counts_like_gzip(self, encoded):
+    def assert_counts_like_gzip(self, encoded, file_threads="4", pipe_threads="1"):
         data = gzip.decompress(encoded)
         path = self.file("data.bgz", encoded)
-        for threads in ("1", "4"):
-            for ended in (run(*COUNTS, "-T", threads, path), run(*COUNTS, "-T", threads, stdin_bytes=encoded)):
-                self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
-                self.assert_counted(ended, data)
+        for ended in (run(*COUNTS, "-T", file_threads, path), run(*COUNTS, "-T", pipe_threads, stdin_bytes=encoded)):
+            self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+            self.assert_counted(ended, data)
 
     def test_of_one_member_wherever_it_is(self):
         blocks = self.blocks()
@@ -381,7 +380,7 @@ class WrongBgzfSizes(CommandTest):
             for name, size in sampled(sorted(sizes.items()), 3):
                 with self.subTest(number=number, name=name):
                     hurt = [*blocks[:number], self.with_size(blocks[number], size), *blocks[number + 1 :]]
-                    self.assert_counts_like_gzip(b"".join(hurt))
+                    self.assert_counts_like_gzip(b"".join(hurt), *(("4", "1") if number % 2 else ("1", "4")))
         self.assertIn("over many", names)
         self.assertIn("behind the end of the file", names)
 
