@@ -262,7 +262,9 @@ TEST_CASE("where the only device fails for good, whichever of its calls it is, t
     hooks.make_engine = [&](std::string_view, gpu::engine_request request) {
       request.streams = 2;
       request.forecast = {};
-      auto fake = gpu::cuda::make_fake_runtime(std::make_shared<gpu::cuda::ledger>());
+      const auto seen = std::make_shared<gpu::cuda::ledger>();
+      seen->may_be_lost = true;
+      auto fake = gpu::cuda::make_fake_runtime(seen);
       return gpu::engine_choice{.taken = std::make_unique<gpu::cuda::cuda_engine>(
                                     gpu::cuda::make_failing_runtime(std::move(fake), failure), request),
                                 .reason = {}};

@@ -32,6 +32,10 @@ class ledger {
 
   int driver_version = 13010;  ///< 0: there is no driver
 
+  /// A call of a device will fail for good. Such a device is not waited for: it may still read a slot that is in use
+  /// again, for rows that are not read (gpu/cuda/lane.cpp). The thread sanitizer does not see what it reads.
+  bool may_be_lost = false;
+
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> misuses_;
