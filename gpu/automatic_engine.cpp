@@ -136,7 +136,7 @@ void automatic_engine::post_host_task_for(counting_job& job) noexcept {
   }
 }
 
-// Null: somebody else was faster.
+// Null: another thread or a device has the job.
 void automatic_engine::end_host_task(counting_job* job) noexcept {
   std::exception_ptr failure = job != nullptr ? try_count(*job) : nullptr;
   {

@@ -31,7 +31,7 @@ class splitter {
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 
   /// How many of the bytes taken last may come after the end of a frame that advance() has not reported: a later call
-  /// reports that end, or finds that there is none. Whoever gives the bytes to decoders holds these back until then.
+  /// reports that end, or finds that there is none. The caller does not give them to a decoder until then.
   [[nodiscard]] virtual std::size_t held_back() const { return 0; }
 
   /// Whether the frame that ended last is one that decoders count and tell of (not a skippable one).

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   scripts/test.sh [CTEST ARGUMENTS]  the tests of the build with warnings as errors (preset dev)
-#   scripts/test.sh --all              what CI runs: that, formatting, installation, clang-tidy of changed files, and what
-#                                      each sanitizer finds soonest; under 30 minutes on 2 cores
+#   scripts/test.sh --all              what CI runs: that, formatting, installation, clang-tidy of changed files, and
+#                                      the quick part of each sanitizer; under 30 minutes on 2 cores
 #   scripts/test.sh --long             everything else: before an issue is closed
 # docs/testing.md lists what is checked where. Every step runs, also after one that failed; the exit status is 0 only if
 # all of them passed.
@@ -47,7 +47,7 @@ installed_program() {
   return $status
 }
 
-# Memory errors: the decoders and archive readers, and the suites of the command once, but for those that wait for clocks.
+# Memory errors: the decoders and archive readers, and the command's suites once, but for two that take a minute each.
 quick_address_sanitizer() {
   build asan gpuhist gpuhist_io_tests && tests asan -LE long -R '^(cli host: |test_io)' -E '^cli host: (follow|signals)'
 }

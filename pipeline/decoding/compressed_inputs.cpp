@@ -50,6 +50,10 @@ std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uin
   return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
 }
 
+std::string missing_cause(const io::decoder& decoder, bool ends_input) {
+  return ends_input ? decoder.missing_cause_at_end() : decoder.missing_cause_at_frame_end();
+}
+
 input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
   return {.kind = failure_kind::refused,
           .text = "decompresses to more than the " + config::format_size(most) +
@@ -400,11 +404,10 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
     task.end.wrong = fault_of(last.error);
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
-  } else if (const std::string missing = missing_at_end(*task.decoder, task.ends_input, 0); missing.empty()) {
+  } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
     if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
   } else if (how_.skip_damage) {
-    begin_skipping(task,
-                   task.ends_input ? task.decoder->missing_cause_at_end() : task.decoder->missing_cause_at_frame_end());
+    begin_skipping(task, std::move(cause));
     end_skipping(task, task.skipped_to);
   } else {
     task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {

@@ -154,7 +154,7 @@ result_sum::run_lines& result_sum::go_to_run(const nlohmann::json& document, pla
 void result_sum::add_result(const nlohmann::json& document, inputs_within& within, place& at) {
   run_lines& own = go_to_run(document, at);
   ++at.results;
-  // a line of its inputs was damaged: that has been told
+  // a line of its inputs was damaged: that has been reported
   if (std::exchange(own.spoilt, false) && document.contains("input_count")) return;
   if (explains_missing(document, own.waiting.size(), at)) return;
   const report one = read_totals(document, wanted_);
@@ -178,8 +178,8 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
   for (const skipped_names& each : one.skipped) add_skipped(sum_.skipped, each);
 }
 
-/// Whether a result with a name lacks no more lines than were damaged, of which nobody knows whose they were: that has
-/// been told.
+/// Whether a result with a name lacks no more lines than were damaged, whose run is not known: that has been
+/// reported.
 bool result_sum::explains_missing(const nlohmann::json& document, std::size_t there, place& at) {
   const auto count = document.find("input_count");
   if (at.run.empty() || count == document.end() || !count->is_number_unsigned()) return false;

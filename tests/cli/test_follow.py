@@ -294,7 +294,7 @@ class ManyRotations(FollowTest):
 
 
 class Writer(threading.Thread):
-    """Writes lines all the time; opens its log anew when it is told to, as daemons do on a signal."""
+    """Writes lines all the time; opens its log anew on request, as daemons do on a signal."""
 
     def __init__(self, path, told):
         super().__init__()

@@ -248,7 +248,7 @@ class failing_device final : public engine {
   std::jthread answering_;
 };
 
-TEST_CASE("no task is posted once every job is answered: whoever waited for the jobs may have ended the pool") {
+TEST_CASE("no task is posted once every job is answered: the pool may have ended then") {
   std::vector<std::function<void()>> posted;  // and not run yet
   const auto run_posted = [&] {
     for (const auto& each : std::exchange(posted, {})) each();

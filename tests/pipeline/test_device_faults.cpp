@@ -197,8 +197,8 @@ enum class engine_kind { cuda, two_devices, automatic };
 constexpr std::array<std::pair<engine_kind, const char*>, 3> engine_kinds{
     {{engine_kind::cuda, "cuda"}, {engine_kind::two_devices, "two devices"}, {engine_kind::automatic, "auto"}}};
 
-// The automatic engine, in which a device is wanted from the first chunk on. Whoever submits waits until it is awake or
-// cannot be had, so that it has its part in every run.
+// The automatic engine, in which a device is wanted from the first chunk on. The thread that submits waits until it is
+// awake or cannot be had, so that it has its part in every run.
 class awaited_engine final : public gpu::engine {
  public:
   explicit awaited_engine(std::unique_ptr<gpu::automatic_engine> inner) : inner_(std::move(inner)) {}
@@ -276,7 +276,7 @@ class machine {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_unused_ = false;
-  std::shared_ptr<machine> in_use_{this, [](machine* of) {  // held by whoever may still make an engine
+  std::shared_ptr<machine> in_use_{this, [](machine* of) {  // held by all that may still make an engine
                                      const std::scoped_lock lock(of->mutex_);
                                      of->is_unused_ = true;
                                      of->changed_.notify_all();
