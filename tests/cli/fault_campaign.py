@@ -25,6 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from fault_scenarios import LIMITED, Outcome, scenarios, write_inputs
 from support import GPUHIST, SANITIZED, SKIPPED
@@ -112,6 +113,20 @@ def command_of(scenario, fault, user):
     return limited + command
 
 
+def feed(process, scenario, patience):
+    """What it writes to standard output and standard error."""
+    if not scenario.pause:
+        return process.communicate(scenario.stdin, patience)
+    first = 50_000  # what a pipe takes also where nobody reads it
+    try:
+        process.stdin.write(scenario.stdin[:first])
+        process.stdin.flush()
+        time.sleep(scenario.pause)
+    except BrokenPipeError:  # it has ended
+        pass
+    return process.communicate(scenario.stdin[first:], patience)
+
+
 class Campaign:
     """Runs scenarios in folders of their own, all with the same inputs."""
 
@@ -154,8 +169,8 @@ class Campaign:
             stderr=subprocess.PIPE,
         )
         try:
-            stdout, stderr = process.communicate(scenario.stdin, self.patience)
-            status = process.returncode
+            stdout, stderr = feed(process, scenario, self.patience)
+            status = 0 if process.returncode == scenario.status else process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
             stdout, stderr = process.communicate()
@@ -218,6 +233,8 @@ class Chooser:
         at_start, later = range(1, begin + 1), range(begin + 1, calls + 1)
         if not self.everything:
             return self.sample(later, 8 if kind == "alloc" else 1)
+        if kind == "alloc" and scenario.pause:  # such a run takes long
+            return [*self.sample(at_start, 5), *self.sample(later, 200)]
         if LASTING in effect and kind == "alloc":
             return [*self.sample(at_start, 20), *self.sample(later, 200)]
         return [*(at_start if scenario.name == "plain file" else self.sample(at_start, 40)), *later]
@@ -342,12 +359,19 @@ def parse_arguments():
     parser.add_argument("--all", action="store_true", help="every ordinal")
     parser.add_argument("--only", default="", metavar="SCENARIO")
     parser.add_argument("--class", dest="kinds", action="append", choices=[*EFFECTS, *LIMITS])
+    parser.add_argument("--system-calls", action="store_true", help="all classes but allocations, threads and limits")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--patience", type=float, default=10, help="seconds after which a run hangs")
     parser.add_argument("--examples", type=int, default=2, help="named of each group of findings")
     parser.add_argument("--reproduce", nargs=4, metavar=("SCENARIO", "CLASS", "EFFECT", "ORDINAL"))
     return parser.parse_args()
+
+
+def classes(asked):
+    if asked.system_calls:
+        return [each for each in EFFECTS if each not in ("alloc", "thread")]
+    return asked.kinds or [*EFFECTS, *LIMITS]
 
 
 def main():
@@ -365,7 +389,7 @@ def main():
         start = campaign.run(dataclasses.replace(known["plain file"], arguments=("--version",)))[1]
         chooser = Chooser(asked.all, random.Random(asked.seed), start)
         chosen = [each for each in known.values() if asked.only in each.name]
-        tallies, findings = run_all(campaign, chooser, chosen, asked.kinds or [*EFFECTS, *LIMITS], asked.jobs)
+        tallies, findings = run_all(campaign, chooser, chosen, classes(asked), asked.jobs)
         print_table(tallies)
         print_findings(findings, asked.examples)
     return 1 if findings else 0

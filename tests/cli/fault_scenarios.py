@@ -8,13 +8,14 @@ import gzip
 import json
 import lzma
 import pathlib
+import shutil
 import subprocess
 
-from support import GPUHIST, counts_of, oracle, tar, text, zipped, zstd
+from support import ENGINE, GPUHIST, counts_of, oracle, tar, text, zipped, zstd
 
 SCHEMES = ("letters", "classes")
 FRAME = 40_000  # bytes of text in a frame, where there are many
-COMMON = ("--engine", "host", "--threads", "2", "--chunk-size", "64KiB", "--buckets", ",".join(SCHEMES))
+COMMON = ("--engine", ENGINE, "--threads", "2", "--chunk-size", "64KiB", "--buckets", ",".join(SCHEMES))
 JSON = (*COMMON, "--format", "json")
 OLD = b'{"kind":"result","of":"an earlier run"}\n'
 
@@ -126,6 +127,25 @@ class Windows(Counts):
         return None if sizes == [len(each) for each in self.windows] else f"windows of {sizes} bytes"
 
 
+class InputLines(Counts):
+    """So, too, with a line for each input, in their order."""
+
+    def check_before_result(self, said):
+        for each, (name, data) in zip(said, self.inputs.items()):
+            if each["kind"] != "input" or each["name"] != name:
+                return f"not the line of {name}: {each}"
+            if each["complete"] and counts_of(each) != counts(data):
+                return f"wrong counts of {name}, which is said to be complete"
+        return None if len(said) <= len(self.inputs) else "more lines than inputs"
+
+    def __call__(self, outcome):
+        wrong = super().__call__(outcome)
+        if wrong or outcome.status != 0:
+            return wrong
+        lines = len(documents(outcome.stdout)) - 1
+        return None if lines == len(self.inputs) else f"{lines} lines of {len(self.inputs)} inputs"
+
+
 class Snapshots(Counts):
     """So, too, after snapshots, each of a prefix."""
 
@@ -190,17 +210,21 @@ class Archive:
 
 @dataclasses.dataclass
 class Scenario:
-    """`arguments` name inputs as in/NAME and outputs as out/NAME. `stdin` is what comes through a pipe."""
+    """`arguments` name inputs as in/NAME and outputs as out/NAME. `stdin` is what comes through a pipe; where `pause` is
+    given, in two parts with so many seconds between them."""
 
     name: str
     arguments: tuple
     check: object
     stdin: bytes | None = None
     before: dict = dataclasses.field(default_factory=dict)  # what is in out/ before
+    pause: float = 0
+    status: int = 0  # of a run in which nothing fails
 
 
 PLAIN = text(300_000)
 SHORT = {f"in/s{i}": text(1000 * i, seed=i) for i in range(1, 5)}
+HAS_7Z = shutil.which("7z") is not None
 LIMITED = ("plain file", "pipe", "zstd of many frames", "gzip", "tar.gz", "pass-through of text", "output file", "repack")
 
 
@@ -212,9 +236,20 @@ def lz4(data):
     return subprocess.run(["lz4", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
+def seven_zip(folder, members):
+    subprocess.run(["7z", "a", "-bd", "-mx1", "../t.7z", *members], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+
+
+def cpio(folder, members):
+    command = ["cpio", "-o", "--quiet", "-H", "newc"]
+    return subprocess.run(command, input="\n".join(members).encode(), cwd=folder, stdout=subprocess.PIPE, check=True).stdout
+
+
+MEMBERS = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
+
+
 def write_inputs(folder):
     """Everything that a scenario reads."""
-    members = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
     contents = {
         "plain": PLAIN,
         "many.zst": frames(PLAIN, zstd),
@@ -223,33 +258,40 @@ def write_inputs(folder):
         "t.xz": lzma.compress(PLAIN, preset=0),
         "t.bz2": bz2.compress(PLAIN, 1),
         "t.lz4": frames(PLAIN, lz4),
-        "t.tar": tar(members),
-        "t.tar.gz": gzip.compress(tar(members), 6),
-        "t.zip": zipped(members),
+        "t.tar": tar(MEMBERS),
+        "t.tar.gz": gzip.compress(tar(MEMBERS), 6),
+        "t.zip": zipped(MEMBERS),
         "list": "".join(f"{name}\n" for name in SHORT).encode(),
         "settings.toml": b'buckets = ["letters", "classes"]\nthreads = 2\nchunk-size = "64KiB"\n',
         **{name.removeprefix("in/"): data for name, data in SHORT.items()},
         **{f"tree/{'sub/' * i}f{i}": data for i, data in enumerate(SHORT.values())},
+        **{f"several/{name.removeprefix('in/')}.zst": zstd(data) for name, data in SHORT.items()},
+        **{f"several/{name.removeprefix('in/')}.tar": tar({"member": data}) for name, data in SHORT.items()},
+        **{f"members/{name}": data for name, data in MEMBERS.items()},
     }
     for name, content in contents.items():
         path = pathlib.Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    members = pathlib.Path(folder, "members")
+    pathlib.Path(folder, "t.cpio").write_bytes(cpio(members, MEMBERS))
+    if HAS_7Z:
+        seven_zip(members, MEMBERS)
     for name in SHORT:
         command = [GPUHIST, *JSON, "--byte-counts", "-o", f"{name}.json", name]
         subprocess.run(command, cwd=pathlib.Path(folder).parent, check=True)
 
 
 def scenarios():
-    members = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
     tree = {f"in/tree/{'sub/' * i}f{i}": data for i, data in enumerate(SHORT.values())}
 
     def of_file(name, file, *options):
         return Scenario(name, (*JSON, *options, f"in/{file}"), Counts({f"in/{file}": PLAIN}))
 
-    def of_archive(name, file):
-        return Scenario(name, (*JSON, f"in/{file}"), Counts({f"in/{file}/{each}": data for each, data in members.items()}))
+    def of_archive(name, file, order=tuple(MEMBERS)):
+        return Scenario(name, (*JSON, f"in/{file}"), Counts({f"in/{file}/{each}": MEMBERS[each] for each in order}))
 
+    several = {f"in/several/{name.removeprefix('in/')}{suffix}": data for suffix in (".zst", ".tar/member") for name, data in SHORT.items()}
     piped = {"(standard input)": PLAIN}
     return [
         of_file("plain file", "plain"),
@@ -266,6 +308,9 @@ def scenarios():
         of_archive("tar", "t.tar"),
         of_archive("zip", "t.zip"),
         of_archive("tar.gz", "t.tar.gz"),
+        of_archive("cpio", "t.cpio"),
+        *([of_archive("7z", "t.7z", order=("b", "a", "c"))] if HAS_7Z else []),
+        Scenario("more archives than are read at once", (*JSON, *(name.removesuffix("/member") for name in several)), Counts(several)),
         Scenario("windows", (*COMMON, "--format", "jsonl", "--window", "48KiB"), Windows(PLAIN, 48 * 1024), stdin=frames(PLAIN, zstd)),
         Scenario(
             "pass-through",
@@ -278,11 +323,33 @@ def scenarios():
             (*JSON, "--pass-through=text", "-o", "out/r", "in/many.zst"),
             Forwarded(PLAIN, Counts({"in/many.zst": PLAIN}, "r")),
         ),
+        Scenario(
+            "pass-through of a slow stream",
+            (*JSON, "--pass-through", "-o", "out/r"),
+            Forwarded(PLAIN, Counts(piped, "r")),
+            stdin=PLAIN,
+            pause=0.15,
+        ),
+        Scenario(
+            "windows of a slow stream",
+            (*COMMON, "--format", "jsonl", "--window", "48KiB"),
+            Windows(PLAIN, 48 * 1024),
+            stdin=PLAIN,
+            pause=0.15,
+        ),
+        Scenario(
+            "following",
+            (*JSON, "--follow", "--snapshot-every", "10ms", "--fail-if", f"bytes >= {len(PLAIN)}", "--fail-fast", "in/plain"),
+            Snapshots({"in/plain": PLAIN}),
+            status=3,
+        ),
         Scenario("snapshots", (*JSON, "--snapshot-every", "64KiB"), Snapshots(piped), stdin=PLAIN),
         Scenario("output file", (*JSON, "-o", "out/r", "in/many.zst"), Counts({"in/many.zst": PLAIN}, "r", OLD), before={"r": OLD}),
         Scenario("append", (*JSON, "--append", "-o", "out/r", "in/plain"), Appended({"in/plain": PLAIN}, "r", OLD), before={"r": OLD}),
         Scenario("tree", (*JSON, "-r", "in/tree"), Counts(dict(sorted(tree.items())))),
         Scenario("list of files", (*JSON, "--files-from", "in/list"), Counts(SHORT)),
+        Scenario("lines of inputs", (*COMMON, "--format", "jsonl", *SHORT), InputLines(SHORT)),
+        Scenario("prometheus", (*COMMON, "--format", "prometheus", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),
         Scenario("table", (*COMMON, "--measures", "all", "in/s1", "in/plain"), Text(len(PLAIN))),
         Scenario("csv", (*COMMON, "--format", "csv", "in/s1", "in/plain"), Text(len(PLAIN) + len(SHORT["in/s1"]))),
         Scenario("conditions", (*JSON, "--config", "in/settings.toml", "--alert-if", "digit > 2", "in/plain"), Counts({"in/plain": PLAIN})),

@@ -77,6 +77,9 @@ class ArchiveTest(CommandTest):
         self.assertEqual(result["bytes"], verified)
         self.assertEqual(ended.status, 0 if result["complete"] else 1, ended)
         self.assertEqual(result["complete"], all(each["complete"] for each in result["inputs"]))
+        if result["complete"]:  # names are not covered by every format
+            counted = [each["buckets"]["bytes"] for each in result["inputs"]]
+            self.assertCountEqual(counted, [each["buckets"]["bytes"] for each in known.values()], ended)
         return result
 
 

@@ -1,12 +1,14 @@
-"""A device that fails for good, in a run of the command over a fake CUDA runtime (tests/support/command_runtime.cpp): the
-run ends with the counts of a prefix and says why, and the process ends without exit handlers, in which CUDA could hang."""
+"""A device that fails for good or is still waking, in a run of the command over a fake CUDA runtime
+(tests/support/command_runtime.cpp): the run ends with the counts of a prefix and says why, or does not wait for the device,
+and the process ends without exit handlers, in which CUDA could hang."""
 
 import os
 
-from support import CommandTest, evenly, main, run, text
+from support import PATIENCE, CommandTest, evenly, main, run, text, zstd
 
 FAILED = "fake CUDA: a call fails\n"
-AT_EXIT = "fake CUDA: called at exit, with a lost device\n"
+AT_EXIT = "fake CUDA: called at exit"
+WAKING = "fake CUDA: a device is waking\n"
 MOST_CALLS = 1000  # no run here makes as many
 
 
@@ -62,6 +64,20 @@ class LostDevice(CommandTest):
                                 env={**os.environ, "FAKE_CUDA_CALL": str(call)})
                 self.assertNotIn(AT_EXIT, ended.stderr)
                 self.assertIn(ended.status, (1, 2), ended)
+
+    def test_a_run_does_not_wait_for_a_device_that_is_waking_also_where_its_report_cannot_be_written(self):
+        frame = b"x" * (32 << 20)
+        repeated = zstd(frame) * 64  # quick to decompress, so that the cores are short of time for counting
+        waking = {**os.environ, "FAKE_CUDA_WAKE_SECONDS": str(10 * PATIENCE)}
+        options = ("--format", "json", "--buckets", "bytes", "-T", "1", "--devices", "0")
+        ended = run(*options, engine="auto", stdin_bytes=repeated, env=waking)
+        self.assertEqual((ended.status, ended.stderr), (0, WAKING), ended)
+        self.assertEqual(ended.result["buckets"]["bytes"]["0x78"], 64 * len(frame))
+        with open("/dev/full", "wb") as full:
+            ended = run(*options, engine="auto", stdin_bytes=repeated, stdout=full, env=waking)
+        self.assertEqual(ended.status, 1)
+        self.assertTrue(ended.stderr.startswith(WAKING), ended)
+        self.assertNotIn(AT_EXIT, ended.stderr)
 
 
 if __name__ == "__main__":

@@ -236,6 +236,35 @@ class Signals(CommandTest):
             for line in ended.stderr.splitlines():
                 self.assertRegex(line, r"^gpuhist: \d+ bytes? counted ")
 
+    def test_a_signal_while_the_settings_are_read_is_answered_as_one_in_the_run(self):
+        data, settings = self.file("data", text(3000)), self.folder / "settings"
+        os.mkfifo(settings)
+        for number, status in ((signal.SIGUSR1, 0), (signal.SIGTERM, -signal.SIGTERM)):
+            with self.subTest(number=number), Running(*JSON, "--config", settings, data) as running:
+                writer = self.open_for_its_reader(settings)
+                running.process.send_signal(number)
+                os.write(writer, b"threads = 1\n")
+                os.close(writer)
+                ended = running.finish()
+                self.assertEqual(ended.status, status, ended)
+                if not status:
+                    self.assert_counts(ended.result, text(3000))
+
+    def open_for_its_reader(self, fifo):
+        """A descriptor to write to, once the program has opened it: it waits in read() then."""
+
+        found = []
+
+        def opened():
+            try:
+                found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:  # nobody reads it yet
+                pass
+            return found
+
+        wait_until(opened)
+        return found[0]
+
     def signal_until_gone(self, running, number):
         """Repeats that come within a second of the first belong to it; a later one ends the process."""
 

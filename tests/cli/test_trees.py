@@ -132,6 +132,8 @@ class Walking(TreeTest):
                     self.assertEqual(ended.status, 0, ended)
                     lines = [json.loads(line) for line in to.read_bytes().splitlines()]
                     self.assertEqual(lines[-1]["bytes"], 2000)
+                    inputs = lines[-1].get("inputs") or [each for each in lines if each["kind"] == "input"]
+                    self.assertEqual([os.path.basename(each["name"]) for each in inputs], ["a", "b"])  # no temporary file
                     if run_before:
                         self.assertIn("is the output as well", ended.stderr)
                         self.assertEqual(lines[-1]["skipped_by_cause"], {"file that is the output as well": 2})

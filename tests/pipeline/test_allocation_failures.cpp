@@ -4,13 +4,11 @@
 #include "pipeline/driver.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/rolling_counts.hpp"
+#include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
-
-#include <archive.h>
-#include <archive_entry.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -19,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace gpuhist;
@@ -65,26 +64,6 @@ config::options options_of(const std::vector<std::string>& inputs) {
 }
 
 plan plan_of(const std::vector<std::string>& inputs) { return make_plan(options_of(inputs)); }
-
-std::string archive_of(const std::string& text, int (*set_format)(archive*)) {
-  std::vector<char> room(text.size() * 2 + 100'000);
-  std::size_t used = 0;
-  archive* const to = archive_write_new();
-  set_format(to);
-  archive_write_open_memory(to, room.data(), room.size(), &used);
-  for (const char* name : {"first", "second"}) {
-    archive_entry* const entry = archive_entry_new();
-    archive_entry_set_pathname(entry, name);
-    archive_entry_set_size(entry, static_cast<la_int64_t>(text.size() / 2));
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_write_header(to, entry);
-    archive_write_data(to, text.data(), text.size() / 2);
-    archive_entry_free(entry);
-  }
-  archive_write_close(to);
-  archive_write_free(to);
-  return {room.data(), used};
-}
 
 // Up to 700 ordinals, evenly spread over all that a run without a failure has. The first pass of the allocations that
 // the process makes only once is spared. A hang is for ctest to find: another thread here would allocate, too.
@@ -172,11 +151,24 @@ TEST_CASE("whichever allocation of a run fails, it ends, and never calls complet
   SUBCASE("small files") { fail_each(plan_of(names), {}, 6000); }
   SUBCASE("one zstd frame") { fail_each(plan_of({folder.file("one", frame_of(text))}), {}, text.size()); }
   SUBCASE("many zstd frames") { fail_each(plan_of({folder.file("many", many_frames(text))}), {}, text.size()); }
+  const std::vector<std::pair<std::string, std::string>> members{{"first", sample(50'000)}, {"second", sample(50'000)}};
   SUBCASE("tar") {
-    fail_each(plan_of({folder.file("tar", archive_of(text, archive_write_set_format_ustar))}), {}, text.size());
+    const std::string archive = test::archive_of(members, archive_write_set_format_ustar);
+    fail_each(plan_of({folder.file("tar", archive)}), {}, 100'000);
   }
   SUBCASE("zip") {
-    fail_each(plan_of({folder.file("zip", archive_of(text, archive_write_set_format_zip))}), {}, text.size());
+    const std::string archive = test::archive_of(members, archive_write_set_format_zip);
+    fail_each(plan_of({folder.file("zip", archive)}), {}, 100'000);
+  }
+  SUBCASE("more zstd inputs than are read at once") {  // a permit that is lost would be missed
+    for (std::string& each : names) each = folder.file(each + ".zst", frame_of(sample(1000)));
+    fail_each(plan_of(names), {}, 6000);
+  }
+  SUBCASE("more archives than are read at once") {
+    for (std::string& each : names) {
+      each = folder.file(each + ".tar", test::archive_of({{"member", sample(1000)}}, archive_write_set_format_ustar));
+    }
+    fail_each(plan_of(names), {}, 6000);
   }
   SUBCASE("windows") {
     config::options typed = options_of({folder.file("text", text)});

@@ -9,6 +9,7 @@
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "support/sparing_runtime.hpp"
+#include "tests/io/archive_samples.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -112,8 +113,9 @@ struct scenario {
   std::string name;
   plan planned;
   std::vector<std::string> texts;
-  std::string raw{};              // what is to go on to standard output
-  bool is_for_the_device = true;  // of `auto`: as much as can be; else host and device race for it
+  std::string raw{};                // what is to go on to standard output
+  std::function<void()> prepare{};  // before each run
+  bool is_for_the_device = true;    // of `auto`: as much as can be; else host and device race for it
 };
 
 config::options options_for(std::vector<std::string> inputs) {
@@ -170,6 +172,23 @@ scenario stage(const test::temporary_folder& folder, const std::string& text) {
   return {.name = "pass-through", .planned = make_plan(typed), .texts = {text}, .raw = text};
 }
 
+// A pipe whose writer has gone. Each run reads a new one, under the same number.
+scenario piped(const std::string& text) {
+  const int descriptor = ::memfd_create("the pipe's number", MFD_CLOEXEC);
+  const auto fill = [descriptor, text] {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));  // it holds 64 KiB
+    REQUIRE(::dup2(ends[0], descriptor) == descriptor);
+    for (const int end : ends) ::close(end);
+  };
+  fill();
+  return {.name = "pipe",
+          .planned = make_plan(options_for({"/dev/fd/" + std::to_string(descriptor)})),
+          .texts = {text},
+          .prepare = fill};
+}
+
 std::vector<scenario> scenarios(const test::temporary_folder& folder) {
   const std::string text = sample(40'000);
   const auto one = [&](const std::string& name, const std::string& content) {
@@ -183,6 +202,9 @@ std::vector<scenario> scenarios(const test::temporary_folder& folder) {
   const std::string second = sample(9000, 2);
   all.push_back(one("tar", test::tar_member("first", text) + test::tar_member("second", second) + test::tar_end()));
   all.back().texts.push_back(second);
+  all.push_back(one("zip", test::archive_of({{"first", text}, {"second", second}}, archive_write_set_format_zip)));
+  all.back().texts.push_back(second);
+  all.push_back(piped(text));
   all.push_back(small_chunks(folder, text));
   all.push_back(windows(folder, text));
   all.push_back(snapshots(folder, text));
@@ -346,6 +368,7 @@ ended_run run_once(const scenario& of, engine_kind kind, const std::shared_ptr<p
                    failing_resource* failing) {
   ended_run ended;
   std::optional<failing_resource::scope> armed;
+  if (of.prepare) of.prepare();
   const machine here(kind, of.is_for_the_device, plan);
   const run_hooks hooks = hooks_for(of, here);
   const captured_output output;

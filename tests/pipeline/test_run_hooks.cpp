@@ -3,6 +3,8 @@
 #include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/output/status_signal.hpp"
 #include "pipeline/plan.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +12,12 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,16 +45,54 @@ class fed_pipe {
     if (const int open = std::exchange(ends_[1], -1); open >= 0) ::close(open);
   }
 
-  [[nodiscard]] plan planned() const {
+  [[nodiscard]] std::string name() const { return "/dev/fd/" + std::to_string(ends_[0]); }
+
+  [[nodiscard]] config::options options() const {
     config::options typed;
-    typed.inputs = {"/dev/fd/" + std::to_string(ends_[0])};
+    typed.inputs = {name()};
     typed.buckets = {"bytes"};
     typed.engine = "host";
-    return make_plan(typed);
+    return typed;
   }
+
+  [[nodiscard]] plan planned() const { return make_plan(options()); }
 
  private:
   std::array<int, 2> ends_{};
+};
+
+gpu::engine_choice asked_to_stop_while_it_is_made(std::string_view name, const gpu::engine_request& request) {
+  ::kill(::getpid(), SIGTERM);
+  return gpu::make_engine(name, request);
+}
+
+config::options with_windows(config::options typed, std::uint64_t bytes) {
+  typed.format = "jsonl";
+  typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = bytes};
+  return typed;
+}
+
+// Counts on the host, and says of itself what only an engine with a device can say.
+class engine_with_a_device final : public gpu::engine {
+ public:
+  engine_with_a_device(const gpu::engine_request& request, bool still_waking, bool device_lost)
+      : host_(gpu::make_engine("host", request).taken), still_waking_(still_waking), device_lost_(device_lost) {}
+
+  std::string_view name() const override { return host_->name(); }
+  const gpu::partition& row_partition() const override { return host_->row_partition(); }
+  void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
+  void submit(gpu::counting_job& job) override { host_->submit(job); }
+  gpu::engine_stats stats() const override {
+    gpu::engine_stats seen = host_->stats();
+    seen.still_waking = still_waking_;
+    seen.device_lost = device_lost_;
+    return seen;
+  }
+
+ private:
+  std::unique_ptr<gpu::engine> host_;
+  bool still_waking_;
+  bool device_lost_;
 };
 
 }  // namespace
@@ -124,10 +168,7 @@ TEST_CASE("a signal to stop that came while the engine was made leaves every inp
   input.write("text");
   run_hooks hooks;
   hooks.watch_signals = true;
-  hooks.make_engine = [](std::string_view name, const gpu::engine_request& request) {
-    ::kill(::getpid(), SIGTERM);
-    return gpu::make_engine(name, request);
-  };
+  hooks.make_engine = asked_to_stop_while_it_is_made;
   const outcome done = run(input.planned(), hooks);
   CHECK(done.signal == SIGTERM);
   CHECK_FALSE(done.result.complete);
@@ -164,4 +205,79 @@ TEST_CASE("what the receiver of progress or of status throws ends the run and co
   hooks.progress = [](const run_progress&) { ::kill(::getpid(), SIGUSR1); };
   hooks.status = [](const run_progress&) { throw std::runtime_error("no more status"); };
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more status");
+}
+
+TEST_CASE("an error of a callback for inputs ends the run and is rethrown, also after everything was read") {
+  const test::temporary_folder folder;
+  fed_pipe input;  // which does not end by itself
+  run_hooks hooks;
+  hooks.input_over = [](const input_report&) -> bool { throw std::runtime_error("no more inputs"); };
+  config::options typed = input.options();
+  typed.inputs = {folder.file("text", std::string(3'000'000, 'x')), input.name()};
+  CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more inputs");
+  hooks.watch_signals = true;
+  hooks.make_engine = asked_to_stop_while_it_is_made;  // inputs that were not read are reported last
+  CHECK_THROWS_WITH(run(input.planned(), hooks), "no more inputs");
+}
+
+TEST_CASE("an error of a callback for what was counted so far ends the run and is rethrown") {
+  fed_pipe input;
+  run_hooks hooks;
+  hooks.counted_so_far = [](const report&) -> bool { throw std::runtime_error("no more counts"); };
+  plan planned = input.planned();
+  planned.snapshot_every = 1ms;
+  CHECK_THROWS_WITH(run(planned, hooks), "no more counts");
+}
+
+TEST_CASE("an error of a callback for windows ends the run and is rethrown, also for the last window") {
+  fed_pipe input;
+  input.write(std::string(2000, 'x') + "\n");  // more than the longest head of a format
+  run_hooks hooks;
+  hooks.window = [](const closed_window&) -> bool { throw std::runtime_error("no more windows"); };
+  CHECK_THROWS_WITH(run(make_plan(with_windows(input.options(), 4)), hooks), "no more windows");
+  fed_pipe short_input;
+  short_input.write("some text");
+  const plan planned = make_plan(with_windows(short_input.options(), 1000));
+  short_input.end();
+  CHECK_THROWS_WITH(run(planned, hooks), "no more windows");
+}
+
+TEST_CASE("an error of a callback for verdicts over windows ends the run and is rethrown") {
+  const test::temporary_folder folder;
+  const test::byte_vector frame = test::zstd_frame_of(test::sample_text(100'000, 1));
+  config::options typed = with_windows(fed_pipe().options(), 10'000);
+  typed.inputs = {folder.file("one.zst", {reinterpret_cast<const char*>(frame.data()), frame.size()})};
+  run_hooks hooks;
+  hooks.window = [](const closed_window&) { return false; };
+  int verdicts = 0;
+  hooks.verdict = [&](const window_verdict&) { ++verdicts; };
+  CHECK(run(make_plan(typed), hooks).result.complete);
+  CHECK(verdicts > 0);
+  hooks.verdict = [](const window_verdict&) { throw std::runtime_error("no more verdicts"); };
+  CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more verdicts");
+}
+
+TEST_CASE("where a device is lost or still waking, the process is to end at once, however the run ends") {
+  for (const auto& [still_waking, device_lost] : {std::pair(false, false), {true, false}, {false, true}}) {
+    CAPTURE(still_waking);
+    CAPTURE(device_lost);
+    fed_pipe input;
+    input.write("text");
+    run_hooks hooks;
+    hooks.make_engine = [&](std::string_view, const gpu::engine_request& request) {
+      return gpu::engine_choice{.taken = std::make_unique<engine_with_a_device>(request, still_waking, device_lost),
+                                .reason = {}};
+    };
+    hooks.progress_interval = 1ms;
+    hooks.progress = [](const run_progress&) { throw std::runtime_error("no more progress"); };
+    if (still_waking || device_lost) {
+      CHECK_THROWS_AS(run(input.planned(), hooks), unclean_end);
+    } else {
+      CHECK_THROWS_WITH(run(input.planned(), hooks), "no more progress");
+    }
+    hooks.progress = nullptr;
+    const plan planned = input.planned();
+    input.end();
+    CHECK(run(planned, hooks).end_at_once == (still_waking || device_lost));
+  }
 }

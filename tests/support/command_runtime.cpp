@@ -1,13 +1,18 @@
 // The runtime of a gpuhist that is built for tests over a fake device. FAKE_CUDA_CALL: the number of the call that
-// fails, as a device does that is lost; it and what an exit handler would do to the lost device are written to standard
-// error.
+// fails, as a device does that is lost. FAKE_CUDA_WAKE_SECONDS: how long a device takes to wake, on a thread other than
+// the main one. Both are written to standard error, as is what an exit handler would do to such a device.
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace gpuhist::gpu::cuda {
 namespace {
@@ -29,7 +34,22 @@ bool makes_no_context(const std::string& call) {
   return call == "cudaGetDeviceCount" || call == "cudaGetDeviceProperties";
 }
 
+std::atomic<unsigned>& devices_waking() {
+  static std::atomic<unsigned> count{0};
+  return count;
+}
+
+void wake_slowly() {
+  const char* const seconds = std::getenv("FAKE_CUDA_WAKE_SECONDS");
+  if (seconds == nullptr || ::gettid() == ::getpid()) return;
+  ++devices_waking();
+  std::fputs("fake CUDA: a device is waking\n", stderr);
+  std::this_thread::sleep_for(std::chrono::seconds(std::stoul(seconds)));
+  --devices_waking();
+}
+
 void exit_as_cuda_does() {
+  if (devices_waking() > 0) std::fputs("fake CUDA: called at exit, with a device that is waking\n", stderr);
   const std::string call = failure_of_process().failed_call();
   if (!call.empty() && !makes_no_context(call)) std::fputs("fake CUDA: called at exit, with a lost device\n", stderr);
 }
@@ -47,6 +67,7 @@ std::shared_ptr<planned_failure> plan_of_process() {
 }  // namespace
 
 std::unique_ptr<runtime> make_runtime() {
+  wake_slowly();
   return make_failing_runtime(make_fake_runtime(std::make_shared<ledger>()), plan_of_process());
 }
 

@@ -374,6 +374,7 @@ FAULTY(link, -1, ssize_t, readlink, (const char* path, char* to, std::size_t siz
 FAULTY(unlink, -1, int, unlink, (const char* path), (path))
 FAULTY(owner, -1, int, fchmod, (int fd, unsigned mode), (fd, mode))
 FAULTY(owner, -1, int, fchown, (int fd, unsigned user, unsigned group), (fd, user, group))
+FAULTY(directory, nullptr, void*, opendir, (const char* path), (path))
 FAULTY(directory, nullptr, void*, fdopendir, (int fd), (fd))
 FAULTY(directory, nullptr, void*, readdir, (void* directory), (directory))
 FAULTY(directory, nullptr, void*, readdir64, (void* directory), (directory))
