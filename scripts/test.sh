@@ -28,8 +28,16 @@ step() {
   fi
 }
 
+# GPUHIST_TEST_DATA, the folder of the test files of other projects, is for the tests alone: gpuhist takes every variable of
+# that prefix for an option.
+test_data=${GPUHIST_TEST_DATA:-}
+unset GPUHIST_TEST_DATA
+
 # tests PRESET [CTEST ARGUMENTS]: of what was built. Some suites wait for clocks: one process more than there are cores.
-tests() { ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j $(($(nproc) + 1)) "${@:2}"; }
+tests() {
+  env ${test_data:+GPUHIST_TEST_DATA="$test_data"} ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
+    -j $(($(nproc) + 1)) "${@:2}"
+}
 
 build_and_test() { build "$1" && tests "$@"; }
 

@@ -24,6 +24,7 @@ import zipfile
 
 GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
 ENGINE = os.environ.get("TEST_ENGINE", "host")
+TEST_DATA = os.environ.pop("GPUHIST_TEST_DATA", None)  # test files of other projects; the program would take it for an option
 SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 THREAD_SANITIZED = "thread" in os.environ.get("TEST_SANITIZE", "")
 SKIPPED = 77  # what ctest takes for "skipped"

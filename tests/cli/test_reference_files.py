@@ -1,17 +1,18 @@
-"""The test files of the formats' own projects (tests/data): good ones count like what their tools make of them, bad and
-unsupported ones are refused."""
+"""The test files of other projects: good ones have the counts of what their own tools decode, bad and unsupported ones are
+refused. The folder of these files is GPUHIST_TEST_DATA; the suite is skipped without it."""
 
 import pathlib
 import subprocess
 import sys
 import zipfile
 
-from support import ALL_SCHEMES, CommandTest, main, run, sampled
+from support import ALL_SCHEMES, SKIPPED, TEST_DATA, CommandTest, main, run, sampled
 
-DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+DATA = pathlib.Path(TEST_DATA or "")
+EXPECTED = pathlib.Path(__file__).resolve().parents[1] / "data" / "libarchive"  # what other programs find in the archives
 JSON = ("--format", "json", *ALL_SCHEMES)
 TOOLS = {"xz": ["xz", "-dcqq", "-F", "auto"], "bzip2": ["bzip2", "-dcq"]}
-# Of the archives (tests/data/libarchive). Refused, although other programs take them:
+# Of the archives of libarchive. Refused, although other programs read them:
 REFUSED = {
     "7zip_archive_properties.7z": "nobody writes these properties",
     "compat_bzip2_2.tbz": "something follows the last stream",
@@ -38,11 +39,6 @@ FEWEST = {"xz": (30, 60), "bzip2": (3, 0)}  # good ones, others
 
 
 class ReferenceFiles(CommandTest):
-    def setUp(self):
-        super().setUp()
-        if not DATA.is_dir():
-            self.skipTest("a portable folder does not have the files")
-
     @staticmethod
     def files(project, *kinds):
         return sorted(path for kind in kinds for path in (DATA / project).glob(kind + "-*"))
@@ -103,15 +99,14 @@ class ReferenceFiles(CommandTest):
                     self.assert_counts(ended.result, decoded)
 
     def test_of_archives_what_other_programs_find_is_counted_and_what_they_refuse_is_refused(self):
-        folder = DATA / "libarchive"
-        sys.path.insert(0, str(folder))
+        sys.path.insert(0, str(EXPECTED))
         from make_expected import digest
 
-        expected = [line.split() for line in (folder / "expected.txt").read_text().splitlines()]
+        expected = [line.split() for line in (EXPECTED / "expected.txt").read_text().splitlines()]
         self.assertGreaterEqual(len(expected), 190)
         for name, *said in sampled(expected, 30):
             with self.subTest(name=name):
-                ended = run("--format", "json", "--buckets", "bytes", folder / name)
+                ended = run("--format", "json", "--buckets", "bytes", DATA / "libarchive" / name)
                 if name in NOT_BY_EVERY_LIBARCHIVE and ended.status == 1:
                     continue
                 if name in REFUSED or (said == ["refused"] and name not in COUNTED):
@@ -147,4 +142,7 @@ class ReferenceFiles(CommandTest):
 
 
 if __name__ == "__main__":
+    if not TEST_DATA:
+        print("skipped: no GPUHIST_TEST_DATA, the folder of the test files of other projects")
+        sys.exit(SKIPPED)
     main()

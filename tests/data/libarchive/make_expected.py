@@ -1,6 +1,6 @@
-"""Writes expected.txt: of each archive here the bytes of the files in it, and the digest of how often each byte value
-occurs in them, by programs that have nothing to do with libarchive: GNU tar, GNU cpio, Python's zipfile, and 7-Zip where
-zipfile does not know the method. "refused" where they find it damaged, encrypted, or no archive."""
+"""make_expected.py FOLDER: writes expected.txt. For each archive in FOLDER: the number of bytes of the files in it, and a
+digest of the counts of all byte values, found by programs that share no code with libarchive: GNU tar, GNU cpio, Python's
+zipfile, and 7-Zip where zipfile does not support the method. "refused" where they report damage, encryption or no archive."""
 
 import collections
 import hashlib
@@ -8,6 +8,7 @@ import io
 import pathlib
 import stat
 import subprocess
+import sys
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -75,7 +76,8 @@ def line_of(path):
 
 
 def main():
-    archives = sorted(each for each in HERE.iterdir() if each.suffix not in (".py", ".md", ".txt") and each.name != "LICENSE")
+    folder = pathlib.Path(sys.argv[1])
+    archives = sorted(each for each in folder.iterdir() if each.suffix not in (".md", ".txt") and each.name != "LICENSE")
     (HERE / "expected.txt").write_text("".join(line_of(each) + "\n" for each in archives))
 
 
