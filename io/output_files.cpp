@@ -33,6 +33,11 @@ std::optional<output_files::role> output_files::find(const struct stat& file) co
   return std::nullopt;
 }
 
+bool output_files::has_any() const {
+  const std::scoped_lock lock(mutex_);
+  return output_ || temporary_;
+}
+
 bool output_files::has_inode(ino_t inode) const {
   const std::scoped_lock lock(mutex_);
   return (output_ && output_->inode == inode) || (temporary_ && temporary_->inode == inode);

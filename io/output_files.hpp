@@ -28,6 +28,9 @@ class output_files {
   /// What the file is to this process; nothing for all others.
   [[nodiscard]] std::optional<role> find(const struct stat& file) const;
 
+  /// Whether there are any.
+  [[nodiscard]] bool has_any() const;
+
   /// Whether a file with this inode number, of any device, is one of them.
   [[nodiscard]] bool has_inode(ino_t inode) const;
 

@@ -48,8 +48,11 @@ class stream_sink {
   /// Writes what is kept. True: nothing is kept any more, and more may be given.
   bool flush();
 
-  /// Writes the bytes; what there is no room for is kept. Precondition: flush() said true. Memory: one such call's
-  /// bytes at the most.
+  /// Memory for what take() may have to keep of so many bytes: it needs no more then. Throws std::bad_alloc.
+  void reserve(std::size_t bytes) { kept_.reserve(bytes); }
+
+  /// Writes the bytes; what there is no room for is kept. Precondition: flush() said true. Memory: at most the bytes of
+  /// one such call.
   void take(std::span<const std::byte> bytes);
 
   /// Hands up to `most` bytes of a pipe on without copying and without taking them out of it (tee). Only from pipe to

@@ -138,7 +138,9 @@ std::optional<std::size_t> stream_source::read_and_hand_on(std::span<std::byte> 
     if (tees_ && done.bytes == 0 && done.what != stream_sink::tee_answer::source_has_ended) return std::nullopt;
   }
   if (handed_on_ahead_ == 0) {
-    const std::optional<std::size_t> got = read_now(out.first(std::min(out.size(), most_copied)));
+    const std::size_t most = std::min(out.size(), most_copied);
+    hands_on_to_->reserve(most);  // what was read must not be lost for want of memory
+    const std::optional<std::size_t> got = read_now(out.first(most));
     hands_on_to_->take(out.first(got.value_or(0)));
     return got;
   }

@@ -129,9 +129,10 @@ char tree_walk::kind_of(level& in, char kind, const char* name) {
     if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
     kind = kind_of_found(found);
   }
-  if (kind == kind_output) {  // as far as the number of its inode says; a temporary file has its final name by now
-    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_temporary;
-    return kind_of_found(found);
+  // the inode number of a directory entry is a hint: that of a mounted file, and on some filesystems of any, is another
+  if (kind == kind_output || (kind == kind_file && how_.outputs && how_.outputs->has_any())) {
+    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) == 0) return kind_of_found(found);
+    return kind == kind_output ? kind_temporary : kind_file;  // a temporary file has its final name by now
   }
   if (kind != kind_link || !how_.follow_links) return kind;
   if (::fstatat(folder_of(in).get(), name, &found, 0) == 0) return kind_of_found(found);

@@ -57,8 +57,8 @@ std::uint64_t ring_shape::mapped_bytes() const { return slot_layout(*this).end; 
 
 ring::ring(const ring_shape& shape)
     : mapping_(std::make_shared<mapping>(shape.mapped_bytes())),
-      slots_(shape.slots),
       permits_(shape.slots),
+      slots_(shape.slots),
       occupancy_(shape.slots, std::chrono::steady_clock::now()) {
   const slot_layout layout(shape);
   std::byte* const base = memory().data();

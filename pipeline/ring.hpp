@@ -141,8 +141,8 @@ class ring {
   void enter(slot& it, phase next);
 
   std::shared_ptr<mapping> mapping_;
+  async::semaphore permits_;  // of the slots in free_; slots give theirs back when they are destroyed
   std::vector<slot> slots_;
-  async::semaphore permits_;  // of the slots in free_
   mutable std::mutex mutex_;
   std::vector<slot*> free_;  // guarded by mutex_; a stack
   double waiting_seconds_ = 0;

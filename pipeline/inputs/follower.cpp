@@ -44,7 +44,14 @@ follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, asyn
       timer_(std::make_shared<boost::asio::steady_timer>(loop.context())),
       wake_(std::make_shared<async::deferred_call>(loop, [timer = timer_] { timer->cancel(); })) {
   const int made = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (made >= 0) changes_.emplace(loop.context(), made);
+  if (made < 0) return;
+  boost::system::error_code error;
+  changes_.emplace(loop.context());
+  changes_->assign(made, error);
+  if (error) {  // as without inotify
+    ::close(made);
+    changes_.reset();
+  }
 }
 
 async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {

@@ -60,7 +60,6 @@ async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
     std::optional<listed_input> one;
     if (tree_) {
       one = next_in_tree();
-      if (!one) tree_.reset();
     } else if (next_named_ < plan_.inputs.size()) {
       one = come_to(plan_.inputs[next_named_++]);
     } else if (auto name = take_name()) {
@@ -109,10 +108,14 @@ std::optional<listed_input> input_list::come_to(std::string name) {
   return std::nullopt;
 }
 
+// Nothing at the end of the tree, or after a stop, when the tree stays: left() reports it.
 std::optional<listed_input> input_list::next_in_tree() {
   while (!stop_.stop_requested()) {
     std::optional<io::tree_entry> entry = tree_->next();
-    if (!entry) return std::nullopt;
+    if (!entry) {
+      tree_.reset();
+      return std::nullopt;
+    }
     if (entry->what == io::tree_entry::kind::skipped) {
       note_skipped(*entry);
       continue;

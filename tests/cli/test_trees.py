@@ -142,6 +142,23 @@ class Walking(TreeTest):
                 run("--format", "json", *options)
         self.assertEqual(sorted(os.listdir(self.folder / "sub")), ["b", "r.json"])
 
+    def test_the_output_is_no_input_where_it_is_found_through_a_mount(self):
+        """The directory entry of a mounted file has the number of the file below it."""
+        (self.folder / "tree").mkdir()
+        for name in ("a", "out"):
+            (self.folder / "tree" / name).write_bytes(b"hello")
+        (self.folder / "out").write_bytes(b"")
+        to = self.folder / "tree/out"
+        counting = [GPUHIST, "--engine", ENGINE, "--buckets", "letters", "--format", "jsonl", "--append", "-r", "-o", to, self.folder / "tree"]
+        command = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', self.folder / "out", to, *counting]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+        result = (self.folder / "out").read_bytes()
+        if not result and b"gpuhist" not in ended.stderr:
+            self.skipTest("this user may not mount")
+        lines = [json.loads(line) for line in result.splitlines()]
+        names = [os.path.basename(each["name"]) for each in lines if each["kind"] == "input"]
+        self.assertEqual((ended.returncode, names), (0, ["a"]), ended)
+
     def test_a_redirected_standard_output_in_the_tree_is_skipped(self):
         (self.folder / "a").write_bytes(b"hello")
         with open(self.folder / "out", "wb") as out:

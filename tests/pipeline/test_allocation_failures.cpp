@@ -1,5 +1,8 @@
 // Every allocation of small runs fails once: whichever it is, the run ends, with the right counts or saying that it has
 // not.
+#include "async/event_loop.hpp"
+#include "io/source.hpp"
+#include "io/stream_sink.hpp"
 #include "pipeline/decoding/archive_bytes.hpp"
 #include "pipeline/driver.hpp"
 #include "pipeline/plan.hpp"
@@ -10,10 +13,16 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -140,6 +149,30 @@ TEST_CASE("a layer of an archive that ends without its verdict throws nothing, w
     }
     CHECK(at > 3);
   }
+}
+
+TEST_CASE("what a stream that is forwarded had to give is not lost where memory is short") {
+  std::array<int, 2> in{};
+  std::array<int, 2> out{};
+  REQUIRE(::pipe2(in.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, out.data()) == 0);
+  while (::send(out[1], "stalled", 7, MSG_NOSIGNAL) > 0) {
+  }
+  const std::string text = sample(50'000);
+  REQUIRE(::write(in[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  async::event_loop loop;
+  io::stream_sink to(loop, io::descriptor(out[1]), 0, {.written = {}, .failed = {}});
+  io::stream_source from(loop.context().get_executor(), io::descriptor(in[0]), 0);
+  from.hand_on_to(to);
+  std::string seen(2 * text.size(), '\0');
+  allocations_left = 0;
+  CHECK_THROWS_AS(static_cast<void>(from.read_some(std::as_writable_bytes(std::span(seen)))), std::bad_alloc);
+  allocations_left = -1;
+  const std::optional<std::size_t> got = from.read_some(std::as_writable_bytes(std::span(seen)));
+  REQUIRE(got == text.size());
+  CHECK(seen.starts_with(text));
+  CHECK(to.position() + to.left_over() == text.size());
+  for (const int end : {in[1], out[0]}) ::close(end);
 }
 
 TEST_CASE("whichever allocation of a run fails, it ends, and never calls complete what is not") {

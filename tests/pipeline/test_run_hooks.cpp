@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -240,6 +241,24 @@ TEST_CASE("an error of a callback for windows ends the run and is rethrown, also
   const plan planned = make_plan(with_windows(short_input.options(), 1000));
   short_input.end();
   CHECK_THROWS_WITH(run(planned, hooks), "no more windows");
+}
+
+TEST_CASE("a signal stops a run also while windows are reported more slowly than they close") {
+  const test::temporary_folder folder;
+  config::options typed = with_windows(fed_pipe().options(), 128);
+  typed.inputs = {folder.file("text", std::string(std::size_t{20} << 20U, 'x'))};
+  typed.threads = 2;
+  run_hooks hooks;
+  hooks.watch_signals = true;
+  std::uint64_t windows = 0;
+  hooks.window = [&](const closed_window&) {
+    if (++windows == 1) ::kill(::getpid(), SIGTERM);
+    std::this_thread::sleep_for(10us);
+    return false;
+  };
+  const outcome done = run(make_plan(typed), hooks);
+  CHECK(done.signal == SIGTERM);
+  CHECK_FALSE(done.result.complete);
 }
 
 TEST_CASE("an error of a callback for verdicts over windows ends the run and is rethrown") {

@@ -1,0 +1,54 @@
+// Which inputs a run has, in their order, also where it is stopped while they are looked for.
+#include "pipeline/inputs/input_list.hpp"
+
+#include "async/event_loop.hpp"
+#include "async/worker_pool.hpp"
+#include "pipeline/plan.hpp"
+#include "tests/support/run_coroutine.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace gpuhist;
+using namespace gpuhist::pipeline;
+
+TEST_CASE("a stop while a tree is walked never loses a file without a report, however late it comes") {
+  const test::temporary_folder folder;
+  std::filesystem::create_directory(folder / "tree");
+  for (int i = 0; i < 5000; ++i) {
+    std::filesystem::create_symlink("nowhere", folder / ("tree/link" + std::to_string(i)));
+  }
+  static_cast<void>(folder.file("tree/text", "text"));  // the last one in their order
+  config::options typed;
+  typed.inputs = {folder / "tree"};
+  typed.recursive = true;
+  typed.engine = "host";
+  const plan planned = make_plan(typed);
+  for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(10); delay += std::chrono::microseconds(50)) {
+    CAPTURE(delay.count());
+    async::event_loop loop;
+    async::worker_pool pool(1);
+    std::stop_source stop;
+    input_list list(planned, loop, stop.get_token());
+    std::vector<listed_input> all;
+    {
+      const std::jthread stopper([&] {
+        std::this_thread::sleep_for(delay);
+        stop.request_stop();
+      });
+      all = test::run(pool, list.next(10));
+    }
+    const std::vector<listed_input> left = list.left();
+    all.insert(all.end(), left.begin(), left.end());
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].error.is_none() == all[0].name.ends_with("text"));
+  }
+}
