@@ -337,6 +337,27 @@ class Signals(CommandTest):
             self.assertEqual([line["kind"] for line in lines], ["input"] * 40 + ["result"])
             self.assertIs(lines[-1]["complete"], True)
 
+    def test_a_signal_while_kept_counts_are_reported_lets_the_record_be_completed(self):
+        """A FIFO that is full blocks the writing."""
+        kept = self.file("kept.json", run(*JSON, "--byte-counts", *[self.file(f"{number}", text(100, number)) for number in range(40)]).stdout)
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            capacity = fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ)
+            with self.subTest(number=number), Running("report", "--format", "jsonl", *ALL_SCHEMES, "--append", "-o", fifo, kept, engine=None) as running:
+                wait_until(lambda: unread(reading) == capacity or running.process.poll() is not None)
+                for _ in range(2):
+                    running.process.send_signal(number)
+                time.sleep(0.1)  # for one that would end at once: it would leave the part that is in the FIFO
+                os.set_blocking(reading, True)
+                with open(reading, "rb") as written:
+                    lines = [json.loads(line) for line in written]
+                ended = running.finish()
+                self.assertEqual([line["kind"] for line in lines], ["input"] * 40 + ["result"])
+                self.assertEqual(ended.status, -number, ended)
+                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}, after the report was written\n")
+
     def test_a_signal_while_a_record_waits_for_its_turn_lets_it_be_appended_whole(self):
         log = self.file("log.jsonl", b'{"old":1}\n')
         with open(log, "r+b") as held:
