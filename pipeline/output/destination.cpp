@@ -106,6 +106,19 @@ bool is_appended_to(int fd) {
   return flags >= 0 && (flags & O_APPEND) != 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
 }
 
+/// Of a regular file.
+std::uint64_t size_of(int fd) {
+  struct stat file{};
+  return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
+}
+
+/// Whether a record that comes next would be glued to a part of one: that of a process which ended while it wrote.
+bool ends_inside_line(int fd) {
+  const std::uint64_t size = size_of(fd);
+  char last = '\n';
+  return size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) == 1 && last != '\n';
+}
+
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
 void synchronize(int fd, const std::string& name) {
   const int result = uninterrupted([&] { return ::fsync(fd); });
@@ -162,8 +175,12 @@ void destination::open_in_place(const fs::path& path, bool regular) {
     if (is_appended_to(fd_.get())) lock_command_ = F_SETLKW;
     return;
   }
-  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
-  fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
+  const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
+  const auto open_for = [&](int access) {
+    return io::descriptor(uninterrupted([&] { return ::open(path.c_str(), access | flags, 0666); }));
+  };
+  if (appends) fd_ = open_for(O_RDWR);  // its last byte is read
+  if (!fd_) fd_ = open_for(O_WRONLY);   // it may be written, but not read
   if (!fd_) fail(name_, errno);
   note_output();
   holds_old_text_ = regular && !appends;
@@ -204,7 +221,7 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
   make_empty();
   if (!lock_command_) return write_record(pieces);
   const record_lock alone(fd_.get(), *lock_command_);
-  if (how_ == writing::append) fresh_ = ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+  if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
   write_record(pieces);
 }
 
@@ -213,6 +230,7 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
   std::uint64_t written = 0;
   try {
     std::string block;
+    if (how_ == writing::append && ends_inside_line(fd_.get())) block = '\n';
     pieces([&](std::string_view piece) {
       if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
       block += piece;

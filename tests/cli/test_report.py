@@ -180,6 +180,19 @@ class Report(CommandTest):
         self.assertEqual(to.read_text().count("kind,"), 1)
         self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
 
+    def test_a_record_that_is_appended_after_a_torn_line_is_read_and_the_torn_line_is_reported(self):
+        for form in ("json", "jsonl"):
+            with self.subTest(form=form):
+                torn = run_fed([b"lost"], "--byte-counts", "--format", form).stdout[:-20]
+                log = self.file("log", torn)
+                self.assertEqual(run_fed([b"hello"], "--byte-counts", "--format", form, "--append", "-o", log).status, 0)
+                self.assertTrue(log.read_bytes().startswith(torn + b"\n{"))
+                ended = report("--format", "json", *ALL_SCHEMES, log)
+                self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                self.assert_counts(ended.result, b"hello")
+                self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
+                self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
+
     def append_at_once(self, form, by_shell):
         """Four runs that add records of more than 256 KiB to one file at once; what they counted."""
         log = self.folder / f"log.{form}"
