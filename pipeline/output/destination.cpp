@@ -227,6 +227,7 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
 
 void destination::write_record(const std::function<void(const text_sink&)>& pieces) {
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
+  const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
   try {
     std::string block;
@@ -240,7 +241,7 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
     });
     write_all(block, written);
   } catch (...) {
-    if (how_ == writing::append) cut_off(written);
+    if (lock_command_) cut_off(size_before, written);
     throw;
   }
   if (how_ == writing::replacing) return appear();
@@ -267,12 +268,10 @@ void destination::write_all(std::string_view text, std::uint64_t& written) {
 
 // The half of a line would spoil the next one as well. Where others have appended since, without a lock, their text
 // must stay.
-void destination::cut_off(std::uint64_t written) {
-  const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
-  struct stat now{};
-  if (written == 0 || ::fstat(fd_.get(), &now) != 0 || now.st_size != end) return;
+void destination::cut_off(std::uint64_t size_before, std::uint64_t written) {
+  if (written == 0 || size_of(fd_.get()) != size_before + written) return;
   // fails only where the file was sealed against it meanwhile; the write's own error is told in any case
-  if (::ftruncate(fd_.get(), end - static_cast<off_t>(written)) != 0) return;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_before)) != 0) return;
 }
 
 void destination::appear() {

@@ -74,7 +74,7 @@ class destination {
   void note_output() const;
   void write_record(const std::function<void(const text_sink&)>& pieces);
   void write_all(std::string_view text, std::uint64_t& written);
-  void cut_off(std::uint64_t written);
+  void cut_off(std::uint64_t size_before, std::uint64_t written);
   void appear();
 
   std::string name_;  // for messages

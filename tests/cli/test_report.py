@@ -193,6 +193,15 @@ class Report(CommandTest):
                 self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
                 self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
 
+    def test_a_record_that_the_shell_appends_and_that_does_not_fit_is_removed(self):
+        log = self.file("log", b"")
+        command = ["bash", "-c", 'ulimit -f 1; exec "$@" >> "$0"', log, GPUHIST, "--engine", ENGINE, "--byte-counts", "--format", "jsonl"]
+        for old in (b"", b"old\n"):
+            log.write_bytes(old)
+            ended = subprocess.run([*command, self.file("data", b"hello")], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE)
+            self.assertEqual((ended.returncode, ended.stderr), (1, b"gpuhist: cannot write standard output: File too large\n"))
+            self.assertEqual(log.read_bytes(), old)
+
     def append_at_once(self, form, by_shell):
         """Four runs that add records of more than 256 KiB to one file at once; what they counted."""
         log = self.folder / f"log.{form}"
