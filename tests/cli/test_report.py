@@ -1,12 +1,13 @@
 """gpuhist report: kept counts seen through other schemes are what the text itself would have given."""
 
+import fcntl
 import json
 import os
 import random
 import subprocess
 import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, without_run, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, main, noise, random_schemes, run, run_fed, text, wait_until, without_run, zstd
 
 KEEP = ("--byte-counts", "--format", "json")
 FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
@@ -232,6 +233,21 @@ class Report(CommandTest):
         self.assertEqual((rows[0], rows.count(header)), (header, 1))
         sizes = [int(row.split(b",")[4]) for row in rows if row.startswith(b"total,,,bytes,")]
         self.assertEqual((len(sizes), sum(sizes)), (4, len(data)))
+
+    def test_reports_that_append_csv_at_once_write_one_header(self):
+        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        log = self.file("log.csv", b"")
+        with open(log, "r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            running = [Running("report", "--format", "csv", "--append", "-o", log, kept, engine=None) for _ in range(3)]
+            for each in running:
+                wait_until(lambda: each.waits_for_a_lock() or each.process.poll() is not None)
+            fcntl.lockf(held, fcntl.LOCK_UN)
+        for each in running:
+            with each:
+                self.assertEqual(each.finish().status, 0)
+        rows = log.read_text().splitlines()
+        self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
 
     def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
         paths = [self.file("a", b"hello\n"), self.folder / "absent"]
