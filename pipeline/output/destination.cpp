@@ -4,15 +4,19 @@
 #include "config/usage_error.hpp"
 #include "pipeline/output/terminal.hpp"
 #include "pipeline/reports/report.hpp"
+#include "pipeline/stop_signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -75,12 +79,28 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
+/// What no number of the system says: another process holds the lock of the file.
+class lock_category : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "gpuhist.lock"; }
+  [[nodiscard]] std::string message(int /*only_one*/) const override { return "it is locked by another process"; }
+  [[nodiscard]] std::error_condition default_error_condition(int /*only_one*/) const noexcept override {
+    return std::errc::no_lock_available;
+  }
+};
+
+[[noreturn]] void fail_to_lock(const std::string& name) {
+  static const lock_category category;
+  throw destination_error(1, category, "cannot write " + printable(name));
+}
+
 /// While one lives, others that append records to the file wait. Filesystems without locks are written without.
 class record_lock {
  public:
-  /// `command`: F_OFD_SETLKW for a file that was opened here: the lock is that of the open file description. For one
-  /// that was inherited, whose description other processes have as well, F_SETLKW: the lock is that of the process.
-  record_lock(int fd, int command) : fd_(fd), command_(command) { locked_ = set(F_WRLCK); }
+  /// `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file description. For one
+  /// that was inherited, whose description other processes have as well, F_SETLK: the lock is that of the process.
+  /// Waits for another process; throws destination_error if it still does 5 seconds after a stop signal was kept.
+  record_lock(int fd, int command, const std::string& name) : fd_(fd), command_(command), locked_(wait(name)) {}
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
@@ -88,6 +108,24 @@ class record_lock {
   }
 
  private:
+  using clock = std::chrono::steady_clock;
+
+  /// Attempts, since signals do not end F_SETLKW: their handlers let calls continue. False where there are no locks.
+  [[nodiscard]] bool wait(const std::string& name) const {
+    constexpr std::chrono::milliseconds longest_pause{100};
+    constexpr std::chrono::seconds patience{5};
+    std::chrono::milliseconds pause{1};
+    std::optional<clock::time_point> last;
+    while (!set(F_WRLCK)) {
+      if (errno != EAGAIN && errno != EACCES) return false;
+      if (!last && kept_stop_signal::received() != 0) last = clock::now() + patience;
+      if (last && clock::now() >= *last) fail_to_lock(name);
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, longest_pause);
+    }
+    return true;
+  }
+
   bool set(short type) const {
     struct flock whole{};
     whole.l_type = type;
@@ -97,7 +135,7 @@ class record_lock {
 
   int fd_;
   int command_;
-  bool locked_ = false;
+  bool locked_;
 };
 
 bool is_appended_to(int fd) {
@@ -172,7 +210,7 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   how_ = appends ? writing::append : writing::live;
   if (fd_) {
     note_output();
-    if (is_appended_to(fd_.get())) lock_command_ = F_SETLKW;
+    if (is_appended_to(fd_.get())) lock_command_ = F_SETLK;
     return;
   }
   const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
@@ -184,7 +222,7 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   if (!fd_) fail(name_, errno);
   note_output();
   holds_old_text_ = regular && !appends;
-  if (appends) lock_command_ = F_OFD_SETLKW;
+  if (appends) lock_command_ = F_OFD_SETLK;
   fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
 }
 
@@ -220,7 +258,7 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
   if (!lock_command_) return write_record(pieces);
-  const record_lock alone(fd_.get(), *lock_command_);
+  const record_lock alone(fd_.get(), *lock_command_, name_);
   if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
   write_record(pieces);
 }

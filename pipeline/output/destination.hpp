@@ -20,7 +20,8 @@
 
 namespace gpuhist::pipeline {
 
-/// A write that failed: names the destination and the system's reason. `code()` tells a consumer that left (EPIPE).
+/// A write that failed: names the destination and the system's reason. `code()` tells a consumer that left (EPIPE), and
+/// a file that another process has locked, where a stop signal ended the wait (std::errc::no_lock_available).
 struct destination_error : std::system_error {
   using std::system_error::system_error;
 };

@@ -235,9 +235,9 @@ class Running:
         return self._content(self._stderr).decode("utf-8", "backslashreplace")
 
     def waits_for_a_lock(self):
-        """Whether its main thread waits in fcntl()."""
+        """Whether its main thread sleeps between two attempts to lock a file; nothing else lets it sleep."""
         try:
-            return "setlk" in pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
+            return "nanosleep" in pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
         except FileNotFoundError:
             return False
 

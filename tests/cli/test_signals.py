@@ -363,7 +363,7 @@ class Signals(CommandTest):
         with open(log, "r+b") as held:
             fcntl.lockf(held, fcntl.LOCK_EX)
             with Running(*JSON, "--append", "--format", "jsonl", "-o", log, self.file("data", b"hello")) as running:
-                wait_until(lambda: self.is_waited_for(log) or running.process.poll() is not None)
+                wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                 for _ in range(2):
                     running.process.send_signal(signal.SIGTERM)
                 fcntl.lockf(held, fcntl.LOCK_UN)
@@ -371,10 +371,21 @@ class Signals(CommandTest):
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
         self.assertEqual([json.loads(line).get("kind") for line in log.read_bytes().splitlines()], [None, "input", "result"])
 
-    def is_waited_for(self, path):
-        """Whether a process waits for a lock of the file."""
-        inode = f":{path.stat().st_ino} "
-        return any("->" in line and inode in line for line in pathlib.Path("/proc/locks").read_text().splitlines())
+    def test_a_signal_ends_the_wait_for_a_lock_that_another_process_keeps(self):
+        kept = self.file("kept.json", run(*JSON, "--byte-counts", self.file("data", b"hello")).stdout)
+        log = self.file("log.jsonl", b'{"old":1}\n')
+        with open(log, "r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            to = ("--append", "--format", "jsonl", "-o", log)
+            with Running(*JSON, *to, self.folder / "data") as counting, Running("report", *to, kept, engine=None) as reporting:
+                for running in (counting, reporting):
+                    wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
+                    running.process.send_signal(signal.SIGTERM)
+                for running in (counting, reporting):
+                    ended = running.finish()
+                    self.assertEqual(ended.status, -signal.SIGTERM, ended)
+                    self.assertEqual(ended.stderr, f"gpuhist: cannot write {log}: it is locked by another process\n")
+        self.assertEqual(log.read_bytes(), b'{"old":1}\n')
 
     @not_while_writing
     def test_a_forced_end_leaves_no_temporary_file(self):
