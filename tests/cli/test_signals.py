@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import threading
@@ -406,6 +407,30 @@ class Signals(CommandTest):
         self.assertEqual(list(self.folder.iterdir()), [])
         os.close(reading)
         os.close(writing)
+
+    def test_signals_that_get_no_report_leave_no_temporary_file(self):
+        to = self.folder / "result.json"
+        for name in ("SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR2", "SIGVTALRM", "SIGPROF"):
+            number = signal.Signals[name]
+            with self.subTest(signal=name), Running(*JSON, "-o", to, stdin=subprocess.PIPE, cwd=self.folder) as running:
+                feed(running, [b"hello"])
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                self.assertEqual(len(list(self.folder.iterdir())), 1)
+                resource.prlimit(running.process.pid, resource.RLIMIT_CORE, (0, 0))
+                running.process.send_signal(number)
+                ended = running.finish()
+                self.assertEqual((ended.status, ended.stderr), (-number, ""), ended)
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_signal_that_gets_no_report_stays_ignored_where_the_parent_ignores_it(self):
+        command = f"trap '' QUIT USR2; exec {GPUHIST} --engine {ENGINE} --format json"
+        with subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            os.write(process.stdin.fileno(), b"hello ")
+            wait_until(lambda: unread(process.stdin.fileno()) == 0)
+            for number in (signal.SIGQUIT, signal.SIGUSR2):
+                process.send_signal(number)
+            said, _ = process.communicate(b"world", PATIENCE)
+        self.assertEqual((process.returncode, json.loads(said)["bytes"]), (0, 11))
 
     def test_a_signal_at_any_moment_of_the_start_leaves_a_report_or_nothing(self):
         data = self.file("data", text(1000))
