@@ -158,6 +158,22 @@ class Report(CommandTest):
                 self.assertEqual(result["buckets"]["letters"]["e-h"], 2 * number)
                 self.assertLess(peaks[1] - peaks[0], 8 << 20)
 
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
+    def test_a_document_that_is_nested_too_deeply_is_refused_early(self):
+        for nested in (b"[", b'{"a":'):
+            with self.subTest(nested=nested):
+                kept = run_fed([b"hello"], *KEEP).stdout
+                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + kept)
+                with open(self.folder / "out", "wb") as out, open(self.folder / "said", "wb") as said:
+                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+                    _, status, usage = os.wait4(process.pid, 0)
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 1)
+                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
+                                 "nested); every line is to hold a document as gpuhist writes them\n")
+                self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
+                self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # it may be that of the test, which forked
+
     def test_what_was_lost_and_skipped_is_in_the_report_of_a_result_as_it_was(self):
         tree = self.folder / "tree"
         tree.mkdir()
