@@ -171,6 +171,8 @@ void synchronize_folder(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
+bool names_descriptor(const std::string& where) { return descriptor_written(follow_links(where, where)).has_value(); }
+
 destination::destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given)
     : name_(where.value_or("standard output")), how_(how) {
   const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");

@@ -26,6 +26,10 @@ struct destination_error : std::system_error {
   using std::system_error::system_error;
 };
 
+/// Whether `where` is written in place because it names a descriptor: "fd:3", /dev/stdout, or a link to one, whatever
+/// file that has open. Throws destination_error where links are a loop.
+bool names_descriptor(const std::string& where);
+
 /// How texts that are written one by one come to be in a regular file.
 enum class writing {
   whole,      ///< all of them appear together, at commit(); until then the old file stays
