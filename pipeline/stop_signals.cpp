@@ -21,6 +21,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::array stop_signal_numbers = {SIGINT, SIGTERM, SIGHUP};
+// End the process as well, some with a core dump, and never wait for a report.
+constexpr std::array fatal_signal_numbers = {SIGQUIT, SIGXCPU, SIGALRM, SIGUSR2, SIGVTALRM, SIGPROF};
 constexpr std::chrono::seconds one_request{1};  // repeats within it belong to it
 
 // Handlers can see nothing but globals.
@@ -80,14 +82,18 @@ void take_signal(int signal) {
 
 // Not on the way of a handler any more.
 
-void watch(int signal) {
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action{};
-  if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
-  action = {};
-  action.sa_handler = take_signal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   for (const int each : stop_signal_numbers) ::sigaddset(&action.sa_mask, each);
+  for (const int each : fatal_signal_numbers) ::sigaddset(&action.sa_mask, each);
   ::sigaction(signal, &action, nullptr);
+}
+
+auto handler_of(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 ? action.sa_handler : SIG_IGN;
 }
 
 // For the life of the process: a handler may be about to write to it.
@@ -107,7 +113,12 @@ void forget_signal() {
 }  // namespace
 
 void end_by_stop_signals() {
-  for (const int each : stop_signal_numbers) watch(each);
+  for (const int each : stop_signal_numbers) {
+    if (handler_of(each) != SIG_IGN) handle(each, take_signal);
+  }
+  for (const int each : fatal_signal_numbers) {  // but not those of a profiler that was loaded before
+    if (handler_of(each) == SIG_DFL) handle(each, end_process);
+  }
 }
 
 kept_stop_signal::kept_stop_signal() {

@@ -1,8 +1,9 @@
 // SIGINT, SIGTERM and SIGHUP. From the beginning of main they end the process as they do by default, but leave no
 // temporary file and no line of status. While a run and its report last, the first one is kept as a request to stop.
 // `timeout`, service managers and schedulers signal the process and then its group, so that the same request arrives
-// twice: a repeat within a second changes nothing, a later one ends the process at once. What the parent had ignored
-// stays ignored.
+// twice: a repeat within a second changes nothing, a later one ends the process at once. SIGQUIT and other signals that
+// end a process by default always do so at once, and leave no temporary file either. What the parent had ignored stays
+// ignored.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

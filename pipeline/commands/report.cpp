@@ -12,7 +12,9 @@
 #include "pipeline/resolve.hpp"
 #include "pipeline/resolve_measuring.hpp"
 #include "pipeline/resolve_watch.hpp"
+#include "pipeline/stop_signals.hpp"
 
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -54,18 +56,23 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;
   destination where(typed.output, how, given);
+  const kept_stop_signal stopped;  // not before the destination is there: to open a FIFO waits for its reader
   const std::string run = format.names_run ? make_run_id() : "";
-  render_target target = target_for(where);
-  target.run = run;
   const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
     complain(firing_for_people(fired));
-    if (format.carries_alerts) where.write(alert_line(fired, target.run));
+    if (format.carries_alerts) where.write(alert_line(fired, run));
   });
-  where.write([&](const text_sink& out) { format.render(shown, target, out); });
+  where.write([&](const text_sink& out) {
+    render_target target = target_for(where);  // here: only now can no other process write the first record
+    target.run = run;
+    format.render(shown, target, out);
+  });
   where.commit();
   if (!shown.complete && sum.faults().empty()) complain("the results are of a run that was incomplete");
-  if (!shown.complete) return {.exit_status = ending::input_failed};
-  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all};
+  const int signal = kept_stop_signal::received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
+  if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};
+  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all, .signal = signal};
 }
 
 }  // namespace gpuhist::pipeline

@@ -4,15 +4,19 @@
 #include "config/usage_error.hpp"
 #include "pipeline/output/terminal.hpp"
 #include "pipeline/reports/report.hpp"
+#include "pipeline/stop_signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -75,12 +79,28 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
+/// What no number of the system says: another process holds the lock of the file.
+class lock_category : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "gpuhist.lock"; }
+  [[nodiscard]] std::string message(int /*only_one*/) const override { return "it is locked by another process"; }
+  [[nodiscard]] std::error_condition default_error_condition(int /*only_one*/) const noexcept override {
+    return std::errc::no_lock_available;
+  }
+};
+
+[[noreturn]] void fail_to_lock(const std::string& name) {
+  static const lock_category category;
+  throw destination_error(1, category, "cannot write " + printable(name));
+}
+
 /// While one lives, others that append records to the file wait. Filesystems without locks are written without.
 class record_lock {
  public:
-  /// `command`: F_OFD_SETLKW for a file that was opened here: the lock is that of the open file description. For one
-  /// that was inherited, whose description other processes have as well, F_SETLKW: the lock is that of the process.
-  record_lock(int fd, int command) : fd_(fd), command_(command) { locked_ = set(F_WRLCK); }
+  /// `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file description. For one
+  /// that was inherited, whose description other processes have as well, F_SETLK: the lock is that of the process.
+  /// Waits for another process; throws destination_error if it still does 5 seconds after a stop signal was kept.
+  record_lock(int fd, int command, const std::string& name) : fd_(fd), command_(command), locked_(wait(name)) {}
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
@@ -88,6 +108,24 @@ class record_lock {
   }
 
  private:
+  using clock = std::chrono::steady_clock;
+
+  /// Attempts, since signals do not end F_SETLKW: their handlers let calls continue. False where there are no locks.
+  [[nodiscard]] bool wait(const std::string& name) const {
+    constexpr std::chrono::milliseconds longest_pause{100};
+    constexpr std::chrono::seconds patience{5};
+    std::chrono::milliseconds pause{1};
+    std::optional<clock::time_point> last;
+    while (!set(F_WRLCK)) {
+      if (errno != EAGAIN && errno != EACCES) return false;
+      if (!last && kept_stop_signal::received() != 0) last = clock::now() + patience;
+      if (last && clock::now() >= *last) fail_to_lock(name);
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, longest_pause);
+    }
+    return true;
+  }
+
   bool set(short type) const {
     struct flock whole{};
     whole.l_type = type;
@@ -97,13 +135,26 @@ class record_lock {
 
   int fd_;
   int command_;
-  bool locked_ = false;
+  bool locked_;
 };
 
 bool is_appended_to(int fd) {
   struct stat file{};
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_APPEND) != 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/// Of a regular file.
+std::uint64_t size_of(int fd) {
+  struct stat file{};
+  return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
+}
+
+/// Whether a record that comes next would be glued to a part of one: that of a process which ended while it wrote.
+bool ends_inside_line(int fd) {
+  const std::uint64_t size = size_of(fd);
+  char last = '\n';
+  return size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) == 1 && last != '\n';
 }
 
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
@@ -119,6 +170,8 @@ void synchronize_folder(const fs::path& file, const std::string& name) {
 }
 
 }  // namespace
+
+bool names_descriptor(const std::string& where) { return descriptor_written(follow_links(where, where)).has_value(); }
 
 destination::destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given)
     : name_(where.value_or("standard output")), how_(how) {
@@ -159,15 +212,19 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   how_ = appends ? writing::append : writing::live;
   if (fd_) {
     note_output();
-    if (is_appended_to(fd_.get())) lock_command_ = F_SETLKW;
+    if (is_appended_to(fd_.get())) lock_command_ = F_SETLK;
     return;
   }
-  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
-  fd_ = io::descriptor(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
+  const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
+  const auto open_for = [&](int access) {
+    return io::descriptor(uninterrupted([&] { return ::open(path.c_str(), access | flags, 0666); }));
+  };
+  if (appends) fd_ = open_for(O_RDWR);  // its last byte is read
+  if (!fd_) fd_ = open_for(O_WRONLY);   // it may be written, but not read
   if (!fd_) fail(name_, errno);
   note_output();
   holds_old_text_ = regular && !appends;
-  if (appends) lock_command_ = F_OFD_SETLKW;
+  if (appends) lock_command_ = F_OFD_SETLK;
   fresh_ = !appends || ::lseek(fd_.get(), 0, SEEK_END) <= 0;
 }
 
@@ -203,16 +260,18 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
   if (!lock_command_) return write_record(pieces);
-  const record_lock alone(fd_.get(), *lock_command_);
-  if (how_ == writing::append) fresh_ = ::lseek(fd_.get(), 0, SEEK_END) <= 0;
+  const record_lock alone(fd_.get(), *lock_command_, name_);
+  if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
   write_record(pieces);
 }
 
 void destination::write_record(const std::function<void(const text_sink&)>& pieces) {
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
+  const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
   try {
     std::string block;
+    if (how_ == writing::append && ends_inside_line(fd_.get())) block = '\n';
     pieces([&](std::string_view piece) {
       if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
       block += piece;
@@ -222,7 +281,7 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
     });
     write_all(block, written);
   } catch (...) {
-    if (how_ == writing::append) cut_off(written);
+    if (lock_command_) cut_off(size_before, written);
     throw;
   }
   if (how_ == writing::replacing) return appear();
@@ -249,12 +308,10 @@ void destination::write_all(std::string_view text, std::uint64_t& written) {
 
 // The half of a line would spoil the next one as well. Where others have appended since, without a lock, their text
 // must stay.
-void destination::cut_off(std::uint64_t written) {
-  const off_t end = ::lseek(fd_.get(), 0, SEEK_CUR);
-  struct stat now{};
-  if (written == 0 || ::fstat(fd_.get(), &now) != 0 || now.st_size != end) return;
+void destination::cut_off(std::uint64_t size_before, std::uint64_t written) {
+  if (written == 0 || size_of(fd_.get()) != size_before + written) return;
   // fails only where the file was sealed against it meanwhile; the write's own error is told in any case
-  if (::ftruncate(fd_.get(), end - static_cast<off_t>(written)) != 0) return;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_before)) != 0) return;
 }
 
 void destination::appear() {

@@ -20,10 +20,15 @@
 
 namespace gpuhist::pipeline {
 
-/// A write that failed: names the destination and the system's reason. `code()` tells a consumer that left (EPIPE).
+/// A write that failed: names the destination and the system's reason. `code()` tells a consumer that left (EPIPE), and
+/// a file that another process has locked, where a stop signal ended the wait (std::errc::no_lock_available).
 struct destination_error : std::system_error {
   using std::system_error::system_error;
 };
+
+/// Whether `where` is written in place because it names a descriptor: "fd:3", /dev/stdout, or a link to one, whatever
+/// file that has open. Throws destination_error where links are a loop.
+bool names_descriptor(const std::string& where);
 
 /// How texts that are written one by one come to be in a regular file.
 enum class writing {
@@ -74,7 +79,7 @@ class destination {
   void note_output() const;
   void write_record(const std::function<void(const text_sink&)>& pieces);
   void write_all(std::string_view text, std::uint64_t& written);
-  void cut_off(std::uint64_t written);
+  void cut_off(std::uint64_t size_before, std::uint64_t written);
   void appear();
 
   std::string name_;  // for messages

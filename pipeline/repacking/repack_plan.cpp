@@ -3,6 +3,7 @@
 #include "config/usage_error.hpp"
 #include "io/zstd_compressor.hpp"
 #include "pipeline/default_memory_limit.hpp"
+#include "pipeline/output/destination.hpp"
 #include "pipeline/repacking/repack.hpp"
 #include "pipeline/reports/report.hpp"
 #include "pipeline/resolve.hpp"
@@ -29,7 +30,7 @@ std::string resolve_output(const config::options& typed) {
   std::error_code ignored;
   const fs::file_status there = fs::status(*typed.output, ignored);
   const std::string name = printable(*typed.output);
-  if (typed.output->starts_with("fd:") || (fs::exists(there) && !fs::is_regular_file(there))) {
+  if (names_descriptor(*typed.output) || (fs::exists(there) && !fs::is_regular_file(there))) {
     throw config::usage_error(option + ": " + name +
                               " is no regular file, and what is written is read again before it " +
                               "gets its name; give a file");

@@ -71,6 +71,10 @@ class document_builder : public nlohmann::json_sax<json> {
   }
 
   bool open(json of) {
+    if (open_.size() == deepest) {
+      throw result_damage("no result (more than " + std::to_string(deepest) +
+                          " objects and lists are nested); every line is to hold a document as gpuhist writes them");
+    }
     open_.push_back(place(std::move(of)));
     return true;
   }
@@ -89,6 +93,8 @@ class document_builder : public nlohmann::json_sax<json> {
     taken_();
     return true;
   }
+
+  static constexpr std::size_t deepest = 64;  // results have fewer than 10 levels; each needs more memory than text
 
   const input_taker& inputs_;
   const std::function<void()>& taken_;

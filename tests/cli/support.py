@@ -235,6 +235,13 @@ class Running:
         """What it has printed on standard error by now."""
         return self._content(self._stderr).decode("utf-8", "backslashreplace")
 
+    def waits_for_a_lock(self):
+        """Whether its main thread sleeps between two attempts to lock a file; nothing else lets it sleep."""
+        try:
+            return "nanosleep" in pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
+        except FileNotFoundError:
+            return False
+
     @staticmethod
     def _content(stream):  # its offset is also that of the program, which may be writing
         return os.pread(stream.fileno(), os.fstat(stream.fileno()).st_size, 0)

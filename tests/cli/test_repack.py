@@ -127,6 +127,15 @@ class Repacking(CommandTest):
                 self.assertIn("gpuhist: --output: ", ended.stderr)
         self.assertEqual(repack("-o", self.folder / "none" / "out", "/dev/null").status, 1)
 
+    def test_a_descriptor_is_refused_also_where_it_has_a_regular_file_open(self):
+        redirected, link = self.file("redirected", b"old"), self.folder / "link"
+        link.symlink_to("/dev/stdout")
+        for name in ("/dev/stdout", "/dev/fd/1", "fd:1", link):
+            with self.subTest(name=name), open(redirected, "ab") as stdout:
+                ended = repack("--force", "-o", name, self.file("data", b"x"), stdout=stdout)
+                self.assertEqual((ended.status, redirected.read_bytes()), (2, b"old"), ended)
+                self.assertIn(f"gpuhist: --output: {name} is no regular file", ended.stderr)
+
     def test_a_damaged_or_incomplete_input_leaves_nothing(self):
         good = self.file("good", text(100_000))
         whole = zstd(text(400_000))

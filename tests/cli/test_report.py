@@ -1,12 +1,13 @@
 """gpuhist report: kept counts seen through other schemes are what the text itself would have given."""
 
+import fcntl
 import json
 import os
 import random
 import subprocess
 import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, random_schemes, run, run_fed, text, without_run, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, main, noise, random_schemes, run, run_fed, text, wait_until, without_run, zstd
 
 KEEP = ("--byte-counts", "--format", "json")
 FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
@@ -157,6 +158,22 @@ class Report(CommandTest):
                 self.assertEqual(result["buckets"]["letters"]["e-h"], 2 * number)
                 self.assertLess(peaks[1] - peaks[0], 8 << 20)
 
+    @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
+    def test_a_document_that_is_nested_too_deeply_is_refused_early(self):
+        for nested in (b"[", b'{"a":'):
+            with self.subTest(nested=nested):
+                kept = run_fed([b"hello"], *KEEP).stdout
+                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + kept)
+                with open(self.folder / "out", "wb") as out, open(self.folder / "said", "wb") as said:
+                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+                    _, status, usage = os.wait4(process.pid, 0)
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 1)
+                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
+                                 "nested); every line is to hold a document as gpuhist writes them\n")
+                self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
+                self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # it may be that of the test, which forked
+
     def test_what_was_lost_and_skipped_is_in_the_report_of_a_result_as_it_was(self):
         tree = self.folder / "tree"
         tree.mkdir()
@@ -179,6 +196,28 @@ class Report(CommandTest):
             self.assertEqual(report("--format", "csv", "--append", "-o", to, kept).stdout, b"")
         self.assertEqual(to.read_text().count("kind,"), 1)
         self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
+
+    def test_a_record_that_is_appended_after_a_torn_line_is_read_and_the_torn_line_is_reported(self):
+        for form in ("json", "jsonl"):
+            with self.subTest(form=form):
+                torn = run_fed([b"lost"], "--byte-counts", "--format", form).stdout[:-20]
+                log = self.file("log", torn)
+                self.assertEqual(run_fed([b"hello"], "--byte-counts", "--format", form, "--append", "-o", log).status, 0)
+                self.assertTrue(log.read_bytes().startswith(torn + b"\n{"))
+                ended = report("--format", "json", *ALL_SCHEMES, log)
+                self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                self.assert_counts(ended.result, b"hello")
+                self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
+                self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
+
+    def test_a_record_that_the_shell_appends_and_that_does_not_fit_is_removed(self):
+        log = self.file("log", b"")
+        command = ["bash", "-c", 'ulimit -f 1; exec "$@" >> "$0"', log, GPUHIST, "--engine", ENGINE, "--byte-counts", "--format", "jsonl"]
+        for old in (b"", b"old\n"):
+            log.write_bytes(old)
+            ended = subprocess.run([*command, self.file("data", b"hello")], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE)
+            self.assertEqual((ended.returncode, ended.stderr), (1, b"gpuhist: cannot write standard output: File too large\n"))
+            self.assertEqual(log.read_bytes(), old)
 
     def append_at_once(self, form, by_shell):
         """Four runs that add records of more than 256 KiB to one file at once; what they counted."""
@@ -210,6 +249,21 @@ class Report(CommandTest):
         self.assertEqual((rows[0], rows.count(header)), (header, 1))
         sizes = [int(row.split(b",")[4]) for row in rows if row.startswith(b"total,,,bytes,")]
         self.assertEqual((len(sizes), sum(sizes)), (4, len(data)))
+
+    def test_reports_that_append_csv_at_once_write_one_header(self):
+        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        log = self.file("log.csv", b"")
+        with open(log, "r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            running = [Running("report", "--format", "csv", "--append", "-o", log, kept, engine=None) for _ in range(3)]
+            for each in running:
+                wait_until(lambda: each.waits_for_a_lock() or each.process.poll() is not None)
+            fcntl.lockf(held, fcntl.LOCK_UN)
+        for each in running:
+            with each:
+                self.assertEqual(each.finish().status, 0)
+        rows = log.read_text().splitlines()
+        self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
 
     def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
         paths = [self.file("a", b"hello\n"), self.folder / "absent"]

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import threading
@@ -337,12 +338,33 @@ class Signals(CommandTest):
             self.assertEqual([line["kind"] for line in lines], ["input"] * 40 + ["result"])
             self.assertIs(lines[-1]["complete"], True)
 
+    def test_a_signal_while_kept_counts_are_reported_lets_the_record_be_completed(self):
+        """A FIFO that is full blocks the writing."""
+        kept = self.file("kept.json", run(*JSON, "--byte-counts", *[self.file(f"{number}", text(100, number)) for number in range(40)]).stdout)
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            capacity = fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ)
+            with self.subTest(number=number), Running("report", "--format", "jsonl", *ALL_SCHEMES, "--append", "-o", fifo, kept, engine=None) as running:
+                wait_until(lambda: unread(reading) == capacity or running.process.poll() is not None)
+                for _ in range(2):
+                    running.process.send_signal(number)
+                time.sleep(0.1)  # for one that would end at once: it would leave the part that is in the FIFO
+                os.set_blocking(reading, True)
+                with open(reading, "rb") as written:
+                    lines = [json.loads(line) for line in written]
+                ended = running.finish()
+                self.assertEqual([line["kind"] for line in lines], ["input"] * 40 + ["result"])
+                self.assertEqual(ended.status, -number, ended)
+                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}, after the report was written\n")
+
     def test_a_signal_while_a_record_waits_for_its_turn_lets_it_be_appended_whole(self):
         log = self.file("log.jsonl", b'{"old":1}\n')
         with open(log, "r+b") as held:
             fcntl.lockf(held, fcntl.LOCK_EX)
             with Running(*JSON, "--append", "--format", "jsonl", "-o", log, self.file("data", b"hello")) as running:
-                wait_until(lambda: self.is_waited_for(log) or running.process.poll() is not None)
+                wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                 for _ in range(2):
                     running.process.send_signal(signal.SIGTERM)
                 fcntl.lockf(held, fcntl.LOCK_UN)
@@ -350,10 +372,21 @@ class Signals(CommandTest):
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
         self.assertEqual([json.loads(line).get("kind") for line in log.read_bytes().splitlines()], [None, "input", "result"])
 
-    def is_waited_for(self, path):
-        """Whether a process waits for a lock of the file."""
-        inode = f":{path.stat().st_ino} "
-        return any("->" in line and inode in line for line in pathlib.Path("/proc/locks").read_text().splitlines())
+    def test_a_signal_ends_the_wait_for_a_lock_that_another_process_keeps(self):
+        kept = self.file("kept.json", run(*JSON, "--byte-counts", self.file("data", b"hello")).stdout)
+        log = self.file("log.jsonl", b'{"old":1}\n')
+        with open(log, "r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            to = ("--append", "--format", "jsonl", "-o", log)
+            with Running(*JSON, *to, self.folder / "data") as counting, Running("report", *to, kept, engine=None) as reporting:
+                for running in (counting, reporting):
+                    wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
+                    running.process.send_signal(signal.SIGTERM)
+                for running in (counting, reporting):
+                    ended = running.finish()
+                    self.assertEqual(ended.status, -signal.SIGTERM, ended)
+                    self.assertEqual(ended.stderr, f"gpuhist: cannot write {log}: it is locked by another process\n")
+        self.assertEqual(log.read_bytes(), b'{"old":1}\n')
 
     @not_while_writing
     def test_a_forced_end_leaves_no_temporary_file(self):
@@ -374,6 +407,30 @@ class Signals(CommandTest):
         self.assertEqual(list(self.folder.iterdir()), [])
         os.close(reading)
         os.close(writing)
+
+    def test_signals_that_get_no_report_leave_no_temporary_file(self):
+        to = self.folder / "result.json"
+        for name in ("SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR2", "SIGVTALRM", "SIGPROF"):
+            number = signal.Signals[name]
+            with self.subTest(signal=name), Running(*JSON, "-o", to, stdin=subprocess.PIPE, cwd=self.folder) as running:
+                feed(running, [b"hello"])
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                self.assertEqual(len(list(self.folder.iterdir())), 1)
+                resource.prlimit(running.process.pid, resource.RLIMIT_CORE, (0, 0))
+                running.process.send_signal(number)
+                ended = running.finish()
+                self.assertEqual((ended.status, ended.stderr), (-number, ""), ended)
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_signal_that_gets_no_report_stays_ignored_where_the_parent_ignores_it(self):
+        command = f"trap '' QUIT USR2; exec {GPUHIST} --engine {ENGINE} --format json"
+        with subprocess.Popen(["bash", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            os.write(process.stdin.fileno(), b"hello ")
+            wait_until(lambda: unread(process.stdin.fileno()) == 0)
+            for number in (signal.SIGQUIT, signal.SIGUSR2):
+                process.send_signal(number)
+            said, _ = process.communicate(b"world", PATIENCE)
+        self.assertEqual((process.returncode, json.loads(said)["bytes"]), (0, 11))
 
     def test_a_signal_at_any_moment_of_the_start_leaves_a_report_or_nothing(self):
         data = self.file("data", text(1000))

@@ -217,6 +217,19 @@ TEST_CASE("what is appended comes behind what was there, which stays") {
   CHECK(here.entries() == 1);
 }
 
+TEST_CASE("what is appended after a line that has no end begins a new line, and the torn line stays as it was") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\ntorn");
+  for (const std::string text : {"one\n", "two\n"}) {
+    destination out(path, writing::append);
+    out.write(text);
+    CHECK_FALSE(out.is_fresh());
+    out.commit();
+  }
+  CHECK(content(path) == "old\ntorn\none\ntwo\n");
+}
+
 TEST_CASE("a destination is fresh until something stands in it") {
   const folder here;
   for (const writing how : {writing::whole, writing::live, writing::append}) {
@@ -276,25 +289,50 @@ TEST_CASE("records of any size that several append at once stand one after the o
   CHECK(read == appenders * records);
 }
 
-TEST_CASE("what does not fit behind a file is cut off again") {
+TEST_CASE("what does not fit behind a file is cut off again, also where the shell has opened it to append") {
   const folder here;
   const std::string path = here / "log";
-  put(path, "old\n");
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
   const rlimit small{.rlim_cur = 10, .rlim_max = limit.rlim_max};
-  outcome failed;
-  {
-    destination out(path, writing::append);
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-    failed = error_of([&] { out.write("more than six bytes\n"); });
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  for (const bool by_shell : {false, true}) {
+    for (const std::string old : {"old\n", "torn", ""}) {
+      CAPTURE(by_shell);
+      put(path, old);
+      const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+      const std::string name = by_shell ? name_of(opened) : path;
+      outcome failed;
+      {
+        destination out(name, writing::append);
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+        failed = error_of([&] { out.write("more than ten bytes\n"); });
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+      }
+      CHECK(failed.code == EFBIG);
+      CHECK(failed.message == "cannot write " + name + ": File too large");
+      CHECK(content(path) == old);
+    }
   }
   std::signal(SIGXFSZ, previous);
-  CHECK(failed.code == EFBIG);
-  CHECK(failed.message == "cannot write " + path + ": File too large");
-  CHECK(content(path) == "old\n");
+}
+
+TEST_CASE("what others appended without a lock stays where a write fails") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\n");
+  for (const bool by_shell : {false, true}) {
+    CAPTURE(by_shell);
+    const descriptor other(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    destination out(by_shell ? name_of(other) : path, writing::append);
+    CHECK_THROWS_AS(out.write([&](const gpuhist::pipeline::text_sink& to) {
+      to(std::string(std::size_t{1} << 20U, 'x'));  // larger than a block: it is written at once
+      REQUIRE(::write(other.get(), "other\n", 6) == 6);
+      throw std::bad_alloc();
+    }),
+                    std::bad_alloc);
+    CHECK(content(path).ends_with("xother\n"));
+  }
 }
 
 TEST_CASE("a file that is replaced at every write holds the last text alone, and keeps its mode") {
