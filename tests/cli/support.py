@@ -238,9 +238,13 @@ class Running:
     def waits_for_a_lock(self):
         """Whether its main thread sleeps between two attempts to lock a file; nothing else lets it sleep."""
         try:
-            return "nanosleep" in pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
+            sleeps_in = pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
         except FileNotFoundError:
             return False
+        if pathlib.Path("/proc/1/wchan").read_text() == "0":  # this kernel does not say
+            time.sleep(1)
+            return True
+        return "nanosleep" in sleeps_in
 
     @staticmethod
     def _content(stream):  # its offset is also that of the program, which may be writing
