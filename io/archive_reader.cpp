@@ -101,6 +101,13 @@ bool could_be_target(archive_entry* link, std::uint64_t size) {
   return size <= longest && target_bytes(link) + 1 >= size;
 }
 
+// libarchive ignores a record of a pax header that it cannot parse, and warns: then name, size or holes of the member
+// are wrong. These warnings concern names and permissions only.
+bool is_harmless(std::string_view warning) {
+  return warning.find("can't be converted from") != std::string_view::npos ||
+         warning.starts_with("Malformed Solaris ACL") || warning.starts_with("Parse error:  SCHILY.acl.");
+}
+
 // The bytes of a stream that libarchive has read ahead, and then those that it has not read.
 class rest_of_stream final : public byte_reader {
  public:
@@ -218,6 +225,7 @@ std::optional<std::string> archive_reader::next() {
       if (is_padded_end()) return std::nullopt;
       break_off(words_of_fault());
     }
+    if (kind_ == archive_kind::tar) check_tar_warning(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (begins_member(entry)) return path_of(entry);
   }
@@ -366,6 +374,17 @@ void archive_reader::check_end() {
     case archive_kind::none:
       return;
   }
+}
+
+// A long link name before a pax header turns the warning about that header into a success, but its text remains.
+void archive_reader::check_tar_warning(int result) {
+  const char* const said = ::archive_error_string(archive_.get());
+  if (said == nullptr && result == ARCHIVE_WARN) {
+    break_off("damaged tar archive: a map of a sparse file cannot be read, at " + from_.place_of(given_));
+  }
+  if (said == nullptr || is_harmless(said)) return;
+  if (result == ARCHIVE_OK && std::string_view(said).find("pax") == std::string_view::npos) return;
+  break_off("damaged tar archive: the header of a member: " + words_of_fault());
 }
 
 // One that was cut between two members looks whole but for the zeros at its end.

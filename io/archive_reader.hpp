@@ -76,6 +76,7 @@ class archive_reader {
   void end_member();
   void check_end();
   void check_tar_end();
+  void check_tar_warning(int result);
   void check_cpio_end();
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void break_off_cpio();

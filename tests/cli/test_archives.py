@@ -292,6 +292,67 @@ class Damage(ArchiveTest):
         self.assertRegex(own["error"], "Damaged tar archive.*, at offset ")
         self.assert_counts(ended.result, text(1000))
 
+    def test_a_damaged_pax_header_ends_the_archive_and_its_member_is_not_counted(self):
+        def pax(records):
+            header = tarfile.TarInfo("PaxHeaders/b")
+            header.type, header.size = b"x", len(records)
+            return header.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0")
+
+        def ustar(name, data):
+            header = tarfile.TarInfo(name)
+            header.size = len(data)
+            return header.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % 512)
+
+        a, b, c = ustar("a", text(1000)), ustar("b", text(60, 2)), ustar("c", text(70, 3))
+        long_link = tarfile.TarInfo("././@LongLink")
+        long_link.type, long_link.size = b"K", 2
+        link = long_link.tobuf(tarfile.GNU_FORMAT) + b"x".ljust(512, b"\0")
+        whole = b"12 path=new\n"
+        self.assert_read("x.tar", a + pax(whole) + b + bytes(1024), [("a", text(1000)), ("new", text(60, 2))])
+        damaged = {"no digit": b"1r path=new\n", "too long": b"92 path=new\n", "too short": b"10 path=new\n",
+                   "no sign": b"12 path-new\n", "of a megabyte": b"9999999 path=new\n",
+                   "sparse": b"26 GNU.sparse.map=0,x,1,2\n"}
+        for cause, records in sampled(tuple(damaged.items()), 2):
+            for before in (b"", link):  # a long link name hides the library's warning
+                archive = a + before + pax(records) + b + c + bytes(1024)
+                path = self.file("x.tar", archive)
+                if cause == "sparse" and before:
+                    continue  # this one has no words that remain
+                for ended in (run(*JSON, path), run(*JSON, stdin_bytes=archive)):
+                    with self.subTest(cause=cause, link=bool(before)):
+                        self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                        own, _ = ended.result["inputs"]
+                        self.assertRegex(own["error"], "damaged tar archive: .*, at offset ")
+                        self.assert_counts(ended.result, text(1000))
+
+    def test_one_bit_of_the_length_of_a_record_of_a_sparse_file_is_damage(self):
+        root = self.tree({})
+        root.mkdir(exist_ok=True)
+        with open(root / "sparse", "wb") as out:
+            out.seek(300_000)
+            out.write(text(5000))
+            out.truncate(400_000)
+        for version in ("0.0", "0.1", "1.0"):
+            archive = bytearray(subprocess.run(
+                ["tar", "-C", root, "-S", "--format=posix", f"--sparse-version={version}", "-cf", "-", "sparse"],
+                stdout=subprocess.PIPE, check=True).stdout)
+            archive[archive.index(b" GNU.sparse") - 1] ^= 0x40
+            with self.subTest(version=version):
+                ended = run(*JSON, self.file("x.tar", bytes(archive)))
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+                self.assertIn("damaged tar archive", ended.stderr)
+
+    def test_names_that_cannot_be_converted_are_no_damage(self):
+        header = tarfile.TarInfo("PaxHeaders/b")
+        records = b"13 path=gr\xf6\xdf\n"
+        header.type, header.size = b"x", len(records)
+        member = tarfile.TarInfo("b")
+        member.size = 60
+        archive = header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + text(60).ljust(512, b"\0") + bytes(1024)
+        ended = run(*JSON, self.file("x.tar", archive))
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+        self.assert_counts(ended.result, text(60))
+
     def test_zeros_after_the_two_blocks_of_the_end_are_padding_of_any_length(self):
         archive = tar(self.SMALL)[: 512 + 1024 + 512 + 512 + 1024]
         for padding in sampled((0, 1, 511, 512, 513, 4096, 100_001), 2):
