@@ -264,6 +264,10 @@ bool archive_reader::begins_member(archive_entry* entry) {
   } else if (size_ == 0 && ::archive_entry_hardlink(entry) != nullptr) {
     skip_entry(entry, "hard link", 0);
     return false;
+  } else if (kind_ == archive_kind::tar && type == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr) {
+    // type flag M, for which libarchive sets no type
+    refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
+    refusal_kind_ = failure_kind::refused;
   } else if (::archive_entry_is_encrypted(entry) != 0) {
     refusal_ = "is encrypted, and gpuhist takes no passwords: extract it first";
     refusal_kind_ = failure_kind::refused;

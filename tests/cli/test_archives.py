@@ -153,6 +153,31 @@ class Tar(ArchiveTest):
         archive = tar(FILES) + tar(other)
         self.assert_read("x.tar", archive, [*in_tar(tar(FILES)), *in_tar(tar(other))])
 
+    def test_the_rest_of_a_file_from_another_volume_is_no_file(self):
+        """Type flag M; other flags that POSIX does not know are files."""
+        rest, other = tarfile.TarInfo("rest"), tarfile.TarInfo("other")
+        archive = b""
+        for info, flag in ((rest, b"M"), (other, b"Z")):
+            info.size, info.type = 700, flag
+            archive += info.tobuf(tarfile.GNU_FORMAT) + text(700) + bytes(324)
+        archive += tar({"b": text(60, 2)})
+        for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
+            self.assertEqual(ended.status, 1, ended)
+            said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+            self.assertEqual(said, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
+            self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
+            self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+
+    def test_volumes_that_the_tar_command_writes(self):
+        root = self.tree({"a": noise(15_000), "b": text(60, 2)})
+        volumes = [self.folder / name for name in ("1.tar", "2.tar")]
+        outputs = [argument for volume in volumes for argument in ("-f", volume)]
+        subprocess.run(["tar", "-C", root, "--format=gnu", "-M", "-L", "10", "-c", *outputs, "a", "b"], check=True)
+        first, second = (run(*JSON, volume) for volume in volumes)
+        self.assertEqual((first.status, first.result["bytes"], second.status), (1, 0, 1), first)
+        self.assertIn("is the rest of a file", second.stderr)
+        self.assert_counts(second.result, text(60, 2))
+
     def test_an_archive_without_members_counts_nothing(self):
         for archive in (tar({}), tar({}, extra=[tarfile.TarInfo("x")][:0])):
             ended = run(*JSON, self.file("x.tar", archive))
