@@ -273,13 +273,25 @@ bool archive_reader::begins_member(archive_entry* entry) {
     refusal_kind_ = failure_kind::refused;
   }
   if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::unread});
-  sparse_ = ::archive_entry_sparse_count(entry) > 0;
+  read_sparse_map(entry);
   had_ = hole_ = 0;
   crc_ = 0;
   ended_ = false;
   block_ = {};
   fault_.clear();
   return true;
+}
+
+void archive_reader::read_sparse_map(archive_entry* entry) {
+  sparse_ = ::archive_entry_sparse_count(entry) > 0;  // which may free the list
+  extents_end_ = 0;
+  if (!sparse_) return;
+  ::archive_entry_sparse_reset(entry);
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  while (::archive_entry_sparse_next(entry, &offset, &length) == ARCHIVE_OK) {
+    if (length > 0) extents_end_ = static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(length);
+  }
 }
 
 void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
@@ -344,7 +356,11 @@ std::span<const std::byte> archive_reader::take_block() {
     const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {
-      // the hole at the end of a sparse file has no block behind it
+      if (sparse_ && had_ < extents_end_) {
+        fail_member("is a sparse file whose map lists data up to offset " + std::to_string(extents_end_) +
+                    ", and the archive holds data up to offset " + std::to_string(had_) + " only");
+      }
+      // the hole at the end of a sparse file has no block after it
       if (sparse_ && size_ > had_) hole_ = size_ - had_;
       return {};
     }

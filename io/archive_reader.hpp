@@ -69,6 +69,7 @@ class archive_reader {
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
+  void read_sparse_map(archive_entry* entry);
   void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   std::span<const std::byte> take_block();
@@ -119,6 +120,7 @@ class archive_reader {
   std::string refusal_;  // why it is not read at all
   failure_kind refusal_kind_ = failure_kind::damaged;
   bool sparse_ = false;
+  std::uint64_t extents_end_ = 0;  // of a sparse file: end of its last extent with data
   bool size_is_known_ = false;
   std::uint64_t size_ = 0;  // as the archive states it
   std::uint64_t had_ = 0;   // bytes given out

@@ -141,12 +141,38 @@ class Tar(ArchiveTest):
             out.truncate(1_500_000)
         (root / "hole").touch()
         os.truncate(root / "hole", 700_000)
-        for format in ("gnu", "posix"):
-            archive = subprocess.run(["tar", "-C", root, "-S", f"--format={format}", "-cf", "-", "sparse", "hole"],
-                                     stdout=subprocess.PIPE, check=True).stdout
-            self.assertLess(len(archive), 200_000)
-            members = [(name, (root / name).read_bytes()) for name in ("sparse", "hole")]
-            self.assert_read("x.tar", archive, members)
+        with open(root / "many", "wb") as out:  # more extents than one header has room for
+            for at in range(60):
+                out.seek(at * 16_384 + 8192)
+                out.write(text(5000, at))
+        names = ("sparse", "hole", "many")
+        posix = (("--format=posix", f"--sparse-version={version}") for version in ("0.0", "0.1", "1.0"))
+        for options in sampled((("--format=gnu",), *posix), 2):
+            archive = subprocess.run(["tar", "-C", root, "-S", *options, "-cf", "-", *names], stdout=subprocess.PIPE,
+                                     check=True).stdout
+            self.assertLess(len(archive), 700_000)
+            with self.subTest(options=options):
+                self.assert_read("x.tar", archive, [(name, (root / name).read_bytes()) for name in names])
+
+    def test_a_sparse_file_whose_map_lists_more_data_than_the_archive_holds_is_damaged(self):
+        records = b"".join(b"%d %s\n" % (len(each) + 4, each) for each in (
+            b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
+        header = tarfile.TarInfo("PaxHeaders/sp")
+        header.type, header.size = b"x", len(records)
+        member = tarfile.TarInfo("GNUSparseFile/sp")
+        member.size = 512 + 1200
+        for extents, whole in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
+                               (b"1\n0\n4000\n", False), (b"2\n0\n1200\n2000\n1\n", False)):
+            archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents.ljust(512, b"\0") +
+                       text(1200).ljust(1536, b"\0") + tar({"b": text(60, 2)}))
+            with self.subTest(extents=extents):
+                ended = run(*JSON, self.file("x.tar", archive))
+                sparse, after = ended.result["inputs"]
+                self.assertEqual(ended.status, 0 if whole else 1, ended)
+                self.assertEqual((sparse["complete"], after["complete"]), (whole, True), ended)
+                if not whole:
+                    self.assertIn("is a sparse file whose map lists data up to offset", sparse["error"])
+                    self.assert_counts(ended.result, text(60, 2))
 
     def test_archives_one_behind_the_other_are_all_read(self):
         other = {"e": text(999, 5)}
