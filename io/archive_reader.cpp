@@ -241,6 +241,13 @@ void archive_reader::skip_rest() {
   entries_end_ = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
 }
 
+// In newc and crc the last hard link of a file has its bytes. libarchive reports the first one as an empty file.
+bool archive_reader::has_bytes_in_later_link(archive_entry* entry) const {
+  const int format = ::archive_format(archive_.get());
+  const bool keeps_last = format == ARCHIVE_FORMAT_CPIO_SVR4_NOCRC || format == ARCHIVE_FORMAT_CPIO_SVR4_CRC;
+  return keeps_last && ::archive_entry_nlink(entry) > 1;
+}
+
 // A hard link with bytes of its own is a file (cpio keeps them with the last link). What is no file is passed over; but
 // bytes that no checksum of the header protects from being taken for something else are not: they fail as a member.
 bool archive_reader::begins_member(archive_entry* entry) {
@@ -261,7 +268,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
       return false;
     }
     refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
-  } else if (size_ == 0 && ::archive_entry_hardlink(entry) != nullptr) {
+  } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
     skip_entry(entry, "hard link", 0);
     return false;
   } else if (kind_ == archive_kind::tar && type == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr) {

@@ -663,6 +663,21 @@ class Cpio(ArchiveTest):
                 self.assert_read("x.cpio", self.cpio(format), list(FILES.items()))
                 self.assert_read("x", gzip.compress(self.cpio(format)), list(FILES.items()))
 
+    def test_of_hard_links_only_the_one_with_the_bytes_is_a_file(self):
+        root = self.tree({"a": text(700), "d": text(60, 2)})
+        for name in ("b", "c"):
+            os.link(root / "a", root / name)
+        for format in ("newc", "crc"):
+            archive = subprocess.run(["cpio", "-o", "--quiet", "-H", format], input=b"a\nb\nc\nd\n", cwd=root,
+                                     stdout=subprocess.PIPE, check=True).stdout
+            path = self.file("x.cpio", archive)
+            with self.subTest(format=format):
+                ended = run(*JSON, path)
+                self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+                self.assertEqual([(each["name"], each["bytes"]) for each in ended.result["inputs"]],
+                                 [(f"{path}/c", 700), (f"{path}/d", 60)])
+                self.assertEqual(ended.result["skipped_by_cause"], {"hard link in an archive": 2})
+
     def test_a_cpio_archive_that_is_cut_is_not_complete(self):
         files = {"a.log": text(700), "b": text(60, 2)}
         archive = self.cpio("newc", files)
