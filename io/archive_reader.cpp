@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 constexpr std::uint64_t tar_block = 512;
+constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
 
 // Names that an archive keeps in UTF-8 or UTF-16 come as UTF-8, whatever the locale of the process: libarchive asks the
 // thread's.
@@ -223,12 +224,29 @@ std::optional<std::string> archive_reader::next() {
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       if (is_padded_end()) return std::nullopt;
+      if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
       break_off(words_of_fault());
     }
     if (kind_ == archive_kind::tar) check_tar_warning(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (begins_member(entry)) return path_of(entry);
   }
+}
+
+// In a zip that is a file the directory says where the next header is, whatever could be read of this one. From a pipe
+// the next one cannot be found reliably.
+bool archive_reader::fails_alone(archive_entry* entry) {
+  if (kind_ != archive_kind::zip || !from_.seekable_bytes() || path_of(entry).empty()) return false;
+  reset_member(entry);
+  any_entry_ = true;
+  if (::archive_entry_is_encrypted(entry) != 0) {
+    refusal_ = encrypted;
+    refusal_kind_ = failure_kind::refused;
+  } else {
+    const bool is_link = ::archive_entry_filetype(entry) == AE_IFLNK;
+    refusal_ = (is_link ? "is a symbolic link whose target cannot be read: " : "") + words_of_fault();
+  }
+  return true;
 }
 
 // libarchive would do it by itself, but only before the next header: where a tar's last member ends is to be known.
@@ -257,8 +275,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
-  refusal_.clear();
-  refusal_kind_ = failure_kind::damaged;
+  reset_member(entry);
   if (!is_file) {
     const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
     const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
@@ -276,17 +293,22 @@ bool archive_reader::begins_member(archive_entry* entry) {
     refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
     refusal_kind_ = failure_kind::refused;
   } else if (::archive_entry_is_encrypted(entry) != 0) {
-    refusal_ = "is encrypted, and gpuhist takes no passwords: extract it first";
+    refusal_ = encrypted;
     refusal_kind_ = failure_kind::refused;
   }
+  return true;
+}
+
+void archive_reader::reset_member(archive_entry* entry) {
   if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::unread});
+  refusal_.clear();
+  refusal_kind_ = failure_kind::damaged;
   read_sparse_map(entry);
   had_ = hole_ = 0;
   crc_ = 0;
   ended_ = false;
   block_ = {};
   fault_.clear();
-  return true;
 }
 
 void archive_reader::read_sparse_map(archive_entry* entry) {
@@ -302,7 +324,8 @@ void archive_reader::read_sparse_map(archive_entry* entry) {
 }
 
 void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
-  if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::no_file});
+  ended_ = true;
+  if (kind_ == archive_kind::zip) walked_.back().what = zip_walked::kind::no_file;
   const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
   if (known == skipped_.end()) {
     skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});

@@ -71,6 +71,8 @@ class archive_reader {
   [[nodiscard]] bool begins_member(archive_entry* entry);
   void read_sparse_map(archive_entry* entry);
   [[nodiscard]] bool has_bytes_in_later_link(archive_entry* entry) const;
+  [[nodiscard]] bool fails_alone(archive_entry* entry);
+  void reset_member(archive_entry* entry);
   void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   std::span<const std::byte> take_block();

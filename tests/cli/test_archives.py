@@ -552,6 +552,20 @@ class Zip(ArchiveTest):
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("a symbolic link was counted as a file", ended.stderr)
 
+    def test_a_link_whose_target_cannot_be_read_is_an_error_of_that_member(self):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("a", text(700))
+            link = zipfile.ZipInfo("link")
+            link.create_system, link.external_attr, link.compress_type = 3, 0o120777 << 16, zipfile.ZIP_BZIP2
+            archive.writestr(link, b"where/to")
+            archive.writestr("b", text(60, 2))
+        ended = run(*JSON, self.file("x.zip", out.getvalue()))
+        self.assertEqual(ended.status, 1, ended)
+        said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+        self.assertEqual(said, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
+        self.assertIn("is a symbolic link whose target cannot be read: ", ended.stderr)
+
     def test_text_whose_mode_is_not_that_of_a_file_is_not_dropped(self):
         for kind in sampled((0o040000, 0o010000, 0o140000, 0o060000, 0o120000), 2):
             with self.subTest(kind=oct(kind)):
