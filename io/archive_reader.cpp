@@ -171,6 +171,7 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
     const auto read = std::span(reader.buffer_).first(size);
     const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
     if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
+    if (reader.kind_ == archive_kind::tar) reader.note_after_entry(reader.given_);
     if (last != read.rend()) {
       reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
@@ -181,6 +182,16 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
     reader.from_below_ = std::current_exception();
     return ARCHIVE_FATAL;
   }
+}
+
+// Keeps what the buffer, whose offset this is, has of the two blocks after the last entry.
+void archive_reader::note_after_entry(std::uint64_t buffer_at) {
+  const std::uint64_t next = entries_end_ + after_entry_.size();
+  if (next < buffer_at || next >= buffer_at + in_buffer_) return;
+  const auto more = std::span(buffer_).first(in_buffer_).subspan(static_cast<std::size_t>(next - buffer_at));
+  const auto room = static_cast<std::size_t>(2 * tar_block - after_entry_.size());
+  after_entry_.insert(after_entry_.end(), more.begin(),
+                      more.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.size())));
 }
 
 // The directory of a zip that is a stream begins somewhere in what libarchive has read ahead.
@@ -206,6 +217,7 @@ std::int64_t archive_reader::on_seek(archive* /*of*/, void* self, std::int64_t o
   const auto target = static_cast<std::uint64_t>(to);
   if (reader.kind_ == archive_kind::cpio && target > reader.given_) reader.cpio_.skip(target - reader.given_);
   reader.given_ = static_cast<std::uint64_t>(to);
+  reader.in_buffer_ = 0;
   return to;
 }
 
@@ -227,7 +239,10 @@ std::optional<std::string> archive_reader::next() {
       if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
       break_off(words_of_fault());
     }
-    if (kind_ == archive_kind::tar) check_tar_warning(result);
+    if (kind_ == archive_kind::tar) {
+      check_tar_warning(result);
+      check_zero_block();
+    }
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (begins_member(entry)) return path_of(entry);
   }
@@ -257,6 +272,8 @@ void archive_reader::skip_rest() {
   rethrow_from_below();
   if (result == ARCHIVE_FATAL) break_off(words_of_fault());
   entries_end_ = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  after_entry_.clear();
+  if (kind_ == archive_kind::tar) note_after_entry(given_ - in_buffer_);
 }
 
 // In newc and crc the last hard link of a file has its bytes. libarchive reports the first one as an empty file.
@@ -424,6 +441,16 @@ void archive_reader::check_end() {
     case archive_kind::none:
       return;
   }
+}
+
+// A tar ends with two zero blocks or more. libarchive ignores a single one.
+void archive_reader::check_zero_block() {
+  if (after_entry_.size() < 2 * tar_block) return;
+  const auto second = after_entry_.begin() + tar_block;
+  const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+  if (!std::all_of(after_entry_.begin(), second, is_zero) || std::all_of(second, after_entry_.end(), is_zero)) return;
+  break_off("damaged tar archive: a single zero block, where a header or two zero blocks should be, at " +
+            from_.place_of(entries_end_));
 }
 
 // A long link name before a pax header turns the warning about that header into a success, but its text remains.

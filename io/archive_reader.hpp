@@ -67,6 +67,7 @@ class archive_reader {
   void open();
   static std::ptrdiff_t on_read(archive* /*of*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
+  void note_after_entry(std::uint64_t buffer_at);
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
   void read_sparse_map(archive_entry* entry);
@@ -81,6 +82,7 @@ class archive_reader {
   void check_end();
   void check_tar_end();
   void check_tar_warning(int result);
+  void check_zero_block();
   void check_cpio_end();
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void break_off_cpio();
@@ -106,6 +108,8 @@ class archive_reader {
   bool any_entry_ = false;         // has been seen, of whatever kind
   bool in_entry_ = false;          // some of it may be left to be skipped
   std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
+
+  std::vector<std::byte> after_entry_;  // of a tar: the two blocks there, as far as they were read
 
   std::vector<skipped_entries> skipped_;
 

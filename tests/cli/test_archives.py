@@ -410,6 +410,22 @@ class Damage(ArchiveTest):
             with self.subTest(padding=padding):
                 self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
 
+    def test_a_single_zero_block_before_a_member_is_damage(self):
+        a, b = (tar({name: data})[: 512 + -(-len(data) // 512) * 512] for name, data in self.SMALL.items())
+        for before, members in ((b"", ()), (a, ("a.log",)), (a + b, ("a.log", "b"))):
+            for zeros in (512, 1024, 1536):
+                archive = before + bytes(zeros) + tar({"c": text(300, 3)})
+                path = self.file("x.tar", archive)
+                for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
+                                                        "--input-format", "tar", "--label", str(path))):
+                    with self.subTest(members=members, zeros=zeros):
+                        whole = zeros > 512
+                        self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                        counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
+                        self.assertEqual(counted, [*members, *(["c"] if whole else [])])
+                        if not whole:
+                            self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
+
     def test_something_else_behind_the_end_is_told(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
         self.assertEqual(ended.status, 1, ended)
