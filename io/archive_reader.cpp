@@ -244,6 +244,7 @@ std::optional<std::string> archive_reader::next() {
       check_zero_block();
     }
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
+    check_name(entry);
     if (begins_member(entry)) return path_of(entry);
   }
 }
@@ -262,6 +263,16 @@ bool archive_reader::fails_alone(archive_entry* entry) {
     refusal_ = (is_link ? "is a symbolic link whose target cannot be read: " : "") + words_of_fault();
   }
   return true;
+}
+
+// Names stay in memory until the result is written, and one of a megabyte compresses to a kilobyte.
+void archive_reader::check_name(archive_entry* entry) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
+  const std::size_t size = path_of(entry).size();
+  if (size <= longest) return;
+  break_off("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
+                std::to_string(longest) + ", at " + from_.place_of(given_),
+            failure_kind::refused);
 }
 
 // libarchive would do it by itself, but only before the next header: where a tar's last member ends is to be known.
@@ -578,10 +589,10 @@ void archive_reader::rethrow_from_below() {
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::break_off(const std::string& message) {
+void archive_reader::break_off(const std::string& message, failure_kind kind) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(input_error(message, 0, failure_kind::damaged));
+  broken_ = std::make_exception_ptr(input_error(message, 0, kind));
   std::rethrow_exception(broken_);
 }
 

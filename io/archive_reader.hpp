@@ -74,6 +74,7 @@ class archive_reader {
   [[nodiscard]] bool has_bytes_in_later_link(archive_entry* entry) const;
   [[nodiscard]] bool fails_alone(archive_entry* entry);
   void reset_member(archive_entry* entry);
+  void check_name(archive_entry* entry);
   void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   std::span<const std::byte> take_block();
@@ -91,7 +92,7 @@ class archive_reader {
   [[nodiscard]] bool is_padded_end() const;
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
-  [[noreturn]] void break_off(const std::string& message);
+  [[noreturn]] void break_off(const std::string& message, failure_kind kind = failure_kind::damaged);
   [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   const archive_kind kind_;

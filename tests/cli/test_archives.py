@@ -234,6 +234,27 @@ class Tar(ArchiveTest):
         self.assertNotIn("\x1b", table)
         self.assertIn("a\\x0ab", table)
 
+    def test_a_name_of_more_than_64_kib_is_refused(self):
+        for size in (65_536, 65_537, 1_000_000):
+            archive = tar({"a": text(700), "n" * size: text(60, 2), "c": text(70, 3)}, tarfile.GNU_FORMAT)
+            path = self.file("x.tar.gz", gzip.compress(archive))
+            ended = run(*JSON, path)
+            with self.subTest(size=size):
+                if size <= 65_536:
+                    self.assertEqual((ended.status, ended.result["bytes"]), (0, 830), ended)
+                    continue
+                self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                own, a = ended.result["inputs"]
+                self.assertIn(f"has a member with a name of {size} bytes, more than the limit of 65536", own["error"])
+                self.assertEqual(own["error_kind"], "refused")
+
+    def test_long_names_count_as_several_members(self):
+        archive = tar({"n" * 60_000 + str(i): text(10) for i in range(600)}, tarfile.GNU_FORMAT)
+        path = self.file("x.tar.gz", gzip.compress(archive))
+        ended = run("--format", "json", "--buckets", "letters", "--memory-limit", "64MiB", path)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("holds more members than the memory limit has room for", ended.stderr)
+
     def test_a_name_that_is_not_utf8_is_kept(self):
         archive = bytearray(tar({"abc": b"text"}))
         archive[1] = 0xFF
