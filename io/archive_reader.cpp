@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 constexpr std::uint64_t tar_block = 512;
+constexpr std::uint64_t longest_tar_header = std::uint64_t{16} << 20U;  // with names and the map of a sparse file
 constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
 
 // Names that an archive keeps in UTF-8 or UTF-16 come as UTF-8, whatever the locale of the process: libarchive asks the
@@ -167,12 +168,14 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
   try {
     if (reader.kind_ == archive_kind::zip && !reader.from_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
+    if (reader.in_header_ && reader.header_bytes_ > longest_tar_header) reader.refuse_header();
     const std::size_t size = reader.in_buffer_ = reader.from_.read(reader.buffer_);
     const auto read = std::span(reader.buffer_).first(size);
     const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
     if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
     if (reader.kind_ == archive_kind::tar) reader.note_after_entry(reader.given_);
     if (last != read.rend()) {
+      reader.header_bytes_ += size;
       reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
     reader.given_ += size;
@@ -192,6 +195,13 @@ void archive_reader::note_after_entry(std::uint64_t buffer_at) {
   const auto room = static_cast<std::size_t>(2 * tar_block - after_entry_.size());
   after_entry_.insert(after_entry_.end(), more.begin(),
                       more.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.size())));
+}
+
+// The map of a sparse file may compress to a thousandth of its size, and takes ten times its size in memory.
+void archive_reader::refuse_header() const {
+  throw input_error(
+      "has a member with more than 16 MiB of headers, which is the limit, at " + from_.place_of(entries_end_), 0,
+      failure_kind::refused);
 }
 
 // The directory of a zip that is a stream begins somewhere in what libarchive has read ahead.
@@ -228,7 +238,10 @@ std::optional<std::string> archive_reader::next() {
   for (;;) {
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check whether it could make its own
+    header_bytes_ = 0;
+    in_header_ = kind_ == archive_kind::tar;
     const int result = ::archive_read_next_header2(archive_.get(), entry);
+    in_header_ = false;
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {
       check_end();

@@ -68,6 +68,7 @@ class archive_reader {
   static std::ptrdiff_t on_read(archive* /*of*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
   void note_after_entry(std::uint64_t buffer_at);
+  [[noreturn]] void refuse_header() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
   void read_sparse_map(archive_entry* entry);
@@ -104,6 +105,9 @@ class archive_reader {
   std::exception_ptr broken_;
   std::unique_ptr<archive, closer> archive_;
   std::unique_ptr<archive_entry, closer> entry_;  // what the header of each member is read into
+
+  bool in_header_ = false;          // libarchive reads a header of a tar
+  std::uint64_t header_bytes_ = 0;  // read for it, except zeros before it
 
   bool opened_ = false;
   bool any_entry_ = false;         // has been seen, of whatever kind

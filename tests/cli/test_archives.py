@@ -483,6 +483,27 @@ class Damage(ArchiveTest):
             self.assertEqual((b["bytes"], b["unverified"]["bytes"]), (0, 6000))
             self.assert_counts(ended.result, files["a"] + files["c"])
 
+    def test_a_map_of_a_sparse_file_of_more_than_16_mib_is_refused(self):
+        records = b"".join(b"%d %s\n" % (len(each) + 4, each) for each in (
+            b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
+        header = tarfile.TarInfo("PaxHeaders/sp")
+        header.type, header.size = b"x", len(records)
+        for size, whole in ((100_000, True), (6_000_000, False)):
+            extents = b"%d\n" % size + b"0\n0\n" * size
+            extents += bytes(-len(extents) % 512)
+            member = tarfile.TarInfo("GNUSparseFile/sp")
+            member.size = len(extents)
+            archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents + bytes(20 << 20) +
+                       tar({"b": text(60, 2)}))
+            archive = tar({"a": text(700)})[:1536] + archive
+            path = self.file("x.tar.gz", gzip.compress(archive))
+            with self.subTest(size=size):
+                ended = run(*JSON, path)
+                self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                if not whole:
+                    self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+                    self.assertIn("has a member with more than 16 MiB of headers", ended.stderr)
+
     def test_a_bomb_is_given_up(self):
         archives = {"x.zip": zipped({"zeros": bytes(50_000_000), "b": b"b"}), "x.tar.zst": zstd(tar({"zeros": bytes(50_000_000)})),
                     "y.zip": zipped({f"{i}": bytes(600_000) for i in range(20)})}
