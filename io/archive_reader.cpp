@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 constexpr std::uint64_t tar_block = 512;
+constexpr std::uint64_t longest_tar_header = std::uint64_t{16} << 20U;  // with names and the map of a sparse file
+constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
 
 // Names that an archive keeps in UTF-8 or UTF-16 come as UTF-8, whatever the locale of the process: libarchive asks the
 // thread's.
@@ -101,6 +103,13 @@ bool could_be_target(archive_entry* link, std::uint64_t size) {
   return size <= longest && target_bytes(link) + 1 >= size;
 }
 
+// libarchive ignores a record of a pax header that it cannot parse, and warns: then name, size or holes of the member
+// are wrong. These warnings concern names and permissions only.
+bool is_harmless(std::string_view warning) {
+  return warning.find("can't be converted from") != std::string_view::npos ||
+         warning.starts_with("Malformed Solaris ACL") || warning.starts_with("Parse error:  SCHILY.acl.");
+}
+
 // The bytes of a stream that libarchive has read ahead, and then those that it has not read.
 class rest_of_stream final : public byte_reader {
  public:
@@ -159,11 +168,14 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
   try {
     if (reader.kind_ == archive_kind::zip && !reader.from_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
+    if (reader.in_header_ && reader.header_bytes_ > longest_tar_header) reader.refuse_header();
     const std::size_t size = reader.in_buffer_ = reader.from_.read(reader.buffer_);
     const auto read = std::span(reader.buffer_).first(size);
     const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
     if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
+    if (reader.kind_ == archive_kind::tar) reader.note_after_entry(reader.given_);
     if (last != read.rend()) {
+      reader.header_bytes_ += size;
       reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
     reader.given_ += size;
@@ -173,6 +185,23 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
     reader.from_below_ = std::current_exception();
     return ARCHIVE_FATAL;
   }
+}
+
+// Keeps what the buffer, whose offset this is, has of the two blocks after the last entry.
+void archive_reader::note_after_entry(std::uint64_t buffer_at) {
+  const std::uint64_t next = entries_end_ + after_entry_.size();
+  if (next < buffer_at || next >= buffer_at + in_buffer_) return;
+  const auto more = std::span(buffer_).first(in_buffer_).subspan(static_cast<std::size_t>(next - buffer_at));
+  const auto room = static_cast<std::size_t>(2 * tar_block - after_entry_.size());
+  after_entry_.insert(after_entry_.end(), more.begin(),
+                      more.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.size())));
+}
+
+// The map of a sparse file may compress to a thousandth of its size, and takes ten times its size in memory.
+void archive_reader::refuse_header() const {
+  throw input_error(
+      "has a member with more than 16 MiB of headers, which is the limit, at " + from_.place_of(entries_end_), 0,
+      failure_kind::refused);
 }
 
 // The directory of a zip that is a stream begins somewhere in what libarchive has read ahead.
@@ -198,6 +227,7 @@ std::int64_t archive_reader::on_seek(archive* /*of*/, void* self, std::int64_t o
   const auto target = static_cast<std::uint64_t>(to);
   if (reader.kind_ == archive_kind::cpio && target > reader.given_) reader.cpio_.skip(target - reader.given_);
   reader.given_ = static_cast<std::uint64_t>(to);
+  reader.in_buffer_ = 0;
   return to;
 }
 
@@ -208,7 +238,10 @@ std::optional<std::string> archive_reader::next() {
   for (;;) {
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check whether it could make its own
+    header_bytes_ = 0;
+    in_header_ = kind_ == archive_kind::tar;
     const int result = ::archive_read_next_header2(archive_.get(), entry);
+    in_header_ = false;
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {
       check_end();
@@ -216,11 +249,43 @@ std::optional<std::string> archive_reader::next() {
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       if (is_padded_end()) return std::nullopt;
+      if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
       break_off(words_of_fault());
     }
+    if (kind_ == archive_kind::tar) {
+      check_tar_warning(result);
+      check_zero_block();
+    }
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
+    check_name(entry);
     if (begins_member(entry)) return path_of(entry);
   }
+}
+
+// In a zip that is a file the directory says where the next header is, whatever could be read of this one. From a pipe
+// the next one cannot be found reliably.
+bool archive_reader::fails_alone(archive_entry* entry) {
+  if (kind_ != archive_kind::zip || !from_.seekable_bytes() || path_of(entry).empty()) return false;
+  reset_member(entry);
+  any_entry_ = true;
+  if (::archive_entry_is_encrypted(entry) != 0) {
+    refusal_ = encrypted;
+    refusal_kind_ = failure_kind::refused;
+  } else {
+    const bool is_link = ::archive_entry_filetype(entry) == AE_IFLNK;
+    refusal_ = (is_link ? "is a symbolic link whose target cannot be read: " : "") + words_of_fault();
+  }
+  return true;
+}
+
+// Names stay in memory until the result is written, and one of a megabyte compresses to a kilobyte.
+void archive_reader::check_name(archive_entry* entry) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
+  const std::size_t size = path_of(entry).size();
+  if (size <= longest) return;
+  break_off("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
+                std::to_string(longest) + ", at " + from_.place_of(given_),
+            failure_kind::refused);
 }
 
 // libarchive would do it by itself, but only before the next header: where a tar's last member ends is to be known.
@@ -231,6 +296,15 @@ void archive_reader::skip_rest() {
   rethrow_from_below();
   if (result == ARCHIVE_FATAL) break_off(words_of_fault());
   entries_end_ = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  after_entry_.clear();
+  if (kind_ == archive_kind::tar) note_after_entry(given_ - in_buffer_);
+}
+
+// In newc and crc the last hard link of a file has its bytes. libarchive reports the first one as an empty file.
+bool archive_reader::has_bytes_in_later_link(archive_entry* entry) const {
+  const int format = ::archive_format(archive_.get());
+  const bool keeps_last = format == ARCHIVE_FORMAT_CPIO_SVR4_NOCRC || format == ARCHIVE_FORMAT_CPIO_SVR4_CRC;
+  return keeps_last && ::archive_entry_nlink(entry) > 1;
 }
 
 // A hard link with bytes of its own is a file (cpio keeps them with the last link). What is no file is passed over; but
@@ -242,8 +316,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
-  refusal_.clear();
-  refusal_kind_ = failure_kind::damaged;
+  reset_member(entry);
   if (!is_file) {
     const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
     const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
@@ -253,25 +326,47 @@ bool archive_reader::begins_member(archive_entry* entry) {
       return false;
     }
     refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
-  } else if (size_ == 0 && ::archive_entry_hardlink(entry) != nullptr) {
+  } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
     skip_entry(entry, "hard link", 0);
     return false;
+  } else if (kind_ == archive_kind::tar && type == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr) {
+    // type flag M, for which libarchive sets no type
+    refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
+    refusal_kind_ = failure_kind::refused;
   } else if (::archive_entry_is_encrypted(entry) != 0) {
-    refusal_ = "is encrypted, and gpuhist takes no passwords: extract it first";
+    refusal_ = encrypted;
     refusal_kind_ = failure_kind::refused;
   }
+  return true;
+}
+
+void archive_reader::reset_member(archive_entry* entry) {
   if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::unread});
-  sparse_ = ::archive_entry_sparse_count(entry) > 0;
+  refusal_.clear();
+  refusal_kind_ = failure_kind::damaged;
+  read_sparse_map(entry);
   had_ = hole_ = 0;
   crc_ = 0;
   ended_ = false;
   block_ = {};
   fault_.clear();
-  return true;
+}
+
+void archive_reader::read_sparse_map(archive_entry* entry) {
+  sparse_ = ::archive_entry_sparse_count(entry) > 0;  // which may free the list
+  extents_end_ = 0;
+  if (!sparse_) return;
+  ::archive_entry_sparse_reset(entry);
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  while (::archive_entry_sparse_next(entry, &offset, &length) == ARCHIVE_OK) {
+    if (length > 0) extents_end_ = static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(length);
+  }
 }
 
 void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
-  if (kind_ == archive_kind::zip) walked_.push_back({.what = zip_walked::kind::no_file});
+  ended_ = true;
+  if (kind_ == archive_kind::zip) walked_.back().what = zip_walked::kind::no_file;
   const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
   if (known == skipped_.end()) {
     skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
@@ -332,7 +427,11 @@ std::span<const std::byte> archive_reader::take_block() {
     const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
     rethrow_from_below();
     if (result == ARCHIVE_EOF) {
-      // the hole at the end of a sparse file has no block behind it
+      if (sparse_ && had_ < extents_end_) {
+        fail_member("is a sparse file whose map lists data up to offset " + std::to_string(extents_end_) +
+                    ", and the archive holds data up to offset " + std::to_string(had_) + " only");
+      }
+      // the hole at the end of a sparse file has no block after it
       if (sparse_ && size_ > had_) hole_ = size_ - had_;
       return {};
     }
@@ -366,6 +465,27 @@ void archive_reader::check_end() {
     case archive_kind::none:
       return;
   }
+}
+
+// A tar ends with two zero blocks or more. libarchive ignores a single one.
+void archive_reader::check_zero_block() {
+  if (after_entry_.size() < 2 * tar_block) return;
+  const auto second = after_entry_.begin() + tar_block;
+  const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+  if (!std::all_of(after_entry_.begin(), second, is_zero) || std::all_of(second, after_entry_.end(), is_zero)) return;
+  break_off("damaged tar archive: a single zero block, where a header or two zero blocks should be, at " +
+            from_.place_of(entries_end_));
+}
+
+// A long link name before a pax header turns the warning about that header into a success, but its text remains.
+void archive_reader::check_tar_warning(int result) {
+  const char* const said = ::archive_error_string(archive_.get());
+  if (said == nullptr && result == ARCHIVE_WARN) {
+    break_off("damaged tar archive: a map of a sparse file cannot be read, at " + from_.place_of(given_));
+  }
+  if (said == nullptr || is_harmless(said)) return;
+  if (result == ARCHIVE_OK && std::string_view(said).find("pax") == std::string_view::npos) return;
+  break_off("damaged tar archive: the header of a member: " + words_of_fault());
 }
 
 // One that was cut between two members looks whole but for the zeros at its end.
@@ -482,10 +602,10 @@ void archive_reader::rethrow_from_below() {
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::break_off(const std::string& message) {
+void archive_reader::break_off(const std::string& message, failure_kind kind) {
   ended_ = true;
   in_entry_ = false;
-  broken_ = std::make_exception_ptr(input_error(message, 0, failure_kind::damaged));
+  broken_ = std::make_exception_ptr(input_error(message, 0, kind));
   std::rethrow_exception(broken_);
 }
 

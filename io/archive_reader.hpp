@@ -67,8 +67,15 @@ class archive_reader {
   void open();
   static std::ptrdiff_t on_read(archive* /*of*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
+  void note_after_entry(std::uint64_t buffer_at);
+  [[noreturn]] void refuse_header() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
+  void read_sparse_map(archive_entry* entry);
+  [[nodiscard]] bool has_bytes_in_later_link(archive_entry* entry) const;
+  [[nodiscard]] bool fails_alone(archive_entry* entry);
+  void reset_member(archive_entry* entry);
+  void check_name(archive_entry* entry);
   void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   std::span<const std::byte> take_block();
@@ -76,6 +83,8 @@ class archive_reader {
   void end_member();
   void check_end();
   void check_tar_end();
+  void check_tar_warning(int result);
+  void check_zero_block();
   void check_cpio_end();
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void break_off_cpio();
@@ -84,7 +93,7 @@ class archive_reader {
   [[nodiscard]] bool is_padded_end() const;
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
-  [[noreturn]] void break_off(const std::string& message);
+  [[noreturn]] void break_off(const std::string& message, failure_kind kind = failure_kind::damaged);
   [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   const archive_kind kind_;
@@ -97,10 +106,15 @@ class archive_reader {
   std::unique_ptr<archive, closer> archive_;
   std::unique_ptr<archive_entry, closer> entry_;  // what the header of each member is read into
 
+  bool in_header_ = false;          // libarchive reads a header of a tar
+  std::uint64_t header_bytes_ = 0;  // read for it, except zeros before it
+
   bool opened_ = false;
   bool any_entry_ = false;         // has been seen, of whatever kind
   bool in_entry_ = false;          // some of it may be left to be skipped
   std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
+
+  std::vector<std::byte> after_entry_;  // of a tar: the two blocks there, as far as they were read
 
   std::vector<skipped_entries> skipped_;
 
@@ -118,6 +132,7 @@ class archive_reader {
   std::string refusal_;  // why it is not read at all
   failure_kind refusal_kind_ = failure_kind::damaged;
   bool sparse_ = false;
+  std::uint64_t extents_end_ = 0;  // of a sparse file: end of its last extent with data
   bool size_is_known_ = false;
   std::uint64_t size_ = 0;  // as the archive states it
   std::uint64_t had_ = 0;   // bytes given out

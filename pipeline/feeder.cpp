@@ -30,7 +30,8 @@ archive_limits limits_of_archives(const plan& what, io::stream_sink* text_to) {
   constexpr std::uint64_t share_of_memory = 4;
   const buffer_plan& buffers = what.buffers;
   const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
-  const std::uint64_t of_a_member = std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + 512;
+  const std::uint64_t of_a_member =
+      std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + archive_limits::bytes_of_name;
   return {.most_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
           .most_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
           .inner_decoder = {.window_bytes = window,

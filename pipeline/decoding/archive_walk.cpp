@@ -143,14 +143,16 @@ void archive_walk::note_skipped(const content& of, const io::archive_reader& rea
 }
 
 void archive_walk::count_member(const content& of, io::archive_reader& reader, const std::string& path) {
-  if (--members_left_ < 0) {
+  // a long name counts as several members
+  const std::string name = of.name + "/" + path;
+  const auto room = static_cast<std::int64_t>(1 + name.size() / archive_limits::bytes_of_name);
+  if (members_left_.fetch_sub(room) < room) {
     given_up_ = true;
     throw io::input_error(
         "holds more members than the memory limit has room for in the result; give a higher "
         "--memory-limit",
         0, failure_kind::refused);
   }
-  const std::string name = of.name + "/" + path;
   guard member(&of.below, counts_);
   member_bytes bytes(reader, member);
   peeking_bytes peeking(bytes);

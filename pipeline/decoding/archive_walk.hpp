@@ -24,6 +24,8 @@ namespace gpuhist::pipeline {
 
 /// What all walks of a run have in common.
 struct archive_limits {
+  static constexpr std::size_t bytes_of_name = 512;  ///< of a member; a longer name counts as several members
+
   std::uint64_t most_text = ~std::uint64_t{0};  ///< bytes of text of all members of an archive together
   std::int64_t most_members = 1;                ///< of all archives of the run together: each is in the result
   io::decoder_limits inner_decoder{};           ///< of decoders within archives

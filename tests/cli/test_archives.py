@@ -141,17 +141,68 @@ class Tar(ArchiveTest):
             out.truncate(1_500_000)
         (root / "hole").touch()
         os.truncate(root / "hole", 700_000)
-        for format in ("gnu", "posix"):
-            archive = subprocess.run(["tar", "-C", root, "-S", f"--format={format}", "-cf", "-", "sparse", "hole"],
-                                     stdout=subprocess.PIPE, check=True).stdout
-            self.assertLess(len(archive), 200_000)
-            members = [(name, (root / name).read_bytes()) for name in ("sparse", "hole")]
-            self.assert_read("x.tar", archive, members)
+        with open(root / "many", "wb") as out:  # more extents than one header has room for
+            for at in range(60):
+                out.seek(at * 16_384 + 8192)
+                out.write(text(5000, at))
+        names = ("sparse", "hole", "many")
+        posix = (("--format=posix", f"--sparse-version={version}") for version in ("0.0", "0.1", "1.0"))
+        for options in sampled((("--format=gnu",), *posix), 2):
+            archive = subprocess.run(["tar", "-C", root, "-S", *options, "-cf", "-", *names], stdout=subprocess.PIPE,
+                                     check=True).stdout
+            self.assertLess(len(archive), 700_000)
+            with self.subTest(options=options):
+                self.assert_read("x.tar", archive, [(name, (root / name).read_bytes()) for name in names])
+
+    def test_a_sparse_file_whose_map_lists_more_data_than_the_archive_holds_is_damaged(self):
+        records = b"".join(b"%d %s\n" % (len(each) + 4, each) for each in (
+            b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
+        header = tarfile.TarInfo("PaxHeaders/sp")
+        header.type, header.size = b"x", len(records)
+        member = tarfile.TarInfo("GNUSparseFile/sp")
+        member.size = 512 + 1200
+        for extents, whole in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
+                               (b"1\n0\n4000\n", False), (b"2\n0\n1200\n2000\n1\n", False)):
+            archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents.ljust(512, b"\0") +
+                       text(1200).ljust(1536, b"\0") + tar({"b": text(60, 2)}))
+            with self.subTest(extents=extents):
+                ended = run(*JSON, self.file("x.tar", archive))
+                sparse, after = ended.result["inputs"]
+                self.assertEqual(ended.status, 0 if whole else 1, ended)
+                self.assertEqual((sparse["complete"], after["complete"]), (whole, True), ended)
+                if not whole:
+                    self.assertIn("is a sparse file whose map lists data up to offset", sparse["error"])
+                    self.assert_counts(ended.result, text(60, 2))
 
     def test_archives_one_behind_the_other_are_all_read(self):
         other = {"e": text(999, 5)}
         archive = tar(FILES) + tar(other)
         self.assert_read("x.tar", archive, [*in_tar(tar(FILES)), *in_tar(tar(other))])
+
+    def test_the_rest_of_a_file_from_another_volume_is_no_file(self):
+        """Type flag M; other flags that POSIX does not know are files."""
+        rest, other = tarfile.TarInfo("rest"), tarfile.TarInfo("other")
+        archive = b""
+        for info, flag in ((rest, b"M"), (other, b"Z")):
+            info.size, info.type = 700, flag
+            archive += info.tobuf(tarfile.GNU_FORMAT) + text(700) + bytes(324)
+        archive += tar({"b": text(60, 2)})
+        for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
+            self.assertEqual(ended.status, 1, ended)
+            said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+            self.assertEqual(said, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
+            self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
+            self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+
+    def test_volumes_that_the_tar_command_writes(self):
+        root = self.tree({"a": noise(15_000), "b": text(60, 2)})
+        volumes = [self.folder / name for name in ("1.tar", "2.tar")]
+        outputs = [argument for volume in volumes for argument in ("-f", volume)]
+        subprocess.run(["tar", "-C", root, "--format=gnu", "-M", "-L", "10", "-c", *outputs, "a", "b"], check=True)
+        first, second = (run(*JSON, volume) for volume in volumes)
+        self.assertEqual((first.status, first.result["bytes"], second.status), (1, 0, 1), first)
+        self.assertIn("is the rest of a file", second.stderr)
+        self.assert_counts(second.result, text(60, 2))
 
     def test_an_archive_without_members_counts_nothing(self):
         for archive in (tar({}), tar({}, extra=[tarfile.TarInfo("x")][:0])):
@@ -182,6 +233,27 @@ class Tar(ArchiveTest):
         table = run("--format", "table", path).stdout.decode()
         self.assertNotIn("\x1b", table)
         self.assertIn("a\\x0ab", table)
+
+    def test_a_name_of_more_than_64_kib_is_refused(self):
+        for size in (65_536, 65_537, 1_000_000):
+            archive = tar({"a": text(700), "n" * size: text(60, 2), "c": text(70, 3)}, tarfile.GNU_FORMAT)
+            path = self.file("x.tar.gz", gzip.compress(archive))
+            ended = run(*JSON, path)
+            with self.subTest(size=size):
+                if size <= 65_536:
+                    self.assertEqual((ended.status, ended.result["bytes"]), (0, 830), ended)
+                    continue
+                self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                own, a = ended.result["inputs"]
+                self.assertIn(f"has a member with a name of {size} bytes, more than the limit of 65536", own["error"])
+                self.assertEqual(own["error_kind"], "refused")
+
+    def test_long_names_count_as_several_members(self):
+        archive = tar({"n" * 60_000 + str(i): text(10) for i in range(600)}, tarfile.GNU_FORMAT)
+        path = self.file("x.tar.gz", gzip.compress(archive))
+        ended = run("--format", "json", "--buckets", "letters", "--memory-limit", "64MiB", path)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("holds more members than the memory limit has room for", ended.stderr)
 
     def test_a_name_that_is_not_utf8_is_kept(self):
         archive = bytearray(tar({"abc": b"text"}))
@@ -292,11 +364,88 @@ class Damage(ArchiveTest):
         self.assertRegex(own["error"], "Damaged tar archive.*, at offset ")
         self.assert_counts(ended.result, text(1000))
 
+    def test_a_damaged_pax_header_ends_the_archive_and_its_member_is_not_counted(self):
+        def pax(records):
+            header = tarfile.TarInfo("PaxHeaders/b")
+            header.type, header.size = b"x", len(records)
+            return header.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0")
+
+        def ustar(name, data):
+            header = tarfile.TarInfo(name)
+            header.size = len(data)
+            return header.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % 512)
+
+        a, b, c = ustar("a", text(1000)), ustar("b", text(60, 2)), ustar("c", text(70, 3))
+        long_link = tarfile.TarInfo("././@LongLink")
+        long_link.type, long_link.size = b"K", 2
+        link = long_link.tobuf(tarfile.GNU_FORMAT) + b"x".ljust(512, b"\0")
+        whole = b"12 path=new\n"
+        self.assert_read("x.tar", a + pax(whole) + b + bytes(1024), [("a", text(1000)), ("new", text(60, 2))])
+        damaged = {"no digit": b"1r path=new\n", "too long": b"92 path=new\n", "too short": b"10 path=new\n",
+                   "no sign": b"12 path-new\n", "of a megabyte": b"9999999 path=new\n",
+                   "sparse": b"26 GNU.sparse.map=0,x,1,2\n"}
+        for cause, records in sampled(tuple(damaged.items()), 2):
+            for before in (b"", link):  # a long link name hides the library's warning
+                archive = a + before + pax(records) + b + c + bytes(1024)
+                path = self.file("x.tar", archive)
+                if cause == "sparse" and before:
+                    continue  # this one has no words that remain
+                for ended in (run(*JSON, path), run(*JSON, stdin_bytes=archive)):
+                    with self.subTest(cause=cause, link=bool(before)):
+                        self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
+                        own, _ = ended.result["inputs"]
+                        self.assertRegex(own["error"], "damaged tar archive: .*, at offset ")
+                        self.assert_counts(ended.result, text(1000))
+
+    def test_one_bit_of_the_length_of_a_record_of_a_sparse_file_is_damage(self):
+        root = self.tree({})
+        root.mkdir(exist_ok=True)
+        with open(root / "sparse", "wb") as out:
+            out.seek(300_000)
+            out.write(text(5000))
+            out.truncate(400_000)
+        for version in ("0.0", "0.1", "1.0"):
+            archive = bytearray(subprocess.run(
+                ["tar", "-C", root, "-S", "--format=posix", f"--sparse-version={version}", "-cf", "-", "sparse"],
+                stdout=subprocess.PIPE, check=True).stdout)
+            archive[archive.index(b" GNU.sparse") - 1] ^= 0x40
+            with self.subTest(version=version):
+                ended = run(*JSON, self.file("x.tar", bytes(archive)))
+                self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
+                self.assertIn("damaged tar archive", ended.stderr)
+
+    def test_names_that_cannot_be_converted_are_no_damage(self):
+        header = tarfile.TarInfo("PaxHeaders/b")
+        records = b"13 path=gr\xf6\xdf\n"
+        header.type, header.size = b"x", len(records)
+        member = tarfile.TarInfo("b")
+        member.size = 60
+        archive = header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + text(60).ljust(512, b"\0") + bytes(1024)
+        ended = run(*JSON, self.file("x.tar", archive))
+        self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+        self.assert_counts(ended.result, text(60))
+
     def test_zeros_after_the_two_blocks_of_the_end_are_padding_of_any_length(self):
         archive = tar(self.SMALL)[: 512 + 1024 + 512 + 512 + 1024]
         for padding in sampled((0, 1, 511, 512, 513, 4096, 100_001), 2):
             with self.subTest(padding=padding):
                 self.assert_read("x.tar", archive + bytes(padding), in_tar(archive))
+
+    def test_a_single_zero_block_before_a_member_is_damage(self):
+        a, b = (tar({name: data})[: 512 + -(-len(data) // 512) * 512] for name, data in self.SMALL.items())
+        for before, members in ((b"", ()), (a, ("a.log",)), (a + b, ("a.log", "b"))):
+            for zeros in (512, 1024, 1536):
+                archive = before + bytes(zeros) + tar({"c": text(300, 3)})
+                path = self.file("x.tar", archive)
+                for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
+                                                        "--input-format", "tar", "--label", str(path))):
+                    with self.subTest(members=members, zeros=zeros):
+                        whole = zeros > 512
+                        self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                        counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
+                        self.assertEqual(counted, [*members, *(["c"] if whole else [])])
+                        if not whole:
+                            self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
 
     def test_something_else_behind_the_end_is_told(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
@@ -333,6 +482,27 @@ class Damage(ArchiveTest):
             self.assertIn("CRC", b["error"])
             self.assertEqual((b["bytes"], b["unverified"]["bytes"]), (0, 6000))
             self.assert_counts(ended.result, files["a"] + files["c"])
+
+    def test_a_map_of_a_sparse_file_of_more_than_16_mib_is_refused(self):
+        records = b"".join(b"%d %s\n" % (len(each) + 4, each) for each in (
+            b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
+        header = tarfile.TarInfo("PaxHeaders/sp")
+        header.type, header.size = b"x", len(records)
+        for size, whole in ((100_000, True), (6_000_000, False)):
+            extents = b"%d\n" % size + b"0\n0\n" * size
+            extents += bytes(-len(extents) % 512)
+            member = tarfile.TarInfo("GNUSparseFile/sp")
+            member.size = len(extents)
+            archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents + bytes(20 << 20) +
+                       tar({"b": text(60, 2)}))
+            archive = tar({"a": text(700)})[:1536] + archive
+            path = self.file("x.tar.gz", gzip.compress(archive))
+            with self.subTest(size=size):
+                ended = run(*JSON, path)
+                self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                if not whole:
+                    self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
+                    self.assertIn("has a member with more than 16 MiB of headers", ended.stderr)
 
     def test_a_bomb_is_given_up(self):
         archives = {"x.zip": zipped({"zeros": bytes(50_000_000), "b": b"b"}), "x.tar.zst": zstd(tar({"zeros": bytes(50_000_000)})),
@@ -439,6 +609,20 @@ class Zip(ArchiveTest):
         ended = run(*JSON, stdin_bytes=out.getvalue())
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("a symbolic link was counted as a file", ended.stderr)
+
+    def test_a_link_whose_target_cannot_be_read_is_an_error_of_that_member(self):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("a", text(700))
+            link = zipfile.ZipInfo("link")
+            link.create_system, link.external_attr, link.compress_type = 3, 0o120777 << 16, zipfile.ZIP_BZIP2
+            archive.writestr(link, b"where/to")
+            archive.writestr("b", text(60, 2))
+        ended = run(*JSON, self.file("x.zip", out.getvalue()))
+        self.assertEqual(ended.status, 1, ended)
+        said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+        self.assertEqual(said, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
+        self.assertIn("is a symbolic link whose target cannot be read: ", ended.stderr)
 
     def test_text_whose_mode_is_not_that_of_a_file_is_not_dropped(self):
         for kind in sampled((0o040000, 0o010000, 0o140000, 0o060000, 0o120000), 2):
@@ -550,6 +734,21 @@ class Cpio(ArchiveTest):
             with self.subTest(format=format):
                 self.assert_read("x.cpio", self.cpio(format), list(FILES.items()))
                 self.assert_read("x", gzip.compress(self.cpio(format)), list(FILES.items()))
+
+    def test_of_hard_links_only_the_one_with_the_bytes_is_a_file(self):
+        root = self.tree({"a": text(700), "d": text(60, 2)})
+        for name in ("b", "c"):
+            os.link(root / "a", root / name)
+        for format in ("newc", "crc"):
+            archive = subprocess.run(["cpio", "-o", "--quiet", "-H", format], input=b"a\nb\nc\nd\n", cwd=root,
+                                     stdout=subprocess.PIPE, check=True).stdout
+            path = self.file("x.cpio", archive)
+            with self.subTest(format=format):
+                ended = run(*JSON, path)
+                self.assertEqual((ended.status, ended.result["complete"]), (0, True), ended)
+                self.assertEqual([(each["name"], each["bytes"]) for each in ended.result["inputs"]],
+                                 [(f"{path}/c", 700), (f"{path}/d", 60)])
+                self.assertEqual(ended.result["skipped_by_cause"], {"hard link in an archive": 2})
 
     def test_a_cpio_archive_that_is_cut_is_not_complete(self):
         files = {"a.log": text(700), "b": text(60, 2)}

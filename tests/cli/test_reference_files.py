@@ -33,7 +33,6 @@ NOT_BY_EVERY_LIBARCHIVE = {"7zip_deflate_arm64.7z", "7zip_deflate_powerpc.7z", "
 COUNTED = {
     "7zip_symbolic_name.7z": (32, "7-Zip takes a link for a file"),
     "compat_solaris_tar_acl.tar": (0, "GNU tar takes lists of permissions for files"),
-    "pax_empty_val_no_nl.tar": (0, "a header of an empty file lacks its end"),
 }
 FEWEST = {"xz": (30, 60), "bzip2": (3, 0)}  # good ones, others
 
