@@ -32,7 +32,8 @@ TEST_CASE("a stop while a tree is walked never loses a file without a report, ho
   typed.recursive = true;
   typed.engine = "host";
   const plan planned = make_plan(typed);
-  for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(10); delay += std::chrono::microseconds(50)) {
+  for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(10);
+       delay += std::chrono::microseconds(50)) {
     CAPTURE(delay.count());
     async::event_loop loop;
     async::worker_pool pool(1);
