@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import termios
+import threading
 import time
 import unittest
 import zipfile
@@ -199,6 +200,17 @@ def sampled(cases, at_most):
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=None)
+def kernel_shows_where_threads_sleep():
+    sleeper = threading.Thread(target=time.sleep, args=(1,), daemon=True)
+    sleeper.start()
+    deadline = time.monotonic() + 0.5
+    while time.monotonic() < deadline:
+        if pathlib.Path(f"/proc/self/task/{sleeper.native_id}/wchan").read_text() != "0":
+            return True
+    return False
+
+
 class Running:
     """A gpuhist that runs; what it prints goes to files, so that it never waits for the test."""
 
@@ -241,8 +253,8 @@ class Running:
             sleeps_in = pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
         except FileNotFoundError:
             return False
-        if pathlib.Path("/proc/1/wchan").read_text() == "0":  # this kernel does not say
-            time.sleep(1)
+        if not kernel_shows_where_threads_sleep():
+            time.sleep(2)  # a small run has come to the lock by then
             return True
         return "nanosleep" in sleeps_in
 

@@ -363,7 +363,8 @@ class Signals(CommandTest):
         log = self.file("log.jsonl", b'{"old":1}\n')
         with open(log, "r+b") as held:
             fcntl.lockf(held, fcntl.LOCK_EX)
-            with Running(*JSON, "--append", "--format", "jsonl", "-o", log, self.file("data", b"hello")) as running:
+            options = ("--append", "--format", "jsonl", "-o", log, self.file("data", b"hello"))
+            with Running(*JSON, *options, engine="host") as running:  # a device's driver would sleep, too
                 wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                 for _ in range(2):
                     running.process.send_signal(signal.SIGTERM)
@@ -378,7 +379,8 @@ class Signals(CommandTest):
         with open(log, "r+b") as held:
             fcntl.lockf(held, fcntl.LOCK_EX)
             to = ("--append", "--format", "jsonl", "-o", log)
-            with Running(*JSON, *to, self.folder / "data") as counting, Running("report", *to, kept, engine=None) as reporting:
+            counting = Running(*JSON, *to, self.folder / "data", engine="host")  # likewise
+            with counting, Running("report", *to, kept, engine=None) as reporting:
                 for running in (counting, reporting):
                     wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                     running.process.send_signal(signal.SIGTERM)
