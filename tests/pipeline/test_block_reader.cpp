@@ -39,6 +39,13 @@ struct reading {
     block_reader::start(on, reader, source, {bytes.begin(), bytes.end()});
     async::spawn(on, take(), [](const std::exception_ptr&) noexcept {});
   }
+  reading(const reading&) = delete;
+  reading& operator=(const reading&) = delete;
+  ~reading() {  // both coroutines end before what they use
+    reader->give_up();
+    taken.clear();
+    settle();
+  }
 
   async::task<> take() {
     while (!ended) {
