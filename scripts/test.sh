@@ -28,8 +28,8 @@ step() {
   fi
 }
 
-# GPUHIST_TEST_DATA, the folder of the test files of other projects, is for the tests alone: gpuhist takes every variable of
-# that prefix for an option.
+# GPUHIST_TEST_DATA, the folder of the test files of other projects, is for the tests alone: gpuhist takes every
+# variable of that prefix for an option.
 test_data=${GPUHIST_TEST_DATA:-}
 unset GPUHIST_TEST_DATA
 

@@ -117,7 +117,7 @@ def feed(process, scenario, patience):
     """What it writes to standard output and standard error."""
     if not scenario.pause:
         return process.communicate(scenario.stdin, patience)
-    first = 50_000  # what a pipe takes also where nobody reads it
+    first = 50_000  # a pipe holds as much without a reader
     try:
         process.stdin.write(scenario.stdin[:first])
         process.stdin.flush()

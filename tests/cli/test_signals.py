@@ -259,7 +259,7 @@ class Signals(CommandTest):
         def opened():
             try:
                 found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
-            except OSError:  # nobody reads it yet
+            except OSError:  # it has no reader yet
                 pass
             return found
 
