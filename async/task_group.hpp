@@ -89,18 +89,18 @@ T run_blocking(executor& on, task<T> what) {
   struct ending {
     std::mutex mutex;
     std::condition_variable changed;
-    bool is_over = false;
+    bool is_finished = false;
     std::exception_ptr error;
   } end;
   const auto wait = [&end] {
     std::unique_lock lock(end.mutex);
-    end.changed.wait(lock, [&end] { return end.is_over; });
+    end.changed.wait(lock, [&end] { return end.is_finished; });
     if (end.error) std::rethrow_exception(std::exchange(end.error, nullptr));
   };
   const auto finish = [&end](std::exception_ptr error) noexcept {
     const std::scoped_lock lock(end.mutex);
     end.error = std::move(error);
-    end.is_over = true;
+    end.is_finished = true;
     end.changed.notify_one();  // under the lock: `end` goes when the other side has it
   };
   if constexpr (std::is_void_v<T>) {

@@ -8,8 +8,8 @@
 namespace gpuhist::bench {
 namespace {
 
-constexpr double most_seconds_each = 0.1;  // of all runs of one entrant in one contest, where they are more than one
-constexpr double most_seconds_once = 3;    // of one run
+constexpr double max_seconds_each = 0.1;  // of all runs of one entrant in one contest, where they are more than one
+constexpr double max_seconds_once = 3;    // of one run
 constexpr std::size_t probe_bytes = std::size_t{16} << 20U;
 constexpr std::uint64_t hold_each = 25'000;  // nanoseconds that queuing one run takes the host at most, amply
 
@@ -52,8 +52,8 @@ void plan(contestant& one, buffers& data, unsigned repetitions, const stream& on
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(one.who.name + ": " + error.what());
   }
-  const bool too_slow = one.expected_seconds > most_seconds_once;
-  one.repetitions = too_slow ? 0 : repetitions_within(most_seconds_each, one.expected_seconds, repetitions);
+  const bool too_slow = one.expected_seconds > max_seconds_once;
+  one.repetitions = too_slow ? 0 : repetitions_within(max_seconds_each, one.expected_seconds, repetitions);
 }
 
 void take_result(contestant& one, const bin_counts& expected, std::uint64_t size, const stream& on) {

@@ -16,9 +16,9 @@ using gpu::cuda::kernels::other_bucket;
 // Counters of 32 bits are what CUB is tuned for, and offsets of 32 bits are its faster ones: longer spans are counted
 // in pieces, each into counters of its own, which are added on the host.
 using counter = unsigned;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30U;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 
-std::uint64_t pieces_of(std::uint64_t size) { return (size + most_bytes - 1) / most_bytes; }
+std::uint64_t pieces_of(std::uint64_t size) { return (size + max_bytes - 1) / max_bytes; }
 
 // A histogram of bytes as CUB's calls take it: where temporary memory is null, they only say how much they want.
 struct call {
@@ -73,12 +73,12 @@ class cub_contender final : public contender {
 
   void run(std::span<const std::uint8_t> bytes, const stream& on) override {
     for (std::uint64_t piece = 0; piece < pieces_of(bytes.size()); ++piece) {
-      const auto part = bytes.subspan(piece * most_bytes);
+      const auto part = bytes.subspan(piece * max_bytes);
       check(histogram_({.temporary = temporary_.as<void>(),
                         .temporary_bytes = temporary_bytes_,
                         .bytes = part.data(),
                         .counters = counters_.as<counter>() + piece * Histogram::counters,
-                        .size = static_cast<int>(std::min<std::uint64_t>(part.size(), most_bytes)),
+                        .size = static_cast<int>(std::min<std::uint64_t>(part.size(), max_bytes)),
                         .on = on.get()}));
     }
   }
@@ -104,7 +104,7 @@ class cub_contender final : public contender {
                       .temporary_bytes = wanted,
                       .bytes = nullptr,
                       .counters = nullptr,
-                      .size = static_cast<int>(std::min(largest_span, most_bytes)),
+                      .size = static_cast<int>(std::min(largest_span, max_bytes)),
                       .on = nullptr}));
     return wanted;
   }

@@ -5,7 +5,7 @@
 #include "bench/table.hpp"
 #include "config/size.hpp"
 #include "io/format.hpp"
-#include "io/zstd_compressor.hpp"
+#include "io/zstd/zstd_compressor.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -12,12 +12,12 @@ namespace gpuhist::bench {
 namespace {
 
 using gpu::cuda::kernels::count_of;
-using gpu::cuda::kernels::most_bins;
+using gpu::cuda::kernels::max_bins;
 
 constexpr int passes = 3;
 
-std::array<std::uint64_t, most_bins> count_values(std::span<const std::uint8_t> bytes) {
-  std::array<std::uint64_t, most_bins> counts{};
+std::array<std::uint64_t, max_bins> count_values(std::span<const std::uint8_t> bytes) {
+  std::array<std::uint64_t, max_bins> counts{};
   for (const std::uint8_t each : bytes) ++counts[each];
   return counts;
 }
@@ -60,7 +60,7 @@ bin_counts expected_counts(std::span<const std::uint8_t> pattern, std::uint64_t 
   const auto rest = count_values(pattern.first(static_cast<std::size_t>(size % pattern.size())));
   const config::scheme scheme = config::find_scheme(name_of(what));
   bin_counts counts(count_of(what));
-  for (std::size_t value = 0; value < most_bins; ++value) {
+  for (std::size_t value = 0; value < max_bins; ++value) {
     counts[scheme.bucket_of[value]] += whole[value] * (size / pattern.size()) + rest[value];
   }
   return counts;

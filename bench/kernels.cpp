@@ -18,12 +18,12 @@ using gpu::cuda::kernels::find_strategy;
 using gpu::cuda::kernels::lane_private_variants;
 using gpu::cuda::kernels::strategy;
 
-static_assert(largest_coarsening == gpu::cuda::kernels::most_coarsening);
+static_assert(largest_coarsening == gpu::cuda::kernels::max_coarsening);
 
 // Of a data set, in host memory; buffers on the device repeat it. More than the caches of the host: the sequential loop
 // goes over it.
 constexpr std::uint64_t made_bytes = std::uint64_t{64} << 20U;
-constexpr std::uint64_t most_read_bytes = std::uint64_t{1} << 30U;
+constexpr std::uint64_t max_read_bytes = std::uint64_t{1} << 30U;
 
 std::string for_people(std::uint64_t bytes) { return config::format_size(bytes); }
 
@@ -89,7 +89,7 @@ measurement loop_measurement(double rate, std::uint64_t size) {
 std::vector<std::uint8_t> pattern_of(data_set which, const kernels_options& options) {
   const std::uint64_t largest = std::ranges::max(options.sizes);
   if (which == data_set::text && !options.input.empty()) {
-    return read_data(options.input, static_cast<std::size_t>(std::min(largest, most_read_bytes)));
+    return read_data(options.input, static_cast<std::size_t>(std::min(largest, max_read_bytes)));
   }
   return make_data(which, static_cast<std::size_t>(std::min(largest, made_bytes)));
 }

@@ -16,10 +16,10 @@ namespace {
 using words = std::vector<std::string>;
 using names = std::span<const std::string_view>;
 
-constexpr std::uint64_t least_size = 1024;
-constexpr std::uint64_t most_host_bytes = (std::uint64_t{1} << 32U) - 1;
-constexpr unsigned most_repetitions = 10'000;
-constexpr unsigned most_threads = 1024;
+constexpr std::uint64_t min_size = 1024;
+constexpr std::uint64_t max_host_bytes = (std::uint64_t{1} << 32U) - 1;
+constexpr unsigned max_repetitions = 10'000;
+constexpr unsigned max_threads = 1024;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
 constexpr std::array<std::string_view, 5> subcommand_names{"kernels", "link", "host", "segments", "decompress"};
 
@@ -64,7 +64,7 @@ std::vector<std::uint64_t> sizes_of(const words& typed) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& each : typed) {
     const std::uint64_t size = config::parse_size(each);
-    if (size < least_size) {
+    if (size < min_size) {
       throw config::usage_error("--sizes: " + config::quote(each) + " is too small to be timed; the least is 1KiB");
     }
     add_once(sizes, size);
@@ -160,7 +160,7 @@ void add_kernels_options(splitter& with, typed_kernels& typed, kernels_options& 
       ->type_name("N");
   with.app()
       .add_option("--repetitions", options.repetitions, "runs of each, at most (default 31)")
-      ->check(CLI::Range(1U, most_repetitions))
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   with.app().add_flag("--variants", options.variants, "lane_private with other tunings, too");
 }
@@ -199,14 +199,14 @@ request parse_host(const words& arguments, names kernel_names) {
   with.list("--kernel", kernels, "only this one (repeatable; default all)", "NAME");
   with.app()
       .add_option("--repetitions", options.repetitions, "of each, the fastest counts (default 5)")
-      ->check(CLI::Range(1U, most_repetitions))
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   if (auto help = with.split(arguments)) return *std::move(help);
   options.format = with.format();
   if (!sizes.empty()) options.sizes = sizes_of(sizes);
   if (!data.empty()) options.data = data_of(data);
   options.kernels = kernels_of(kernels, kernel_names);
-  if (std::ranges::max(options.sizes) > most_host_bytes) {
+  if (std::ranges::max(options.sizes) > max_host_bytes) {
     throw config::usage_error("--sizes: host kernels count spans under 4GiB");
   }
   return options;
@@ -229,11 +229,11 @@ request parse_decompress(const words& arguments) {
       .add_option("--threads", options.threads, "how many at once (default 1,2,4 ... up to the cores)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1U, most_threads))
+      ->check(CLI::Range(1U, max_threads))
       ->type_name("N,...");
   with.app()
       .add_option("--repetitions", options.rounds, "of each, in turns, the fastest counts (default 5)")
-      ->check(CLI::Range(1U, most_repetitions))
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   if (auto help = with.split(arguments)) return *std::move(help);
   return decompress_command{.what = std::move(options), .format = with.format()};

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::uint32_t kib = 1U << 10U;
 constexpr std::uint32_t mib = 1U << 20U;
-constexpr std::uint32_t most_segments = 1024;  // of a chunk, as in the pipeline
+constexpr std::uint32_t max_segments = 1024;  // of a chunk, as in the pipeline
 constexpr std::size_t slots = 32;
 constexpr std::uint64_t bytes_a_run = std::uint64_t{8} << 30U;
 constexpr int runs = 5;
@@ -149,7 +149,7 @@ double rate(const std::string& engine, const gpu::partition& counted, std::uint3
                .run = [&pool](std::function<void()> task) { boost::asio::post(pool, std::move(task)); },
                .threads = threads,
                .max_chunk = chunk_bytes,
-               .max_extents = most_segments,
+               .max_extents = max_segments,
                .max_copy = 8 * mib});
   made.taken->register_memory(memory.all(), nullptr);
   std::array<double, runs> rates{};
@@ -165,11 +165,11 @@ double rate(const std::string& engine, const gpu::partition& counted, std::uint3
 
 void measure_engine(const std::string& engine, std::uint32_t chunk_bytes) {
   std::printf("\n%s, chunks of at most %u KiB and %u segments\n%12s %10s %14s %14s\n", engine.c_str(),
-              chunk_bytes / kib, most_segments, "segment", "chunk", "letters GB/s", "bytes GB/s");
+              chunk_bytes / kib, max_segments, "segment", "chunk", "letters GB/s", "bytes GB/s");
   for (const std::uint32_t segment : segment_sizes) {
     if (segment > chunk_bytes) continue;
     const auto chunk =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk_bytes, std::uint64_t{most_segments} * segment));
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk_bytes, std::uint64_t{max_segments} * segment));
     std::printf("%12u %10u", segment, chunk);
     for (const gpu::partition& counted : {letters(), gpu::partition::identity()}) {
       std::printf(" %14.1f", rate(engine, counted, chunk, segment));

@@ -13,8 +13,8 @@ namespace {
 
 using operation = expression::operation;
 
-constexpr std::size_t most_bytes = 4096;
-constexpr std::size_t most_waiting = 64;
+constexpr std::size_t max_bytes = 4096;
+constexpr std::size_t max_waiting = 64;
 
 /// What a step leaves on the stack.
 enum class type : std::uint8_t { number, truth };
@@ -57,7 +57,7 @@ class parser {
   explicit parser(std::string_view text) : lexer_(text) { made_.text = text; }
 
   expression parse() {
-    if (made_.text.size() > most_bytes) throw usage_error("a condition has 4096 bytes at the most");
+    if (made_.text.size() > max_bytes) throw usage_error("a condition has 4096 bytes at the most");
     advance();
     for (;;) {
       read_operand();
@@ -88,7 +88,7 @@ class parser {
   void advance() { next_ = lexer_.next(); }
 
   void wait(const operator_row* row) {
-    if (waiting_.size() == most_waiting) refuse("this is nested too deep; 64 levels are the most", next_.at);
+    if (waiting_.size() == max_waiting) refuse("this is nested too deep; 64 levels are the most", next_.at);
     waiting_.push_back({.row = row, .at = next_.at});
     advance();
   }

@@ -139,7 +139,7 @@ constexpr std::array rows = {
         "frame is verified. A consumer that is slow slows the producer; one that leaves ends the run by SIGPIPE, after "
         "the report. Default: nothing is handed on.",
         "producer | gpuhist --pass-through -o counts.txt | consumer",
-        [](options& o, value v) { o.pass_through = parse_handed_on(v); }},
+        [](options& o, value v) { o.pass_through = parse_pass_through_mode(v); }},
     option_row{inputs, "--label", "NAME", value_kind::text, "", counting_runs, rare,
                "what standard input is called in the result",
                "What standard input is called in the result. Default: (standard input).",

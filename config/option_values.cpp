@@ -180,9 +180,9 @@ window_extent parse_window(const std::string& typed) {
   }
 }
 
-handed_on parse_handed_on(const std::string& typed) {
-  if (typed == "raw" || typed == "true") return handed_on::raw;
-  if (typed == "text") return handed_on::text;
+pass_through_mode parse_pass_through_mode(const std::string& typed) {
+  if (typed == "raw" || typed == "true") return pass_through_mode::raw;
+  if (typed == "text") return pass_through_mode::text;
   throw usage_error("there is no " + quote(typed) + "; give raw or text");
 }
 

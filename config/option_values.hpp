@@ -54,7 +54,7 @@ snapshot_interval parse_interval(const std::string& typed);
 window_extent parse_window(const std::string& typed);
 
 /// "raw" or "text"; "true" (the option alone) is raw.
-handed_on parse_handed_on(const std::string& typed);
+pass_through_mode parse_pass_through_mode(const std::string& typed);
 
 /// "true" or "false" for 1, true, yes, on and 0, false, no, off, whatever their case.
 std::string parse_switch(const std::string& typed);

@@ -39,7 +39,7 @@ using baseline_source = std::variant<std::string, previous_windows>;
 enum class command { count, report, devices, repack };
 
 /// --pass-through: what goes on to standard output, beside being counted.
-enum class handed_on : std::uint8_t {
+enum class pass_through_mode : std::uint8_t {
   nothing,
   raw,   ///< the bytes of the inputs as they are
   text,  ///< what is counted: decompressed
@@ -75,7 +75,7 @@ struct options {
   std::optional<window_extent> window;  ///< of rolling windows; nothing: none
   std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
   bool per_input = false;               ///< every input has windows of its own
-  handed_on pass_through = handed_on::nothing;
+  pass_through_mode pass_through = pass_through_mode::nothing;
   bool append = false;       ///< to the end of --output, instead of replacing it
   bool totals_only = false;  ///< no table of the inputs
   bool ignore_case = false;

@@ -271,7 +271,7 @@ void automatic_engine::hand_to_device(device_job& what) noexcept {
 automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
   const std::uint64_t enough = cores_are_wanted(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return nullptr;
+  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.max_device_bytes) return nullptr;
   device_job* first = nullptr;
   device_job** end = &first;
   for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty() && !is_for_host(*waiting_.front());) {
@@ -291,7 +291,7 @@ automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
 }
 
 bool automatic_engine::is_for_host(const counting_job& job) const {
-  return job.bytes.size() < std::uint64_t{how_.least_extent} * job.extents.size();
+  return job.bytes.size() < std::uint64_t{how_.min_extent} * job.extents.size();
 }
 
 // Comes back in answered().
@@ -311,7 +311,7 @@ automatic_engine::device_job* automatic_engine::spare_device_job() noexcept {
   return made;
 }
 
-void automatic_engine::give_back_device_job(device_job& unused) { unused.next = std::exchange(spare_, &unused); }
+void automatic_engine::return_device_job(device_job& unused) { unused.next = std::exchange(spare_, &unused); }
 
 // Where several devices count, those that are well go on. Whose a wrong sum was is unknown: then none of them is
 // trusted.
@@ -327,7 +327,7 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) noex
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
-    give_back_device_job(of);
+    return_device_job(of);
     if (failure) {
       note_failure(failure);
       if (!goes_on) state_ = device_state::failed;
@@ -345,7 +345,7 @@ void automatic_engine::note_failure(const std::exception_ptr& why) noexcept {
     std::string text = text_of(why);
     if (std::ranges::find(failures_, text) == failures_.end()) failures_.push_back(std::move(text));
   } catch (...) {
-    has_untold_failure_ = true;
+    has_unreported_failure_ = true;
   }
 }
 
@@ -370,7 +370,7 @@ std::string automatic_engine::note() const {
 std::string automatic_engine::warning() const {
   std::string text;
   for (const std::string& each : failures_) text += each + "; ";
-  if (text.empty() && has_untold_failure_) text = "a device failed (there was no memory to note how); ";
+  if (text.empty() && has_unreported_failure_) text = "a device failed (there was no memory to note how); ";
   return text.empty() ? text : text + "what was on it was counted again on the host";
 }
 

@@ -30,12 +30,12 @@ class automatic_engine final : public engine {
     /// What the host will have counted sooner than this wakes no device either: that takes longer to be ready, and the
     /// cores' time meanwhile.
     std::chrono::milliseconds worthwhile{500};
-    std::uint64_t most_device_bytes = 0;  ///< with the device at once
+    std::uint64_t max_device_bytes = 0;  ///< with the device at once
     /// Of the time of all cores that decompression could use: counting more than this wakes a device. (A few classes
     /// take 0.03 to 0.05, all 256 values 0.15 to 0.2; a device costs the decoders about as much as the former.)
     double counting_share = 0.1;
     /// Chunks of extents that are shorter than this on average are the host's: a device spends its time on their rows.
-    std::uint32_t least_extent = 1024;
+    std::uint32_t min_extent = 1024;
   };
 
   automatic_engine(const engine_request& request, settings how);
@@ -84,9 +84,9 @@ class automatic_engine final : public engine {
   [[nodiscard]] std::exception_ptr try_count(const counting_job& job) noexcept;
   device_job* take_for_device() noexcept;  // a chain; null: nothing
   [[nodiscard]] bool is_for_host(const counting_job& job) const;
-  counting_job* take_waiting();                   // with the lock; null: none waits
-  device_job* spare_device_job() noexcept;        // with the lock; null: no memory for one
-  void give_back_device_job(device_job& unused);  // with the lock
+  counting_job* take_waiting();                // with the lock; null: none waits
+  device_job* spare_device_job() noexcept;     // with the lock; null: no memory for one
+  void return_device_job(device_job& unused);  // with the lock
   [[nodiscard]] std::string note() const;
   [[nodiscard]] std::string warning() const;
 
@@ -108,7 +108,7 @@ class automatic_engine final : public engine {
   std::vector<std::unique_ptr<device_job>> device_jobs_;  // all that were ever needed at a time
   device_job* spare_ = nullptr;                           // the first of those not in use
   std::vector<std::string> failures_;                     // of devices that counted until then, each text once
-  bool has_untold_failure_ = false;                       // there was no memory for its text
+  bool has_unreported_failure_ = false;                   // there was no memory for its text
   std::string why_not_;                                   // a device could not be woken
   bool is_lost_ = false;                                  // it failed then so that it must not be called any more
 };

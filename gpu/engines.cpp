@@ -42,7 +42,7 @@ engine_choice make_cuda(const engine_request& request) {
 }
 
 // Two copies a lane are on their way. No more: chunks are merged in order, and those of the host wait for the device's.
-std::uint64_t most_device_bytes(const engine_request& request, unsigned lanes) {
+std::uint64_t max_device_bytes(const engine_request& request, unsigned lanes) {
   return std::uint64_t{2} * std::max(lanes, 1U) * std::max(request.max_copy, request.max_chunk);
 }
 
@@ -77,7 +77,7 @@ engine_choice make_auto(const engine_request& request) {
   auto shared = std::make_unique<automatic_engine>(
       request,
       automatic_engine::settings{.wake = [request, devices = ahead.devices] { return wake_cuda(request, devices); },
-                                 .most_device_bytes = most_device_bytes(request, ahead.lanes)});
+                                 .max_device_bytes = max_device_bytes(request, ahead.lanes)});
   return {.taken = std::move(shared), .reason = {}};
 }
 

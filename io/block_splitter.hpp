@@ -26,7 +26,7 @@ struct frame_opening {
 };
 
 /// `Format` has `blocks`, the type; `max_header_bytes`; `open`, from the first bytes of a frame to its frame_opening;
-/// and `nothing_behind`, the clause where blocks are damaged.
+/// and `nothing_after`, the clause where blocks are damaged.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -76,7 +76,7 @@ class block_splitter final : public splitter {
     } else if (phase_ == phase::blocks) {
       taken = std::min(blocks_.left(), bytes.size());
       blocks_.advance(bytes.first(taken));
-      if (blocks_.is_damaged()) lose(Format::nothing_behind);
+      if (blocks_.is_damaged()) lose(Format::nothing_after);
     }
     return taken;
   }

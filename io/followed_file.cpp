@@ -15,7 +15,7 @@ namespace {
 // A writer keeps a renamed file open until it is told to open its log anew: logrotate does that at once, with
 // `delaycompress` because some programs take their time.
 constexpr auto patience = std::chrono::minutes(5);
-constexpr std::size_t most_earlier = 4;
+constexpr std::size_t max_earlier = 4;
 
 // `position`: of the fault, for people.
 struct stat status_of(const descriptor& fd, std::uint64_t position) {
@@ -170,7 +170,7 @@ void followed_file::retire(clock::time_point now) {
 void followed_file::forget_old(clock::time_point now) {
   const auto is_done = [&](const generation& it) { return size_of(it) <= it.offset && now - it.grown > patience; };
   while (!earlier_.empty() && is_done(earlier_.front())) earlier_.pop_front();
-  while (earlier_.size() > most_earlier && size_of(earlier_.front()) <= earlier_.front().offset) {
+  while (earlier_.size() > max_earlier && size_of(earlier_.front()) <= earlier_.front().offset) {
     earlier_.pop_front();
   }
 }

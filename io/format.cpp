@@ -1,19 +1,19 @@
 // The table of formats: magic numbers, suffixes and what to do with what cannot be read.
 #include "io/format.hpp"
 
-#include "io/bzip2_decoder.hpp"
-#include "io/compress_decoder.hpp"
-#include "io/gzip_decoder.hpp"
-#include "io/gzip_splitter.hpp"
+#include "io/bzip2/bzip2_decoder.hpp"
+#include "io/compress/compress_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
+#include "io/gzip/gzip_splitter.hpp"
+#include "io/gzip/zlib_head.hpp"
 #include "io/input_error.hpp"
-#include "io/lz4_decoder.hpp"
-#include "io/lz4_splitter.hpp"
-#include "io/lzip_decoder.hpp"
+#include "io/lz4/lz4_decoder.hpp"
+#include "io/lz4/lz4_splitter.hpp"
 #include "io/whole_splitter.hpp"
-#include "io/xz_decoder.hpp"
-#include "io/zlib_head.hpp"
-#include "io/zstd_decoder.hpp"
-#include "io/zstd_splitter.hpp"
+#include "io/xz/lzip_decoder.hpp"
+#include "io/xz/xz_decoder.hpp"
+#include "io/zstd/zstd_decoder.hpp"
+#include "io/zstd/zstd_splitter.hpp"
 
 #include <algorithm>
 #include <array>

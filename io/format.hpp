@@ -1,7 +1,7 @@
 // Which format bytes are in: found by content, held against what the name promises. One table, one row a format.
 #pragma once
 
-#include "io/archive_format.hpp"
+#include "io/archive/archive_format.hpp"
 #include "io/decoder.hpp"
 #include "io/splitter.hpp"
 

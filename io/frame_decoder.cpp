@@ -68,9 +68,9 @@ bool frame_decoder::may_begin(std::string_view magic) const {
 }
 
 std::span<std::byte> frame_decoder::room(const cursor& at) {
-  constexpr std::size_t most_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
+  constexpr std::size_t max_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
   if (at.out.empty()) return {&ahead_, 1};
-  return at.out.first(std::min(at.out.size(), most_at_once));
+  return at.out.first(std::min(at.out.size(), max_at_once));
 }
 
 void frame_decoder::advance(cursor& at, std::size_t took, std::size_t wrote) {

@@ -31,13 +31,13 @@ descriptor epoll_set_of(int fd, std::uint32_t events) {
 readiness::readiness(const asio::any_io_executor& executor, int fd, std::uint32_t events) {
   const descriptor set = epoll_set_of(fd, events);
   if (!set) return;
-  const int handed_over = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
-  if (handed_over < 0) throw std::system_error(errno, std::system_category());
+  const int duplicate = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
+  if (duplicate < 0) throw std::system_error(errno, std::system_category());
   waiter_.emplace(executor);
   boost::system::error_code error;
-  waiter_->assign(handed_over, error);
+  waiter_->assign(duplicate, error);
   if (!error) return;
-  ::close(handed_over);
+  ::close(duplicate);
   throw std::system_error(error.value(), std::system_category());
 }
 

@@ -74,7 +74,7 @@ class stream_source {
   /// All that is read from now on is handed on as well, in the same order, before read_some returns it: from pipe to
   /// pipe without a copy (tee), else written. Where there is no room for it nothing is read: readable() waits for the
   /// room, too. `to` outlives this.
-  void hand_on_to(stream_sink& to);
+  void pass_through_to(stream_sink& to);
 
   /// Whether bytes are handed on from pipe to pipe, without a copy.
   [[nodiscard]] bool tees() const { return tees_; }
@@ -100,7 +100,7 @@ class stream_source {
   manner choose_manner();
   [[nodiscard]] int reading() const { return own_ ? own_.get() : fd_.get(); }
   std::optional<std::size_t> read_now(std::span<std::byte> out);
-  std::optional<std::size_t> read_and_hand_on(std::span<std::byte> out);
+  std::optional<std::size_t> read_and_pass_through(std::span<std::byte> out);
 
   descriptor fd_;   // as it was handed in; what is waited for
   descriptor own_;  // a pipe reopened: what is read instead
@@ -110,10 +110,10 @@ class stream_source {
   bool ended_ = false;
   std::uint64_t position_ = 0;
   std::unique_ptr<readiness> waiter_;  // for fd_
-  stream_sink* hands_on_to_ = nullptr;
+  stream_sink* pass_through_sink_ = nullptr;
   bool tees_ = false;
-  bool waits_for_room_ = false;        // there
-  std::uint64_t handed_on_ahead_ = 0;  // bytes that were handed on and are not read yet
+  bool waits_for_room_ = false;             // there
+  std::uint64_t passed_through_ahead_ = 0;  // bytes that were handed on and are not read yet
 };
 
 using source = std::variant<file_source, stream_source>;

@@ -60,10 +60,10 @@ stream_sink::manner stream_sink::choose_manner() {
 bool stream_sink::flush() {
   if (!takes_more()) return false;
   if (kept_.empty()) return true;
-  kept_gone_ += put(std::span<const std::byte>(kept_).subspan(kept_gone_));
-  if (kept_gone_ < kept_.size()) return false;
+  kept_written_ += put(std::span<const std::byte>(kept_).subspan(kept_written_));
+  if (kept_written_ < kept_.size()) return false;
   kept_.clear();
-  kept_gone_ = 0;
+  kept_written_ = 0;
   return true;
 }
 
@@ -111,7 +111,7 @@ stream_sink::teed stream_sink::tee_from(int pipe, std::size_t most) {
     const ssize_t size = ::tee(pipe, writing(), most, SPLICE_F_NONBLOCK);
     if (size > 0) {
       note_written(static_cast<std::size_t>(size));
-      return {.what = tee_answer::handed_on, .bytes = static_cast<std::size_t>(size)};
+      return {.what = tee_answer::pass_through_mode, .bytes = static_cast<std::size_t>(size)};
     }
     if (size == 0) return {.what = tee_answer::source_has_ended};
     if (errno == EAGAIN) return {.what = is_empty(pipe) ? tee_answer::source_is_empty : tee_answer::no_room};

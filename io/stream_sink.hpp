@@ -29,7 +29,7 @@ struct sink_fault {
 class stream_sink {
  public:
   /// What tee_from did.
-  enum class tee_answer { handed_on, source_is_empty, source_has_ended, no_room, impossible };
+  enum class tee_answer { pass_through_mode, source_is_empty, source_has_ended, no_room, impossible };
 
   struct teed {
     tee_answer what = tee_answer::impossible;
@@ -91,7 +91,7 @@ class stream_sink {
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
   /// Bytes that were given and not written: those that are kept, and those that a cancel() or a fault cut off.
-  [[nodiscard]] std::uint64_t left_over() const { return cut_off_ + kept_.size() - kept_gone_; }
+  [[nodiscard]] std::uint64_t unwritten_bytes() const { return cut_off_ + kept_.size() - kept_written_; }
 
  private:
   enum class manner { own_pipe, polled_pipe, own_terminal, socket, polled, always };
@@ -112,7 +112,7 @@ class stream_sink {
   readiness room_;
   events tell_;
   std::vector<std::byte> kept_;
-  std::size_t kept_gone_ = 0;  // of those
+  std::size_t kept_written_ = 0;  // of those
   std::uint64_t position_ = 0;
   std::uint64_t cut_off_ = 0;
   std::chrono::steady_clock::duration waited_{};

@@ -20,7 +20,7 @@ namespace gpuhist::io {
 namespace {
 
 /// What a slow consumer leaves of one read is kept: no more than this.
-constexpr std::size_t most_copied = std::size_t{1} << 20U;
+constexpr std::size_t max_copied = std::size_t{1} << 20U;
 
 [[noreturn]] void throw_errno(const std::string& what, std::uint64_t offset) {
   throw input_error(what + ": " + std::system_category().message(errno), offset);
@@ -93,7 +93,7 @@ std::size_t stream_source::pipe_capacity() const {
 async::task<bool> stream_source::readable() {
   if (cancelled_) co_return false;
   if (waits_for_room_) {
-    const bool goes_on = co_await hands_on_to_->writable();
+    const bool goes_on = co_await pass_through_sink_->writable();
     waits_for_room_ = false;
     co_return goes_on && !cancelled_;
   }
@@ -109,7 +109,7 @@ std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
     if (!has_something(reading(), position_)) return std::nullopt;
     wait_first_ = false;
   }
-  return hands_on_to_ == nullptr ? read_now(out) : read_and_hand_on(out);
+  return pass_through_sink_ == nullptr ? read_now(out) : read_and_pass_through(out);
 }
 
 std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
@@ -127,37 +127,38 @@ std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
 }
 
 // What was handed on without being read is read next; of a pipe that somebody else reads as well that may be less.
-std::optional<std::size_t> stream_source::read_and_hand_on(std::span<std::byte> out) {
-  waits_for_room_ = !hands_on_to_->flush();
+std::optional<std::size_t> stream_source::read_and_pass_through(std::span<std::byte> out) {
+  waits_for_room_ = !pass_through_sink_->flush();
   if (waits_for_room_) return std::nullopt;
-  if (tees_ && handed_on_ahead_ == 0) {
-    const stream_sink::teed done = hands_on_to_->tee_from(reading(), out.size());
-    handed_on_ahead_ = done.bytes;
+  if (tees_ && passed_through_ahead_ == 0) {
+    const stream_sink::teed done = pass_through_sink_->tee_from(reading(), out.size());
+    passed_through_ahead_ = done.bytes;
     waits_for_room_ = done.what == stream_sink::tee_answer::no_room;
     tees_ = done.what != stream_sink::tee_answer::impossible;
     if (tees_ && done.bytes == 0 && done.what != stream_sink::tee_answer::source_has_ended) return std::nullopt;
   }
-  if (handed_on_ahead_ == 0) {
-    const std::size_t most = std::min(out.size(), most_copied);
-    hands_on_to_->reserve(most);  // what was read must not be lost for want of memory
+  if (passed_through_ahead_ == 0) {
+    const std::size_t most = std::min(out.size(), max_copied);
+    pass_through_sink_->reserve(most);  // what was read must not be lost for want of memory
     const std::optional<std::size_t> got = read_now(out.first(most));
-    hands_on_to_->take(out.first(got.value_or(0)));
+    pass_through_sink_->take(out.first(got.value_or(0)));
     return got;
   }
-  const std::optional<std::size_t> got = read_now(out.first(std::min<std::uint64_t>(out.size(), handed_on_ahead_)));
-  handed_on_ahead_ -= got.value_or(0);
+  const std::optional<std::size_t> got =
+      read_now(out.first(std::min<std::uint64_t>(out.size(), passed_through_ahead_)));
+  passed_through_ahead_ -= got.value_or(0);
   return got;
 }
 
-void stream_source::hand_on_to(stream_sink& to) {
-  hands_on_to_ = &to;
+void stream_source::pass_through_to(stream_sink& to) {
+  pass_through_sink_ = &to;
   tees_ = to.is_pipe() && pipe_capacity() > 0;
 }
 
 void stream_source::cancel() noexcept {
   cancelled_ = true;
   waiter_->interrupt();
-  if (hands_on_to_ != nullptr) hands_on_to_->interrupt();
+  if (pass_through_sink_ != nullptr) pass_through_sink_->interrupt();
 }
 
 }  // namespace gpuhist::io

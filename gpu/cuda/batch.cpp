@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t values = 256;
 constexpr std::uint32_t alignment = 256;
-constexpr std::size_t most_jobs = 1024;  // whose pointers there is room for from the start
+constexpr std::size_t max_jobs = 1024;  // whose pointers there is room for from the start
 
 std::uint32_t aligned(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes + alignment - 1) / alignment * alignment);
@@ -49,14 +49,14 @@ batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents)
       max_extents_(max_extents),
       extents_(api, max_extents * sizeof(extent)),
       rows_(api, max_extents * values * sizeof(std::uint32_t)) {
-  jobs_.reserve(most_jobs);
-  pieces_.reserve(most_jobs);
+  jobs_.reserve(max_jobs);
+  pieces_.reserve(max_jobs);
 }
 
 std::uint32_t batch::device_bytes(std::uint32_t max_bytes) { return aligned(max_bytes); }
 
 bool batch::has_room_for(const counting_job& job) const {
-  return jobs_.size() < most_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
+  return jobs_.size() < max_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
          extent_count_ + job.extents.size() <= max_extents_;
 }
 
@@ -66,7 +66,7 @@ void batch::add(counting_job& job) noexcept {
   extent_count_ += static_cast<std::uint32_t>(job.extents.size());
 }
 
-void batch::lay_out() noexcept {
+void batch::arrange() noexcept {
   std::sort(jobs_.begin(), jobs_.end(), [](const counting_job* a, const counting_job* b) {
     return std::less<>{}(a->bytes.data(), b->bytes.data());
   });

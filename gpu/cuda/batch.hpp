@@ -42,7 +42,7 @@ class batch {
   void add(counting_job& job) noexcept;
 
   /// Decides what goes where; after the last add().
-  void lay_out() noexcept;
+  void arrange() noexcept;
 
   [[nodiscard]] std::span<counting_job* const> jobs() const { return jobs_; }
   [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
@@ -65,7 +65,7 @@ class batch {
   std::uint32_t max_extents_;
   pinned_memory extents_;
   pinned_memory rows_;
-  std::vector<counting_job*> jobs_;  // after lay_out() by their address
+  std::vector<counting_job*> jobs_;  // after arrange() by their address
   std::vector<piece> pieces_;
   std::uint32_t room_taken_ = 0;
   std::uint32_t extent_count_ = 0;

@@ -157,7 +157,7 @@ void lane::check_fits(const counting_job& job) const {
 
 void lane::enqueue(buffers& set) {
   runtime& api = shared_.api;
-  set.jobs.lay_out();
+  set.jobs.arrange();
   const auto extents = set.jobs.extents();
   const auto rows = set.jobs.rows();
   set.copy_begin.record(stream_);

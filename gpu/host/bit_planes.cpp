@@ -49,18 +49,18 @@ constexpr std::size_t words = 2;
 constexpr std::size_t nibbles = 16;
 constexpr std::size_t planes = 8;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-constexpr std::size_t most_lanes = HWY_MAX_BYTES / word_bytes;
+constexpr std::size_t max_lanes = HWY_MAX_BYTES / word_bytes;
 constexpr std::size_t blocks_a_word = blocks / words;
 constexpr std::size_t scalar_bytes_a_turn = nibbles * words * word_bytes;  // for each two high nibbles
 
 // A mask of each block: one bit a byte.
-using masks = std::array<std::array<std::uint64_t, most_lanes>, blocks>;
+using masks = std::array<std::array<std::uint64_t, max_lanes>, blocks>;
 
 struct scratch {
   alignas(HWY_MAX_BYTES) std::array<masks, nibbles> low;
-  alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                       // by bits 7 and 6
-  alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                      // by bits 5 and 4
-  alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, most_lanes>, 256> counts{};  // one a lane
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                      // by bits 7 and 6
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                     // by bits 5 and 4
+  alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, max_lanes>, 256> counts{};  // one a lane
   counter_tables tables;
 };
 
@@ -123,7 +123,7 @@ HWY_NOINLINE void slice(const std::byte* bytes, std::size_t block, scratch& to) 
   }
 }
 
-HWY_INLINE void add(vector counted, std::array<std::uint32_t, most_lanes>& to) {
+HWY_INLINE void add(vector counted, std::array<std::uint32_t, max_lanes>& to) {
   const narrow_lanes d;
   hn::Store(hn::Add(hn::Load(d, to.data()), hn::TruncateTo(d, counted)), d, to.data());
 }

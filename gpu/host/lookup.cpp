@@ -171,7 +171,7 @@ HWY_EXPORT(can_look_up);
 HWY_EXPORT(count_classes);
 HWY_EXPORT(lookup_target);
 
-constexpr std::size_t most_classes = 256;
+constexpr std::size_t max_classes = 256;
 
 }  // namespace
 
@@ -180,7 +180,7 @@ bool lookup_applies(const prepared_partition&) { return HWY_DYNAMIC_DISPATCH(can
 double lookup_cost(const prepared_partition& what) { return 0.081 * static_cast<double>(what.one_hot.size()); }
 
 void count_lookup(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
-  std::array<std::uint32_t, most_classes> counts;
+  std::array<std::uint32_t, max_classes> counts;
   const std::size_t last = what.counted.classes - std::size_t{1};
   std::fill_n(counts.begin(), 8 * what.one_hot.size(), 0U);
   HWY_DYNAMIC_DISPATCH(count_classes)(bytes, what.one_hot, counts.data());

@@ -42,7 +42,7 @@ using wide_lanes =
     hn::RepartitionToWide<hn::RepartitionToWide<hn::RepartitionToWide<hn::Repartition<std::uint8_t, lanes>>>>;
 
 constexpr std::size_t longest_pass = 255;  // vectors until a lane of 8 bits may be full
-constexpr std::size_t most_probes = 12;    // of one pass
+constexpr std::size_t max_probes = 12;     // of one pass
 
 // Values are compared as signed numbers, the only order SSE and AVX2 know: flipping the top bit keeps the order.
 constexpr int top_bit = 0x80;
@@ -109,15 +109,15 @@ void pass_of(const std::int8_t* bytes, std::size_t vectors, const probe* probes,
 
 // passes[n - 1] makes n comparisons: their number is known when compiling, so that the counters live in registers.
 template <class Compare, std::size_t... I>
-constexpr std::array<pass_function, most_probes> make_passes(std::index_sequence<I...>) {
+constexpr std::array<pass_function, max_probes> make_passes(std::index_sequence<I...>) {
   return {pass_of<Compare, I + 1>...};
 }
 
 template <class Compare>
 void pass_all(const std::int8_t* bytes, std::size_t vectors, std::span<const probe> probes, std::uint64_t* hits) {
-  static constexpr auto passes = make_passes<Compare>(std::make_index_sequence<most_probes>());
-  for (std::size_t at = 0; at < probes.size(); at += most_probes) {
-    const std::size_t count = std::min(most_probes, probes.size() - at);
+  static constexpr auto passes = make_passes<Compare>(std::make_index_sequence<max_probes>());
+  for (std::size_t at = 0; at < probes.size(); at += max_probes) {
+    const std::size_t count = std::min(max_probes, probes.size() - at);
     passes[count - 1](bytes, vectors, probes.data() + at, hits + at);
   }
 }
@@ -149,7 +149,7 @@ HWY_AFTER_NAMESPACE();
 namespace gpuhist::gpu::host {
 namespace {
 
-constexpr std::size_t most_comparisons = 64;  // above, tables of counters are faster
+constexpr std::size_t max_comparisons = 64;  // above, tables of counters are faster
 
 HWY_EXPORT(count_hits);
 HWY_EXPORT(cycles_a_comparison);
@@ -159,15 +159,15 @@ std::size_t comparisons(const prepared_partition& what) { return what.at_least.s
 
 }  // namespace
 
-bool ranges_applies(const prepared_partition& what) { return comparisons(what) <= most_comparisons; }
+bool ranges_applies(const prepared_partition& what) { return comparisons(what) <= max_comparisons; }
 
 double ranges_cost(const prepared_partition& what) {
   return 0.02 + HWY_DYNAMIC_DISPATCH(cycles_a_comparison)() * static_cast<double>(comparisons(what));
 }
 
 void count_ranges(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
-  std::array<std::uint64_t, most_comparisons> boundary_hits{};
-  std::array<std::uint64_t, most_comparisons> equal_hits{};
+  std::array<std::uint64_t, max_comparisons> boundary_hits{};
+  std::array<std::uint64_t, max_comparisons> equal_hits{};
   const std::size_t compared = HWY_DYNAMIC_DISPATCH(count_hits)(bytes, what, boundary_hits.data(), equal_hits.data());
 
   std::fill_n(row, what.counted.classes, 0U);

@@ -128,15 +128,15 @@ TEST_CASE("a flag has a --no- form, and the last of both holds") {
 }
 
 TEST_CASE("--pass-through alone is raw; its value stands behind '=' only, what follows is an input") {
-  using gpuhist::config::handed_on;
-  CHECK(typed({}).pass_through == handed_on::nothing);
-  CHECK(typed({"--pass-through"}).pass_through == handed_on::raw);
-  CHECK(typed({"--pass-through=raw"}).pass_through == handed_on::raw);
-  CHECK(typed({"--pass-through=text"}).pass_through == handed_on::text);
-  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == handed_on::text);
-  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == handed_on::nothing);
+  using gpuhist::config::pass_through_mode;
+  CHECK(typed({}).pass_through == pass_through_mode::nothing);
+  CHECK(typed({"--pass-through"}).pass_through == pass_through_mode::raw);
+  CHECK(typed({"--pass-through=raw"}).pass_through == pass_through_mode::raw);
+  CHECK(typed({"--pass-through=text"}).pass_through == pass_through_mode::text);
+  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == pass_through_mode::text);
+  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == pass_through_mode::nothing);
   const options o = typed({"--pass-through", "text"});
-  CHECK(o.pass_through == handed_on::raw);
+  CHECK(o.pass_through == pass_through_mode::raw);
   CHECK(o.inputs == words{"text"});
   CHECK(error_of({"--pass-through=bytes"}) == "--pass-through: there is no \"bytes\"; give raw or text");
   CHECK(error_of({"--pass-through="}) == "--pass-through: there is no \"\"; give raw or text");

@@ -81,7 +81,7 @@ inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, 
     const std::span<const std::byte> in = packed.subspan(consumed, std::min(in_size(), packed.size() - consumed));
     const std::size_t room = std::min(out_size(), plain_bound + 64);
     if (out.size() != room) out = byte_vector(room);
-    const bool was_over = consumed == packed.size();
+    const bool was_finished = consumed == packed.size();
     const io::fill_result filled = decoder.fill(in, out);
     check_call(filled, in.size(), out.size());
     consumed += filled.consumed;
@@ -97,7 +97,7 @@ inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, 
       REQUIRE_FALSE(decoder.in_frame());
       result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
     }
-    if (was_over && filled.status == io::fill_status::needs_input) {
+    if (was_finished && filled.status == io::fill_status::needs_input) {
       result.missing = decoder.missing_at_end(0);
       return result;
     }

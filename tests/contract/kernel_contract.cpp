@@ -24,7 +24,7 @@ constexpr std::size_t margin = 512;
 constexpr std::uint8_t canary_byte = 'm';
 
 // A row of counters is followed by a counter that must stay as it is, and begins above zero, close to 32 bits' end.
-constexpr std::size_t row_counters = cuda::kernels::most_bins + 1;
+constexpr std::size_t row_counters = cuda::kernels::max_bins + 1;
 constexpr unsigned long long canary_count = 0xfeedfacecafebeefULL;
 
 unsigned long long count_before(std::size_t bucket) { return 0xfffffff0ULL + bucket; }

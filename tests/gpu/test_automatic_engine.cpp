@@ -48,7 +48,7 @@ struct machine {
   std::unique_ptr<automatic_engine> make(waker wake, std::chrono::milliseconds patience = 0ms) {
     return std::make_unique<automatic_engine>(
         request, automatic_engine::settings{
-                     .wake = std::move(wake), .patience = patience, .most_device_bytes = unlimited, .least_extent = 0});
+                     .wake = std::move(wake), .patience = patience, .max_device_bytes = unlimited, .min_extent = 0});
   }
 
   ~machine() { pool.join(); }
@@ -96,11 +96,10 @@ TEST_CASE("the automatic engine keeps the contract of engines, with and without 
       const auto cuda = [request] {
         return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(std::make_shared<cuda::ledger>()), request);
       };
-      return std::make_unique<automatic_engine>(request,
-                                                automatic_engine::settings{.wake = device ? waker(cuda) : waker(),
-                                                                           .patience = 0ms,
-                                                                           .most_device_bytes = unlimited,
-                                                                           .least_extent = 0});
+      return std::make_unique<automatic_engine>(
+          request,
+          automatic_engine::settings{
+              .wake = device ? waker(cuda) : waker(), .patience = 0ms, .max_device_bytes = unlimited, .min_extent = 0});
     });
   }
 }
@@ -273,8 +272,8 @@ TEST_CASE("no task is posted once every job is answered: the pool may have ended
                                      return std::make_unique<failing_device>(go);
                                    },
                                .patience = 0ms,
-                               .most_device_bytes = unlimited,
-                               .least_extent = 0});
+                               .max_device_bytes = unlimited,
+                               .min_extent = 0});
   submit_all(under_test, memory);
   REQUIRE(posted.size() == 1);
   may_wake.set_value();
@@ -288,7 +287,7 @@ TEST_CASE("no task is posted once every job is answered: the pool may have ended
 TEST_CASE("where memory is short for the device, the host counts on, and that is told") {
   machine here;
   const auto seen = std::make_shared<cuda::ledger>();
-  seen->most_registered_bytes = 50'000;  // lanes have room, slots do not
+  seen->max_registered_bytes = 50'000;  // lanes have room, slots do not
   const auto under_test =
       here.make([&] { return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(seen), here.request); });
   const auto memory = memory_for(12);
@@ -373,9 +372,9 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
                                                      },
                                                  .patience = 0ms,
                                                  .worthwhile = 0ms,
-                                                 .most_device_bytes = unlimited,
+                                                 .max_device_bytes = unlimited,
                                                  .counting_share = 0,
-                                                 .least_extent = 0});
+                                                 .min_extent = 0});
     const auto memory = memory_for(40);
     for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
     const auto count = [&](std::uint32_t i) {
@@ -401,7 +400,7 @@ TEST_CASE("chunks of short extents are left to the host") {
   const auto under_test = std::make_unique<automatic_engine>(
       here.request,
       automatic_engine::settings{
-          .wake = fake_cuda(here.request), .patience = 0ms, .most_device_bytes = unlimited, .least_extent = 1000});
+          .wake = fake_cuda(here.request), .patience = 0ms, .max_device_bytes = unlimited, .min_extent = 1000});
   const auto memory = memory_for(20);
   std::vector<std::unique_ptr<contract::job_memory>> shorter(20);
   for (auto& each : shorter) {

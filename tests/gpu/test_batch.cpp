@@ -41,7 +41,7 @@ struct fixture {
 TEST_CASE_FIXTURE(fixture, "chunks side by side cross in one piece, in whatever order they came") {
   chunks data(4);
   for (const std::size_t i : {2U, 0U, 3U, 1U}) under_test.add(data.jobs[i]);
-  under_test.lay_out();
+  under_test.arrange();
   REQUIRE(under_test.pieces().size() == 1);
   CHECK(under_test.pieces()[0].from == data.memory.data());
   CHECK(under_test.pieces()[0].size == 4 * chunk);
@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(fixture, "what lies apart crosses apart, each piece at a multi
   chunks data(5);
   data.take(0, 1000, {{0, 1000}});
   for (const std::size_t i : {0U, 1U, 4U}) under_test.add(data.jobs[i]);
-  under_test.lay_out();
+  under_test.arrange();
   REQUIRE(under_test.pieces().size() == 3);
   for (const batch::piece& each : under_test.pieces()) CHECK(each.at % 256 == 0);
   CHECK(under_test.pieces()[1].at == 1024);
@@ -77,7 +77,7 @@ TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same byte
       REQUIRE(under_test.has_room_for(data.jobs[i]));
       under_test.add(data.jobs[i]);
     }
-    under_test.lay_out();
+    under_test.arrange();
     std::vector<std::byte> device(batch::device_bytes(16 * chunk));
     for (const batch::piece& each : under_test.pieces()) {
       std::copy_n(each.from, each.size, device.begin() + each.at);
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, fol
     }
     under_test.clear();
     for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
-    under_test.lay_out();
+    under_test.arrange();
     const auto rows = under_test.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i * 2654435761U >> 12U);
     under_test.hand_out_rows(counted);

@@ -106,7 +106,7 @@ TEST_CASE("an error for want of device memory names the device, the call and the
 
 void page_lock_too_much(result refusal) {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 100 << 10U;
+  seen->max_registered_bytes = 100 << 10U;
   seen->refusal = refusal;
   const auto large = std::make_shared<contract::job_memory>(std::size_t{100} << 10U, 1, 256);
   const auto small = std::make_shared<contract::job_memory>(job_bytes, 1, 256);
@@ -143,7 +143,7 @@ TEST_CASE("slots that the operating system refuses to page-lock are a shortage, 
 
 TEST_CASE("a device that cannot page-lock memory of the host counts exactly without, and that is reported") {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 0;
+  seen->max_registered_bytes = 0;
   seen->refusal = not_supported;
   const outcome result = run_with(seen, 3 * whole_lane);
   REQUIRE(result.stats);
@@ -156,7 +156,7 @@ TEST_CASE("a device that cannot page-lock memory of the host counts exactly with
 
 TEST_CASE("lanes for which nothing more can be page-locked are left out") {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 20 << 10U;  // a page of extents and one of rows, twice a lane
+  seen->max_registered_bytes = 20 << 10U;  // a page of extents and one of rows, twice a lane
   const cuda_engine engine(
       make_fake_runtime(seen),
       {.counted = partition::identity(), .run = {}, .streams = 3, .max_chunk = job_bytes, .max_extents = 1});

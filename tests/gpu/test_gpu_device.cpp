@@ -125,7 +125,7 @@ void count_automatically_with_failure(const std::shared_ptr<planned_failure>& pl
         request,
         {.wake = [&] { return std::make_unique<cuda_engine>(make_failing_runtime(make_runtime(), plan), request); },
          .patience = std::chrono::milliseconds(0),
-         .most_device_bytes = 6 * job_bytes});
+         .max_device_bytes = 6 * job_bytes});
     for (const auto& each : memory) engine.register_memory(each->all(), each);
     std::promise<void> held;
     boost::asio::post(pool, [until = held.get_future().share()] { until.wait(); });

@@ -44,14 +44,14 @@ class counter_row {
   counter_row() { memory_.clear(); }
   [[nodiscard]] unsigned long long* get() const { return reinterpret_cast<unsigned long long*>(memory_.get()); }
   [[nodiscard]] std::vector<std::uint64_t> read() const {
-    std::vector<std::uint64_t> counts(most_bins);
+    std::vector<std::uint64_t> counts(max_bins);
     check_cuda(cudaDeviceSynchronize());
     check_cuda(cudaMemcpy(counts.data(), memory_.get(), memory_.size(), cudaMemcpyDeviceToHost));
     return counts;
   }
 
  private:
-  device_bytes memory_{most_bins * sizeof(std::uint64_t)};
+  device_bytes memory_{max_bins * sizeof(std::uint64_t)};
 };
 
 // The counts of one launch on the default stream, with the scratch it wants.

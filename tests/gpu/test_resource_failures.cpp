@@ -137,8 +137,8 @@ struct automatic_run {
         request, automatic_engine::settings{
                      .wake = [] { return std::make_unique<frugal_device>(contract::letters_partition()); },
                      .patience = 0ms,
-                     .most_device_bytes = std::uint64_t{1} << 40U,
-                     .least_extent = 0});
+                     .max_device_bytes = std::uint64_t{1} << 40U,
+                     .min_extent = 0});
   }
 
   void count(failing_resource& failing) {

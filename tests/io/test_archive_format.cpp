@@ -1,5 +1,5 @@
 // Archives by content, held against names; and that nobody who types text waits for the verdict.
-#include "io/archive_format.hpp"
+#include "io/archive/archive_format.hpp"
 
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"

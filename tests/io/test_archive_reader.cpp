@@ -1,5 +1,5 @@
 // The members of archives made by hand: names, bytes, and what is said where something is missing.
-#include "io/archive_reader.hpp"
+#include "io/archive/archive_reader.hpp"
 
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"

@@ -1,5 +1,5 @@
 // The contract of decoders, passed by bzip2, and what only bzip2 has: block sizes, messages.
-#include "io/bzip2_decoder.hpp"
+#include "io/bzip2/bzip2_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -1,6 +1,6 @@
 // The contract of decoders, passed by compress, as far as a format without an end mark can; and the quirks of its
 // codes. The oracle is an encoder that was written for being obvious; tests/cli holds the decoder against ncompress.
-#include "io/compress_decoder.hpp"
+#include "io/compress/compress_decoder.hpp"
 
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -23,8 +23,8 @@ namespace {
 
 // What the system calls of this program are to do, for the tests that want them to fail.
 struct system_faults {
-  int fstat_error = 0;               // errno of every call; 0: none
-  std::size_t most_read = SIZE_MAX;  // bytes of one pread
+  int fstat_error = 0;              // errno of every call; 0: none
+  std::size_t max_read = SIZE_MAX;  // bytes of one pread
 };
 
 system_faults faults;
@@ -48,7 +48,7 @@ extern "C" int fstat(int fd, struct stat* out) noexcept {
 }
 
 extern "C" ssize_t pread(int fd, void* out, size_t size, off_t offset) {
-  return ::syscall(SYS_pread64, fd, out, std::min(size, faults.most_read), offset);
+  return ::syscall(SYS_pread64, fd, out, std::min(size, faults.max_read), offset);
 }
 
 namespace {
@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(log, "what is truncated after the end was set stays pending") 
 TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one that was truncated") {
   for (const std::size_t most : {1, 2, 5, 63}) {
     CAPTURE(most);
-    const with_faults shorter({.most_read = most});
+    const with_faults shorter({.max_read = most});
     const std::string line = "a line that is longer than what is remembered of the file: " + std::string(80, 'x');
     const std::uint64_t before = under_test.position();
     append(line);
@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one
     CHECK(under_test.position() == before + line.size() + 4);
   }
   std::filesystem::resize_file(path, 3);
-  const with_faults shorter({.most_read = 1});
+  const with_faults shorter({.max_read = 1});
   CHECK(under_test.look() == name_change::truncated);
 }
 

@@ -1,5 +1,5 @@
 // The contract of decoders, passed by gzip, and what only gzip has: headers, padding, messages.
-#include "io/gzip_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

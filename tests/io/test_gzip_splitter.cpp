@@ -1,7 +1,7 @@
 // The contract of splitters, passed by gzip: blocks of BGZF are found, other members are not.
-#include "io/gzip_splitter.hpp"
+#include "io/gzip/gzip_splitter.hpp"
 
-#include "io/gzip_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -1,5 +1,5 @@
 // The contract of decoders, passed by lz4, and what only lz4 has: block sizes, skippable and legacy frames, messages.
-#include "io/lz4_decoder.hpp"
+#include "io/lz4/lz4_decoder.hpp"
 
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

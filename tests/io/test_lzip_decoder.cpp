@@ -1,5 +1,5 @@
 // The contract of decoders, passed by lzip and by .lzma, and what only they have: versions, dictionaries, no magic.
-#include "io/lzip_decoder.hpp"
+#include "io/xz/lzip_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

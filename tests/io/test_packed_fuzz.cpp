@@ -17,7 +17,7 @@ using namespace gpuhist::test;
 
 namespace {
 
-constexpr std::size_t most_text = std::size_t{1} << 17U;
+constexpr std::size_t max_text = std::size_t{1} << 17U;
 
 /// What a library makes of one frame at the front of some bytes: its text where all is well.
 struct verdict {
@@ -28,7 +28,7 @@ struct verdict {
 
 verdict run_lzma(lzma_stream& coder, std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   coder.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
   coder.avail_in = packed.size();
   coder.next_out = reinterpret_cast<std::uint8_t*>(result.plain.data());
@@ -56,7 +56,7 @@ verdict ask_lzip(std::span<const std::byte> packed) {
 
 verdict ask_bzip2(std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   byte_vector in(packed.begin(), packed.end());
   bz_stream stream{};
   REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
@@ -73,7 +73,7 @@ verdict ask_bzip2(std::span<const std::byte> packed) {
 
 verdict ask_lz4(std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   LZ4F_dctx* context = nullptr;
   REQUIRE(LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) == 0);
   std::size_t took = packed.size();
@@ -126,7 +126,7 @@ bool try_damaged(const subject& of, gpuhist::io::decoder& decoder, const byte_ve
   const auto once = std::span(packed).first(expected.good ? expected.packed_bytes : packed.size());
   decoder.restart({});
   const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
-  const decoding got = decode(decoder, once, cut, cut, most_text);
+  const decoding got = decode(decoder, once, cut, cut, max_text);
   const bool accepted = got.accepted() && got.ends.size() == 1;
   if (accepted != expected.good) FAIL(of.format, ", trial ", trial, ": ", got.error, got.missing);
   if (accepted && got.plain != expected.plain) FAIL(of.format, ", trial ", trial, ": other text");
@@ -153,7 +153,7 @@ TEST_CASE(
       if (!try_damaged(of, *decoder, packed, trial)) continue;
       ++good;
       decoder->restart({});
-      const decoding got = decode(*decoder, packed, always(everything), always(everything), most_text);
+      const decoding got = decode(*decoder, packed, always(everything), always(everything), max_text);
       if (!begin_alike(got.plain, text) || got.plain.size() < text.size()) FAIL(of.format, ", trial ", trial);
     }
     CAPTURE(of.format);
@@ -170,7 +170,7 @@ TEST_CASE("every cut of a small frame is refused, with the text before it") {
     const auto make = [&of] { return gpuhist::io::format_named(of.format)->make_decoder({}); };
     for (std::size_t length = 0; length < packed.size(); ++length) {
       const decoding got =
-          decode(make, std::span(packed).first(length), always(everything), always(everything), most_text);
+          decode(make, std::span(packed).first(length), always(everything), always(everything), max_text);
       CHECK_FALSE(got.accepted());
       CHECK(begin_alike(got.plain, text));
     }

@@ -1,4 +1,5 @@
-// stream_sink, and stream_source::hand_on_to: what goes out is what was given, in order, whatever the descriptor does.
+// stream_sink, and stream_source::pass_through_to: what goes out is what was given, in order, whatever the descriptor
+// does.
 #include "io/stream_sink.hpp"
 
 #include "async/worker_pool.hpp"
@@ -91,16 +92,16 @@ TEST_CASE_FIXTURE(sink_fixture, "what there is no room for is kept, and goes out
       to.take(bytes_of(text));
       CHECK_FALSE(to.flush());
       CHECK(to.position() > 0);
-      CHECK(to.position() + to.left_over() == text.size());
+      CHECK(to.position() + to.unwritten_bytes() == text.size());
       std::string seen;
       while (seen.size() < text.size()) {
         seen += take_out(way.read, 10'000);
         to.flush();
-        REQUIRE(to.position() + to.left_over() == text.size());
+        REQUIRE(to.position() + to.unwritten_bytes() == text.size());
       }
       CHECK(seen == text);
       CHECK(to.flush());
-      CHECK(to.left_over() == 0);
+      CHECK(to.unwritten_bytes() == 0);
       CHECK(::fcntl(way.write.get(), F_GETFL) == flags);
       CHECK(failures == 0);
     }
@@ -123,7 +124,7 @@ TEST_CASE("write completes when all is written, however slowly it is read, and f
     written.get_future().wait();
     CHECK(seen == text);
     CHECK(to.position() == text.size());
-    CHECK(to.left_over() == 0);
+    CHECK(to.unwritten_bytes() == 0);
     pool.join();
   }
 }
@@ -139,7 +140,7 @@ TEST_CASE("a cancel ends a write to a consumer that stalls, and what was not wri
   async::posted_call<std::function<void()>> cancel(main.loop(), [&] { to.cancel(); });
   cancel.post();
   ended.get_future().wait();
-  CHECK(to.position() + to.left_over() == text.size());
+  CHECK(to.position() + to.unwritten_bytes() == text.size());
   CHECK_FALSE(to.fault().has_value());
   CHECK_FALSE(to.flush());
   pool.join();
@@ -160,7 +161,7 @@ TEST_CASE_FIXTURE(sink_fixture,
     CHECK(to.fault()->error == EPIPE);
     CHECK(to.fault()->offset == 5);
     CHECK_FALSE(to.flush());
-    CHECK(to.left_over() == 3);
+    CHECK(to.unwritten_bytes() == 3);
     CHECK(failures == 1);
   }
 }
@@ -234,7 +235,7 @@ TEST_CASE_FIXTURE(sink_fixture,
     const channel out = each.out();
     io::stream_sink to = sink(out.write);
     io::stream_source from = stream(in.read.get());
-    from.hand_on_to(to);
+    from.pass_through_to(to);
     CHECK(from.tees() == each.tees);
     std::string seen;
     std::string read;
@@ -263,7 +264,7 @@ TEST_CASE_FIXTURE(sink_fixture, "where there is no room nothing is read; room, o
     const channel out = make_pipe();
     io::stream_sink to = sink(out.write);
     io::stream_source from = stream(in.read.get());
-    from.hand_on_to(to);
+    from.pass_through_to(to);
     std::string sent;
     std::string seen;
     std::string read;

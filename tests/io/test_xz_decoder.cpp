@@ -1,5 +1,5 @@
 // The contract of decoders, passed by xz, and what only xz has: padding, blocks, checks of several kinds, dictionaries.
-#include "io/xz_decoder.hpp"
+#include "io/xz/xz_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"

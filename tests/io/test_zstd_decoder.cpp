@@ -1,7 +1,7 @@
 // The contract of decoders, passed by zstd, and what only zstd has: windows, dictionaries, skippable frames, messages.
-#include "io/zstd_decoder.hpp"
+#include "io/zstd/zstd_decoder.hpp"
 
-#include "io/zstd_frame.hpp"
+#include "io/zstd/zstd_frame.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 

@@ -1,5 +1,5 @@
 // The header parser against libzstd's own words, and against the table of RFC 8878.
-#include "io/zstd_frame.hpp"
+#include "io/zstd/zstd_frame.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 

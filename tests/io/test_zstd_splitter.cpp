@@ -1,5 +1,5 @@
 // The contract of splitters, passed by zstd.
-#include "io/zstd_splitter.hpp"
+#include "io/zstd/zstd_splitter.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/zstd_samples.hpp"

@@ -1,8 +1,8 @@
 // What is written of zstd: frames that stand alone, and the table by which they are found, held against libzstd and
 // against the letters of the format.
-#include "io/zstd_compressor.hpp"
-#include "io/zstd_frame.hpp"
-#include "io/zstd_seek_table.hpp"
+#include "io/zstd/zstd_compressor.hpp"
+#include "io/zstd/zstd_frame.hpp"
+#include "io/zstd/zstd_seek_table.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 

@@ -64,7 +64,7 @@ class admission_model {
       one_is_enough_ = false;
       add_steps(now);
       states_ = seen.size();
-      if (successors_.empty() && !is_over(now)) return false;
+      if (successors_.empty() && !is_finished(now)) return false;
       for (state& next : successors_) {
         if (seen.insert(key(next)).second) todo.push_back(std::move(next));
       }
@@ -116,9 +116,9 @@ class admission_model {
   }
 
   static bool all_ended(const input& in) { return std::ranges::all_of(in.groups, &group::ended); }
-  static bool is_over(const input& in) { return in.ends && all_ended(in); }
-  static bool is_over(const state& it) {
-    return it.plain_left == 0 && std::ranges::all_of(it.inputs, [](const input& in) { return is_over(in); });
+  static bool is_finished(const input& in) { return in.ends && all_ended(in); }
+  static bool is_finished(const state& it) {
+    return it.plain_left == 0 && std::ranges::all_of(it.inputs, [](const input& in) { return is_finished(in); });
   }
 
   // A block is on loan until the splitter and the decoder of each of its pieces are done with it.
@@ -177,7 +177,7 @@ class admission_model {
   }
 
   void open(const state& it, std::size_t i) {
-    const auto open = std::ranges::count_if(it.inputs, [](const input& in) { return in.open && !is_over(in); });
+    const auto open = std::ranges::count_if(it.inputs, [](const input& in) { return in.open && !is_finished(in); });
     const bool is_next = !it.inputs[i].open && (i == 0 || it.inputs[i - 1].open);
     if (is_next && open < rules_.open_inputs) step(it, [i](state& next) { next.inputs[i].open = true; });
   }

@@ -2,8 +2,8 @@
 // that answers in any order, and what a decoder alone, in order, makes of the same bytes.
 #pragma once
 
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/shuffling_engine.hpp"
@@ -125,10 +125,10 @@ inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs,
 }
 
 /// Frames of all sizes about a chunk's, empty ones, and skippable ones between them.
-inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t most_frames) {
+inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t max_frames) {
   zstd_sample_builder made("random");
   made.frame({});
-  for (std::uint32_t left = random(0, most_frames); left > 0; --left) {
+  for (std::uint32_t left = random(0, max_frames); left > 0; --left) {
     const std::uint32_t size =
         random.one_of({0U, 1U, chunk_bytes - 1, chunk_bytes, chunk_bytes + 1, random(0, 9 * chunk_bytes)});
     made.frame(random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),

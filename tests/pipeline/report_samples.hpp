@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
-#include "pipeline/reports/report.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -65,7 +65,7 @@ inline pipeline::run_stats some_stats() {
   stats.schemes = {"letters", "classes"};
   stats.inputs = 3;
   stats.reading = {{"pread in ranges of 256 KiB by 2 threads", 2}, {"pipe of 1 MiB, straight into the slots", 1}};
-  stats.most_in_flight = 6;
+  stats.max_in_flight = 6;
   stats.decompression = "not compressed";
   stats.stages = {{"read", 1000, 0.5, 0.25, 1}, {"count", 1000, 0.75, 0.125, 2}};
   stats.limited_by = "read: busy 50 % of the time";

@@ -3,10 +3,10 @@
 #include "async/event_loop.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
-#include "pipeline/decoding/archive_bytes.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
-#include "pipeline/rolling_counts.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/decoding/archive_bytes.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -133,15 +133,14 @@ TEST_CASE("a layer of an archive that ends without its verdict throws nothing, w
       rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {"member"});
       counts.open_group(0);
       {
-        guard layer(nullptr, counts);
+        verdict_gate layer(nullptr, counts);
         layer.note_bytes();
         layer.hand_down({.input = 0, .bytes = 0});
         if (is_interrupted) layer.note_interruption();
         allocations_left = at;
       }
       has_failed = allocations_left.exchange(-1) < 0;
-      report seen;
-      counts.write_to(seen);
+      run_counts seen = counts.counts();
       CHECK_FALSE(seen.complete);
       CHECK((counts.failure() != nullptr) == has_failed);
       if (has_failed) continue;
@@ -163,7 +162,7 @@ TEST_CASE("what a stream that is forwarded had to give is not lost where memory 
   async::event_loop loop;
   io::stream_sink to(loop, io::descriptor(out[1]), 0, {.written = {}, .failed = {}});
   io::stream_source from(loop.context().get_executor(), io::descriptor(in[0]), 0);
-  from.hand_on_to(to);
+  from.pass_through_to(to);
   std::string seen(2 * text.size(), '\0');
   allocations_left = 0;
   CHECK_THROWS_AS(static_cast<void>(from.read_some(std::as_writable_bytes(std::span(seen)))), std::bad_alloc);
@@ -171,7 +170,7 @@ TEST_CASE("what a stream that is forwarded had to give is not lost where memory 
   const std::optional<std::size_t> got = from.read_some(std::as_writable_bytes(std::span(seen)));
   REQUIRE(got == text.size());
   CHECK(seen.starts_with(text));
-  CHECK(to.position() + to.left_over() == text.size());
+  CHECK(to.position() + to.unwritten_bytes() == text.size());
   for (const int end : {in[1], out[0]}) ::close(end);
 }
 

@@ -1,4 +1,4 @@
-#include "pipeline/inputs/block_reader.hpp"
+#include "pipeline/flow/decoding/block_reader.hpp"
 
 #include "async/event_loop.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,6 +1,6 @@
-#include "pipeline/collector.hpp"
+#include "pipeline/flow/collector.hpp"
 
-#include "pipeline/cutter.hpp"
+#include "pipeline/flow/cutter.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/shuffling_engine.hpp"
 
@@ -35,7 +35,7 @@ struct failing_run {
 
   void feed(int chunks) {
     for (int n = 0; n < chunks; ++n) {
-      const place where = test::run(pool, cut.reserve(8));
+      const reservation where = test::run(pool, cut.reserve(8));
       std::fill(where.bytes.begin(), where.bytes.end(), static_cast<std::byte>('a' + n % 26));
       cut.commit(where, 8, {.input = 0});
     }

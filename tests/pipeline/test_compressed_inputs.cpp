@@ -1,6 +1,6 @@
 // Whole runs over archives whose frames are decoded side by side: the report is what one decoder, in order, gives,
 // snapshots and what was left in the middle are exactly prefixes.
-#include "pipeline/decoding/compressed_inputs.hpp"
+#include "pipeline/flow/decoding/compressed_inputs.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
@@ -37,7 +37,7 @@ void check_prefix(const input_report& said, const test::decoder_sample& archive)
   CHECK((verified == 0 || at_a_frame));
 }
 
-void check_totals(const report& said) {
+void check_totals(const run_counts& said) {
   test::byte_counts verified(256);
   test::byte_counts unverified(256);
   for (const input_report& each : said.inputs) {
@@ -54,14 +54,14 @@ struct archives {
   std::vector<test::decoder_sample> made;
   std::vector<std::string> names;
 
-  archives(test::dice& random, std::uint32_t number, std::uint32_t chunk_bytes, std::uint32_t most_frames) {
+  archives(test::dice& random, std::uint32_t number, std::uint32_t chunk_bytes, std::uint32_t max_frames) {
     for (std::uint32_t i = 0; i < number; ++i) {
-      made.push_back(test::random_archive(random, chunk_bytes, most_frames));
+      made.push_back(test::random_archive(random, chunk_bytes, max_frames));
       names.push_back(folder.file(std::to_string(i), test::characters(made.back().packed)));
     }
   }
 
-  void check_prefixes(const report& said) const {
+  void check_prefixes(const run_counts& said) const {
     for (std::size_t i = 0; i < said.inputs.size(); ++i) check_prefix(said.inputs[i], made[i]);  // those opened so far
     check_totals(said);
   }
@@ -237,7 +237,7 @@ TEST_CASE("every snapshot of archives that are decoded side by side is of exactl
     }
     std::vector<std::uint64_t> before(all.made.size());
     run_hooks hooks = test::shuffled(seed);
-    hooks.snapshot = [&](const report& now) {
+    hooks.snapshot = [&](const run_counts& now) {
       ++snapshots;
       all.check_prefixes(now);
       for (std::size_t i = 0; i < now.inputs.size(); ++i) {
@@ -268,7 +268,7 @@ TEST_CASE("a signal in the middle leaves a prefix of every archive, and says whe
     run_hooks hooks = test::shuffled(seed);
     hooks.watch_signals = true;
     bool sent = false;
-    hooks.snapshot = [&](const report&) {
+    hooks.snapshot = [&](const run_counts&) {
       if (!std::exchange(sent, true)) ::kill(::getpid(), SIGINT);
     };
     const outcome done = run(planned, hooks);

@@ -1,8 +1,8 @@
 // Memory that cannot be had while counts are merged, at every allocation: nothing throws where nothing may, every slot
 // comes back, and what is called complete is right.
-#include "pipeline/collector.hpp"
-#include "pipeline/cutter.hpp"
-#include "pipeline/rolling_counts.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "pipeline/flow/cutter.hpp"
 #include "support/failing_resources.hpp"
 #include "tests/support/run_coroutine.hpp"
 
@@ -36,8 +36,7 @@ using expected_counts = std::array<std::array<std::uint64_t, 256>, input_count>;
 // What holds at any moment: the totals are the sum of the inputs, and an input that is complete has the counts
 // expected.
 void check_report(const rolling_counts& counts, const expected_counts& expected) {
-  report seen;
-  counts.write_to(seen);
+  run_counts seen = counts.counts();
   gpu::tally sum(256);
   bool all_are_complete = true;
   std::size_t number = 0;
@@ -151,8 +150,7 @@ TEST_CASE("whichever allocation fails, totals are the sum of the inputs, and wha
       CHECK(nth > 40);  // so many there are to fail
       break;
     }
-    report seen;
-    counts.write_to(seen);
+    run_counts seen = counts.counts();
     CHECK_FALSE(seen.complete);  // inputs 2 to 4 are damaged in any case, and never called sound
     for (const std::size_t wrong : {2U, 3U, 4U}) CHECK_FALSE(seen.inputs[wrong].complete);
   }
@@ -209,7 +207,7 @@ struct collected_run {
   std::array<std::uint64_t, input_count> lengths{};
 
   explicit collected_run(bool goes_on_behind_loss) : goes_on(goes_on_behind_loss) {
-    if (goes_on) collected.go_on_behind_loss([] { throw std::bad_alloc(); });
+    if (goes_on) collected.continue_after_loss([] { throw std::bad_alloc(); });
   }
 
   void feed(failing_resource& failing) {
@@ -265,8 +263,7 @@ TEST_CASE("whichever allocation of a collector fails, it settles, all slots come
       for (unsigned i = 0; i < collected_run::slot_count; ++i) CHECK(run.slots.try_acquire() != nullptr);
       CHECK(run.merges > 0);
       check_report(run.counts, run.expected);
-      report seen;
-      run.counts.write_to(seen);
+      run_counts seen = run.counts.counts();
       const bool is_reported = run.collected.lost() || run.collected.failure();
       if (is_reported && !goes_on) CHECK(run.stop.stop_requested());
       if (!is_reported) CHECK(run.counts.merged_bytes() == seen.verified.bytes());

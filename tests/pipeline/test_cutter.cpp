@@ -1,4 +1,4 @@
-#include "pipeline/cutter.hpp"
+#include "pipeline/flow/cutter.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/shuffling_engine.hpp"
@@ -32,21 +32,19 @@ struct workshop {
         collected(slots, engine, counts, stop, [] {}),
         cut(slots, collected) {}
 
-  place reserve(std::uint64_t wanted) { return test::run(pool, cut.reserve(wanted)); }
+  reservation reserve(std::uint64_t wanted) { return test::run(pool, cut.reserve(wanted)); }
 
   void settle() {
     cut.flush();
     test::run_wait(pool, [&] { return collected.settled(); });
   }
 
-  report seen() const {
-    report out;
-    counts.write_to(out);
-    return out;
-  }
+  run_counts seen() const { return counts.counts(); }
 };
 
-void fill(const place& where, char letter, std::size_t length) { std::memset(where.bytes.data(), letter, length); }
+void fill(const reservation& where, char letter, std::size_t length) {
+  std::memset(where.bytes.data(), letter, length);
+}
 
 }  // namespace
 
@@ -58,7 +56,7 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
     const std::uint32_t slot_count = 2 + random() % 4;
     workshop it(slot_count, chunk, 1 + random() % 5);
     std::array<std::array<std::uint64_t, 256>, 2> expected{};
-    std::deque<std::pair<place, input_id>> open;
+    std::deque<std::pair<reservation, input_id>> open;
     const auto commit_oldest = [&] {
       const auto [where, input] = open.front();
       open.pop_front();
@@ -84,7 +82,7 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
     }
     commit_all_in_any_order();
     it.settle();
-    const report seen = it.seen();
+    const run_counts seen = it.seen();
     for (std::size_t input = 0; input < 2; ++input) {
       CHECK(std::equal(expected[input].begin(), expected[input].end(), seen.inputs[input].verified.counts.begin()));
     }
@@ -93,17 +91,17 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
 
 TEST_CASE("chunks that are begun under a limit are full with it") {
   workshop it(3, 100, 8);
-  const place before = it.reserve(1000);
+  const reservation before = it.reserve(1000);
   CHECK(before.bytes.size() == 100);
   it.cut.chunk_by({.most = 30});
   it.cut.commit(before, 40, {});  // begun before: it still has room
-  const place rest = it.reserve(1000);
+  const reservation rest = it.reserve(1000);
   CHECK(rest.bytes.size() == 60);
-  const place limited = it.reserve(1000);
+  const reservation limited = it.reserve(1000);
   CHECK(limited.bytes.size() == 30);
   it.cut.commit(limited, 30, {});
   it.cut.chunk_by({.most = 1000});
-  const place after = it.reserve(1000);
+  const reservation after = it.reserve(1000);
   CHECK(after.bytes.size() == 100);
   it.cut.commit(rest, 0, {});
   it.cut.commit(after, 0, {});
@@ -114,7 +112,7 @@ TEST_CASE("chunks that are begun under a limit are full with it") {
 TEST_CASE("a stream read in many small pieces makes one segment, not one a piece") {
   workshop it(2, 64, 2);
   for (int i = 0; i < 40; ++i) {
-    const place where = it.reserve(64);
+    const reservation where = it.reserve(64);
     fill(where, 'x', 1);
     it.cut.commit(where, 1, {.input = 0});
   }
@@ -127,7 +125,7 @@ TEST_CASE("a frame that ends verified in the slot that is filling needs no verdi
   workshop it(2, 64, 2);  // two extents: frames that did not become one would not fit
   const group_id group = it.counts.open_group(0);
   for (frame_id frame = 1; frame <= 20; ++frame) {
-    const place where = it.reserve(3);
+    const reservation where = it.reserve(3);
     fill(where, 'f', 3);
     it.cut.commit(where, 3, {.input = 0, .group = group, .frame = frame});
     CHECK(it.cut.verified_in_place({.input = 0, .group = group, .frame = frame}, 3));
@@ -142,7 +140,7 @@ TEST_CASE("a frame that left the slot is not verified in place") {
   workshop it(2, 4, 2);
   const text_owner frame{.input = 0, .group = it.counts.open_group(0), .frame = 9};
   for (const std::size_t length : {4U, 2U}) {
-    const place where = it.reserve(length);
+    const reservation where = it.reserve(length);
     fill(where, 'f', length);
     it.cut.commit(where, length, frame);
   }
@@ -155,10 +153,10 @@ TEST_CASE("a frame that left the slot is not verified in place") {
 
 TEST_CASE("a flush cuts what was committed and leaves places that are being filled alone") {
   workshop it(3, 16, 4);
-  const place first = it.reserve(4);
+  const reservation first = it.reserve(4);
   fill(first, 'a', 4);
   it.cut.commit(first, 4, {.input = 0});
-  const place second = it.reserve(4);
+  const reservation second = it.reserve(4);
   CHECK(it.cut.flush().chunks == 0);
   fill(second, 'b', 4);
   it.cut.commit(second, 4, {.input = 1});

@@ -1,4 +1,4 @@
-#include "pipeline/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/decode_contexts.hpp"
 
 #include "async/event_loop.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -190,7 +190,7 @@ TEST_CASE("what all contexts have cut is counted after a flush, of those in use 
   decode_contexts::lease both[]{it.take(), it.take()};
   std::uint64_t written = 0;
   const auto write = [&](decode_context& on) -> async::task<> {
-    const place where = co_await on.cut.reserve(30);
+    const reservation where = co_await on.cut.reserve(30);
     std::memset(where.bytes.data(), 'x', where.bytes.size());
     on.cut.commit(where, where.bytes.size(), {.input = 0});
     written += where.bytes.size();

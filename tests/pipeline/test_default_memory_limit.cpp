@@ -1,5 +1,5 @@
 // The default of --memory-limit: within what the control groups of the process allow.
-#include "pipeline/default_memory_limit.hpp"
+#include "pipeline/program/default_memory_limit.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // Destinations: which are replaced whole, which are written in place, and what their errors say.
-#include "pipeline/output/destination.hpp"
+#include "pipeline/report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -3,8 +3,8 @@
 // and what it counted of any other input are those of a prefix. A sample of the places; with CAMPAIGN=all every one.
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "support/failing_resources.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
@@ -60,7 +60,7 @@ using test::failing_resource;
 namespace {
 
 constexpr unsigned chunk_bytes = 4096;
-constexpr unsigned most_places = 20'000;  // no run here has so many
+constexpr unsigned max_places = 20'000;  // no run here has so many
 
 // ---- a run that does not end
 
@@ -75,9 +75,9 @@ std::atomic<unsigned> seconds_left{patience};  // likewise
 
 // Ends the program, with the place of the fault, where a run lasts too long. Needs neither a thread nor memory, which
 // the faults of the run would meet. Counts seconds one by one: a machine that is paused does not run out of patience.
-class watch_over_run {
+class run_watchdog {
  public:
-  explicit watch_over_run(const std::string& place) {
+  explicit run_watchdog(const std::string& place) {
     std::snprintf(place_of_run.data(), place_of_run.size(), "a run does not end: %s\n", place.c_str());
     seconds_left = patience;
     std::signal(SIGALRM, [](int) {
@@ -88,9 +88,9 @@ class watch_over_run {
     });
     ::alarm(1);
   }
-  watch_over_run(const watch_over_run&) = delete;
-  watch_over_run& operator=(const watch_over_run&) = delete;
-  ~watch_over_run() { ::alarm(0); }
+  run_watchdog(const run_watchdog&) = delete;
+  run_watchdog& operator=(const run_watchdog&) = delete;
+  ~run_watchdog() { ::alarm(0); }
 };
 
 // ---- inputs
@@ -177,7 +177,7 @@ scenario small_chunks(const test::temporary_folder& folder, const std::string& t
 
 scenario stage(const test::temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("stage", text)});
-  typed.pass_through = config::handed_on::raw;
+  typed.pass_through = config::pass_through_mode::raw;
   return {.name = "pass-through", .planned = make_plan(typed), .texts = {text}, .raw = text};
 }
 
@@ -277,8 +277,8 @@ class machine {
     const gpu::automatic_engine::settings wanted_at_once{
         .wake = [this, request, in_use = in_use_] { return make_cuda(request); },
         .patience = std::chrono::milliseconds(0),
-        .most_device_bytes = std::uint64_t{1} << 40U,
-        .least_extent = 0};
+        .max_device_bytes = std::uint64_t{1} << 40U,
+        .min_extent = 0};
     return {.taken = std::make_unique<awaited_engine>(std::make_unique<gpu::automatic_engine>(request, wanted_at_once)),
             .reason = {}};
   }
@@ -345,7 +345,7 @@ class captured_output {
 struct ended_run {
   std::optional<outcome> done;  // nothing: it threw
   std::string error;            // what
-  std::string handed_on;
+  std::string pass_through_mode;
   std::vector<std::string> misuses;
   std::uint64_t device_bytes = 0;  // counted by devices
 };
@@ -354,13 +354,11 @@ run_hooks hooks_for(const scenario& of, const machine& here) {
   run_hooks hooks;
   hooks.make_engine = [&](std::string_view, const gpu::engine_request& request) { return here.make(request); };
   if (of.planned.windows) hooks.window = [](const closed_window&) { return false; };
-  if (of.planned.snapshot_every) hooks.snapshot = [](const report&) {};
+  if (of.planned.snapshot_every) hooks.snapshot = [](const run_counts&) {};
   return hooks;
 }
 
-std::uint64_t device_bytes_of(const outcome& done) {
-  return done.result.stats ? done.result.stats->counting.device_bytes : 0;
-}
+std::uint64_t device_bytes_of(const outcome& done) { return done.stats ? done.stats->counting.device_bytes : 0; }
 
 std::string text_of(const std::exception_ptr& error) {
   try {
@@ -392,7 +390,7 @@ ended_run run_once(const scenario& of, engine_kind kind, const std::shared_ptr<p
   const test::spared own;
   if (error) ended.error = text_of(error);
   if (ended.done) ended.device_bytes = device_bytes_of(*ended.done);
-  ended.handed_on = output.text();
+  ended.pass_through_mode = output.text();
   ended.misuses = here.misuses();
   return ended;
 }
@@ -406,7 +404,7 @@ void check_input(const input_report& said, const std::string& text) {
 }
 
 bool says_why(const outcome& done) {
-  if (!done.engine_failure.empty() || done.hand_on_fault) return true;
+  if (!done.engine_failure.empty() || done.pass_through_fault) return true;
   return std::ranges::any_of(done.result.inputs, [](const input_report& each) { return !each.error.empty(); });
 }
 
@@ -493,7 +491,7 @@ struct tally_of_runs {
 // about `most` of them, among them the first.
 void for_places(unsigned known_places, unsigned most, const std::function<bool(unsigned)>& run_at) {
   const unsigned step = takes_all() ? 1 : 1 + known_places / most;
-  for (unsigned place = 1; place < most_places; place += step) {
+  for (unsigned place = 1; place < max_places; place += step) {
     if (!run_at(place)) return;
   }
   FAIL("a run has more places than are tried");
@@ -509,8 +507,8 @@ void check_run(const ended_run& ended, const scenario& of, const std::vector<std
   CAPTURE(ended.error);
   if (ended.done) {
     check_outcome(*ended.done, of, names);
-    if (ended.done->result.complete && of.planned.hands_on != config::handed_on::nothing) {
-      CHECK(ended.handed_on == of.raw);
+    if (ended.done->result.complete && of.planned.passes_through != config::pass_through_mode::nothing) {
+      CHECK(ended.pass_through_mode == of.raw);
     }
   } else {
     CHECK_FALSE(ended.error.empty());
@@ -529,7 +527,7 @@ void fail_resource(const scenario& of, const std::vector<std::string>& names, en
   for_places(all, sampled_places, [&](unsigned place) {
     const std::string said = where + ", place " + std::to_string(place);
     CAPTURE(said);
-    const watch_over_run watch(said);
+    const run_watchdog watch(said);
     failing_resource failing(what, place, how_long);
     const ended_run ended = run_once(of, kind, nullptr, &failing);
     check_run(ended, of, names);
@@ -558,7 +556,7 @@ void fail_call(const scenario& of, const std::vector<std::string>& names, engine
     const auto plan = std::make_shared<planned_failure>(place, how, code);
     const std::string said = where + ", place " + std::to_string(place);
     CAPTURE(said);
-    const watch_over_run watch(said);
+    const run_watchdog watch(said);
     const ended_run ended = run_once(of, kind, plan, nullptr);
     const std::string failed_call = plan->failed_call();
     CAPTURE(failed_call);
@@ -568,7 +566,7 @@ void fail_call(const scenario& of, const std::vector<std::string>& names, engine
       CHECK(ended.done.has_value());
       if (ended.done) CHECK(ended.done->result.complete);
     }
-    if (ended.done && !of.raw.empty()) CHECK(ended.handed_on == of.raw);
+    if (ended.done && !of.raw.empty()) CHECK(ended.pass_through_mode == of.raw);
     if (failed_call.empty()) return false;
     tally.places = place;
     tally.add(ended);
@@ -588,7 +586,7 @@ void fail_call_and_memory(const scenario& of, const std::vector<std::string>& na
     const auto plan = std::make_shared<planned_failure>(place, planned_failure::kind::sticky, launch_failure);
     const std::string said = where + ", place " + std::to_string(place);
     CAPTURE(said);
-    const watch_over_run watch(said);
+    const run_watchdog watch(said);
     failing_resource failing(test::resource::memory, nth, how_long);
     const ended_run ended = run_once(of, kind, plan, &failing);
     check_run(ended, of, names);

@@ -1,8 +1,8 @@
 // Inputs that are over are kept out of memory, and come back as they were, in the order of the inputs.
-#include "pipeline/reports/finished_inputs.hpp"
-#include "pipeline/reports/input_reports.hpp"
-#include "pipeline/reports/pending_inputs.hpp"
-#include "pipeline/rolling_counts.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/input_reports.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/report/formats/pending_inputs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -92,7 +92,7 @@ TEST_CASE(
     const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
     constexpr unsigned number = 300;
     std::vector<finished_inputs::location> where(number);
-    for (unsigned i = number; i > 0; --i) where[i - 1] = kept->lay_down(sample(i - 1));
+    for (unsigned i = number; i > 0; --i) where[i - 1] = kept->spill(sample(i - 1));
     for (const finished_inputs::location each : where) kept->append(each);
     input_reports all(kept, number);
     all.push_back(sample(number));
@@ -185,8 +185,7 @@ TEST_CASE("where the reports of finished inputs find no room, the counts are rig
     REQUIRE(opened < 1000);  // memory takes about a quarter of that
   }
   CHECK_THROWS_AS(std::rethrow_exception(counts.failure()), spill_error);
-  report seen;
-  counts.write_to(seen);
+  run_counts seen = counts.counts();
   CHECK_FALSE(seen.complete);
   CHECK(seen.verified.counts['x'] == 3 * opened);
   CHECK(seen.inputs.size() == opened);
@@ -281,7 +280,7 @@ TEST_CASE("--count-unverified holds for inputs that were laid down as for others
   const auto kept = std::make_shared<finished_inputs>(classes);
   input_report one = sample(1);
   one.unverified.counts[2] = 5;
-  kept->append(kept->lay_down(one));
+  kept->append(kept->spill(one));
   input_reports all(kept, 1);
   all.push_back(one);
   all.count_unverified();
@@ -304,14 +303,12 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});
     CHECK(counts.merged_bytes(i) == i);
     counts.set_format(i, "late");  // of no consequence: it is over
-    report seen;
-    counts.write_to(seen);
+    run_counts seen = counts.counts();
     CHECK(seen.inputs.size() == number);
     CHECK_FALSE(seen.complete);
   }
   CHECK(counts.inputs() == number);
-  report seen;
-  counts.write_to(seen);
+  run_counts seen = counts.counts();
   input_id i = 0;
   for (const input_report& each : seen.inputs) {
     CHECK(each.name == "input " + std::to_string(i));

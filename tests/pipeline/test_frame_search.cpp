@@ -1,4 +1,4 @@
-#include "pipeline/decoding/frame_search.hpp"
+#include "pipeline/flow/decoding/frame_search.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // What conditions say of counts, in three values, and what a watcher does about it.
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/gates/condition.hpp"
-#include "pipeline/gates/report_units.hpp"
-#include "pipeline/gates/watcher.hpp"
-#include "pipeline/measures/measuring.hpp"
-#include "pipeline/partitioning.hpp"
-#include "pipeline/reports/report_alert.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/report/conditions/condition.hpp"
+#include "pipeline/report/conditions/report_units.hpp"
+#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/report/formats/report_alert.hpp"
+#include "pipeline/report/measures/measuring.hpp"
 
 #include "report_samples.hpp"
 

@@ -1,5 +1,5 @@
 // What a failure is does not depend on its text.
-#include "pipeline/inputs/input_failure.hpp"
+#include "pipeline/counts/input_failure.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // Which inputs a run has, in their order, also where it is stopped while they are looked for.
-#include "pipeline/inputs/input_list.hpp"
+#include "pipeline/flow/inputs/input_list.hpp"
 
 #include "async/event_loop.hpp"
 #include "async/worker_pool.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/temporary_folder.hpp"
 

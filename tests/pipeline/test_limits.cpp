@@ -1,5 +1,5 @@
 // What limited a run and what would help, case by case: runs made up so that there is no doubt.
-#include "pipeline/statistics/limits.hpp"
+#include "pipeline/flow/statistics/limits.hpp"
 
 #include <doctest/doctest.h>
 
@@ -122,7 +122,7 @@ TEST_CASE("where an option keeps frames one after the other, more frames, archiv
 
 TEST_CASE("what is handed on is read once, in order: giving files by name would not help") {
   run_stats stats = run_of({reading(0.8, 0.1), counting(0.4)});
-  stats.hands_on = true;
+  stats.passes_through = true;
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time");
   CHECK(judge(stats).would_help ==
         "a run without --pass-through: what is handed on is read once, in order, by one thread");

@@ -1,8 +1,8 @@
 // An engine that miscounts and does not know it: no wrong count gets through.
 #include "gpu/engines.hpp"
 #include "gpu/job_check.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 // The history of the slots, against an oracle that remembers every transition and integrates over all of them.
-#include "pipeline/ring.hpp"
-#include "pipeline/statistics/occupancy.hpp"
+#include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/statistics/occupancy.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 

@@ -3,8 +3,8 @@
 #include "config/scheme.hpp"
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
-#include "pipeline/measures/measure.hpp"
-#include "pipeline/reports/report.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/measures/measure.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The coarsest partition: nothing is lost by counting it instead of the 256 byte values, and nothing finer would do.
-#include "pipeline/partitioning.hpp"
+#include "pipeline/counts/partitioning.hpp"
 
 #include <doctest/doctest.h>
 

@@ -77,11 +77,11 @@ class redirected_output {
 
 struct passed {
   outcome done;
-  std::string handed_on;
+  std::string pass_through_mode;
   std::vector<std::string> remarks;
 };
 
-plan stage(std::vector<std::string> inputs, config::handed_on what, std::optional<std::uint64_t> window = {}) {
+plan stage(std::vector<std::string> inputs, config::pass_through_mode what, std::optional<std::uint64_t> window = {}) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.buckets = {"bytes"};
@@ -102,7 +102,7 @@ passed run_stage(const plan& planned, run_hooks hooks, output into) {
   if (!hooks.remark) hooks.remark = [&](const std::string& what) { all.remarks.push_back(what); };
   redirected_output out(into);
   all.done = run(planned, hooks);
-  all.handed_on = out.take();
+  all.pass_through_mode = out.take();
   return all;
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("where a chunk cannot be counted, the bytes of files and pipes go on t
   const test::byte_vector text = test::noise(60'500);
   const test::temporary_folder folder;
   const std::string path = folder.file("text", test::characters(text));
-  for (const auto mode : {config::handed_on::raw, config::handed_on::text}) {
+  for (const auto mode : {config::pass_through_mode::raw, config::pass_through_mode::text}) {
     for (const output into : {output::file, output::pipe}) {
       for (const std::uint64_t failing : {0U, 1U, 17U, 60U}) {
         CAPTURE(failing);
@@ -146,7 +146,7 @@ TEST_CASE("where a chunk cannot be counted, the bytes of files and pipes go on t
           plan planned = stage({name}, mode);
           planned.forced_format = io::format_named("raw");
           const passed all = run_stage(planned, test::shuffled(1, failing), into);
-          CHECK(all.handed_on == test::characters(text));
+          CHECK(all.pass_through_mode == test::characters(text));
           REQUIRE(all.done.result.inputs.size() == 1);
           check_prefix(all.done.result.inputs[0], text);
           check_loss(all);
@@ -164,8 +164,8 @@ TEST_CASE("archives go on as they are, or as text, whichever of their chunks can
     const test::decoder_sample first = test::random_archive(random, 1000, 8);
     const test::decoder_sample second = test::random_archive(random, 1000, 8);
     const std::string path = folder.file("first", test::characters(first.packed));
-    for (const auto mode : {config::handed_on::raw, config::handed_on::text}) {
-      const bool as_text = mode == config::handed_on::text;
+    for (const auto mode : {config::pass_through_mode::raw, config::pass_through_mode::text}) {
+      const bool as_text = mode == config::pass_through_mode::text;
       for (std::uint64_t failing = 0;; failing += 1 + random(0, 2)) {
         watchdog.moved(seed);
         CAPTURE(seed);
@@ -174,7 +174,8 @@ TEST_CASE("archives go on as they are, or as text, whichever of their chunks can
         plan planned = stage({path, pipe.name()}, mode);
         planned.forced_format = io::format_named("zstd");
         const passed all = run_stage(planned, test::shuffled(seed, failing), output::pipe);
-        CHECK(all.handed_on == (as_text ? joined(first.plain, second.plain) : joined(first.packed, second.packed)));
+        CHECK(all.pass_through_mode ==
+              (as_text ? joined(first.plain, second.plain) : joined(first.packed, second.packed)));
         REQUIRE(all.done.result.inputs.size() == 2);
         check_prefix(all.done.result.inputs[0], first.plain);
         check_prefix(all.done.result.inputs[1], second.plain);
@@ -197,8 +198,8 @@ TEST_CASE("inputs behind the loss are handed on, and each one says that it was n
     names.push_back(folder.file(std::to_string(i), content));
     expected += content;
   }
-  const passed all = run_stage(stage(names, config::handed_on::raw), test::shuffled(1, 0), output::file);
-  CHECK(all.handed_on == expected);
+  const passed all = run_stage(stage(names, config::pass_through_mode::raw), test::shuffled(1, 0), output::file);
+  CHECK(all.pass_through_mode == expected);
   check_loss(all);
   REQUIRE(all.done.result.inputs.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -211,7 +212,7 @@ TEST_CASE("inputs behind the loss are handed on, and each one says that it was n
 TEST_CASE("windows behind the loss are told as incomplete while the bytes go on") {
   const test::byte_vector text = test::noise(50'000);
   const test::temporary_folder folder;
-  plan planned = stage({folder.file("text", test::characters(text))}, config::handed_on::raw, 500);
+  plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw, 500);
   planned.forced_format = io::format_named("raw");
   std::vector<closed_window> told;
   run_hooks hooks = test::shuffled(1, 20);
@@ -220,7 +221,7 @@ TEST_CASE("windows behind the loss are told as incomplete while the bytes go on"
     return false;
   };
   const passed all = run_stage(planned, hooks, output::pipe);
-  CHECK(all.handed_on == test::characters(text));
+  CHECK(all.pass_through_mode == test::characters(text));
   check_loss(all);
   REQUIRE(told.size() == 100);
   const std::uint64_t counted = all.done.result.inputs[0].verified.bytes();
@@ -236,7 +237,7 @@ TEST_CASE("windows behind the loss are told as incomplete while the bytes go on"
 TEST_CASE("what the receiver of the remark about the loss throws ends the run and comes back from it") {
   const test::byte_vector text = test::noise(50'000);
   const test::temporary_folder folder;
-  plan planned = stage({folder.file("text", test::characters(text))}, config::handed_on::raw);
+  plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw);
   planned.forced_format = io::format_named("raw");
   run_hooks hooks = test::shuffled(1, 20);
   hooks.remark = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
@@ -245,15 +246,15 @@ TEST_CASE("what the receiver of the remark about the loss throws ends the run an
 
 TEST_CASE("where the only device fails for good, whichever of its calls it is, the bytes go on") {
   constexpr gpu::cuda::result launch_failure = 719;
-  constexpr unsigned most_calls = 400;
+  constexpr unsigned max_calls = 400;
   const test::byte_vector text = test::noise(30'000);
   const test::temporary_folder folder;
   const std::string path = folder.file("text", test::characters(text));
-  plan planned = stage({path}, config::handed_on::raw);
+  plan planned = stage({path}, config::pass_through_mode::raw);
   planned.forced_format = io::format_named("raw");
   test::watchdog watchdog;
   unsigned in_the_middle = 0;
-  for (unsigned call = 1; call <= most_calls; call += 7 * test::fewer) {
+  for (unsigned call = 1; call <= max_calls; call += 7 * test::fewer) {
     watchdog.moved(call);
     CAPTURE(call);
     const auto failure =
@@ -278,7 +279,7 @@ TEST_CASE("where the only device fails for good, whichever of its calls it is, t
       CHECK_THROWS_AS(std::rethrow_exception(end.cause()), gpu::engine_error);
       continue;
     }
-    CHECK(all.handed_on == test::characters(text));
+    CHECK(all.pass_through_mode == test::characters(text));
     const input_report& said = all.done.result.inputs[0];
     CHECK(said.verified.counts == test::counts_of(std::span(text).first(said.verified.bytes())));
     CHECK(all.done.result.complete == all.done.engine_failure.empty());

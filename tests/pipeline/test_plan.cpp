@@ -1,5 +1,5 @@
 // The plan: what is typed against what there is.
-#include "pipeline/plan.hpp"
+#include "pipeline/program/plan.hpp"
 
 #include "config/usage_error.hpp"
 

@@ -1,6 +1,6 @@
 // Where progress is shown, and how much there is to read.
-#include "pipeline/inputs/source_bytes.hpp"
-#include "pipeline/output/progress.hpp"
+#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/report/output/progress.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // The text of the line of progress and of the line of status.
-#include "pipeline/output/progress_line.hpp"
+#include "pipeline/report/output/progress_line.hpp"
 
 #include <doctest/doctest.h>
 

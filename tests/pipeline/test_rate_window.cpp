@@ -1,5 +1,5 @@
 // Rates over a sliding window, with times given.
-#include "pipeline/output/rate_window.hpp"
+#include "pipeline/report/output/rate_window.hpp"
 
 #include <doctest/doctest.h>
 

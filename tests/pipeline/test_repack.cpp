@@ -1,9 +1,9 @@
 // Repacking: whatever the inputs are, the archive holds their text in frames that stand alone, is found out if it does
 // not, and only then gets its name.
-#include "pipeline/repacking/repack.hpp"
+#include "pipeline/program/repack/repack.hpp"
 
 #include "config/usage_error.hpp"
-#include "pipeline/output/destination.hpp"
+#include "pipeline/report/output/destination.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // What all report formats share: the table they are found in, and names that are safe to print.
-#include "pipeline/reports/report.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <doctest/doctest.h>
 

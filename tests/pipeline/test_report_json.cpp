@@ -1,7 +1,7 @@
 // The JSON report: parsed back and held against the counts it was made of.
-#include "pipeline/reports/report.hpp"
-#include "pipeline/reports/run_id.hpp"
-#include "pipeline/reports/text.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/run_id.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

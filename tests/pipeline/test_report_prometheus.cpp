@@ -1,5 +1,5 @@
 // The Prometheus report: escapes, families, what a snapshot says. That a parser takes it is shown in tests/cli.
-#include "pipeline/reports/text.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

@@ -1,7 +1,7 @@
 // What --stats tells people, line by line.
-#include "pipeline/reports/report.hpp"
-#include "pipeline/reports/sparkline.hpp"
-#include "pipeline/reports/text.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/sparkline.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

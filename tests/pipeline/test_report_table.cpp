@@ -1,6 +1,6 @@
 // The report as a table: measured column by column.
-#include "pipeline/reports/report.hpp"
-#include "pipeline/reports/text.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 

@@ -1,10 +1,10 @@
 // How reports come to their destination and which kernel counts: which wishes fit together, and what is said of those
 // that do not.
-#include "pipeline/resolve.hpp"
+#include "pipeline/program/resolve.hpp"
 
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/partitioning.hpp"
+#include "pipeline/counts/partitioning.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Results read back: they are what was written, sums of several are those of one run, and damage of any kind is told
 // with file and line and never counted.
-#include "pipeline/reports/result_file.hpp"
+#include "pipeline/report/formats/result_file.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 #include "tests/support/temporary_folder.hpp"

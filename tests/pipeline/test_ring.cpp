@@ -1,4 +1,4 @@
-#include "pipeline/ring.hpp"
+#include "pipeline/flow/ring.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 

@@ -1,4 +1,4 @@
-#include "pipeline/rolling_counts.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,11 +35,7 @@ struct counted {
     counts.drop({&it, 1}, "the engine failed");
   }
 
-  report now() const {
-    report out;
-    counts.write_to(out);
-    return out;
-  }
+  run_counts now() const { return counts.counts(); }
 };
 
 using tally_counts = std::vector<std::uint64_t>;
@@ -53,7 +49,7 @@ TEST_CASE("totals are the sum of the inputs, folded to the partition") {
   it.merge({.input = 0}, 1, 2);
   it.merge({.input = 1}, 10, 20);
   it.merge({.input = 0}, 100, 200);
-  const report seen = it.now();
+  const run_counts seen = it.now();
   CHECK(seen.verified.counts == tally_counts{111, 222});
   CHECK(seen.inputs[0].verified.counts == tally_counts{101, 202});
   CHECK(seen.inputs[1].verified.counts == tally_counts{10, 20});
@@ -92,7 +88,7 @@ TEST_CASE("what was decoded of a damaged frame is never part of the verified cou
                                            .text = "frame 2 is damaged behind " + std::to_string(before)};
                                      }});
     it.counts.finish(1, 0);
-    const report seen = it.now();
+    const run_counts seen = it.now();
     CHECK(seen.verified.counts == tally_counts{1, 0});
     CHECK(seen.unverified.counts == tally_counts{4, 4});
     CHECK(seen.inputs[0].unverified.counts == tally_counts{4, 4});
@@ -142,7 +138,7 @@ TEST_CASE("behind a damaged group nothing counts, whether it was merged before t
   it.merge({.input = 0, .group = third}, 100, 0);
   it.counts.conclude({.input = 0, .group = third, .frame = 2}, 7, true);
   it.counts.close_group(0, third, {.text_bytes = 200, .compressed_bytes = 12});
-  const report seen = it.now();
+  const run_counts seen = it.now();
   CHECK(seen.verified.counts == tally_counts{0, 5});
   CHECK(seen.unverified.counts == tally_counts{10, 0});
   CHECK(seen.inputs[0].error == "damaged behind 5");
@@ -168,7 +164,7 @@ TEST_CASE("an input whose text was dropped is over when the rest was, and says f
   CHECK(it.counts.inputs_in_order() == 0);  // 3 bytes are still on their way
   it.drop({.input = 0}, 3);
   CHECK(it.counts.inputs_in_order() == 1);
-  const report seen = it.now();
+  const run_counts seen = it.now();
   CHECK_FALSE(seen.complete);
   CHECK_FALSE(seen.inputs[0].complete);
   CHECK(seen.inputs[0].error == "not counted from offset 3 on: the engine failed");
@@ -208,7 +204,7 @@ TEST_CASE("text of an input that has ended before it is in no count, and the cou
     it.merge({.input = 0, .group = 1}, 4, 5);
     it.merge({.input = 1}, 1, 1);
     it.counts.finish(1, 2);
-    const report seen = it.now();
+    const run_counts seen = it.now();
     CHECK_FALSE(seen.complete);
     CHECK(seen.verified.counts == tally_counts{2, 3});
     CHECK(seen.inputs[0].verified.counts == tally_counts{1, 2});

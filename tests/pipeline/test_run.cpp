@@ -2,8 +2,8 @@
 
 #include "config/usage_error.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -160,7 +160,7 @@ TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is not 
   typed.snapshot_every = std::uint64_t{20000};
   std::uint64_t last = 0;
   int snapshots = 0;
-  const run_hooks watching{.snapshot = [&](const report& now) {
+  const run_hooks watching{.snapshot = [&](const run_counts& now) {
     const std::uint64_t length = now.inputs[0].verified.bytes();
     CHECK(now.inputs[0].verified.counts == oracle(std::string_view(text).substr(0, length)));
     CHECK(length > last);
@@ -177,7 +177,7 @@ TEST_CASE("what a snapshot's receiver throws ends the run and comes back from it
   config::options typed = byte_options({folder.file("text", std::string(1000000, 'x'))});
   typed.chunk_size = 100;
   typed.snapshot_every = std::uint64_t{1000};
-  const run_hooks throwing{.snapshot = [](const report&) { throw std::runtime_error("the disk is full"); }};
+  const run_hooks throwing{.snapshot = [](const run_counts&) { throw std::runtime_error("the disk is full"); }};
   CHECK_THROWS_WITH(run(make_plan(typed), throwing), "the disk is full");
 }
 

@@ -1,8 +1,8 @@
 // What a run tells while it goes on: progress by time, status by signal. Fed by a pipe, so that it goes on until told.
-#include "pipeline/driver.hpp"
-#include "pipeline/inputs/input_failure.hpp"
-#include "pipeline/output/status_signal.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/flow/status_signal.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -186,7 +186,7 @@ TEST_CASE("snapshots by time and status by signal do not take each other's turn"
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   run_hooks hooks;
-  hooks.snapshot = [&](const report&) {
+  hooks.snapshot = [&](const run_counts&) {
     if (statuses == 10) return input.end();
     if (++snapshots % 3 == 0) ::kill(::getpid(), SIGUSR1);
     input.write("more");
@@ -212,7 +212,7 @@ TEST_CASE("an error of a callback for inputs ends the run and is rethrown, also 
   const test::temporary_folder folder;
   fed_pipe input;  // which does not end by itself
   run_hooks hooks;
-  hooks.input_over = [](const input_report&) -> bool { throw std::runtime_error("no more inputs"); };
+  hooks.input_finished = [](const input_report&) -> bool { throw std::runtime_error("no more inputs"); };
   config::options typed = input.options();
   typed.inputs = {folder.file("text", std::string(3'000'000, 'x')), input.name()};
   CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more inputs");
@@ -224,7 +224,7 @@ TEST_CASE("an error of a callback for inputs ends the run and is rethrown, also 
 TEST_CASE("an error of a callback for what was counted so far ends the run and is rethrown") {
   fed_pipe input;
   run_hooks hooks;
-  hooks.counted_so_far = [](const report&) -> bool { throw std::runtime_error("no more counts"); };
+  hooks.counted_so_far = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   CHECK_THROWS_WITH(run(planned, hooks), "no more counts");

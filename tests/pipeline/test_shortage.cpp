@@ -1,7 +1,7 @@
 // Runs for which not all slots can be page-locked: fewer slots, the same counts.
 #include "gpu/cuda/cuda_engine.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -39,7 +39,7 @@ plan plan_for(const std::string& path) {
 run_hooks with_registered_at_most(std::size_t bytes, gpu::cuda::result refusal = out_of_memory) {
   return {.make_engine = [bytes, refusal](std::string_view, gpu::engine_request request) {
     const auto seen = std::make_shared<gpu::cuda::ledger>();
-    seen->most_registered_bytes = bytes;
+    seen->max_registered_bytes = bytes;
     seen->refusal = refusal;
     request.streams = 1;
     request.max_copy = 0;
@@ -81,10 +81,10 @@ TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; 
     CHECK(done.result.complete);
     CHECK(done.engine_failure.empty());
     CHECK(std::ranges::equal(done.result.verified.counts, expected));
-    REQUIRE(done.result.stats);
-    CHECK(done.result.stats->slots == slots);
+    REQUIRE(done.stats);
+    CHECK(done.stats->slots == slots);
     const std::string said = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
-    CHECK(done.result.stats->engine_reason == (slots < planned_slots ? said : ""));
+    CHECK(done.stats->engine_reason == (slots < planned_slots ? said : ""));
   }
 }
 
@@ -95,9 +95,9 @@ TEST_CASE("where the device cannot page-lock any memory of the host, all slots a
   CHECK(done.result.complete);
   CHECK(done.result.verified.bytes() == text.size());
   CHECK_FALSE(done.end_at_once);
-  REQUIRE(done.result.stats);
-  CHECK(done.result.stats->slots == planned_slots);
-  CHECK(done.result.stats->engine_reason ==
+  REQUIRE(done.stats);
+  CHECK(done.stats->slots == planned_slots);
+  CHECK(done.stats->engine_reason ==
         "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
 }
 

@@ -1,8 +1,8 @@
 // The signals that stop a run, as a process sees them that has a terminal: each case runs in a child of its own.
-#include "pipeline/stop_signals.hpp"
+#include "pipeline/flow/stop_signals.hpp"
 
-#include "pipeline/output/messages.hpp"
-#include "pipeline/output/temporary_file.hpp"
+#include "pipeline/report/output/messages.hpp"
+#include "pipeline/report/output/temporary_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -34,6 +34,10 @@ ended on_terminal(const std::function<void(console& screen)>& what) {
   REQUIRE(child >= 0);
   if (child == 0) {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    gpuhist::pipeline::clean_up_before_end([]() noexcept {
+      gpuhist::pipeline::erase_line_of_status();
+      gpuhist::pipeline::remove_temporary_file();
+    });
     console screen(STDERR_FILENO);
     what(screen);
     ::_exit(ended_by_itself);

@@ -1,5 +1,5 @@
 // Text as reports need it: UTF-8 against a decoder written the other way round, base64 and grouping by example.
-#include "pipeline/reports/text.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "pipeline/windows/newlines.hpp"
-#include "pipeline/windows/pane_sum.hpp"
-#include "pipeline/windows/rolling_windows.hpp"
-#include "pipeline/windows/window_cutter.hpp"
-#include "pipeline/windows/window_json.hpp"
+#include "pipeline/counts/windows/newlines.hpp"
+#include "pipeline/counts/windows/pane_sum.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
+#include "pipeline/counts/windows/window_cutter.hpp"
+#include "pipeline/report/formats/window_json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 source_name named(input_id input) { return std::make_shared<const std::string>("input " + std::to_string(input)); }
 
-struct told_window {
+struct seen_window {
   window_head head;
   std::string text;
 };
@@ -55,21 +55,21 @@ class witness {
     CHECK(begin == text.size());
   }
 
-  std::vector<told_window> windows() const {
-    std::vector<told_window> told;
+  std::vector<seen_window> windows() const {
+    std::vector<seen_window> told;
     std::map<stream_id, std::vector<std::string>> streams;
     for (const window_event& each : events_) {
-      if (const auto* pane = std::get_if<pane_over>(&each)) {
+      if (const auto* pane = std::get_if<pane_finished>(&each)) {
         const auto found = panes_.find(pane->pane);
         streams[pane->stream].push_back(found == panes_.end() ? "" : found->second);
         CHECK(streams[pane->stream].back().size() == pane->bytes);
-      } else if (const auto* run = std::get_if<run_over>(&each)) {
+      } else if (const auto* run = std::get_if<run_finished>(&each)) {
         streams.erase(run->stream);
-      } else if (const auto* window = std::get_if<window_over>(&each)) {
+      } else if (const auto* window = std::get_if<window_finished>(&each)) {
         std::vector<std::string>& of = streams[window->stream];
         told.push_back({window->head, std::accumulate(of.begin(), of.end(), std::string())});
-        REQUIRE(window->panes_gone <= of.size());
-        of.erase(of.begin(), of.begin() + window->panes_gone);
+        REQUIRE(window->panes_dropped <= of.size());
+        of.erase(of.begin(), of.begin() + window->panes_dropped);
       }
     }
     return told;
@@ -79,7 +79,7 @@ class witness {
   std::string order() const {
     std::string text;
     for (const window_event& each : events_) {
-      if (const auto* window = std::get_if<window_over>(&each)) {
+      if (const auto* window = std::get_if<window_finished>(&each)) {
         text += " w" + std::to_string(window->head.index) + (window->head.verified ? "" : "?");
       } else if (const auto* verdict = std::get_if<window_verdict>(&each)) {
         text += " " + std::to_string(verdict->first) + "-" + std::to_string(verdict->last) +
@@ -195,7 +195,7 @@ TEST_CASE("windows of bytes and of lines hold what recounting finds, however the
     }
     seen.cutter.end(noon);
     const std::vector<std::string> expected = windows_of(text, shape);
-    const std::vector<told_window> told = seen.windows();
+    const std::vector<seen_window> told = seen.windows();
     REQUIRE(told.size() == expected.size());
     for (std::size_t i = 0; i < told.size(); ++i) {
       CHECK(told[i].text == expected[i]);
@@ -231,7 +231,7 @@ TEST_CASE("windows go on from one input to the next, or each input has its own")
     std::vector<std::string> texts;
     std::vector<std::uint64_t> offsets;
     std::vector<std::string> sources;
-    for (const told_window& each : seen.windows()) {
+    for (const seen_window& each : seen.windows()) {
       texts.push_back(each.text);
       offsets.push_back(each.head.first_offset);
       sources.push_back(*each.head.source + (each.head.last_source ? ".." + *each.head.last_source : ""));
@@ -261,7 +261,7 @@ TEST_CASE("inputs that come by turns have windows side by side") {
   }
   seen.cutter.end(noon);
   std::map<std::string, std::vector<std::string>> texts;
-  for (const told_window& each : seen.windows()) texts[*each.head.source].push_back(each.text);
+  for (const seen_window& each : seen.windows()) texts[*each.head.source].push_back(each.text);
   CHECK(texts["input 0"] == std::vector<std::string>{"abcd", "cdef", "efg", "g"});
   CHECK(texts["input 1"] == std::vector<std::string>{"ABCD", "CDEF", "EFG", "G"});
 }
@@ -274,7 +274,7 @@ TEST_CASE("a window that is open where text is missing closes there and says so;
   seen.cut("jklmnopq");
   seen.cutter.end(noon);
   std::vector<std::string> told;
-  for (const told_window& each : seen.windows()) {
+  for (const seen_window& each : seen.windows()) {
     told.push_back(each.text + ":" + std::string(name_of(each.head.why)) + ":" + each.head.error);
   }
   CHECK(told == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
@@ -344,7 +344,7 @@ TEST_CASE("every window is verified when it is told, or by exactly one verdict b
     std::map<std::uint64_t, window_head> told;
     std::map<std::uint64_t, bool> verdicts;
     for (const window_event& each : seen.events()) {
-      if (const auto* window = std::get_if<window_over>(&each)) told[window->head.index] = window->head;
+      if (const auto* window = std::get_if<window_finished>(&each)) told[window->head.index] = window->head;
       if (const auto* verdict = std::get_if<window_verdict>(&each)) {
         for (std::uint64_t i = verdict->first; i <= verdict->last; ++i) {
           CHECK(told.contains(i));
@@ -385,7 +385,7 @@ TEST_CASE("windows of time hold what came in them, and are told without text as 
   seen.cut("d", {}, noon + 530ms);
   seen.cutter.end(noon + 540ms);
   std::vector<std::string> told;
-  for (const told_window& each : seen.windows()) {
+  for (const seen_window& each : seen.windows()) {
     const auto milliseconds = [](window_time time) {
       return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time - noon).count());
     };

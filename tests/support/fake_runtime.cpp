@@ -181,7 +181,7 @@ class fake_runtime final : public runtime {
   result host_register(void* memory, std::size_t bytes) override {
     const std::lock_guard lock(mutex_);
     context();
-    if (host_.bytes() + bytes > seen_->most_registered_bytes) return seen_->refusal;
+    if (host_.bytes() + bytes > seen_->max_registered_bytes) return seen_->refusal;
     host_.add(memory, bytes);
     return ok;
   }

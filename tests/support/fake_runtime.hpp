@@ -27,7 +27,7 @@ class ledger {
   /// before the runtime is used.
   std::function<void(int)> before_kernel;
 
-  std::size_t most_registered_bytes = ~std::size_t{0};  ///< more cannot be page-locked at a time
+  std::size_t max_registered_bytes = ~std::size_t{0};  ///< more cannot be page-locked at a time
   result refusal = 2;  ///< what a refused registration says; after 801 (not supported) copies need none
 
   int driver_version = 13010;  ///< 0: there is no driver

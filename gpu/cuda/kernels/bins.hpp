@@ -14,7 +14,7 @@ enum class bins {
   bytes,    ///< 256: each byte value its own
 };
 
-inline constexpr std::size_t most_bins = 256;
+inline constexpr std::size_t max_bins = 256;
 
 /// How many counters there are.
 GPUHIST_HOST_DEVICE constexpr std::size_t count_of(bins what) { return what == bins::letters ? 8 : 256; }

@@ -30,9 +30,9 @@ constexpr kernel_tuning tuning{.threads = 256, .copies = 0, .loads = 2, .blocks_
 
 // As many blocks a multiprocessor as fit without spilling registers; where there is room for fewer threads, four.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
-constexpr unsigned least_blocks = tuning.blocks_per_multiprocessor;
+constexpr unsigned min_blocks = tuning.blocks_per_multiprocessor;
 #else
-constexpr unsigned least_blocks = 4;
+constexpr unsigned min_blocks = 4;
 #endif
 
 __device__ __forceinline__ void add(unsigned (&counts)[letter_buckets], const uint4 (&vectors)[tuning.loads]) {
@@ -80,7 +80,7 @@ __device__ __forceinline__ void commit(const unsigned (&counts)[letter_buckets],
   }
 }
 
-__global__ void __launch_bounds__(tuning.threads, least_blocks) bit_sliced(const span_task task) {
+__global__ void __launch_bounds__(tuning.threads, min_blocks) bit_sliced(const span_task task) {
   const span_reader<tuning> reader(task);
   unsigned counts[letter_buckets] = {};
   uint4 now[tuning.loads] = {};

@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_per_multiprocessor = 8;
 
-std::uint64_t most_blocks(int multiprocessors) {
+std::uint64_t max_blocks(int multiprocessors) {
   return static_cast<std::uint64_t>(multiprocessors) * blocks_per_multiprocessor;
 }
 
@@ -45,14 +45,14 @@ __global__ void block_private_global(const std::uint8_t* bytes, std::uint64_t si
 }  // namespace
 
 std::size_t scratch_of_block_private_global(bins what, int multiprocessors) {
-  return most_blocks(multiprocessors) * count_of(what) * sizeof(unsigned long long);
+  return max_blocks(multiprocessors) * count_of(what) * sizeof(unsigned long long);
 }
 
 cudaError_t launch_block_private_global(const span_launch& what, cudaStream_t stream) {
   if (what.size == 0) return cudaSuccess;
   const auto kernel =
       what.what == bins::letters ? block_private_global<bins::letters> : block_private_global<bins::bytes>;
-  const launch_shape shape{.blocks = std::min(most_blocks(what.multiprocessors), divide_up(what.size, threads)),
+  const launch_shape shape{.blocks = std::min(max_blocks(what.multiprocessors), divide_up(what.size, threads)),
                            .threads = threads};
   return queue(kernel, shape, stream, what.bytes, what.size, static_cast<unsigned long long*>(what.scratch),
                what.counters);

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(coarsened_threads)
 }  // namespace
 
 cudaError_t launch_coarsened_contiguous(const span_launch& what, cudaStream_t stream) {
-  if (what.coarsening > most_coarsening) return cudaErrorInvalidValue;
+  if (what.coarsening > max_coarsening) return cudaErrorInvalidValue;
   if (what.size == 0) return cudaSuccess;
   const auto kernel =
       what.what == bins::letters ? coarsened_contiguous<bins::letters> : coarsened_contiguous<bins::bytes>;

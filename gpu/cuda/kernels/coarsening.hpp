@@ -12,7 +12,7 @@ inline constexpr unsigned coarsened_threads = 1024;
 inline constexpr unsigned default_coarsening = 64;
 
 /// Above it, the 32-bit counters of a block could overflow: 1024 threads of 2^21 bytes are 2^31.
-inline constexpr unsigned most_coarsening = 1U << 21U;
+inline constexpr unsigned max_coarsening = 1U << 21U;
 
 inline unsigned coarsening_of(const span_launch& what) {
   return what.coarsening == 0 ? default_coarsening : what.coarsening;

@@ -10,7 +10,7 @@ namespace gpuhist::gpu::cuda::kernels {
 
 /// Registers must leave room for that many blocks of 1024 threads, except where a multiprocessor has fewer than 2048
 /// threads and holds one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
-constexpr __host__ __device__ unsigned least_resident(unsigned threads, unsigned blocks) {
+constexpr __host__ __device__ unsigned min_resident(unsigned threads, unsigned blocks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
   return 1024 / threads < blocks ? 1024 / threads : blocks;
 #else

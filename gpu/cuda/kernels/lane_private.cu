@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned copies = 32;
 constexpr unsigned threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
-constexpr unsigned least_bytes_per_block = 16384;  // one load a thread: less does not pay for the fold
+constexpr unsigned min_bytes_per_block = 16384;  // one load a thread: less does not pay for the fold
 
 // Up to so many extents, all blocks share each: every one then costs every block a fold.
 constexpr std::uint32_t few_extents = 4;
@@ -85,7 +85,7 @@ __device__ std::uint32_t first_extent_after(const extent* extents, std::uint32_t
   return low;
 }
 
-__global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_multiprocessor))
+__global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
     lane_private_stretches(const chunk_task task) {
   __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
   counters mine(reinterpret_cast<std::uint32_t*>(memory));
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_mu
 
 // Tiles of all extents are dealt out in one round, so that the first blocks do not get the first tile of every extent.
 // An extent's first tile has its ends with it: an extent that has any byte has one tile at least.
-__global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_multiprocessor))
+__global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
     lane_private_tiles(const chunk_task task) {
   __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
   counters mine(reinterpret_cast<std::uint32_t*>(memory));
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(threads, least_resident(threads, blocks_per_mu
 cudaError_t launch_lane_private(const kernel_launch& what, cudaStream_t stream) {
   if (what.chunk_bytes == 0 || what.extent_count == 0) return cudaSuccess;
   const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const std::uint64_t wanted = std::min(resident, divide_up(what.chunk_bytes, least_bytes_per_block));
+  const std::uint64_t wanted = std::min(resident, divide_up(what.chunk_bytes, min_bytes_per_block));
   const std::uint64_t stretch = divide_up(divide_up(what.chunk_bytes, wanted), line_bytes) * line_bytes;
   const chunk_task task{.bytes = reinterpret_cast<const std::uint8_t*>(what.bytes),
                         .extents = what.extents,

@@ -130,7 +130,7 @@ __device__ __forceinline__ void commit(lane_counters<Tuning.copies>& mine, void*
 
 // The tuning in its parts: nvcc's host side cannot name a kernel whose template argument is of class type.
 template <bins What, unsigned Threads, unsigned Copies, unsigned Loads, unsigned Blocks, tile_walk Walk>
-__global__ void __launch_bounds__(Threads, least_resident(Threads, Blocks)) lane_private_span(const span_task task) {
+__global__ void __launch_bounds__(Threads, min_resident(Threads, Blocks)) lane_private_span(const span_task task) {
   constexpr kernel_tuning tuning{
       .threads = Threads, .copies = Copies, .loads = Loads, .blocks_per_multiprocessor = Blocks, .walk = Walk};
   extern __shared__ uint4 lane_private_counters[];

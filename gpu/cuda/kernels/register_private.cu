@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_per_multiprocessor = 8;
-constexpr std::uint64_t least_bytes_per_block = 16 * threads;
+constexpr std::uint64_t min_bytes_per_block = 16 * threads;
 constexpr unsigned buckets = count_of(bins::letters);
 constexpr unsigned every_lane = 0xffffffffU;
 
@@ -44,7 +44,7 @@ cudaError_t launch_register_private(const span_launch& what, cudaStream_t stream
   if (what.what != bins::letters) return cudaErrorInvalidValue;
   if (what.size == 0) return cudaSuccess;
   const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const launch_shape shape{.blocks = blocks_for(what.size, resident, least_bytes_per_block), .threads = threads};
+  const launch_shape shape{.blocks = blocks_for(what.size, resident, min_bytes_per_block), .threads = threads};
   return queue(register_private, shape, stream, what.bytes, what.size, what.counters);
 }
 

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(coarsened_threads)
 }  // namespace
 
 cudaError_t launch_run_aggregated(const span_launch& what, cudaStream_t stream) {
-  if (what.coarsening > most_coarsening) return cudaErrorInvalidValue;
+  if (what.coarsening > max_coarsening) return cudaErrorInvalidValue;
   if (what.size == 0) return cudaSuccess;
   const auto kernel = what.what == bins::letters ? run_aggregated<bins::letters> : run_aggregated<bins::bytes>;
   const launch_shape shape{.blocks = coarsened_blocks(what), .threads = coarsened_threads};

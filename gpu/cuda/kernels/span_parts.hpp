@@ -39,13 +39,13 @@ GPUHIST_HOST_DEVICE constexpr std::uint64_t divide_up(std::uint64_t what, std::u
 
 /// A block's counters have 32 bits: none is given more than about this many bytes, so that none of them, nor the sum of
 /// its copies, can overflow. On a real device this is far above its memory over its blocks.
-inline constexpr std::uint64_t most_bytes_per_block = std::uint64_t{1} << 31U;
+inline constexpr std::uint64_t max_bytes_per_block = std::uint64_t{1} << 31U;
 
-/// Blocks for a span: as many as are resident at once, fewer where each would get less than `least_bytes`, more where
-/// each would get more than most_bytes_per_block. At least one.
-constexpr std::uint64_t blocks_for(std::uint64_t size, std::uint64_t resident, std::uint64_t least_bytes) {
-  const std::uint64_t useful = divide_up(size, least_bytes);
-  const std::uint64_t needed = divide_up(size, most_bytes_per_block);
+/// Blocks for a span: as many as are resident at once, fewer where each would get less than `min_bytes`, more where
+/// each would get more than max_bytes_per_block. At least one.
+constexpr std::uint64_t blocks_for(std::uint64_t size, std::uint64_t resident, std::uint64_t min_bytes) {
+  const std::uint64_t useful = divide_up(size, min_bytes);
+  const std::uint64_t needed = divide_up(size, max_bytes_per_block);
   const std::uint64_t wanted = useful < resident ? useful : resident;
   const std::uint64_t blocks = wanted < needed ? needed : wanted;
   return blocks == 0 ? 1 : blocks;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
-constexpr std::uint64_t least_bytes_per_block = 16 * threads;
+constexpr std::uint64_t min_bytes_per_block = 16 * threads;
 
 template <bins What>
 __device__ __forceinline__ void add_word(unsigned* copy, std::uint32_t word) {
@@ -62,7 +62,7 @@ cudaError_t launch(const span_launch& what, cudaStream_t stream) {
   const auto kernel =
       what.what == bins::letters ? vector_loads<bins::letters, Vector> : vector_loads<bins::bytes, Vector>;
   const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const launch_shape shape{.blocks = blocks_for(what.size, resident, least_bytes_per_block), .threads = threads};
+  const launch_shape shape{.blocks = blocks_for(what.size, resident, min_bytes_per_block), .threads = threads};
   return queue(kernel, shape, stream, what.bytes, divide_span(reinterpret_cast<std::uintptr_t>(what.bytes), what.size),
                what.counters);
 }

@@ -1,0 +1,39 @@
+// What a segment of a chunk belongs to: the vocabulary that the counts and the flow of bytes share.
+#pragma once
+
+#include "gpu/engine.hpp"
+
+#include <cstdint>
+
+namespace gpuhist::pipeline {
+
+/// Number of an input: inputs are numbered from 0 in the order in which they are opened.
+using input_id = std::uint32_t;
+
+/// Number of a group of consecutive frames of one input, decoded by one task: from 1, in the order of the input. 0:
+/// text that needs no verification.
+using group_id = std::uint64_t;
+
+/// Number of a frame within its group, from 1. 0: text that is verified already.
+using frame_id = std::uint64_t;
+
+/// Number of a pane of windows, from 1. 0: the run has no windows.
+using pane_id = std::uint64_t;
+
+/// The owner of a segment.
+struct text_owner {
+  input_id input = 0;
+  group_id group = 0;
+  frame_id frame = 0;
+
+  bool operator==(const text_owner&) const = default;
+};
+
+/// The part of a chunk that belongs to one owner and one pane. The segments of a chunk are in the order of their bytes.
+struct segment {
+  text_owner owner;
+  gpu::extent where;
+  pane_id pane = 0;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,174 @@
+#include "pipeline/counts/windows/rolling_windows.hpp"
+
+#include "pipeline/counts/partitioning.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// Panes merged and not told: enough that whoever tells them need not be asked for each.
+constexpr std::size_t max_panes_merged = 1024;
+
+}  // namespace
+
+rolling_windows::rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed)
+    : shape_(shape),
+      rows_(rows),
+      changed_(std::move(changed)),
+      began_(std::chrono::steady_clock::now()),
+      began_at_(std::chrono::system_clock::now()),
+      cutter_(shape, began_at_, [this](window_event what) { note(std::move(what)); }) {}
+
+window_time rolling_windows::now() const {
+  return began_at_ + std::chrono::duration_cast<window_time::duration>(std::chrono::steady_clock::now() - began_);
+}
+
+void rolling_windows::note(window_event what) {
+  if (!discarded_) events_.push_back(std::move(what));
+}
+
+bool rolling_windows::is_new(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  return cutter_.is_new(input);
+}
+
+void rolling_windows::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
+                          std::vector<pane_part>& parts) {
+  have_cutter([&] { cutter_.cut(text, owner, name, now(), parts); });
+}
+
+void rolling_windows::conclude(const text_owner& frame, bool verified) {
+  have_cutter([&] { cutter_.conclude(frame, verified); });
+}
+
+void rolling_windows::abandon(input_id input, group_id group) {
+  have_cutter([&] { cutter_.abandon(input, group); });
+}
+
+void rolling_windows::break_off(input_id input, const std::string& error) {
+  have_cutter([&] { cutter_.break_off(input, error, now()); });
+}
+
+void rolling_windows::end_input(input_id input) {
+  have_cutter([&] { cutter_.end_input(input, now()); });
+}
+
+void rolling_windows::end() {
+  have_cutter([&] { cutter_.end(now()); });
+}
+
+void rolling_windows::pass_time() {
+  have_cutter([&] { cutter_.pass_time(now()); });
+}
+
+// Times are taken under the lock, so they ascend.
+template <typename Task>
+void rolling_windows::have_cutter(Task task) {
+  bool has_news = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::size_t before = events_.size();
+    task();
+    has_news = events_.size() > before;
+  }
+  if (has_news) changed_();
+}
+
+// Where no input is open yet, it is looked at again after the time of a pane.
+std::optional<std::chrono::nanoseconds> rolling_windows::until_border() const {
+  if (shape_.unit != pane_unit::milliseconds) return std::nullopt;
+  const std::chrono::nanoseconds pane = std::chrono::milliseconds(shape_.pane);
+  const std::scoped_lock lock(mutex_);
+  const window_time border = cutter_.next_border();
+  const window_time at = now();
+  if (border == window_time::max()) return pane;
+  return std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(border - at));
+}
+
+void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row) {
+  const std::scoped_lock lock(mutex_);
+  if (discarded_) return;
+  pane_counts& of = panes_[pane];
+  rows_.add(of.counts, row);  // may throw: before the bytes are said to be counted
+  of.merged += bytes;
+}
+
+// As long as nothing can be told, only merging helps.
+bool rolling_windows::is_backed_up() const {
+  const std::scoped_lock lock(mutex_);
+  return panes_.size() > max_panes_merged && !events_.empty() && is_ready(events_.front());
+}
+
+bool rolling_windows::is_ready(const window_event& front) const {
+  const auto* const pane = std::get_if<pane_finished>(&front);
+  if (pane == nullptr || pane->bytes == 0 || given_up_) return true;
+  const auto found = panes_.find(pane->pane);
+  return found != panes_.end() && found->second.merged == pane->bytes;
+}
+
+std::optional<rolling_windows::record> rolling_windows::next() {
+  const std::scoped_lock lock(mutex_);
+  while (!events_.empty() && is_ready(events_.front())) {
+    window_event front = std::move(events_.front());
+    events_.pop_front();
+    if (auto told = take(front)) return told;
+  }
+  return std::nullopt;
+}
+
+std::optional<rolling_windows::record> rolling_windows::take(window_event& front) {
+  if (const auto* pane = std::get_if<pane_finished>(&front)) {
+    add_pane(*pane);
+  } else if (const auto* run = std::get_if<run_finished>(&front)) {
+    streams_.erase(run->stream);
+  } else if (auto* window = std::get_if<window_finished>(&front)) {
+    return close(*window);
+  } else {
+    return std::get<window_verdict>(front);
+  }
+  return std::nullopt;
+}
+
+void rolling_windows::add_pane(const pane_finished& what) {
+  stream_panes& of = streams_.try_emplace(what.stream, stream_panes{.sum = pane_sum(rows_.classes())}).first->second;
+  auto counted = panes_.extract(what.pane);
+  const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
+  of.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
+  of.is_short.push_back(merged != what.bytes);
+  if (of.is_short.back()) ++of.shorts;
+}
+
+closed_window rolling_windows::close(window_finished& what) {
+  stream_panes& of = streams_.at(what.stream);
+  closed_window out{.head = std::move(what.head), .counts = of.sum.sum()};
+  if (of.shorts > 0) {
+    out.head.why = window_end::error;
+    if (out.head.error.empty()) out.head.error = *given_up_;
+  }
+  of.sum.drop(what.panes_dropped);
+  for (std::uint32_t i = 0; i < what.panes_dropped; ++i, of.is_short.pop_front()) {
+    if (of.is_short.front()) --of.shorts;
+  }
+  return out;
+}
+
+bool rolling_windows::is_waiting() const {
+  const std::scoped_lock lock(mutex_);
+  return !events_.empty() && !is_ready(events_.front());
+}
+
+void rolling_windows::give_up(const std::string& error) {
+  const std::scoped_lock lock(mutex_);
+  if (!given_up_) given_up_ = error;  // the first one says why
+}
+
+void rolling_windows::discard() {
+  const std::scoped_lock lock(mutex_);
+  discarded_ = true;
+  events_.clear();
+  panes_.clear();
+}
+
+}  // namespace gpuhist::pipeline

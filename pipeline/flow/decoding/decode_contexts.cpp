@@ -1,0 +1,92 @@
+#include "pipeline/flow/decoding/decode_contexts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+io::decoder& decode_context::decoder_for(const io::format& format) {
+  if (!decoder_ || format_ != &format) decoder_ = format.make_decoder(limits_);
+  format_ = &format;
+  return *decoder_;
+}
+
+std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
+  decoder_->grant_window(0);  // its words are wanted, not its memory
+  return std::move(decoder_);
+}
+
+async::task<> decode_context::grant_window() {
+  const std::uint64_t wanted = decoder_->window_wanted();
+  if (granted_) {
+    decoder_->grant_window(0);
+    granted_.release();
+  }
+  granted_ = co_await large_windows_.acquire(wanted);
+  decoder_->grant_window(wanted);
+}
+
+void decode_context::release_window() noexcept {
+  if (!granted_) return;
+  try {
+    if (decoder_) decoder_->grant_window(limits_.granted_bytes);
+  } catch (...) {
+    decoder_.reset();  // it cannot go on with less; the next group makes another one
+  }
+  granted_.release();
+}
+
+namespace {
+
+// What zstd's levels up to 19 need; where there are many decoders and little memory, less.
+std::uint64_t own_window(std::size_t number, std::uint64_t window_bytes) {
+  constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
+  return std::min(usual_window, window_bytes / (4 * number));
+}
+
+io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
+                             std::shared_ptr<const io::zstd_dictionary> dictionary) {
+  const std::uint64_t own = own_window(number, window_bytes);
+  return {.window_bytes = window_bytes - number * own, .granted_bytes = own, .dictionary = std::move(dictionary)};
+}
+
+}  // namespace
+
+decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted)
+    : large_windows_(window_bytes - number * own_window(number, window_bytes)), rights_(number) {
+  const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
+  free_.reserve(number);
+  for (std::size_t i = 0; i < number; ++i) {
+    free_.push_back(&contexts_.emplace_back(slots, counted, limits, large_windows_));
+  }
+}
+
+async::task<decode_contexts::lease> decode_contexts::acquire() {
+  async::semaphore::permit right = co_await rights_.acquire();
+  co_return lease(*this, std::move(right));
+}
+
+decode_contexts::lease::lease(decode_contexts& from, async::semaphore::permit right) noexcept
+    : from_(&from), right_(std::move(right)) {
+  const std::scoped_lock lock(from.mutex_);
+  context_ = from.free_.back();
+  from.free_.pop_back();
+}
+
+void decode_contexts::lease::release() noexcept {
+  decode_context* const done = std::exchange(context_, nullptr);
+  if (done == nullptr) return;
+  done->release_window();
+  {
+    const std::scoped_lock lock(from_->mutex_);
+    from_->free_.push_back(done);
+  }
+  right_.release();
+}
+
+void decode_contexts::flush(std::vector<cut_mark>& marks) {
+  for (decode_context& each : contexts_) marks.push_back(each.cut.flush());
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,54 @@
+// `gpuhist devices`: lists what could count here. A device that cannot be used is no error.
+#include "config/quote.hpp"
+#include "config/scheme.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/kernel_names.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/program/commands/commands.hpp"
+#include "pipeline/report/formats/devices_report.hpp"
+#include "pipeline/report/output/destination.hpp"
+#include "pipeline/report/output/terminal.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::vector<scheme_kernel> kernels_of_schemes() {
+  std::vector<scheme_kernel> all;
+  for (const std::string_view name : config::scheme_names()) {
+    const gpu::partition counted = coarsest_partition(std::array{config::find_scheme(name)});
+    const std::vector<std::string_view> able = gpu::host_kernel_names_for(counted);
+    all.push_back({.scheme = std::string(name),
+                   .kernel = gpu::host_kernel_for(counted),
+                   .able = std::vector<std::string>(able.begin(), able.end())});
+  }
+  return all;
+}
+
+void check(const config::options& typed) {
+  if (!typed.inputs.empty()) {
+    throw config::usage_error("devices: takes no FILE, but was given " + config::quote(typed.inputs.front()));
+  }
+  if (typed.format != "table" && typed.format != "json") {
+    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " +
+                              config::quote(typed.format) + "; give table or json");
+  }
+}
+
+}  // namespace
+
+ending list_devices(const config::options& typed, const io::open_descriptors& given) {
+  check(typed);
+  destination where(typed.output, writing::whole, given);
+  const render_target target = target_for(where);
+  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
+  where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));
+  where.commit();
+  return {};
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,41 @@
+// The plan of `gpuhist [FILE...]`: the plan of its run, and how its counts are reported.
+#pragma once
+
+#include "config/options.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/run_plan.hpp"
+#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+struct plan : run_plan {
+  std::vector<scheme_view> schemes;  ///< what is asked of it
+  const report_format* format = nullptr;
+  std::optional<std::string> output;
+  writing how = writing::whole;   ///< reports come to the output
+  gates::watch_list watched;      ///< the conditions that counts are held against
+  measures::measuring measuring;  ///< what is computed from the counts of byte values
+  bool ignore_case = false;
+  bool byte_counts = false;
+  bool totals_only = false;
+  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
+  bool quiet = false;
+};
+
+/// Resolves options. Probes for a CUDA device where the engine is `auto` or `cuda`, because slots are sized for what
+/// counts them. Throws usage_error for unknown names and for sizes that do not fit the memory limit, engine_error for
+/// devices that were asked for by number and cannot be had.
+plan make_plan(const config::options& typed);
+
+/// The counts of a run as the plan reports them, without statistics.
+report make_report(const plan& planned, report::kind kind, run_counts counts);
+
+}  // namespace gpuhist::pipeline

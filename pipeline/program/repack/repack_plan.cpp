@@ -1,0 +1,86 @@
+// Options as typed -> the plan of `gpuhist repack`: where to, and how many threads the memory limit leaves room for.
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "io/zstd/zstd_compressor.hpp"
+#include "pipeline/program/default_memory_limit.hpp"
+#include "pipeline/program/repack/repack.hpp"
+#include "pipeline/program/resolve.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+// The process without frames and windows: code, libraries, stacks, blocks that are read ahead. Measured at 10 to 20
+// MiB.
+constexpr std::uint64_t process_allowance = 24 * mib;
+
+// Before anything is read: at the end it would be too late.
+std::string resolve_output(const config::options& typed) {
+  const std::string option = typed.where("--output");
+  if (!typed.output) throw config::usage_error(option + ": the name of the archive is missing; give --output FILE");
+  std::error_code ignored;
+  const fs::file_status there = fs::status(*typed.output, ignored);
+  const std::string name = printable(*typed.output);
+  if (names_descriptor(*typed.output) || (fs::exists(there) && !fs::is_regular_file(there))) {
+    throw config::usage_error(option + ": " + name +
+                              " is no regular file, and what is written is read again before it " +
+                              "gets its name; give a file");
+  }
+  if (fs::exists(there) && !typed.force) {
+    throw config::usage_error(option + ": " + name + " is there already; give another name, or --force to replace it");
+  }
+  return *typed.output;
+}
+
+// Two frames, each as text and compressed, and a compressor.
+std::uint64_t memory_of_a_thread(const repack_plan& planned) {
+  return 2 * (planned.frame_bytes + io::zstd_compressor::bound(planned.frame_bytes)) +
+         io::zstd_compressor::memory_for(planned.level, planned.frame_bytes);
+}
+
+// Threads take up to half of the limit, at least one of them what it needs; the window of the inputs has the rest.
+void fit_into(std::uint64_t limit, const config::options& typed, repack_plan& planned) {
+  const std::uint64_t of_one = memory_of_a_thread(planned);
+  if (process_allowance + of_one > limit) {
+    throw config::usage_error(typed.where("--memory-limit") + ": one thread with frames of " +
+                              config::format_size(planned.frame_bytes) + " at level " + std::to_string(planned.level) +
+                              " and what else is needed take " + config::format_size(process_allowance + of_one) +
+                              ", more than the limit of " + config::format_size(limit) +
+                              "; give a smaller --frame-size, a lower --level or a higher --memory-limit");
+  }
+  const std::uint64_t half = std::max(limit / 2, process_allowance) - process_allowance;
+  planned.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(half / of_one, 1, planned.threads));
+  planned.decoding.window_bytes = limit - process_allowance - planned.threads * of_one;
+}
+
+}  // namespace
+
+repack_plan make_repack_plan(const config::options& typed) {
+  repack_plan planned;
+  planned.inputs = typed.inputs;
+  if (planned.inputs.empty()) planned.inputs.emplace_back("-");
+  planned.forced_format = resolve_input_format(typed);
+  if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
+    throw config::usage_error(typed.where("--input-format") + ": repack takes archives of members as they are; give " +
+                              "raw, zstd or gzip, or leave it out");
+  }
+  planned.decoding.dictionary = resolve_dictionary(typed);
+  planned.output = resolve_output(typed);
+  planned.replace = typed.force;
+  planned.level = typed.level;
+  planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
+  planned.threads = resolve_threads(typed);
+  fit_into(typed.memory_limit ? *typed.memory_limit : default_memory_limit(), typed, planned);
+  return planned;
+}
+
+}  // namespace gpuhist::pipeline

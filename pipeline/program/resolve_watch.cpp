@@ -1,0 +1,80 @@
+#include "pipeline/program/resolve_watch.hpp"
+
+#include "config/usage_error.hpp"
+#include "pipeline/program/resolve.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using gates::condition;
+using gates::gate;
+
+condition resolve_condition(const config::expression& typed, std::span<const config::scheme> schemes,
+                            const measures::measuring& measuring) {
+  condition made(typed, schemes);
+  const config::reference* const compares = made.needs_baseline();
+  if (compares != nullptr && !measuring.has_baseline()) {
+    throw config::usage_error(config::pointing_at(
+        compares->typed + " compares with a baseline; give --baseline RESULT.json", typed.text, compares->at));
+  }
+  return made;
+}
+
+void add_gates(gates::watch_list& to, gate::kind what, const std::vector<config::expression>& typed,
+               const std::string& option, std::span<const config::scheme> schemes,
+               const measures::measuring& measuring) {
+  for (const config::expression& each : typed) {
+    try {
+      to.gates.push_back({.what = what, .when = resolve_condition(each, schemes, measuring)});
+    } catch (const config::usage_error& error) {
+      throw config::usage_error(option + ": " + error.what());
+    }
+  }
+}
+
+void resolve_units(const config::options& typed, gates::watch_list& into) {
+  constexpr std::string_view totals = "totals";
+  constexpr std::string_view inputs = "inputs";
+  constexpr std::string_view windows = "windows";
+  if (typed.watch.empty()) return;
+  const auto is_named = [&](std::string_view name) {
+    return std::ranges::find(typed.watch, name) != typed.watch.end();
+  };
+  for (const std::string& each : typed.watch) {
+    if (each != totals && each != inputs && each != windows) {
+      unknown_name(typed.where("--watch"), each, {totals, inputs, windows});
+    }
+  }
+  into.totals = is_named(totals);
+  into.inputs = is_named(inputs);
+  into.windows = is_named(windows);
+  if (!into.totals && !into.inputs && !typed.window) {
+    throw config::usage_error(typed.where("--watch") + ": there are windows only with --window");
+  }
+}
+
+}  // namespace
+
+gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
+                                const measures::measuring& measuring) {
+  gates::watch_list made;
+  add_gates(made, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), schemes, measuring);
+  add_gates(made, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), schemes, measuring);
+  if (!typed.watch.empty() && made.gates.empty()) {
+    throw config::usage_error(typed.where("--watch") + ": is of use only with --fail-if or --alert-if");
+  }
+  if (typed.fail_fast && typed.fail_if.empty()) {
+    throw config::usage_error(typed.where("--fail-fast") + ": is of use only with --fail-if");
+  }
+  resolve_units(typed, made);
+  made.fail_fast = typed.fail_fast;
+  made.growing = typed.follow;
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

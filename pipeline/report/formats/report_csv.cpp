@@ -1,0 +1,137 @@
+// The report as comma-separated values (RFC 4180, but lines end in LF, as other tools of the system expect):
+// kind,input,scheme,bucket,count,share.
+//
+// Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
+// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
+// bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
+// unverified part, from 0 to 1; it is empty where there is no scheme or no byte. Rows of kind `measure` have a measure
+// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none. Rows of kind
+// `error` have the reason why an input is not complete in `bucket`, those of kind `skipped` the cause, with how many
+// names in trees it kept out. They are rows and not a column, so that a file which earlier versions wrote can be
+// appended to.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/report_measures.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+/// Whose counts a row has.
+struct part {
+  std::string_view kind;
+  std::string_view input;
+};
+
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+std::string share_of_all(std::uint64_t count, std::uint64_t all) {
+  if (all == 0) return "";
+  return shortest(static_cast<double>(count) / static_cast<double>(all));
+}
+
+void add_row(std::string& out, const part& of, std::string_view scheme, std::string_view bucket, std::uint64_t count,
+             std::string_view share = "") {
+  for (const std::string_view each : {of.kind, of.input, scheme, bucket}) out += field(each) + ",";
+  out += std::to_string(count) + ",";
+  out.append(share) += '\n';
+}
+
+void add_buckets(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  const std::uint64_t all = counts.bytes();
+  for (const scheme_view& view : what.schemes) {
+    const std::vector<std::uint64_t> folded = view.fold(counts);
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      add_row(out, of, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
+    }
+  }
+}
+
+void add_sizes(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  add_row(out, of, "", "bytes", counts.bytes());
+  add_row(out, of, "", "lines", lines_in(counts, what.partition));
+}
+
+void add_measures(std::string& out, const report& what, std::string_view input, const gpu::tally& counts) {
+  for (const measures::measurement& each : measurements_of(what, counts)) {
+    add_row(out, {.kind = "measure", .input = input}, "", each.what->name, each.sample_size,
+            each.found.value ? shortest(*each.found.value) : "");
+  }
+}
+
+void add_error(std::string& out, const part& input, const std::string& error, bool terminal) {
+  if (error.empty()) return;
+  add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
+}
+
+void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+  if (counts.bytes() == 0) return;
+  add_sizes(out, what, of, counts);
+  add_buckets(out, what, of, counts);
+}
+
+void write_result(const report& what, bool terminal, const text_sink& to, std::string out) {
+  const part total{.kind = "total", .input = ""};
+  add_sizes(out, what, total, what.verified);
+  add_row(out, total, "", "complete", what.complete ? 1 : 0);
+  if (what.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
+  add_buckets(out, what, total, what.verified);
+  add_measures(out, what, "", what.verified);
+  add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
+  for (const skipped_names& each : what.skipped) {
+    add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
+  }
+  for (const input_report& each : what.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    const part input{.kind = "input", .input = name};
+    add_sizes(out, what, input, each.verified);
+    add_row(out, input, "", "complete", each.complete ? 1 : 0);
+    if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
+    add_error(out, input, each.error, terminal);
+    add_buckets(out, what, input, each.verified);
+    add_measures(out, what, name, each.verified);
+    add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
+    to(std::exchange(out, {}));
+  }
+  to(out);
+}
+
+// Of the inputs only how far they were read: their counts come with the result.
+void write_snapshot(const report& what, bool terminal, const text_sink& to, std::string out) {
+  const part total{.kind = "snapshot", .input = ""};
+  const part provisional{.kind = "provisional", .input = ""};
+  add_row(out, total, "", "elapsed_milliseconds",
+          static_cast<std::uint64_t>(std::llround(1000 * what.elapsed_seconds)));
+  add_sizes(out, what, total, what.verified);
+  add_buckets(out, what, total, what.verified);
+  add_measures(out, what, "", what.verified);
+  add_sizes(out, what, provisional, what.unverified);
+  add_buckets(out, what, provisional, what.unverified);
+  for (const input_report& each : what.inputs) {
+    const std::string name = terminal ? printable(each.name) : each.name;
+    add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
+    add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
+    to(std::exchange(out, {}));
+  }
+  to(out);
+}
+
+}  // namespace
+
+void render_csv(const report& what, const render_target& target, const text_sink& out) {
+  const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
+  if (what.what == report::kind::result) {
+    write_result(what, target.terminal, out, heading);
+  } else {
+    write_snapshot(what, target.terminal, out, heading);
+  }
+}
+
+}  // namespace gpuhist::pipeline

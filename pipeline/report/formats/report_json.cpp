@@ -1,0 +1,14 @@
+// The report as one line of JSON, schema gpuhist.result/1.
+#include "pipeline/report/formats/report_json_parts.hpp"
+#include "pipeline/report/formats/report_json_stats.hpp"
+
+namespace gpuhist::pipeline {
+
+void render_json(const report& what, const render_target& /*target*/, const text_sink& out) {
+  if (what.what == report::kind::snapshot) return write_snapshot(what, {}, out);
+  nlohmann::ordered_json behind = nlohmann::ordered_json::object();
+  if (what.stats) behind["stats"] = stats_as_json(*what.stats);
+  write_with_inputs(totals_as_json(what, {}), what, input_as_json, behind, out);
+}
+
+}  // namespace gpuhist::pipeline

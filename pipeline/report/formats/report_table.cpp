@@ -1,0 +1,212 @@
+// The report as a table for people, to the width of their terminal: buckets with shares and bars, a row an input, and
+// last what the totals hold and which inputs failed.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/report_measures.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/formats/text_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t narrowest_bar = 4;  // a shorter one says nothing
+constexpr std::size_t widest_bar = 60;    // the eye compares longer ones no better
+
+/// A line of a bucket table: its cells, and the count its bar shows.
+struct bucket_row {
+  table_row cells;
+  std::uint64_t count = 0;
+};
+
+/// A report as it is laid out: one frame for all schemes and the totals, so that their numbers stand in one column.
+struct bucket_tables {
+  std::vector<std::vector<bucket_row>> schemes;
+  std::vector<table_row> totals;
+};
+
+/// "0x41 A": a byte value beside its name, where it has one that can be printed.
+std::string with_character(const std::string& name, std::size_t byte) {
+  if (byte == '\t') return name + " \\t";
+  if (byte == '\n') return name + " \\n";
+  if (byte == '\r') return name + " \\r";
+  if (byte == ' ') return name + " ' '";
+  return byte > ' ' && byte < 0x7f ? name + " " + static_cast<char>(byte) : name;
+}
+
+std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
+  const bool by_byte = view.scheme.name == "bytes";  // 256 rows, most of them empty: only the others are of interest
+  const std::vector<std::uint64_t> folded = view.fold(counts);
+  std::vector<bucket_row> rows;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    if (by_byte && folded[i] == 0) continue;
+    const std::string& name = view.scheme.buckets[i];
+    const std::string shown = by_byte ? with_character(name, i) : printable(name);
+    rows.push_back({{shown, grouped(folded[i]), share_of(folded[i], counts.bytes())}, folded[i]});
+  }
+  return rows;
+}
+
+/// What people are shown: a snapshot does not wait for verdicts.
+gpu::tally shown(const report& what, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (what.what == report::kind::result || unverified.counts.empty()) return verified;
+  if (verified.counts.empty()) return unverified;
+  return gpu::tally(verified) += unverified;
+}
+
+std::vector<table_row> totals_of(const report& what, const gpu::tally& counts) {
+  std::vector<table_row> rows = {{"bytes", grouped(counts.bytes()), ""},
+                                 {"lines", grouped(lines_in(counts, what.partition)), ""}};
+  if (what.what == report::kind::result && what.unverified.bytes() > 0) {
+    rows.push_back({"unverified", grouped(what.unverified.bytes()), ""});
+  }
+  return rows;
+}
+
+table_row skipped_row(const report& what) { return {"skipped", grouped(skipped_in_all(what)), ""}; }
+
+std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
+  const std::size_t bars = table.room() >= narrowest_bar ? std::min(table.room(), widest_bar) : 0;
+  std::uint64_t largest = 0;
+  for (const bucket_row& each : rows) largest = std::max(largest, each.count);
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (const bucket_row& each : rows) {
+    const std::string drawn = bar(each.count, largest, bars, target.unicode);
+    text += drawn.empty() ? table.line(each.cells) : table.padded_line(each.cells);
+    text += painted(drawn, ink::bar, target.color) + "\n";
+  }
+  return text;
+}
+
+/// "lower 63.1 %": the bucket of the first scheme that most of an input is in.
+std::string most_of(const report& what, const gpu::tally& counts) {
+  if (what.schemes.empty() || counts.bytes() == 0) return "";
+  const scheme_view& view = what.schemes.front();
+  const std::vector<std::uint64_t> folded = view.fold(counts);
+  const auto at = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
+  const double share = 100 * static_cast<double>(folded[at]) / static_cast<double>(counts.bytes());
+  return printable(view.scheme.buckets[at]) + " " + fixed(share, 1) + " %";
+}
+
+/// All but the verdict.
+table_row row_of(const report& what, const input_report& input, std::uint64_t all) {
+  const gpu::tally counts = shown(what, input.verified, input.unverified);
+  const std::uint64_t bytes = counts.bytes();
+  return {printable(input.name), grouped(bytes),        grouped(lines_in(counts, what.partition)),
+          share_of(bytes, all),  most_of(what, counts), ""};
+}
+
+/// Two passes, so that a table of very many inputs needs no memory: one for the widths of the columns.
+void write_inputs_table(const report& what, std::uint64_t all, const render_target& target, const text_sink& out) {
+  bool faultless = true;
+  row_widths widths;
+  for (const input_report& each : what.inputs) {
+    widths.add(row_of(what, each, all));
+    faultless = faultless && (each.complete || what.what == report::kind::snapshot);
+  }
+  if (!faultless) widths.add({"", "", "", "", "", "INCOMPLETE"});
+  const text_table table(
+      {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
+      target.width);
+  out(painted(table.heading(), ink::heading, target.color) + "\n");
+  for (const input_report& each : what.inputs) {
+    table_row row = row_of(what, each, all);
+    if (!faultless) row.back() = each.complete ? "ok" : "INCOMPLETE";
+    const bool alarming = !faultless && !each.complete;
+    out(painted(table.line(row), ink::alarm, alarming && target.color) + "\n");
+  }
+  out("\n");
+}
+
+std::string measure_lines(const report& what, const gpu::tally& counts, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const measures::measurement& each : measurements_of(what, counts)) {
+    const measures::finding& found = each.found;
+    rows.push_back({std::string(each.what->name), found.value ? measure_text(*found.value) : "-",
+                    std::string(found.value ? each.what->unit : found.reason)});
+  }
+  if (rows.empty()) return "";
+  const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (const table_row& each : rows) text += table.line(each) + "\n";
+  return text + "\n";
+}
+
+// "skipped  5 (symbolic link: 4, FIFO: 1)": as a row of the totals.
+std::string skipped_line(const report& what, const text_table& frame) {
+  if (what.skipped.empty()) return "";
+  std::string causes;
+  for (const skipped_names& each : what.skipped) {
+    causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
+    if (each.bytes > 0) causes += " of " + grouped(each.bytes) + " bytes";
+  }
+  return frame.line(skipped_row(what)) + " (" + causes + ")\n";
+}
+
+std::string totals_lines(const report& what, const std::vector<table_row>& totals, const text_table& frame) {
+  std::string text;
+  for (const table_row& each : totals) text += frame.line(each) + "\n";
+  if (totals.size() > 2) {
+    const std::uint64_t lines = lines_in(what.unverified, what.partition);
+    text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
+  }
+  if (what.counted_unverified) text += "The counts hold what is unverified as well (--count-unverified).\n";
+  return text;
+}
+
+void write_faults(const report& what, bool color, const text_sink& out) {
+  const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
+  bool any = false;
+  for (const input_report& each : what.inputs) {
+    if (each.complete && each.error.empty()) continue;
+    const std::string reason = each.error.empty() ? "not counted to its end" : printable(each.error);
+    out(incomplete + printable(each.name) + ": " + reason + "\n");
+    any = true;
+  }
+  // as after a signal between two inputs: nothing is wrong with any one of them
+  if (!any && !what.complete) out(incomplete + "not everything was counted\n");
+}
+
+std::string snapshot_line(const report& what, const gpu::tally& counts) {
+  return "snapshot " + fixed(what.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes (" +
+         grouped(what.unverified.bytes()) + " provisional)";
+}
+
+bucket_tables tables_of(const report& what, const gpu::tally& counts) {
+  bucket_tables all{.schemes = {}, .totals = totals_of(what, counts)};
+  for (const scheme_view& view : what.schemes) all.schemes.push_back(rows_of(view, counts));
+  return all;
+}
+
+text_table frame_of(const report& what, const bucket_tables& tables, std::size_t width) {
+  std::vector<table_row> rows = tables.totals;
+  if (!what.skipped.empty()) rows.push_back(skipped_row(what));
+  for (const auto& scheme : tables.schemes) {
+    for (const bucket_row& each : scheme) rows.push_back(each.cells);
+  }
+  return {{{"bucket", false}, {"count"}, {"share", true, 1}}, rows, width};
+}
+
+}  // namespace
+
+void render_table(const report& what, const render_target& target, const text_sink& out) {
+  const gpu::tally counts = shown(what, what.verified, what.unverified);
+  const bucket_tables tables = tables_of(what, counts);
+  const text_table frame = frame_of(what, tables, target.width);
+  const bool snapshot = what.what == report::kind::snapshot;
+  if (snapshot) out(painted(snapshot_line(what, counts), ink::heading, target.color) + "\n");
+  for (std::size_t i = 0; i < what.schemes.size(); ++i) {
+    if (what.schemes.size() > 1) out(printable(what.schemes[i].scheme.name) + "\n");
+    out(bucket_lines(tables.schemes[i], frame, target) + "\n");
+  }
+  out(measure_lines(what, counts, target));
+  if (what.inputs.size() > 1 && !what.totals_only) write_inputs_table(what, counts.bytes(), target, out);
+  out(totals_lines(what, tables.totals, frame));
+  out(skipped_line(what, frame));
+  if (!snapshot) write_faults(what, target.color, out);
+}
+
+}  // namespace gpuhist::pipeline
