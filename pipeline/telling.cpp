@@ -80,7 +80,6 @@ async::task<> telling::snapshots_by_size() {
   for (;;) {
     co_await merged_for_snapshots_.wait();
     snapshot_if_due();
-    co_await async::yield();  // a notification that is there already does not suspend
   }
 }
 
@@ -120,7 +119,6 @@ async::task<> telling::inputs_as_they_end() {
   while (!ended_by_hook_) {
     co_await merged_for_inputs_.wait();
     tell_inputs_over();
-    co_await async::yield();  // likewise
   }
 }
 
