@@ -97,10 +97,14 @@ class lock_category : public std::error_category {
 /// While one lives, others that append records to the file wait. Filesystems without locks are written without.
 class record_lock {
  public:
+  using clock = std::chrono::steady_clock;
+
   /// `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file description. For one
   /// that was inherited, whose description other processes have as well, F_SETLK: the lock is that of the process.
-  /// Waits for another process; throws destination_error if it still does 5 seconds after a stop signal was kept.
-  record_lock(int fd, int command, const std::string& name) : fd_(fd), command_(command), locked_(wait(name)) {}
+  /// Waits for another process. After a stop signal was kept it sets `wait_ends`, if it is not set yet, to 5 seconds
+  /// later, and throws destination_error from then on.
+  record_lock(int fd, int command, const std::string& name, std::optional<clock::time_point>& wait_ends)
+      : fd_(fd), command_(command), locked_(wait(name, wait_ends)) {}
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
@@ -108,18 +112,16 @@ class record_lock {
   }
 
  private:
-  using clock = std::chrono::steady_clock;
-
   /// Attempts, since signals do not end F_SETLKW: their handlers let calls continue. False where there are no locks.
-  [[nodiscard]] bool wait(const std::string& name) const {
-    constexpr std::chrono::milliseconds longest_pause{100};
+  /// The pauses are short: another process may release the lock for a few milliseconds only.
+  [[nodiscard]] bool wait(const std::string& name, std::optional<clock::time_point>& wait_ends) const {
+    constexpr std::chrono::milliseconds longest_pause{5};
     constexpr std::chrono::seconds patience{5};
     std::chrono::milliseconds pause{1};
-    std::optional<clock::time_point> last;
     while (!set(F_WRLCK)) {
       if (errno != EAGAIN && errno != EACCES) return false;
-      if (!last && kept_stop_signal::received() != 0) last = clock::now() + patience;
-      if (last && clock::now() >= *last) fail_to_lock(name);
+      if (!wait_ends && kept_stop_signal::received() != 0) wait_ends = clock::now() + patience;
+      if (wait_ends && clock::now() >= *wait_ends) fail_to_lock(name);
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, longest_pause);
     }
@@ -260,7 +262,7 @@ void destination::write(const std::function<void(const text_sink&)>& pieces) {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
   if (!lock_command_) return write_record(pieces);
-  const record_lock alone(fd_.get(), *lock_command_, name_);
+  const record_lock alone(fd_.get(), *lock_command_, name_, lock_wait_ends_);
   if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
   write_record(pieces);
 }

@@ -8,6 +8,7 @@
 #include "pipeline/output/temporary_file.hpp"
 #include "pipeline/reports/report.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -87,6 +88,7 @@ class destination {
   bool fresh_ = true;
   bool holds_old_text_ = false;      // which goes with the first write
   std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
+  std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // after a stop signal, for all records
   io::descriptor fd_;
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
