@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -79,19 +80,26 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
-/// What no number of the system says: another process holds the lock of the file.
+/// What no number of the system says: another process holds the lock of the file. The value is the stop signal after
+/// which the wait ended, or reports_wait.
 class lock_category : public std::error_category {
  public:
+  static constexpr int reports_wait = 1000;  // no signal
+
   [[nodiscard]] const char* name() const noexcept override { return "gpuhist.lock"; }
-  [[nodiscard]] std::string message(int /*only_one*/) const override { return "it is locked by another process"; }
-  [[nodiscard]] std::error_condition default_error_condition(int /*only_one*/) const noexcept override {
+  [[nodiscard]] std::string message(int cause) const override {
+    const std::string still = cause == reports_wait ? " and too many reports wait for it"
+                                                    : " 5 seconds after SIG" + std::string(::sigabbrev_np(cause));
+    return "it is still locked by another process" + still + " (lslocks shows which); end that process and run again";
+  }
+  [[nodiscard]] std::error_condition default_error_condition(int /*cause*/) const noexcept override {
     return std::errc::no_lock_available;
   }
 };
 
-[[noreturn]] void fail_to_lock(const std::string& name) {
+[[noreturn]] void fail_to_lock(const std::string& name, int cause) {
   static const lock_category category;
-  throw destination_error(1, category, "cannot write " + printable(name));
+  throw destination_error(cause, category, "cannot write " + printable(name));
 }
 
 /// While one lives, others that append records to the file wait. Filesystems without locks are written without.
@@ -99,33 +107,45 @@ class record_lock {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file description. For one
-  /// that was inherited, whose description other processes have as well, F_SETLK: the lock is that of the process.
-  /// Waits for another process. After a stop signal was kept it sets `wait_ends`, if it is not set yet, to 5 seconds
-  /// later, and throws destination_error from then on.
-  record_lock(int fd, int command, const std::string& name, std::optional<clock::time_point>& wait_ends)
-      : fd_(fd), command_(command), locked_(wait(name, wait_ends)) {}
+  /// Attempts once. `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file
+  /// description. For one that was inherited, whose description other processes have as well, F_SETLK: the lock is that
+  /// of the process.
+  record_lock(int fd, int command) : fd_(fd), command_(command) { attempt(); }
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
-    if (locked_) set(F_UNLCK);
+    if (state_ == state::locked) set(F_UNLCK);
   }
 
- private:
-  /// Attempts, since signals do not end F_SETLKW: their handlers let calls continue. False where there are no locks.
-  /// The pauses are short: another process may release the lock for a few milliseconds only.
-  [[nodiscard]] bool wait(const std::string& name, std::optional<clock::time_point>& wait_ends) const {
+  /// Another process has it.
+  [[nodiscard]] bool is_denied() const { return state_ == state::denied; }
+
+  /// Waits for another process. After a stop signal was kept it sets `wait_ends`, if it is not set yet, to 5 seconds
+  /// later, and throws destination_error from then on.
+  // Attempts, since signals do not end F_SETLKW: their handlers let calls continue. The pauses are short: another
+  // process may release the lock for a few milliseconds only.
+  void wait(const std::string& name, std::optional<clock::time_point>& wait_ends) {
     constexpr std::chrono::milliseconds longest_pause{5};
     constexpr std::chrono::seconds patience{5};
     std::chrono::milliseconds pause{1};
-    while (!set(F_WRLCK)) {
-      if (errno != EAGAIN && errno != EACCES) return false;
-      if (!wait_ends && kept_stop_signal::received() != 0) wait_ends = clock::now() + patience;
-      if (wait_ends && clock::now() >= *wait_ends) fail_to_lock(name);
+    for (; is_denied(); attempt()) {
+      const int signal = kept_stop_signal::received();
+      if (!wait_ends && signal != 0) wait_ends = clock::now() + patience;
+      if (wait_ends && clock::now() >= *wait_ends) fail_to_lock(name, signal);
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, longest_pause);
     }
-    return true;
+  }
+
+ private:
+  enum class state { locked, denied, without };
+
+  void attempt() {
+    if (set(F_WRLCK)) {
+      state_ = state::locked;
+    } else {
+      state_ = errno == EAGAIN || errno == EACCES ? state::denied : state::without;
+    }
   }
 
   bool set(short type) const {
@@ -137,7 +157,7 @@ class record_lock {
 
   int fd_;
   int command_;
-  bool locked_;
+  state state_ = state::without;
 };
 
 bool is_appended_to(int fd) {
@@ -259,18 +279,37 @@ void destination::write(std::string_view text) {
 }
 
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
+  prepare();
+  if (!lock_command_) return write_record(pieces);
+  record_lock alone(fd_.get(), *lock_command_);
+  alone.wait(name_, lock_wait_ends_);
+  write_record(pieces);
+}
+
+bool destination::try_write(const std::function<void(const text_sink&)>& pieces) {
+  prepare();
+  if (!lock_command_) {
+    write_record(pieces);
+    return true;
+  }
+  const record_lock alone(fd_.get(), *lock_command_);
+  if (alone.is_denied()) return false;
+  write_record(pieces);
+  return true;
+}
+
+void destination::fail_locked() const { fail_to_lock(name_, lock_category::reports_wait); }
+
+void destination::prepare() {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
-  if (!lock_command_) return write_record(pieces);
-  const record_lock alone(fd_.get(), *lock_command_, name_, lock_wait_ends_);
-  if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
-  write_record(pieces);
 }
 
 void destination::write_record(const std::function<void(const text_sink&)>& pieces) {
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
   const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
+  if (how_ == writing::append) fresh_ = size_before == 0;
   try {
     std::string block;
     if (how_ == writing::append && ends_inside_line(fd_.get())) block = '\n';

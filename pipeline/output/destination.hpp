@@ -25,6 +25,8 @@ namespace gpuhist::pipeline {
 /// a file that another process has locked, where a stop signal ended the wait (std::errc::no_lock_available).
 struct destination_error : std::system_error {
   using std::system_error::system_error;
+
+  bool is_reported = false;  ///< a message was printed when it happened
 };
 
 /// Whether `where` is written in place because it names a descriptor: "fd:3", /dev/stdout, or a link to one, whatever
@@ -58,6 +60,15 @@ class destination {
   /// Also throws what `pieces` throws; that text is cut off then.
   void write(const std::function<void(const text_sink&)>& pieces);
 
+  /// The same, or false at once where another process holds the lock of the file; `pieces` is not called then.
+  [[nodiscard]] bool try_write(const std::function<void(const text_sink&)>& pieces);
+
+  /// Whether try_write() may give false.
+  [[nodiscard]] bool has_lock() const { return lock_command_.has_value(); }
+
+  /// Throws the destination_error of a file that others keep locked for too long.
+  [[noreturn]] void fail_locked() const;
+
   /// Everything was written: makes the file appear; reports errors that only close or fsync see. Throws
   /// destination_error.
   void commit();
@@ -76,6 +87,7 @@ class destination {
  private:
   void open_in_place(const std::filesystem::path& path, bool regular);
   void open_temporary();
+  void prepare();
   void make_empty();
   void note_output() const;
   void write_record(const std::function<void(const text_sink&)>& pieces);

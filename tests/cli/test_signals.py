@@ -387,7 +387,8 @@ class Signals(CommandTest):
                 for running in (counting, reporting):
                     ended = running.finish()
                     self.assertEqual(ended.status, -signal.SIGTERM, ended)
-                    self.assertEqual(ended.stderr, f"gpuhist: cannot write {log}: it is locked by another process\n")
+                    self.assertEqual(ended.stderr, f"gpuhist: cannot write {log}: it is still locked by another process 5 seconds "
+                                     "after SIGTERM (lslocks shows which); end that process and run again\n")  # fmt: skip
         self.assertEqual(log.read_bytes(), b'{"old":1}\n')
 
     @not_while_writing
