@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -172,11 +173,26 @@ std::uint64_t size_of(int fd) {
   return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
-/// Whether a record that comes next would be glued to a part of one: that of a process which ended while it wrote.
-bool ends_inside_line(int fd) {
-  const std::uint64_t size = size_of(fd);
+/// The same file again, since a shell opens it for writing only. Nothing where it may not be read.
+// It is kept open as long as the destination: when any descriptor of a file is closed, its F_SETLK locks are released.
+io::descriptor open_to_read(int fd) {
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  return io::descriptor(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
+/// Whether the next record would be appended to a part of one: that of a process which ended while it wrote.
+bool ends_inside_line(int fd, std::uint64_t size) {
   char last = '\n';
   return size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) == 1 && last != '\n';
+}
+
+/// Whether the file holds no complete line, but at most the first part of a header.
+bool has_no_line(int fd, std::uint64_t size) {
+  std::array<char, 256> first{};  // more than a header has
+  if (size == 0) return true;
+  if (size >= first.size()) return false;
+  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
+  return got > 0 && std::string_view(first.data(), static_cast<std::size_t>(got)).find('\n') == std::string_view::npos;
 }
 
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
@@ -230,11 +246,13 @@ void destination::open_in_place(const fs::path& path, bool regular) {
                               " is no file that every snapshot could replace; give --output a regular file, or take "
                               "another --format");
   }
-  const bool appends = how_ == writing::append && regular;
+  const bool is_appended_file = fd_ && is_appended_to(fd_.get());
+  const bool appends = how_ == writing::append && (regular || is_appended_file);
   how_ = appends ? writing::append : writing::live;
   if (fd_) {
     note_output();
-    if (is_appended_to(fd_.get())) lock_command_ = F_SETLK;
+    if (is_appended_file) lock_command_ = F_SETLK;
+    if (appends) readable_ = open_to_read(fd_.get());
     return;
   }
   const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
@@ -309,10 +327,11 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
   const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
-  if (how_ == writing::append) fresh_ = size_before == 0;
+  const int readable = readable_ ? readable_.get() : fd_.get();
+  if (how_ == writing::append) fresh_ = has_no_line(readable, size_before);
   try {
     std::string block;
-    if (how_ == writing::append && ends_inside_line(fd_.get())) block = '\n';
+    if (how_ == writing::append && ends_inside_line(readable, size_before)) block = '\n';
     pieces([&](std::string_view piece) {
       if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
       block += piece;

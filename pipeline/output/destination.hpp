@@ -73,8 +73,8 @@ class destination {
   /// destination_error.
   void commit();
 
-  /// Nothing stands before what will be written next: neither from before nor from an earlier write(). Of a file that
-  /// is appended to it is certain only within write(), which keeps others from appending.
+  /// No complete line stands before what will be written next: neither from before nor from an earlier write(). Of a
+  /// file that is appended to it is certain only within write(), which keeps others from appending.
   [[nodiscard]] bool is_fresh() const { return fresh_; }
   /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
   [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_.path(); }
@@ -102,6 +102,7 @@ class destination {
   std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
   std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // after a stop signal, for all records
   io::descriptor fd_;
+  io::descriptor readable_;           // of an inherited file that is appended to; else fd_ is read
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
   std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();

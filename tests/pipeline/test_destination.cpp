@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using gpuhist::io::descriptor;
@@ -252,6 +253,43 @@ TEST_CASE("what is appended after a line that has no end begins a new line, and 
     out.commit();
   }
   CHECK(content(path) == "old\ntorn\none\ntwo\n");
+}
+
+TEST_CASE("a descriptor that the shell opened to append is appended to as the file itself is") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\ntorn");
+  const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  for (const std::string text : {"one\n", "two\n"}) {
+    destination out(name_of(opened), writing::append);
+    out.write([&](const gpuhist::pipeline::text_sink& to) {
+      CHECK_FALSE(out.is_fresh());
+      to(text);
+    });
+    out.commit();
+  }
+  CHECK(content(path) == "old\ntorn\none\ntwo\n");
+}
+
+TEST_CASE("a file with a torn header gets a new one, a file with a torn line after it does not") {
+  const folder here;
+  const std::string path = here / "log";
+  for (const bool by_shell : {false, true}) {
+    for (const auto& [old, expected] : {std::pair<std::string, std::string>{"", "header\nrecord\n"},
+                                        {"head", "head\nheader\nrecord\n"},
+                                        {"header\nrec", "header\nrec\nrecord\n"},
+                                        {std::string(5000, 'x'), std::string(5000, 'x') + "\nrecord\n"}}) {
+      CAPTURE(by_shell);
+      put(path, old);
+      const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+      destination out(by_shell ? name_of(opened) : path, writing::append);
+      out.write([&](const gpuhist::pipeline::text_sink& to) {
+        if (out.is_fresh()) to("header\n");
+        to("record\n");
+      });
+      CHECK(content(path) == expected);
+    }
+  }
 }
 
 TEST_CASE("a destination is fresh until something stands in it") {
