@@ -413,8 +413,8 @@ class Signals(CommandTest):
 
     def test_signals_that_get_no_report_leave_no_temporary_file(self):
         to = self.folder / "result.json"
-        for name in ("SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR2", "SIGVTALRM", "SIGPROF"):
-            number = signal.Signals[name]
+        names = ("SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPWR")
+        for name, number in [*((each, signal.Signals[each]) for each in names), ("SIGSTKFLT", 16)]:
             with self.subTest(signal=name), Running(*JSON, "-o", to, stdin=subprocess.PIPE, cwd=self.folder) as running:
                 feed(running, [b"hello"])
                 wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
