@@ -186,6 +186,7 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
 
 ending count(const config::options& typed, const io::open_descriptors& given) {
   plan planned = make_plan(typed);
+  refuse_new_output_as_input(planned);
   destination where(planned.output, planned.how, given);
   planned.descriptors = given;
   planned.outputs = where.files();
