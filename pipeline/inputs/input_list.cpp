@@ -65,10 +65,8 @@ void refuse_new_output_as_input(const plan& what) {
     return each != "-" && fs::absolute(each, ignored).lexically_normal() == output;
   };
   if (std::ranges::none_of(what.inputs, is_output) && !(what.list && is_output(*what.list))) return;
-  throw config::usage_error(
-      printable(*what.output) +
-      ": is an input and the output, and there is no such file; give another --output, or leave it "
-      "out of the inputs");
+  throw config::usage_error(printable(*what.output) + ": is an input and the output, and there is no such file; give " +
+                            "another --output, or leave it out of the inputs");
 }
 
 input_list::input_list(const plan& what, async::event_loop& streams, std::stop_token stop)

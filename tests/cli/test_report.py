@@ -265,6 +265,11 @@ class Report(CommandTest):
         rows = log.read_text().splitlines()
         self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
 
+    def test_a_csv_file_with_a_torn_header_gets_a_new_one(self):
+        log = self.file("log.csv", b"kind,inp")
+        self.assertEqual(run("--format", "csv", "--append", "-o", log, self.file("data", b"hello")).status, 0)
+        self.assertEqual(log.read_text().splitlines()[:3], ["kind,inp", "kind,input,scheme,bucket,count,share", "total,,,bytes,5,"])
+
     def test_a_descriptor_of_the_shell_is_appended_to_like_the_file(self):
         kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         log = self.folder / "log.csv"
