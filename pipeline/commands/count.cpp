@@ -131,9 +131,8 @@ ending::status status_of(const outcome& done, const gates::watcher& watched) {
 outcome run_before_people(const plan& planned, report_writer& reports, console& screen, gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
-  hooks.snapshot = [&](const report& now) {
-    reports.write([&](const text_sink& out) { planned.format->render(now, reports.target(), out); });
-  };
+  hooks.snapshot = [&](const report& now) { reports.write_snapshot(now); };
+  if (reports.may_keep()) hooks.write_kept = [&] { reports.write_kept(); };
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
@@ -170,8 +169,8 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   complain_of_inputs(done);
   if (!planned.quiet) tell_skipped(done.result);
   suggest_command(planned.inputs);
-  reports.throw_fault();
-  where.write([&](const text_sink& out) { planned.format->render(done.result, reports.target(), out); });
+  reports.finish_run();
+  reports.write_result(done.result);
   where.commit();
   if (done.result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*done.result.stats, target_for_standard_error()));
@@ -187,6 +186,7 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
 
 ending count(const config::options& typed, const io::open_descriptors& given) {
   plan planned = make_plan(typed);
+  refuse_new_output_as_input(planned);
   destination where(planned.output, planned.how, given);
   planned.descriptors = given;
   planned.outputs = where.files();
@@ -199,7 +199,8 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
   }
   console screen;
   const bool is_stage = planned.hands_on != config::handed_on::nothing;
-  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
+  report_writer reports(where, *planned.format, screen,
+                        is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          teller_of_alerts(planned, reports, screen));

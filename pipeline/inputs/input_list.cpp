@@ -3,18 +3,23 @@
 #include "config/usage_error.hpp"
 #include "pipeline/inputs/input_failure.hpp"
 #include "pipeline/inputs/stream_cancel.hpp"
+#include "pipeline/output/destination.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
 constexpr std::size_t longest_name = std::size_t{1024} * 1024;
@@ -49,6 +54,19 @@ void refuse_outputs_as_inputs(const plan& what) {
     if (is_output(each, what)) throw_output_is_input(each, what);
   }
   if (what.list && is_output(*what.list, what)) throw_output_is_input(*what.list, what);
+}
+
+void refuse_new_output_as_input(const plan& what) {
+  if (!what.output || (what.how != writing::live && what.how != writing::append)) return;
+  std::error_code ignored;
+  if (fs::exists(*what.output, ignored) || names_descriptor(*what.output)) return;
+  const fs::path output = fs::absolute(*what.output, ignored).lexically_normal();
+  const auto is_output = [&](const std::string& each) {
+    return each != "-" && fs::absolute(each, ignored).lexically_normal() == output;
+  };
+  if (std::ranges::none_of(what.inputs, is_output) && !(what.list && is_output(*what.list))) return;
+  throw config::usage_error(printable(*what.output) + ": is an input and the output, and there is no such file; give " +
+                            "another --output, or leave it out of the inputs");
 }
 
 input_list::input_list(const plan& what, async::event_loop& streams, std::stop_token stop)

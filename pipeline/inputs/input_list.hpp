@@ -36,6 +36,10 @@ struct listed_input {
 /// would be replaced, or read while it is written. To be called before anything is read or written.
 void refuse_outputs_as_inputs(const plan& what);
 
+/// The same of a file that does not exist yet but would be created in place (live output, --append) and then be found
+/// as an input. To be called before the output is opened.
+void refuse_new_output_as_input(const plan& what);
+
 /// For one coroutine, on the pool. Throws config::usage_error where an input turns out to be the output only now.
 class input_list {
  public:
