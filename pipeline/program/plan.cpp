@@ -12,11 +12,14 @@
 #include "pipeline/program/resolve_windows.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
 namespace gpuhist::pipeline {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
@@ -281,6 +284,19 @@ plan make_plan(const config::options& typed) {
   planned.quiet = typed.quiet;
   size_buffers(typed, planned);
   return planned;
+}
+
+void refuse_new_output_as_input(const plan& planned) {
+  if (!planned.output || (planned.how != writing::live && planned.how != writing::append)) return;
+  std::error_code ignored;
+  if (fs::exists(*planned.output, ignored) || names_descriptor(*planned.output)) return;
+  const fs::path output = fs::absolute(*planned.output, ignored).lexically_normal();
+  const auto is_output = [&](const std::string& input) {
+    return input != "-" && fs::absolute(input, ignored).lexically_normal() == output;
+  };
+  if (std::ranges::none_of(planned.inputs, is_output) && !(planned.list && is_output(*planned.list))) return;
+  throw config::usage_error(printable(*planned.output) + ": is an input and the output, and there is no such file; give " +
+                            "another --output, or leave it out of the inputs");
 }
 
 report make_report(const plan& planned, report::kind kind, run_counts counts) {

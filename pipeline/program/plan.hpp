@@ -35,6 +35,10 @@ struct plan : run_plan {
 /// devices that were asked for by number and cannot be had.
 plan make_plan(const config::options& typed);
 
+/// Throws config::usage_error if an output that does not exist yet, but would be created in place (live output,
+/// --append), is also an input. To be called before the output is opened.
+void refuse_new_output_as_input(const plan& planned);
+
 /// The counts of a run as the plan reports them, without statistics.
 report make_report(const plan& planned, report::kind kind, run_counts counts);
 

@@ -131,9 +131,9 @@ outcome run_before_people(const plan& planned, report_writer& reports, console& 
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const run_counts& now) {
-    const report snapshot = make_report(planned, report::kind::snapshot, now);
-    reports.write([&](const text_sink& out) { planned.format->render(snapshot, reports.target(), out); });
+    reports.write_snapshot(make_report(planned, report::kind::snapshot, now));
   };
+  if (reports.may_keep()) hooks.write_kept = [&] { reports.write_kept(); };
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
@@ -178,9 +178,9 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   complain_of_inputs(done);
   if (!planned.quiet) print_skipped(done.result);
   suggest_command(planned.inputs);
-  reports.throw_fault();
+  reports.finish_run();
   const report result = result_of(planned, done);
-  where.write([&](const text_sink& out) { planned.format->render(result, reports.target(), out); });
+  reports.write_result(result);
   where.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
@@ -196,6 +196,7 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
 
 ending count(const config::options& typed, const io::open_descriptors& given) {
   plan planned = make_plan(typed);
+  refuse_new_output_as_input(planned);
   destination where(planned.output, planned.how, given);
   planned.descriptors = given;
   planned.outputs = where.files();
@@ -208,7 +209,8 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
   }
   console screen;
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
-  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
+  report_writer reports(where, *planned.format, screen,
+                        is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          alert_printer(planned, reports, screen));
