@@ -298,10 +298,11 @@ bool archive_reader::begins_member(archive_entry* entry) {
   in_entry_ = any_entry_ = true;
   in_tar_header_ = false;
   const auto type = static_cast<unsigned>(::archive_entry_filetype(entry));
-  const bool is_file = type == AE_IFREG || type == 0;
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  const bool is_fed_to_zip = kind_ == archive_kind::zip && type == AE_IFIFO && size_ > 0;  // producer | zip x.zip -
+  const bool is_file = type == AE_IFREG || type == 0 || is_fed_to_zip;
   reset_member(entry);
   if (!is_file) {
     const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
@@ -577,9 +578,12 @@ void archive_reader::check_seven_zip_start() {
 std::string archive_reader::words_of_fault() const {
   const char* said = ::archive_error_string(archive_.get());
   const std::string words = said != nullptr ? said : "cannot be read";
+  const bool needs_length = kind_ == archive_kind::zip && !from_.seekable_bytes() && !size_is_known_ &&
+                            (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
   const bool other_method = words.find("codec") != std::string::npos || words.starts_with("Unsupported filter");
   return words + ", at " + place_of_fault() +
-         (other_method ? "; a method that gpuhist does not have: try 7z x -so FILE | gpuhist" : "");
+         (other_method ? "; a method that gpuhist does not have: try 7z x -so FILE | gpuhist" : "") +
+         (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
 }
 
 // libarchive has read ahead of the headers of a tar.
