@@ -100,7 +100,9 @@ void tar_headers::finish_part() {
     case phase::special:
       return take_special_body();
     case phase::sparse_map:
-      return part_[more_at] != '\0' ? expect(phase::sparse_map, block_bytes) : void(phase_ = phase::member);
+      if (part_[more_at] != '\0') return expect(phase::sparse_map, block_bytes);
+      phase_ = phase::member;
+      return;
     case phase::member:
     case phase::lost:
       return;
