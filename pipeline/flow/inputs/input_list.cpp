@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -18,8 +17,6 @@
 
 namespace gpuhist::pipeline {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
 constexpr std::size_t longest_name = std::size_t{1024} * 1024;
