@@ -1,6 +1,6 @@
-// Whole runs over a fake CUDA runtime in which one thing fails: an allocation, the creation of a thread, or a CUDA
-// call, at every place, once or from then on. Every run ends; what it calls complete are the counts of a plain loop,
-// and what it counted of any other input are those of a prefix. A sample of the places; with CAMPAIGN=all every one.
+// Whole runs over a fake CUDA runtime with one failure: an allocation, the creation of a thread, or a CUDA call, at
+// every place, once or from then on. Every run ends. Complete inputs have the counts of a plain loop, and any other
+// input has those of a prefix. Tries a sample of the places; with CAMPAIGN=all, every place.
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/flow/driver.hpp"
@@ -13,6 +13,7 @@
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/tar_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -44,8 +45,8 @@
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
-// Memory that a lost device may still write to is leaked where there is no memory to keep a pointer to it
-// (gpu/cuda/kept_memory): what the ring maps and what is page-locked. One of the tests here has no memory then.
+// Memory that a lost device may still write to is leaked if there is no memory to keep a pointer to it
+// (gpu/cuda/kept_memory): the memory of the ring, and page-locked memory. One of the tests here has no memory then.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:gpuhist::gpu::cuda::pinned_memory::pinned_memory\nleak:gpuhist::pipeline::ring::ring\n";
@@ -70,11 +71,11 @@ constexpr unsigned patience = 60;  // seconds
 constexpr unsigned patience = 10;
 #endif
 
-std::array<char, 300> place_of_run{};          // for the handler of a signal
-std::atomic<unsigned> seconds_left{patience};  // likewise
+std::array<char, 300> place_of_run{};          // for the signal handler
+std::atomic<unsigned> seconds_left{patience};  // for the signal handler
 
-// Ends the program, with the place of the fault, where a run lasts too long. Needs neither a thread nor memory, which
-// the faults of the run would meet. Counts seconds one by one: a machine that is paused does not run out of patience.
+// Ends the program and prints the place of the failure if a run takes too long. Needs neither a thread nor memory, for
+// which the failures of the run would apply. Counts single seconds, so that a pause of the machine does not end it.
 class run_watchdog {
  public:
   explicit run_watchdog(const std::string& place) {
@@ -103,13 +104,11 @@ byte_counts counts_of(std::string_view text) {
   return counts;
 }
 
-std::string characters(const test::byte_vector& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+std::string sample(std::size_t bytes, std::uint32_t seed = 1) {
+  return test::string_of(test::sample_text(bytes, seed));
 }
 
-std::string sample(std::size_t bytes, std::uint32_t seed = 1) { return characters(test::sample_text(bytes, seed)); }
-
-std::string zstd_frame(std::string_view text) { return characters(test::zstd_frame_of(test::bytes_of(text))); }
+std::string zstd_frame(std::string_view text) { return test::string_of(test::zstd_frame_of(test::bytes_of(text))); }
 
 std::string zstd_frames(std::string_view text, std::size_t size) {
   std::string all;
@@ -117,21 +116,21 @@ std::string zstd_frames(std::string_view text, std::size_t size) {
   return all;
 }
 
-// What is counted, and the text of each input in the order of the report.
+// A plan, and the text of each input in the order of the report.
 struct scenario {
   std::string name;
   plan planned;
   std::vector<std::string> texts;
-  std::string raw{};                // what is to go on to standard output
-  std::function<void()> prepare{};  // before each run
-  bool is_for_the_device = true;    // of `auto`: as much as can be; else host and device race for it
+  std::string raw{};                // expected on standard output
+  std::function<void()> prepare{};  // called before each run
+  bool is_for_the_device = true;    // with `auto`: as much as possible, else host and device compete
 };
 
 config::options options_for(std::vector<std::string> inputs) {
   config::options typed;
   typed.inputs = std::move(inputs);
   typed.buckets = {"bytes"};
-  typed.engine = "host";  // of no matter: the engine is handed in
+  typed.engine = "host";  // no effect: the hooks make the engine
   typed.threads = 2;
   typed.chunk_size = chunk_bytes;
   typed.slots = 5;
@@ -150,7 +149,7 @@ scenario several_inputs(const test::temporary_folder& folder) {
   const std::string text = sample(20'000, 9);
   add(zstd_frames(text, 6000), text);
   add(text, text);
-  add(characters(test::gzip_member_of(test::bytes_of(text))), text);
+  add(test::string_of(test::gzip_member_of(test::bytes_of(text))), text);
   return {
       .name = "several inputs", .planned = make_plan(options_for(names)), .texts = texts, .is_for_the_device = false};
 }
@@ -168,7 +167,7 @@ scenario snapshots(const test::temporary_folder& folder, const std::string& text
   return {.name = "snapshots", .planned = make_plan(typed), .texts = {text}};
 }
 
-// So many chunks that queues of pointers allocate again and again.
+// So many chunks that queues of pointers allocate repeatedly.
 scenario small_chunks(const test::temporary_folder& folder, const std::string& text) {
   config::options typed = options_for({folder.file("small chunks", text)});
   typed.chunk_size = 300;
@@ -181,7 +180,7 @@ scenario stage(const test::temporary_folder& folder, const std::string& text) {
   return {.name = "pass-through", .planned = make_plan(typed), .texts = {text}, .raw = text};
 }
 
-// A pipe whose writer has gone. Each run reads a new one, under the same number.
+// A pipe whose writing end is closed. Each run reads a new one, under the same number.
 scenario piped(const std::string& text) {
   const int descriptor = ::memfd_create("the pipe's number", MFD_CLOEXEC);
   const auto fill = [descriptor, text] {
@@ -200,18 +199,20 @@ scenario piped(const std::string& text) {
 
 std::vector<scenario> scenarios(const test::temporary_folder& folder) {
   const std::string text = sample(40'000);
-  const auto one = [&](const std::string& name, const std::string& content) {
+  const auto with_content = [&](const std::string& name, const std::string& content) {
     return scenario{.name = name, .planned = make_plan(options_for({folder.file(name, content)})), .texts = {text}};
   };
-  std::vector<scenario> all{one("plain", text), one("one zstd frame", zstd_frame(text)),
-                            one("many zstd frames", zstd_frames(text, 5000)),
-                            one("gzip", characters(test::gzip_member_of(test::bytes_of(text))))};
+  std::vector<scenario> all{with_content("plain", text), with_content("one zstd frame", zstd_frame(text)),
+                            with_content("many zstd frames", zstd_frames(text, 5000)),
+                            with_content("gzip", test::string_of(test::gzip_member_of(test::bytes_of(text))))};
   all.front().is_for_the_device = false;
   all.push_back(several_inputs(folder));
   const std::string second = sample(9000, 2);
-  all.push_back(one("tar", test::tar_member("first", text) + test::tar_member("second", second) + test::tar_end()));
+  all.push_back(
+      with_content("tar", test::tar_member("first", text) + test::tar_member("second", second) + test::tar_end()));
   all.back().texts.push_back(second);
-  all.push_back(one("zip", test::archive_of({{"first", text}, {"second", second}}, archive_write_set_format_zip)));
+  all.push_back(
+      with_content("zip", test::archive_of({{"first", text}, {"second", second}}, archive_write_set_format_zip)));
   all.back().texts.push_back(second);
   all.push_back(piped(text));
   all.push_back(small_chunks(folder, text));
@@ -228,8 +229,8 @@ enum class engine_kind { cuda, two_devices, automatic };
 constexpr std::array<std::pair<engine_kind, const char*>, 3> engine_kinds{
     {{engine_kind::cuda, "cuda"}, {engine_kind::two_devices, "two devices"}, {engine_kind::automatic, "auto"}}};
 
-// The automatic engine, in which a device is wanted from the first chunk on. The thread that submits waits until it is
-// awake or cannot be had, so that it has its part in every run.
+// The automatic engine, with a device wanted from the first chunk on. submit() waits until the device is awake or has
+// failed, so that the device takes part in every run.
 class awaited_engine final : public gpu::engine {
  public:
   explicit awaited_engine(std::unique_ptr<gpu::automatic_engine> inner) : inner_(std::move(inner)) {}
@@ -252,7 +253,7 @@ class awaited_engine final : public gpu::engine {
   std::unique_ptr<gpu::automatic_engine> inner_;
 };
 
-// What is made for one run, and outlives it.
+// The objects that are made for one run. Outlives the run.
 class machine {
  public:
   machine(engine_kind kind, bool is_for_the_device, std::shared_ptr<planned_failure> plan)
@@ -283,7 +284,7 @@ class machine {
             .reason = {}};
   }
 
-  [[nodiscard]] std::vector<std::string> misuses() const { return seen_->misuses(); }
+  [[nodiscard]] std::vector<std::string> misuses() const { return ledger_->misuses(); }
 
  private:
   std::unique_ptr<gpu::engine> make_cuda(const gpu::engine_request& request) const {
@@ -291,9 +292,9 @@ class machine {
     {
       const test::spared own;
       const std::size_t devices = kind_ == engine_kind::two_devices ? 2 : 1;
-      api = gpu::cuda::make_fake_runtime(seen_,
+      api = gpu::cuda::make_fake_runtime(ledger_,
                                          std::vector<gpu::cuda::device_properties>(devices, gpu::cuda::fake_device()));
-      seen_->may_be_lost = plan_ != nullptr;
+      ledger_->may_be_lost = plan_ != nullptr;
       if (plan_) api = gpu::cuda::make_failing_runtime(std::move(api), plan_);
       api = test::make_sparing_runtime(std::move(api));
     }
@@ -303,20 +304,20 @@ class machine {
   engine_kind kind_;
   bool is_for_the_device_;
   std::shared_ptr<planned_failure> plan_;
-  std::shared_ptr<gpu::cuda::ledger> seen_ = std::make_shared<gpu::cuda::ledger>();
+  std::shared_ptr<gpu::cuda::ledger> ledger_ = std::make_shared<gpu::cuda::ledger>();
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_unused_ = false;
-  std::shared_ptr<machine> in_use_{this, [](machine* of) {  // held by all that may still make an engine
-                                     const std::scoped_lock lock(of->mutex_);
-                                     of->is_unused_ = true;
-                                     of->changed_.notify_all();
+  std::shared_ptr<machine> in_use_{this, [](machine* owner) {  // held by all that may still make an engine
+                                     const std::scoped_lock lock(owner->mutex_);
+                                     owner->is_unused_ = true;
+                                     owner->changed_.notify_all();
                                    }};
 };
 
 // ---- runs
 
-// Standard output of this process, while it lives, goes into memory.
+// While this exists, standard output of this process goes into memory.
 class captured_output {
  public:
   captured_output() : before_(::dup(STDOUT_FILENO)), memory_(::memfd_create("output", MFD_CLOEXEC)) {
@@ -343,107 +344,109 @@ class captured_output {
 };
 
 struct ended_run {
-  std::optional<outcome> done;  // nothing: it threw
-  std::string error;            // what
-  std::string pass_through_mode;
+  std::optional<outcome> finished;  // empty: the run threw
+  std::string error;                // the message of the exception
+  std::string forwarded;
   std::vector<std::string> misuses;
   std::uint64_t device_bytes = 0;  // counted by devices
 };
 
-run_hooks hooks_for(const scenario& of, const machine& here) {
+run_hooks hooks_for(const scenario& tested, const machine& setup) {
   run_hooks hooks;
-  hooks.make_engine = [&](std::string_view, const gpu::engine_request& request) { return here.make(request); };
-  if (of.planned.windows) hooks.window = [](const closed_window&) { return false; };
-  if (of.planned.snapshot_every) hooks.snapshot = [](const run_counts&) {};
+  hooks.make_engine = [&](std::string_view, const gpu::engine_request& request) { return setup.make(request); };
+  if (tested.planned.windows) hooks.window = [](const closed_window&) { return false; };
+  if (tested.planned.snapshot_every) hooks.snapshot = [](const run_counts&) {};
   return hooks;
 }
 
-std::uint64_t device_bytes_of(const outcome& done) { return done.stats ? done.stats->counting.device_bytes : 0; }
+std::uint64_t device_bytes_of(const outcome& finished) {
+  return finished.stats ? finished.stats->counting.device_bytes : 0;
+}
 
-std::string text_of(const std::exception_ptr& error) {
+std::string message_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const unclean_end& end) {
-    return text_of(end.cause());
-  } catch (const std::exception& each) {
-    return each.what();
+    return message_of(end.cause());
+  } catch (const std::exception& thrown) {
+    return thrown.what();
   }
 }
 
-// `failing` is armed while it runs or, where a call is to fail as well, from that on. Null: nothing of its kind fails.
-ended_run run_once(const scenario& of, engine_kind kind, const std::shared_ptr<planned_failure>& plan,
+// `failing` is armed during the run or, if a CUDA call is to fail as well, after that call. Null: no resource fails.
+ended_run run_once(const scenario& tested, engine_kind kind, const std::shared_ptr<planned_failure>& plan,
                    failing_resource* failing) {
   ended_run ended;
   std::optional<failing_resource::scope> armed;
-  if (of.prepare) of.prepare();
-  const machine here(kind, of.is_for_the_device, plan);
-  const run_hooks hooks = hooks_for(of, here);
+  if (tested.prepare) tested.prepare();
+  const machine setup(kind, tested.is_for_the_device, plan);
+  const run_hooks hooks = hooks_for(tested, setup);
   const captured_output output;
   if (failing != nullptr && plan) plan->on_failure = [&] { armed.emplace(*failing); };
   if (failing != nullptr && !plan) armed.emplace(*failing);
   std::exception_ptr error;
   try {
-    ended.done = run(of.planned, hooks);
+    ended.finished = run(tested.planned, hooks);
   } catch (...) {
     error = std::current_exception();
   }
   const test::spared own;
-  if (error) ended.error = text_of(error);
-  if (ended.done) ended.device_bytes = device_bytes_of(*ended.done);
-  ended.pass_through_mode = output.text();
-  ended.misuses = here.misuses();
+  if (error) ended.error = message_of(error);
+  if (ended.finished) ended.device_bytes = device_bytes_of(*ended.finished);
+  ended.forwarded = output.text();
+  ended.misuses = setup.misuses();
   return ended;
 }
 
-// What an input is said to hold is the beginning of what it holds, all of it where it is called complete.
-void check_input(const input_report& said, const std::string& text) {
-  const std::uint64_t bytes = said.verified.bytes();
+// The counts of an input are those of a prefix of its text; of the whole text if the input is complete.
+void check_input(const input_report& input, const std::string& text) {
+  const std::uint64_t bytes = input.verified.bytes();
   REQUIRE(bytes <= text.size());
-  CHECK(said.verified.counts == counts_of(std::string_view(text).substr(0, bytes)));
-  if (said.complete) CHECK(bytes == text.size());
+  CHECK(input.verified.counts == counts_of(std::string_view(text).substr(0, bytes)));
+  if (input.complete) CHECK(bytes == text.size());
 }
 
-bool says_why(const outcome& done) {
-  if (!done.engine_failure.empty() || done.pass_through_fault) return true;
-  return std::ranges::any_of(done.result.inputs, [](const input_report& each) { return !each.error.empty(); });
+bool says_why(const outcome& finished) {
+  if (!finished.engine_failure.empty() || finished.pass_through_fault) return true;
+  return std::ranges::any_of(finished.result.inputs, [](const input_report& each) { return !each.error.empty(); });
 }
 
 // `names`: of the inputs, in the order of their texts.
-void check_outcome(const outcome& done, const scenario& of, const std::vector<std::string>& names) {
+void check_outcome(const outcome& finished, const scenario& tested, const std::vector<std::string>& names) {
   std::size_t complete = 0;
   std::uint64_t sum = 0;
-  for (const input_report& said : done.result.inputs) {
-    CAPTURE(said.name);
-    CAPTURE(said.error);
-    sum += said.verified.bytes();
-    if (said.complete) ++complete;
-    const auto at = std::ranges::find(names, said.name);
+  for (const input_report& input : finished.result.inputs) {
+    CAPTURE(input.name);
+    CAPTURE(input.error);
+    sum += input.verified.bytes();
+    if (input.complete) ++complete;
+    const auto at = std::ranges::find(names, input.name);
     if (at != names.end()) {
-      check_input(said, of.texts[static_cast<std::size_t>(at - names.begin())]);
-    } else {  // the archive, of which members are missing
-      CHECK_FALSE(said.complete);
-      CHECK(said.verified.bytes() == 0);
+      check_input(input, tested.texts[static_cast<std::size_t>(at - names.begin())]);
+    } else {  // the archive, if members are missing
+      CHECK_FALSE(input.complete);
+      CHECK(input.verified.bytes() == 0);
     }
   }
-  CHECK(done.result.verified.bytes() == sum);
-  CAPTURE(done.engine_failure);
-  if (done.result.complete) {
+  CHECK(finished.result.verified.bytes() == sum);
+  CAPTURE(finished.engine_failure);
+  if (finished.result.complete) {
     CHECK(complete == names.size());
-    CHECK(done.result.inputs.size() == names.size());
-    CHECK(done.engine_failure.empty());
+    CHECK(finished.result.inputs.size() == names.size());
+    CHECK(finished.engine_failure.empty());
   } else {
-    CHECK(says_why(done));
+    CHECK(says_why(finished));
   }
 }
 
-// The names of the inputs of a run in which nothing fails.
-std::vector<std::string> names_of(const scenario& of) {
-  const ended_run ended = run_once(of, engine_kind::cuda, nullptr, nullptr);
-  REQUIRE(ended.done);
-  REQUIRE(ended.done->result.complete);
+// The names of the inputs of a run without failures.
+std::vector<std::string> names_of(const scenario& tested) {
+  const ended_run ended = run_once(tested, engine_kind::cuda, nullptr, nullptr);
+  REQUIRE(ended.finished);
+  REQUIRE(ended.finished->result.complete);
   std::vector<std::string> names;
-  for (const input_report& each : ended.done->result.inputs) names.push_back(each.name);
-  REQUIRE(names.size() == of.texts.size());
+  for (const input_report& each : ended.finished->result.inputs) names.push_back(each.name);
+  REQUIRE(names.size() == tested.texts.size());
   return names;
 }
 
@@ -454,14 +457,14 @@ bool takes_all() {
   return campaign != nullptr && std::string_view(campaign) == "all";
 }
 
-// ONLY="auto, plain": one engine and scenario. Memory that a lost device may still write to is kept for good, so all of
-// them are too much for one process.
-bool is_wanted(const std::string& where) {
+// ONLY="auto, plain" selects one engine and scenario. Memory that a lost device may still write to is kept for good, so
+// one process cannot try all of them.
+bool is_wanted(const std::string& run_name) {
   const char* const only = std::getenv("ONLY");
-  return only == nullptr || where == only;
+  return only == nullptr || run_name == only;
 }
 
-// What became of the runs of one kind of fault in one scenario.
+// The results of the runs with one kind of failure in one scenario.
 struct tally_of_runs {
   unsigned places = 0;
   unsigned runs = 0;
@@ -471,26 +474,26 @@ struct tally_of_runs {
 
   void add(const ended_run& ended) {
     ++runs;
-    if (!ended.done) {
+    if (!ended.finished) {
       ++errors;
-    } else if (ended.done->result.complete) {
+    } else if (ended.finished->result.complete) {
       ++exact;
     } else {
       ++incomplete;
     }
   }
 
-  void show(const std::string& where) const {
+  void show(const std::string& run_name) const {
     if (!takes_all()) return;
-    std::printf("| %s | %u | %u | %u | %u | %u |\n", where.c_str(), places, runs, exact, incomplete, errors);
+    std::printf("| %s | %u | %u | %u | %u | %u |\n", run_name.c_str(), places, runs, exact, incomplete, errors);
     std::fflush(stdout);
   }
 };
 
-// Calls `run_at` with places from 1 on until one was not reached, which it says by false: with every place, or with
-// about `most` of them, among them the first.
-void for_places(unsigned known_places, unsigned most, const std::function<bool(unsigned)>& run_at) {
-  const unsigned step = takes_all() ? 1 : 1 + known_places / most;
+// Calls `run_at` with places from 1 on until it returns false because the place was not reached. Tries every place, or
+// about `samples` of them including the first.
+void for_places(unsigned known_places, unsigned samples, const std::function<bool(unsigned)>& run_at) {
+  const unsigned step = takes_all() ? 1 : 1 + known_places / samples;
   for (unsigned place = 1; place < max_places; place += step) {
     if (!run_at(place)) return;
   }
@@ -503,100 +506,100 @@ constexpr unsigned sampled_places = 5;
 constexpr unsigned sampled_places = 12;
 #endif
 
-void check_run(const ended_run& ended, const scenario& of, const std::vector<std::string>& names) {
+void check_run(const ended_run& ended, const scenario& tested, const std::vector<std::string>& names) {
   CAPTURE(ended.error);
-  if (ended.done) {
-    check_outcome(*ended.done, of, names);
-    if (ended.done->result.complete && of.planned.passes_through != config::pass_through_mode::nothing) {
-      CHECK(ended.pass_through_mode == of.raw);
+  if (ended.finished) {
+    check_outcome(*ended.finished, tested, names);
+    if (ended.finished->result.complete && tested.planned.passes_through != config::pass_through_mode::nothing) {
+      CHECK(ended.forwarded == tested.raw);
     }
   } else {
     CHECK_FALSE(ended.error.empty());
   }
 }
 
-void fail_resource(const scenario& of, const std::vector<std::string>& names, engine_kind kind, test::resource what,
-                   failing_resource::extent how_long, const std::string& where) {
+void fail_resource(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+                   test::resource lacking, failing_resource::extent duration, const std::string& run_name) {
   tally_of_runs tally;
   unsigned all = 0;
   {
-    failing_resource none(what, ~0U);
-    static_cast<void>(run_once(of, kind, nullptr, &none));
+    failing_resource none(lacking, ~0U);
+    static_cast<void>(run_once(tested, kind, nullptr, &none));
     all = none.requested();
   }
   for_places(all, sampled_places, [&](unsigned place) {
-    const std::string said = where + ", place " + std::to_string(place);
-    CAPTURE(said);
-    const run_watchdog watch(said);
-    failing_resource failing(what, place, how_long);
-    const ended_run ended = run_once(of, kind, nullptr, &failing);
-    check_run(ended, of, names);
+    const std::string place_name = run_name + ", place " + std::to_string(place);
+    CAPTURE(place_name);
+    const run_watchdog watch(place_name);
+    failing_resource failing(lacking, place, duration);
+    const ended_run ended = run_once(tested, kind, nullptr, &failing);
+    check_run(ended, tested, names);
     CHECK(ended.misuses == std::vector<std::string>{});
     if (!failing.was_reached()) {
-      CHECK(ended.done.has_value());
-      if (ended.done) CHECK(ended.done->result.complete);
+      CHECK(ended.finished.has_value());
+      if (ended.finished) CHECK(ended.finished->result.complete);
       return false;
     }
     tally.places = place;
     tally.add(ended);
     return true;
   });
-  tally.show(where);
+  tally.show(run_name);
 }
 
 bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
 
-// A call that fails once. Of `auto` whatever fails is counted by the host.
-void fail_call(const scenario& of, const std::vector<std::string>& names, engine_kind kind, planned_failure::kind how,
-               gpu::cuda::result code, const std::string& where) {
+// One call fails once. With `auto` the host counts what the device cannot.
+void fail_call(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+               planned_failure::kind duration, gpu::cuda::result code, const std::string& run_name) {
   tally_of_runs tally;
-  const auto none = std::make_shared<planned_failure>(~0U, how, code);
-  static_cast<void>(run_once(of, kind, none, nullptr));
+  const auto none = std::make_shared<planned_failure>(~0U, duration, code);
+  static_cast<void>(run_once(tested, kind, none, nullptr));
   for_places(none->calls(), sampled_places, [&](unsigned place) {
-    const auto plan = std::make_shared<planned_failure>(place, how, code);
-    const std::string said = where + ", place " + std::to_string(place);
-    CAPTURE(said);
-    const run_watchdog watch(said);
-    const ended_run ended = run_once(of, kind, plan, nullptr);
+    const auto plan = std::make_shared<planned_failure>(place, duration, code);
+    const std::string place_name = run_name + ", place " + std::to_string(place);
+    CAPTURE(place_name);
+    const run_watchdog watch(place_name);
+    const ended_run ended = run_once(tested, kind, plan, nullptr);
     const std::string failed_call = plan->failed_call();
     CAPTURE(failed_call);
-    check_run(ended, of, names);
+    check_run(ended, tested, names);
     CHECK(std::ranges::all_of(ended.misuses, is_left_on_the_device));
     if (kind == engine_kind::automatic || failed_call.empty()) {
-      CHECK(ended.done.has_value());
-      if (ended.done) CHECK(ended.done->result.complete);
+      CHECK(ended.finished.has_value());
+      if (ended.finished) CHECK(ended.finished->result.complete);
     }
-    if (ended.done && !of.raw.empty()) CHECK(ended.pass_through_mode == of.raw);
+    if (ended.finished && !tested.raw.empty()) CHECK(ended.forwarded == tested.raw);
     if (failed_call.empty()) return false;
     tally.places = place;
     tally.add(ended);
     return true;
   });
-  tally.show(where);
+  tally.show(run_name);
 }
 
-// A call of a device that fails for good, in a run that has no more memory from then on, or lacks it once.
-void fail_call_and_memory(const scenario& of, const std::vector<std::string>& names, engine_kind kind,
-                          failing_resource::extent how_long, unsigned nth, const std::string& where) {
+// A call of a device fails for good. From then on the run has no memory, or its `nth` allocation fails.
+void fail_call_and_memory(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+                          failing_resource::extent duration, unsigned nth, const std::string& run_name) {
   constexpr gpu::cuda::result launch_failure = 719;
   tally_of_runs tally;
   const auto none = std::make_shared<planned_failure>(~0U, planned_failure::kind::sticky, launch_failure);
-  static_cast<void>(run_once(of, kind, none, nullptr));
+  static_cast<void>(run_once(tested, kind, none, nullptr));
   for_places(none->calls(), sampled_places, [&](unsigned place) {
     const auto plan = std::make_shared<planned_failure>(place, planned_failure::kind::sticky, launch_failure);
-    const std::string said = where + ", place " + std::to_string(place);
-    CAPTURE(said);
-    const run_watchdog watch(said);
-    failing_resource failing(test::resource::memory, nth, how_long);
-    const ended_run ended = run_once(of, kind, plan, &failing);
-    check_run(ended, of, names);
+    const std::string place_name = run_name + ", place " + std::to_string(place);
+    CAPTURE(place_name);
+    const run_watchdog watch(place_name);
+    failing_resource failing(test::resource::memory, nth, duration);
+    const ended_run ended = run_once(tested, kind, plan, &failing);
+    check_run(ended, tested, names);
     CHECK(std::ranges::all_of(ended.misuses, is_left_on_the_device));
     if (plan->failed_call().empty()) return false;
     tally.places = place;
     tally.add(ended);
     return true;
   });
-  tally.show(where);
+  tally.show(run_name);
 }
 
 template <typename Fail>
@@ -605,69 +608,72 @@ void for_every_run(Fail fail) {
   for (const scenario& each : scenarios(folder)) {
     const std::vector<std::string> names = names_of(each);
     for (const auto& [kind, name] : engine_kinds) {
-      const std::string where = std::string(name) + ", " + each.name;
-      if (is_wanted(where)) fail(each, names, kind, where);
+      const std::string run_name = std::string(name) + ", " + each.name;
+      if (is_wanted(run_name)) fail(each, names, kind, run_name);
     }
   }
 }
 
 }  // namespace
 
-TEST_CASE("whichever allocation of a run over devices fails, it ends, and what it calls complete is exact") {
-  for_every_run([](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-    fail_resource(of, names, kind, test::resource::memory, failing_resource::extent::once, where + ", memory once");
+TEST_CASE("whichever allocation of a run over devices fails, the run ends, and complete results are exact") {
+  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+    fail_resource(tested, names, kind, test::resource::memory, failing_resource::extent::once,
+                  run_name + ", memory once");
   });
 }
 
-TEST_CASE("whenever there is no more memory in a run over devices, it ends, and what it calls complete is exact") {
-  for_every_run([](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-    fail_resource(of, names, kind, test::resource::memory, failing_resource::extent::from_then_on,
-                  where + ", no more memory");
+TEST_CASE("whenever memory runs out in a run over devices, the run ends, and complete results are exact") {
+  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+    fail_resource(tested, names, kind, test::resource::memory, failing_resource::extent::from_then_on,
+                  run_name + ", no more memory");
   });
 }
 
-TEST_CASE("whichever thread of a run over devices cannot be had, it ends, and what it calls complete is exact") {
-  for_every_run([](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-    fail_resource(of, names, kind, test::resource::thread, failing_resource::extent::once, where + ", a thread");
-    fail_resource(of, names, kind, test::resource::thread, failing_resource::extent::from_then_on,
-                  where + ", no more threads");
+TEST_CASE("whichever thread of a run over devices cannot be created, the run ends, and complete results are exact") {
+  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+    fail_resource(tested, names, kind, test::resource::thread, failing_resource::extent::once, run_name + ", a thread");
+    fail_resource(tested, names, kind, test::resource::thread, failing_resource::extent::from_then_on,
+                  run_name + ", no more threads");
   });
 }
 
-TEST_CASE("whichever CUDA call of a run fails once, it ends, and what it calls complete is exact") {
+TEST_CASE("whichever CUDA call of a run fails once, the run ends, and complete results are exact") {
   for (const auto& [code, name] : {std::pair(1, "invalid value"), {2, "out of memory"}, {719, "launch failure"}}) {
-    for_every_run([code, name](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-      fail_call(of, names, kind, planned_failure::kind::once, code, where + ", " + name + " once");
-    });
+    for_every_run(
+        [code, name](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+          fail_call(tested, names, kind, planned_failure::kind::once, code, run_name + ", " + name + " once");
+        });
   }
 }
 
-TEST_CASE("from whichever CUDA call on all of a run fail, it ends, and what it calls complete is exact") {
+TEST_CASE("whichever CUDA call of a run is the first of which all fail, the run ends, and complete results are exact") {
   for (const auto& [code, name] : {std::pair(1, "invalid value"), {2, "out of memory"}, {719, "launch failure"}}) {
-    for_every_run([code, name](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-      fail_call(of, names, kind, planned_failure::kind::sticky, code, where + ", " + name + " from then on");
-    });
+    for_every_run(
+        [code, name](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+          fail_call(tested, names, kind, planned_failure::kind::sticky, code, run_name + ", " + name + " from then on");
+        });
   }
 }
 
-TEST_CASE("a run whose device fails when there is no more memory ends, and what it calls complete is exact") {
-  for_every_run([](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-    fail_call_and_memory(of, names, kind, failing_resource::extent::from_then_on, 1,
-                         where + ", a device and all memory");
+TEST_CASE("a run whose device fails after memory has run out ends, and complete results are exact") {
+  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+    fail_call_and_memory(tested, names, kind, failing_resource::extent::from_then_on, 1,
+                         run_name + ", a device and all memory");
     for (unsigned nth = 1; nth <= (takes_all() ? 8U : 1U); ++nth) {
-      fail_call_and_memory(of, names, kind, failing_resource::extent::once, nth,
-                           where + ", a device and its allocation " + std::to_string(nth));
+      fail_call_and_memory(tested, names, kind, failing_resource::extent::once, nth,
+                           run_name + ", a device and its allocation " + std::to_string(nth));
     }
   });
 }
 
-TEST_CASE("in runs without a fault every engine counts all, and devices count a part of it") {
-  for_every_run([](const scenario& of, const auto& names, engine_kind kind, const std::string& where) {
-    CAPTURE(where);
-    const ended_run ended = run_once(of, kind, nullptr, nullptr);
-    REQUIRE(ended.done);
-    check_run(ended, of, names);
-    CHECK(ended.done->result.complete);
-    if (of.is_for_the_device || kind != engine_kind::automatic) CHECK(ended.device_bytes > 0);
+TEST_CASE("in runs without a failure every engine counts all text, and devices count a part of it") {
+  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+    CAPTURE(run_name);
+    const ended_run ended = run_once(tested, kind, nullptr, nullptr);
+    REQUIRE(ended.finished);
+    check_run(ended, tested, names);
+    CHECK(ended.finished->result.complete);
+    if (tested.is_for_the_device || kind != engine_kind::automatic) CHECK(ended.device_bytes > 0);
   });
 }

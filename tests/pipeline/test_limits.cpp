@@ -1,4 +1,4 @@
-// What limited a run and what would help, case by case: runs made up so that there is no doubt.
+// What limited a run and what would help, case by case, for made-up runs with a clear answer.
 #include "pipeline/flow/statistics/limits.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ stage_stats copying(double busy) { return {.name = "copy to device", .bytes = gi
 
 stage_stats kernels(double busy) { return {.name = "count", .bytes = gigabyte, .busy_seconds = busy}; }
 
-/// A second's work on 2 threads of a machine with 2 cores.
+/// One second of work on 2 threads of a machine with 2 cores.
 run_stats run_of(std::vector<stage_stats> stages) {
   run_stats stats;
   stats.engine = "host";
@@ -61,13 +61,13 @@ TEST_CASE("nothing limits a run without text") {
   CHECK(judge(run_stats{}).limited_by == "nothing: there was no text");
 }
 
-TEST_CASE("a source that was waited for most of the time limited the run, whatever else was busy") {
-  const verdict said = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
-  CHECK(said.limited_by == "the source: reading waited for it 76 % of the time");
-  CHECK(said.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
+TEST_CASE("a source that reading waited for most of the time limited the run, whatever else was busy") {
+  const verdict judged = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
+  CHECK(judged.limited_by == "the source: reading waited for it 76 % of the time");
+  CHECK(judged.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
 }
 
-TEST_CASE("a consumer that was waited for most of the time limited the run, not the source that waited with it") {
+TEST_CASE("a consumer that writing waited for most of the time limited the run, not the source that waited as well") {
   run_stats stats = run_of({reading(0.1, 0.8), counting(0.1)});
   stats.consumer_waiting_seconds = 0.75;
   CHECK(judge(stats).limited_by == "the consumer: standard output took no more 75 % of the time");
@@ -76,13 +76,13 @@ TEST_CASE("a consumer that was waited for most of the time limited the run, not 
   CHECK(judge(stats).limited_by == "the source: reading waited for it 80 % of the time");
 }
 
-TEST_CASE("reading a pipe is the work of one thread: files would be read by all") {
-  const verdict said = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
-  CHECK(said.limited_by == "read: busy 80 % of the time");
-  CHECK(said.would_help == "giving files by name instead of through a pipe: files are read by all threads");
+TEST_CASE("a pipe is read by one thread; files would be read by all") {
+  const verdict judged = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
+  CHECK(judged.limited_by == "read: busy 80 % of the time");
+  CHECK(judged.would_help == "giving files by name instead of through a pipe: files are read by all threads");
 }
 
-TEST_CASE("reading files is limited by the disk where the bytes came from it, else by the threads or the cores") {
+TEST_CASE("reading files is limited by the disk if the bytes came from it, else by the threads or the cores") {
   run_stats stats = run_of({reading_files(1.6), counting(0.3)});
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time on 2 threads; the pool of 2 threads 95 %");
   CHECK(judge(stats).would_help == "more cores: the bytes came from the page cache at the speed of its memory");
@@ -92,7 +92,7 @@ TEST_CASE("reading files is limited by the disk where the bytes came from it, el
   CHECK(judge(stats).would_help == "a faster disk: 90 % of the bytes came from it, not from the page cache");
 }
 
-TEST_CASE("one decoder wants more frames or more archives, several want more threads while there are cores") {
+TEST_CASE("one decoder needs more frames or more archives; several need more threads while there are cores") {
   run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
   stats.compressed_inputs = 1;
   CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
@@ -104,7 +104,7 @@ TEST_CASE("one decoder wants more frames or more archives, several want more thr
   CHECK(judge(stats).would_help == "more --threads (16 cores)");
 }
 
-TEST_CASE("where an option keeps frames one after the other, more frames, archives or threads are not promised") {
+TEST_CASE("if an option keeps frames in sequence, more frames, archives or threads are not recommended") {
   run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
   stats.compressed_inputs = 1;
   for (const std::string option : {"--window", "--pass-through=text"}) {
@@ -120,7 +120,7 @@ TEST_CASE("where an option keeps frames one after the other, more frames, archiv
   }
 }
 
-TEST_CASE("what is handed on is read once, in order: giving files by name would not help") {
+TEST_CASE("bytes that are passed through are read once, in order: giving files by name would not help") {
   run_stats stats = run_of({reading(0.8, 0.1), counting(0.4)});
   stats.passes_through = true;
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time");
@@ -128,7 +128,7 @@ TEST_CASE("what is handed on is read once, in order: giving files by name would 
         "a run without --pass-through: what is handed on is read once, in order, by one thread");
 }
 
-TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {
+TEST_CASE("counting on the host needs more threads while there are cores, then a GPU, or fewer buckets") {
   run_stats stats = run_of({reading_files(0.2), counting(1.7)});
   CHECK(judge(stats).limited_by == "count: busy 85 % of the time on 2 threads; the pool of 2 threads 95 %");
   CHECK(judge(stats).would_help == "a GPU (--engine cuda), or more cores");
@@ -140,9 +140,9 @@ TEST_CASE("counting on the host wants more threads while there are cores, then a
   CHECK(judge(stats).would_help == "more --threads (4 cores)");
 }
 
-TEST_CASE("stages that share the pool's threads limit a run together, and the one with most of the time is named") {
-  const verdict said = judge(run_of({reading_files(0.9), counting(1.0)}));
-  CHECK(said.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
+TEST_CASE("stages that share the pool's threads limit a run together, and the one with the most time is named") {
+  const verdict judged = judge(run_of({reading_files(0.9), counting(1.0)}));
+  CHECK(judged.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
 }
 
 TEST_CASE("a device is limited by its link or by its kernels") {
@@ -155,7 +155,7 @@ TEST_CASE("a device is limited by its link or by its kernels") {
   CHECK(judge(stats).would_help == "more devices (--devices)");
 }
 
-TEST_CASE("a device that took longer to start than the text to count is start-up") {
+TEST_CASE("a device that took longer to start than to count the text is start-up") {
   run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
   stats.counting.device = "NVIDIA H200";
   stats.counting.startup_seconds = 1.25;
@@ -163,7 +163,7 @@ TEST_CASE("a device that took longer to start than the text to count is start-up
   CHECK(judge(stats).would_help == "more text in one run, or --engine host for so little");
 }
 
-TEST_CASE("text that fits into a slot, or into all of them while nothing was busy, is start-up") {
+TEST_CASE("text that fits into a slot, or into all slots while nothing was busy, is start-up") {
   run_stats stats = run_of({reading(0.9), counting(0.1)});
   stats.chunks = 1;
   CHECK(judge(stats).limited_by == "start-up: all of the text fits into one slot of 256 KiB");
@@ -174,7 +174,7 @@ TEST_CASE("text that fits into a slot, or into all of them while nothing was bus
   CHECK(judge(stats).would_help == "more text in one run: all inputs of one run share its start-up");
 }
 
-TEST_CASE("many small inputs are limited by being opened, unless the threads were busy") {
+TEST_CASE("many small inputs are limited by opening them, unless the threads were busy") {
   run_stats stats = run_of({reading_files(0.3), counting(0.1)});
   stats.inputs = 100'000;
   CHECK(judge(stats).limited_by ==
@@ -184,7 +184,7 @@ TEST_CASE("many small inputs are limited by being opened, unless the threads wer
   CHECK(judge(stats).limited_by.starts_with("count: "));
 }
 
-TEST_CASE("slots that were waited for while nothing was busy were too few") {
+TEST_CASE("if reading waited for slots while nothing was busy, there were too few slots") {
   run_stats stats = run_of({reading(0.3), counting(0.4)});
   stats.slot_waiting_seconds = 0.45;
   CHECK(judge(stats).limited_by ==
@@ -194,12 +194,12 @@ TEST_CASE("slots that were waited for while nothing was busy were too few") {
   CHECK(judge(stats).limited_by == "count: busy 90 % of the time on 2 threads");
 }
 
-TEST_CASE("where nothing was busy the busiest stage is named, and nothing is promised") {
-  const verdict said = judge(run_of({reading(0.3), counting(0.4)}));
-  CHECK(said.limited_by == "no stage alone: the busiest is read: busy 30 % of the time");
+TEST_CASE("if nothing was busy, the busiest stage is named and nothing is recommended") {
+  const verdict judged = judge(run_of({reading(0.3), counting(0.4)}));
+  CHECK(judged.limited_by == "no stage alone: the busiest is read: busy 30 % of the time");
 }
 
-TEST_CASE("a run that was stopped says so, and what limited it until then") {
+TEST_CASE("a run that was stopped is reported as stopped, with its limit until then") {
   run_stats stats = run_of({reading(0, 0.9), counting(0.1)});
   stats.stopped = true;
   CHECK(judge(stats).limited_by ==
