@@ -9,16 +9,11 @@
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "support/sparing_runtime.hpp"
-#include "tests/io/archive_samples.hpp"
-#include "tests/io/gzip_samples.hpp"
-#include "tests/io/tar_samples.hpp"
-#include "tests/io/zstd_samples.hpp"
-#include "tests/support/byte_strings.hpp"
+#include "tests/pipeline/device_scenarios.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,7 +28,6 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,11 +50,11 @@ extern "C" const char* __lsan_default_suppressions() {
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 using gpu::cuda::planned_failure;
+using test::device_scenario;
 using test::failing_resource;
 
 namespace {
 
-constexpr unsigned chunk_bytes = 4096;
 constexpr unsigned max_places = 20'000;  // no run here has so many
 
 // ---- a run that does not end
@@ -94,7 +88,7 @@ class run_watchdog {
   ~run_watchdog() { ::alarm(0); }
 };
 
-// ---- inputs
+// ---- counts
 
 using byte_counts = std::vector<std::uint64_t>;
 
@@ -102,124 +96,6 @@ byte_counts counts_of(std::string_view text) {
   byte_counts counts(256);
   for (const char each : text) ++counts[static_cast<unsigned char>(each)];
   return counts;
-}
-
-std::string sample(std::size_t bytes, std::uint32_t seed = 1) {
-  return test::string_of(test::sample_text(bytes, seed));
-}
-
-std::string zstd_frame(std::string_view text) { return test::string_of(test::zstd_frame_of(test::bytes_of(text))); }
-
-std::string zstd_frames(std::string_view text, std::size_t size) {
-  std::string all;
-  for (std::size_t at = 0; at < text.size(); at += size) all += zstd_frame(text.substr(at, size));
-  return all;
-}
-
-// A plan, and the text of each input in the order of the report.
-struct scenario {
-  std::string name;
-  plan planned;
-  std::vector<std::string> texts;
-  std::string raw{};                // expected on standard output
-  std::function<void()> prepare{};  // called before each run
-  bool is_for_the_device = true;    // with `auto`: as much as possible, else host and device compete
-};
-
-config::options options_for(std::vector<std::string> inputs) {
-  config::options typed;
-  typed.inputs = std::move(inputs);
-  typed.buckets = {"bytes"};
-  typed.engine = "host";  // no effect: the hooks make the engine
-  typed.threads = 2;
-  typed.chunk_size = chunk_bytes;
-  typed.slots = 5;
-  typed.stats = true;
-  return typed;
-}
-
-scenario several_inputs(const test::temporary_folder& folder) {
-  std::vector<std::string> names;
-  std::vector<std::string> texts;
-  const auto add = [&](const std::string& content, std::string text) {
-    names.push_back(folder.file("input" + std::to_string(names.size()), content));
-    texts.push_back(std::move(text));
-  };
-  for (unsigned i = 0; i < 6; ++i) add(sample(700 * i, i), sample(700 * i, i));
-  const std::string text = sample(20'000, 9);
-  add(zstd_frames(text, 6000), text);
-  add(text, text);
-  add(test::string_of(test::gzip_member_of(test::bytes_of(text))), text);
-  return {
-      .name = "several inputs", .planned = make_plan(options_for(names)), .texts = texts, .is_for_the_device = false};
-}
-
-scenario windows(const test::temporary_folder& folder, const std::string& text) {
-  config::options typed = options_for({folder.file("windows", text)});
-  typed.format = "jsonl";
-  typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = 3000};
-  return {.name = "windows", .planned = make_plan(typed), .texts = {text}};
-}
-
-scenario snapshots(const test::temporary_folder& folder, const std::string& text) {
-  config::options typed = options_for({folder.file("snapshots", text)});
-  typed.snapshot_every = std::uint64_t{10'000};
-  return {.name = "snapshots", .planned = make_plan(typed), .texts = {text}};
-}
-
-// So many chunks that queues of pointers allocate repeatedly.
-scenario small_chunks(const test::temporary_folder& folder, const std::string& text) {
-  config::options typed = options_for({folder.file("small chunks", text)});
-  typed.chunk_size = 300;
-  return {.name = "small chunks", .planned = make_plan(typed), .texts = {text}};
-}
-
-scenario stage(const test::temporary_folder& folder, const std::string& text) {
-  config::options typed = options_for({folder.file("stage", text)});
-  typed.pass_through = config::pass_through_mode::raw;
-  return {.name = "pass-through", .planned = make_plan(typed), .texts = {text}, .raw = text};
-}
-
-// A pipe whose writing end is closed. Each run reads a new one, under the same number.
-scenario piped(const std::string& text) {
-  const int descriptor = ::memfd_create("the pipe's number", MFD_CLOEXEC);
-  const auto fill = [descriptor, text] {
-    std::array<int, 2> ends{};
-    REQUIRE(::pipe(ends.data()) == 0);
-    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));  // it holds 64 KiB
-    REQUIRE(::dup2(ends[0], descriptor) == descriptor);
-    for (const int end : ends) ::close(end);
-  };
-  fill();
-  return {.name = "pipe",
-          .planned = make_plan(options_for({"/dev/fd/" + std::to_string(descriptor)})),
-          .texts = {text},
-          .prepare = fill};
-}
-
-std::vector<scenario> scenarios(const test::temporary_folder& folder) {
-  const std::string text = sample(40'000);
-  const auto with_content = [&](const std::string& name, const std::string& content) {
-    return scenario{.name = name, .planned = make_plan(options_for({folder.file(name, content)})), .texts = {text}};
-  };
-  std::vector<scenario> all{with_content("plain", text), with_content("one zstd frame", zstd_frame(text)),
-                            with_content("many zstd frames", zstd_frames(text, 5000)),
-                            with_content("gzip", test::string_of(test::gzip_member_of(test::bytes_of(text))))};
-  all.front().is_for_the_device = false;
-  all.push_back(several_inputs(folder));
-  const std::string second = sample(9000, 2);
-  all.push_back(
-      with_content("tar", test::tar_member("first", text) + test::tar_member("second", second) + test::tar_end()));
-  all.back().texts.push_back(second);
-  all.push_back(
-      with_content("zip", test::archive_of({{"first", text}, {"second", second}}, archive_write_set_format_zip)));
-  all.back().texts.push_back(second);
-  all.push_back(piped(text));
-  all.push_back(small_chunks(folder, text));
-  all.push_back(windows(folder, text));
-  all.push_back(snapshots(folder, text));
-  all.push_back(stage(folder, text));
-  return all;
 }
 
 // ---- engines
@@ -270,7 +146,7 @@ class machine {
     request.streams = 2;
     request.forecast = {};
     request.all_devices = kind_ == engine_kind::two_devices;
-    request.max_copy = 2 * chunk_bytes;
+    request.max_copy = 2 * test::scenario_chunk_bytes;
     if (kind_ != engine_kind::automatic) return {.taken = make_cuda(request), .reason = {}};
     request.threads = 0;
     request.share_read = {};
@@ -351,7 +227,7 @@ struct ended_run {
   std::uint64_t device_bytes = 0;  // counted by devices
 };
 
-run_hooks hooks_for(const scenario& tested, const machine& setup) {
+run_hooks hooks_for(const device_scenario& tested, const machine& setup) {
   run_hooks hooks;
   hooks.make_engine = [&](std::string_view, const gpu::engine_request& request) { return setup.make(request); };
   if (tested.planned.windows) hooks.window = [](const closed_window&) { return false; };
@@ -374,7 +250,7 @@ std::string message_of(const std::exception_ptr& error) {
 }
 
 // `failing` is armed during the run or, if a CUDA call is to fail as well, after that call. Null: no resource fails.
-ended_run run_once(const scenario& tested, engine_kind kind, const std::shared_ptr<planned_failure>& plan,
+ended_run run_once(const device_scenario& tested, engine_kind kind, const std::shared_ptr<planned_failure>& plan,
                    failing_resource* failing) {
   ended_run ended;
   std::optional<failing_resource::scope> armed;
@@ -412,7 +288,7 @@ bool says_why(const outcome& finished) {
 }
 
 // `names`: of the inputs, in the order of their texts.
-void check_outcome(const outcome& finished, const scenario& tested, const std::vector<std::string>& names) {
+void check_outcome(const outcome& finished, const device_scenario& tested, const std::vector<std::string>& names) {
   std::size_t complete = 0;
   std::uint64_t sum = 0;
   for (const input_report& input : finished.result.inputs) {
@@ -440,7 +316,7 @@ void check_outcome(const outcome& finished, const scenario& tested, const std::v
 }
 
 // The names of the inputs of a run without failures.
-std::vector<std::string> names_of(const scenario& tested) {
+std::vector<std::string> names_of(const device_scenario& tested) {
   const ended_run ended = run_once(tested, engine_kind::cuda, nullptr, nullptr);
   REQUIRE(ended.finished);
   REQUIRE(ended.finished->result.complete);
@@ -506,7 +382,7 @@ constexpr unsigned sampled_places = 5;
 constexpr unsigned sampled_places = 12;
 #endif
 
-void check_run(const ended_run& ended, const scenario& tested, const std::vector<std::string>& names) {
+void check_run(const ended_run& ended, const device_scenario& tested, const std::vector<std::string>& names) {
   CAPTURE(ended.error);
   if (ended.finished) {
     check_outcome(*ended.finished, tested, names);
@@ -518,7 +394,7 @@ void check_run(const ended_run& ended, const scenario& tested, const std::vector
   }
 }
 
-void fail_resource(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+void fail_resource(const device_scenario& tested, const std::vector<std::string>& names, engine_kind kind,
                    test::resource lacking, failing_resource::extent duration, const std::string& run_name) {
   tally_of_runs tally;
   unsigned all = 0;
@@ -550,7 +426,7 @@ void fail_resource(const scenario& tested, const std::vector<std::string>& names
 bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
 
 // One call fails once. With `auto` the host counts what the device cannot.
-void fail_call(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+void fail_call(const device_scenario& tested, const std::vector<std::string>& names, engine_kind kind,
                planned_failure::kind duration, gpu::cuda::result code, const std::string& run_name) {
   tally_of_runs tally;
   const auto none = std::make_shared<planned_failure>(~0U, duration, code);
@@ -579,7 +455,7 @@ void fail_call(const scenario& tested, const std::vector<std::string>& names, en
 }
 
 // A call of a device fails for good. From then on the run has no memory, or its `nth` allocation fails.
-void fail_call_and_memory(const scenario& tested, const std::vector<std::string>& names, engine_kind kind,
+void fail_call_and_memory(const device_scenario& tested, const std::vector<std::string>& names, engine_kind kind,
                           failing_resource::extent duration, unsigned nth, const std::string& run_name) {
   constexpr gpu::cuda::result launch_failure = 719;
   tally_of_runs tally;
@@ -605,7 +481,7 @@ void fail_call_and_memory(const scenario& tested, const std::vector<std::string>
 template <typename Fail>
 void for_every_run(Fail fail) {
   const test::temporary_folder folder;
-  for (const scenario& each : scenarios(folder)) {
+  for (const device_scenario& each : test::device_scenarios(folder)) {
     const std::vector<std::string> names = names_of(each);
     for (const auto& [kind, name] : engine_kinds) {
       const std::string run_name = std::string(name) + ", " + each.name;
@@ -617,21 +493,21 @@ void for_every_run(Fail fail) {
 }  // namespace
 
 TEST_CASE("whichever allocation of a run over devices fails, the run ends, and complete results are exact") {
-  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+  for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     fail_resource(tested, names, kind, test::resource::memory, failing_resource::extent::once,
                   run_name + ", memory once");
   });
 }
 
 TEST_CASE("whenever memory runs out in a run over devices, the run ends, and complete results are exact") {
-  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+  for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     fail_resource(tested, names, kind, test::resource::memory, failing_resource::extent::from_then_on,
                   run_name + ", no more memory");
   });
 }
 
 TEST_CASE("whichever thread of a run over devices cannot be created, the run ends, and complete results are exact") {
-  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+  for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     fail_resource(tested, names, kind, test::resource::thread, failing_resource::extent::once, run_name + ", a thread");
     fail_resource(tested, names, kind, test::resource::thread, failing_resource::extent::from_then_on,
                   run_name + ", no more threads");
@@ -641,7 +517,7 @@ TEST_CASE("whichever thread of a run over devices cannot be created, the run end
 TEST_CASE("whichever CUDA call of a run fails once, the run ends, and complete results are exact") {
   for (const auto& [code, name] : {std::pair(1, "invalid value"), {2, "out of memory"}, {719, "launch failure"}}) {
     for_every_run(
-        [code, name](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+        [code, name](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
           fail_call(tested, names, kind, planned_failure::kind::once, code, run_name + ", " + name + " once");
         });
   }
@@ -650,14 +526,14 @@ TEST_CASE("whichever CUDA call of a run fails once, the run ends, and complete r
 TEST_CASE("whichever CUDA call of a run is the first of which all fail, the run ends, and complete results are exact") {
   for (const auto& [code, name] : {std::pair(1, "invalid value"), {2, "out of memory"}, {719, "launch failure"}}) {
     for_every_run(
-        [code, name](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+        [code, name](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
           fail_call(tested, names, kind, planned_failure::kind::sticky, code, run_name + ", " + name + " from then on");
         });
   }
 }
 
 TEST_CASE("a run whose device fails after memory has run out ends, and complete results are exact") {
-  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+  for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     fail_call_and_memory(tested, names, kind, failing_resource::extent::from_then_on, 1,
                          run_name + ", a device and all memory");
     for (unsigned nth = 1; nth <= (takes_all() ? 8U : 1U); ++nth) {
@@ -668,7 +544,7 @@ TEST_CASE("a run whose device fails after memory has run out ends, and complete 
 }
 
 TEST_CASE("in runs without a failure every engine counts all text, and devices count a part of it") {
-  for_every_run([](const scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
+  for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     CAPTURE(run_name);
     const ended_run ended = run_once(tested, kind, nullptr, nullptr);
     REQUIRE(ended.finished);
