@@ -267,6 +267,6 @@ TEST_CASE("a pool may be destroyed as soon as the item that was posted last has 
     async::worker_pool& target = *pool;
     poster.post([&target, &last] { target.post(last); });
     last.raised.wait(false);
-    pool.reset();  // a sanitizer reports what post() touches afterwards
+    pool.reset();  // a sanitizer reports any later access by post()
   }
 }

@@ -59,9 +59,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a chunk that cannot be counted ends the prefix, is reported with its offset, requests a stop, and no earlier byte "
-    "is lost") {
+TEST_CASE("a chunk that cannot be counted ends the prefix, is reported, requests a stop, and loses no earlier byte") {
   for (std::uint64_t lost = 0; lost < 20; ++lost) {
     failing_run tested(static_cast<unsigned>(lost + 1), lost);
     tested.feed(20);

@@ -1,5 +1,5 @@
-// Each allocation fails while counts are merged: functions that must not throw do not, every slot is released, and
-// inputs that are reported as complete have the right counts.
+// Each allocation fails while counts are merged: nothing throws where it must not, every slot is released, and inputs
+// that are reported as complete have the right counts.
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/cutter.hpp"
@@ -252,9 +252,7 @@ struct collected_run {
 
 }  // namespace
 
-TEST_CASE(
-    "whichever allocation of a collector fails, the collector settles, all slots are released, and a loss is "
-    "recorded") {
+TEST_CASE("whichever allocation of a collector fails, it settles, all slots are released, and a loss is recorded") {
   for (const bool continues : {false, true}) {
     CAPTURE(continues);
     for (unsigned nth = 1; nth <= last_tried; ++nth) {

@@ -68,8 +68,8 @@ constexpr unsigned patience = 10;
 std::array<char, 300> place_of_run{};          // for the signal handler
 std::atomic<unsigned> seconds_left{patience};  // for the signal handler
 
-// Ends the program and prints the place of the failure if a run takes too long. Needs neither a thread nor memory, for
-// which the failures of the run would apply. Counts single seconds, so that a pause of the machine does not end it.
+// Ends the program and prints the place of the failure if a run takes too long. Uses no thread and no memory, because
+// requests for these may fail during the run. Counts single seconds, so that a pause of the machine does not end it.
 class run_watchdog {
  public:
   explicit run_watchdog(const std::string& place) {
@@ -282,7 +282,7 @@ void check_input(const input_report& input, const std::string& text) {
   if (input.complete) CHECK(bytes == text.size());
 }
 
-bool says_why(const outcome& finished) {
+bool has_reason(const outcome& finished) {
   if (!finished.engine_failure.empty() || finished.pass_through_fault) return true;
   return std::ranges::any_of(finished.result.inputs, [](const input_report& each) { return !each.error.empty(); });
 }
@@ -311,7 +311,7 @@ void check_outcome(const outcome& finished, const device_scenario& tested, const
     CHECK(finished.result.inputs.size() == names.size());
     CHECK(finished.engine_failure.empty());
   } else {
-    CHECK(says_why(finished));
+    CHECK(has_reason(finished));
   }
 }
 
@@ -328,7 +328,7 @@ std::vector<std::string> names_of(const device_scenario& tested) {
 
 // ---- places
 
-bool takes_all() {
+bool tries_every_place() {
   const char* const campaign = std::getenv("CAMPAIGN");
   return campaign != nullptr && std::string_view(campaign) == "all";
 }
@@ -360,7 +360,7 @@ struct tally_of_runs {
   }
 
   void show(const std::string& run_name) const {
-    if (!takes_all()) return;
+    if (!tries_every_place()) return;
     std::printf("| %s | %u | %u | %u | %u | %u |\n", run_name.c_str(), places, runs, exact, incomplete, errors);
     std::fflush(stdout);
   }
@@ -369,7 +369,7 @@ struct tally_of_runs {
 // Calls `run_at` with places from 1 on until it returns false because the place was not reached. Tries every place, or
 // about `samples` of them including the first.
 void for_places(unsigned known_places, unsigned samples, const std::function<bool(unsigned)>& run_at) {
-  const unsigned step = takes_all() ? 1 : 1 + known_places / samples;
+  const unsigned step = tries_every_place() ? 1 : 1 + known_places / samples;
   for (unsigned place = 1; place < max_places; place += step) {
     if (!run_at(place)) return;
   }
@@ -536,7 +536,7 @@ TEST_CASE("a run whose device fails after memory has run out ends, and complete 
   for_every_run([](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {
     fail_call_and_memory(tested, names, kind, failing_resource::extent::from_then_on, 1,
                          run_name + ", a device and all memory");
-    for (unsigned nth = 1; nth <= (takes_all() ? 8U : 1U); ++nth) {
+    for (unsigned nth = 1; nth <= (tries_every_place() ? 8U : 1U); ++nth) {
       fail_call_and_memory(tested, names, kind, failing_resource::extent::once, nth,
                            run_name + ", a device and its allocation " + std::to_string(nth));
     }

@@ -133,9 +133,7 @@ TEST_CASE("a device that cannot be used is listed with the reason, and none of i
   CHECK(table.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE(
-    "link properties that the system does not report are marked as not reported, and a link at its best is shown "
-    "once") {
+TEST_CASE("link properties that the system does not report are marked, and a link at its best is shown once") {
   const auto link_line = [](const gpu::pci_place& place) {
     devices_report devices = two_devices();
     devices.found.cuda.devices[0].place = place;

@@ -85,9 +85,7 @@ TEST_CASE("a small file's report takes few bytes") {
   CHECK(packed_report(input).size() < 160);
 }
 
-TEST_CASE(
-    "reports are read back in the order of the inputs, from memory and from a file, whatever the order in which they "
-    "ended") {
+TEST_CASE("reports are read back in the order of the inputs, from memory and from a file, whichever ended first") {
   for (const std::size_t in_memory : {std::size_t{0}, std::size_t{1000}, std::size_t{1} << 20U}) {
     CAPTURE(in_memory);
     const auto finished = std::make_shared<finished_inputs>(classes, in_memory);
@@ -170,9 +168,7 @@ TEST_CASE("a file that takes only part of a write loses nothing: after the error
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE(
-    "if there is no room for the reports of finished inputs, counts are right but incomplete, and a stop is "
-    "requested") {
+TEST_CASE("if reports of finished inputs find no room, counts are right but incomplete, and a stop is requested") {
   const test::temporary_folder folder;
   const temporary_files_in nowhere(folder / "none");
   rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {});

@@ -43,7 +43,7 @@ tally random_counts(generator& random) {
 }
 
 /// The oracle: folds 256 counts to those of a partition.
-tally seen_through(const tally& all, const partition& classes) {
+tally folded_to(const tally& all, const partition& classes) {
   tally folded(classes.classes);
   for (std::size_t byte = 0; byte < 256; ++byte) folded.counts.at(classes.class_of[byte]) += all.counts[byte];
   return folded;
@@ -63,7 +63,7 @@ TEST_CASE("the fold of the coarsest partition equals the fold of the 256 counts,
     const std::vector<scheme> schemes = random_schemes(random);
     const partition coarsest = coarsest_partition(schemes);
     const tally all = random_counts(random);
-    const tally counted = seen_through(all, coarsest);
+    const tally counted = folded_to(all, coarsest);
     CHECK(lines_in(counted, coarsest) == all.counts['\n']);
     for (const scheme& each : schemes) {
       const std::vector<std::uint64_t> folded = view_through(each, coarsest).fold(counted);
@@ -140,7 +140,7 @@ TEST_CASE("built-in, custom and folded schemes together fold from their partitio
     const auto schemes = gpuhist::config::make_schemes(typed, random() % 2 == 0);
     const partition coarsest = coarsest_partition(schemes);
     const tally counts = random_counts(random);
-    const tally folded = seen_through(counts, coarsest);
+    const tally folded = folded_to(counts, coarsest);
     for (const scheme& each : schemes) CHECK(view_through(each, coarsest).fold(folded) == fold_of_all(counts, each));
     CHECK(lines_in(folded, coarsest) == counts.counts['\n']);
   }

@@ -132,9 +132,7 @@ std::string joined(const test::byte_vector& first, const test::byte_vector& seco
 
 }  // namespace
 
-TEST_CASE(
-    "if a chunk cannot be counted, the bytes of files and pipes still pass through to their end, to files and to "
-    "pipes") {
+TEST_CASE("if a chunk cannot be counted, files and pipes still pass through to their end, to files and to pipes") {
   const test::byte_vector text = test::noise(60'500);
   const test::temporary_folder folder;
   const std::string path = folder.file("text", test::characters(text));

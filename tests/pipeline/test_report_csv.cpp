@@ -18,9 +18,7 @@ TEST_CASE("a header comes first if the report is the first text of its file") {
   CHECK(render_csv(shown, {}) == std::string(header) + "\n" + render_csv(shown, {.first = false}));
 }
 
-TEST_CASE(
-    "shares are relative to the bytes of the row's own part, in their shortest form, and absent if there are no "
-    "bytes") {
+TEST_CASE("shares are of the bytes of the row's own part, in their shortest form, and absent if there are no bytes") {
   report shown = empty_report({"letters"});
   add_input(shown, "a", "aaa", "zzzz", "damaged");
   add_input(shown, "b", "");

@@ -41,8 +41,7 @@ writing resolved(const wish& wanted) {
 }  // namespace
 
 TEST_CASE(
-    "reports appear as a whole, snapshots in sequence; in a format with one report per file each snapshot replaces the "
-    "last") {
+    "reports appear as a whole, snapshots in sequence; where a file holds one report, each snapshot replaces it") {
   CHECK(resolved({}) == writing::whole);
   CHECK(resolved({.output = {}}) == writing::whole);
   CHECK(resolved({.format = "prometheus"}) == writing::whole);

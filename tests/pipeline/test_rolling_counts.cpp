@@ -157,9 +157,7 @@ TEST_CASE("an input is complete when it has ended, all of its text was merged, a
   CHECK(tested.snapshot().complete);
 }
 
-TEST_CASE(
-    "an input with dropped text finishes with the rest of its text, and reports the offset from which it was not "
-    "counted") {
+TEST_CASE("an input with dropped text finishes with the rest of its text, and reports where its counts end") {
   counted tested;
   tested.merge({.input = 0}, 1, 2);
   tested.drop({.input = 0}, 4);

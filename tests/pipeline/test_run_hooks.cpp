@@ -64,7 +64,7 @@ class fed_pipe {
   std::array<int, 2> ends_{};
 };
 
-gpu::engine_choice asked_to_stop_while_it_is_made(std::string_view name, const gpu::engine_request& request) {
+gpu::engine_choice stop_while_engine_is_made(std::string_view name, const gpu::engine_request& request) {
   ::kill(::getpid(), SIGTERM);
   return gpu::make_engine(name, request);
 }
@@ -171,7 +171,7 @@ TEST_CASE("a stop signal that arrives while the engine is made leaves every inpu
   input.write("text");
   run_hooks hooks;
   hooks.watch_signals = true;
-  hooks.make_engine = asked_to_stop_while_it_is_made;
+  hooks.make_engine = stop_while_engine_is_made;
   const outcome finished = run(input.planned(), hooks);
   CHECK(finished.signal == SIGTERM);
   CHECK_FALSE(finished.result.complete);
@@ -219,7 +219,7 @@ TEST_CASE("an exception of the hook for finished inputs ends the run and is reth
   typed.inputs = {folder.file("text", std::string(3'000'000, 'x')), input.name()};
   CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more inputs");
   hooks.watch_signals = true;
-  hooks.make_engine = asked_to_stop_while_it_is_made;  // inputs that were not read are reported last
+  hooks.make_engine = stop_while_engine_is_made;  // inputs that were not read are reported last
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more inputs");
 }
 

@@ -1,6 +1,6 @@
 // The CUDA runtime of a gpuhist that is built for tests: a fake device. FAKE_CUDA_CALL is the ordinal of the first call
 // that fails; the device is lost from then on. FAKE_CUDA_WAKE_SECONDS is the time that a device takes to wake on a
-// thread other than the main one. Standard error gets a line for each of these events, and one at exit if CUDA's exit
+// thread other than the main one. Both events are printed to standard error. So is a line at exit if CUDA's exit
 // handlers would use such a device.
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"

@@ -218,8 +218,7 @@ class fake_runtime final : public runtime {
     return ok;
   }
   result stream_destroy(stream_handle stream) override {
-    std::unique_ptr<fake_stream>
-        removed;  // destroyed after the lock is released, because its remaining work takes the lock
+    std::unique_ptr<fake_stream> removed;  // destroyed after the lock, which its remaining work takes
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return misused("destroyed a stream that is none");

@@ -13,7 +13,7 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// The observations of a fake runtime; outlives it. All members are thread-safe.
+/// The settings of a fake runtime and what it observed; outlives it. All members are thread-safe.
 class ledger {
  public:
   void misused(const std::string& misuse);

@@ -76,7 +76,8 @@ struct fault_plan {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): replaced functions have no other state
 constinit fault_plan plan;
-// Calls of this library itself are not calls of the program. In the thread's static block: access allocates nothing.
+// Calls of this library itself are not calls of the program. The flag is in the
+// thread's static block, so that access allocates nothing.
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool is_own_call = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
