@@ -523,7 +523,7 @@ TEST_CASE("whichever CUDA call of a run fails once, the run ends, and complete r
   }
 }
 
-TEST_CASE("whichever CUDA call of a run is the first of which all fail, the run ends, and complete results are exact") {
+TEST_CASE("if all CUDA calls of a run fail from any one of them on, the run ends, and complete results are exact") {
   for (const auto& [code, name] : {std::pair(1, "invalid value"), {2, "out of memory"}, {719, "launch failure"}}) {
     for_every_run(
         [code, name](const device_scenario& tested, const auto& names, engine_kind kind, const std::string& run_name) {

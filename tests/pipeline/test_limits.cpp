@@ -61,13 +61,15 @@ TEST_CASE("nothing limits a run without text") {
   CHECK(judge(run_stats{}).limited_by == "nothing: there was no text");
 }
 
-TEST_CASE("a source that reading waited for most of the time limited the run, whatever else was busy") {
+TEST_CASE("if reading waited for the source most of the time, the source is the limit, whatever else was busy") {
   const verdict judged = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
   CHECK(judged.limited_by == "the source: reading waited for it 76 % of the time");
   CHECK(judged.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
 }
 
-TEST_CASE("a consumer that writing waited for most of the time limited the run, not the source that waited as well") {
+TEST_CASE(
+    "if writing waited for the consumer most of the time, the consumer is the limit, not the source that waited as "
+    "well") {
   run_stats stats = run_of({reading(0.1, 0.8), counting(0.1)});
   stats.consumer_waiting_seconds = 0.75;
   CHECK(judge(stats).limited_by == "the consumer: standard output took no more 75 % of the time");
@@ -155,7 +157,7 @@ TEST_CASE("a device is limited by its link or by its kernels") {
   CHECK(judge(stats).would_help == "more devices (--devices)");
 }
 
-TEST_CASE("a device that took longer to start than to count the text is start-up") {
+TEST_CASE("a run whose device took longer to start than to count the text is limited by start-up") {
   run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
   stats.counting.device = "NVIDIA H200";
   stats.counting.startup_seconds = 1.25;
@@ -163,7 +165,7 @@ TEST_CASE("a device that took longer to start than to count the text is start-up
   CHECK(judge(stats).would_help == "more text in one run, or --engine host for so little");
 }
 
-TEST_CASE("text that fits into a slot, or into all slots while nothing was busy, is start-up") {
+TEST_CASE("a run whose text fits into a slot, or into all while nothing was busy, is limited by start-up") {
   run_stats stats = run_of({reading(0.9), counting(0.1)});
   stats.chunks = 1;
   CHECK(judge(stats).limited_by == "start-up: all of the text fits into one slot of 256 KiB");
