@@ -135,7 +135,7 @@ std::size_t decoded_bytes::read(std::span<std::byte> out) {
   frame_ended_ = false;
   while (filled < out.size() && !failed_ && !ended_) {
     if (frame_ended_ && filled > 0) break;
-    if (in_.empty() && !holds_text_ && !refill()) break;
+    if (in_.empty() && !has_more_ && !refill()) break;
     decode(out, filled);
   }
   if (filled == 0 && failed_) std::rethrow_exception(failed_);
@@ -161,34 +161,34 @@ bool decoded_bytes::refill() {
 }
 
 void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
-  io::fill_result got;
-  do {
-    {
-      const stopwatch busy(notes_.decompress.busy_nanoseconds);
-      got = decoder_.fill(in_, out.subspan(filled));
-    }
-    in_ = in_.subspan(got.consumed);
-    filled += got.produced;
-    notes_.decompress.bytes += got.produced;
-    if (got.produced > 0) verdicts_.note_bytes();
-    if (decoder_.produced_total() > how_.most) {
-      return fail("decompresses to far more than --max-output allows; given up at compressed offset " +
-                      std::to_string(decoder_.consumed_total()),
-                  failure_kind::refused);
-    }
-    if (got.status == io::fill_status::needs_window && !how_.grant_window) {
-      return fail("needs a window of " + config::format_size(decoder_.window_wanted()) +
-                      ", too large for what lies within an archive; extract it first",
-                  failure_kind::refused);
-    }
-    if (got.status == io::fill_status::needs_window) how_.grant_window();
-  } while (got.status == io::fill_status::needs_window);
-  holds_text_ = got.status == io::fill_status::output_full;
-  if (got.status == io::fill_status::failed) fail(decoder_.fault(0));
-  if (got.status != io::fill_status::frame_verified) return;
+  io::fill_result result;
+  {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    result = decoder_.fill(in_, out.subspan(filled));
+  }
+  in_ = in_.subspan(result.consumed);
+  filled += result.produced;
+  notes_.decompress.bytes += result.produced;
+  if (result.produced > 0) verdicts_.note_bytes();
+  if (decoder_.produced_total() > how_.most) {
+    return fail("decompresses to far more than --max-output allows; given up at compressed offset " +
+                    std::to_string(decoder_.consumed_total()),
+                failure_kind::refused);
+  }
+  has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
+  if (result.status == io::fill_status::failed) fail(decoder_.fault(0));
+  if (result.status == io::fill_status::needs_window) grant_window();
+  if (result.status != io::fill_status::frame_verified) return;
   frame_ended_ = true;
   ++notes_.frames;
   verdicts_.verified();
+}
+
+void decoded_bytes::grant_window() {
+  if (how_.grant_window) return how_.grant_window();
+  fail("needs a window of " + config::format_size(decoder_.window_wanted()) +
+           ", too large for what lies within an archive; extract it first",
+       failure_kind::refused);
 }
 
 void decoded_bytes::fail(const std::string& message, failure_kind kind) {

@@ -130,6 +130,7 @@ class decoded_bytes final : public io::byte_reader {
  private:
   void decode(std::span<std::byte> out, std::size_t& filled);
   bool refill();
+  void grant_window();
   void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   io::byte_reader& from_;
@@ -141,7 +142,7 @@ class decoded_bytes final : public io::byte_reader {
   std::span<const std::byte> in_{};
   bool ended_ = false;
   bool frame_ended_ = false;
-  bool holds_text_ = false;  // the decoder does, for want of room
+  bool has_more_ = false;  // the decoder can continue without more input
   std::exception_ptr failed_;
 };
 
