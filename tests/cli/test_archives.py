@@ -253,7 +253,7 @@ class Tar(ArchiveTest):
         path = self.file("x.tar.gz", gzip.compress(archive))
         ended = run("--format", "json", "--buckets", "letters", "--memory-limit", "64MiB", path)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds more members than the memory limit has room for", ended.stderr)
+        self.assertIn("holds more members than fit into the result under the memory limit", ended.stderr)
 
     def test_a_name_that_is_not_utf8_is_kept(self):
         archive = bytearray(tar({"abc": b"text"}))
