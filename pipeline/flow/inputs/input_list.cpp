@@ -110,7 +110,8 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   return std::nullopt;
 }
 
-// Returns nothing at the end of the tree. After a stop it also returns nothing, but keeps the tree: left() reports it.
+// Returns nothing at the end of the tree. After a stop it also returns nothing, but keeps the tree: unreached() reports
+// it.
 std::optional<listed_input> input_list::next_in_tree() {
   while (!stop_.stop_requested()) {
     std::optional<io::tree_entry> entry = tree_->next();
@@ -200,7 +201,7 @@ listed_input input_list::list_failed(const input_failure& failure) const {
   return {.name = name, .error = {.kind = failure.kind, .text = "the list of names (--files-from): " + failure.text}};
 }
 
-std::vector<listed_input> input_list::left() {
+std::vector<listed_input> input_list::unreached() {
   std::vector<listed_input> all;
   if (tree_) all.push_back({.name = tree_->root(), .error = stopped_before("all files below it were found")});
   tree_.reset();

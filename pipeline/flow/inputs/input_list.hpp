@@ -47,7 +47,7 @@ class input_list {
   async::task<std::vector<listed_input>> next(std::size_t max_inputs);
 
   /// After a stop: the inputs that next() did not return, with that as their error.
-  std::vector<listed_input> left();
+  std::vector<listed_input> unreached();
 
   /// Entries of directory trees that were skipped so far, by cause.
   [[nodiscard]] const std::vector<skipped_names>& skipped() const { return skipped_; }

@@ -27,7 +27,7 @@ async::task<> small_files::add(std::vector<numbered_input> batch) {
   notes_.read.max_in_flight = std::max<std::uint64_t>(notes_.read.max_in_flight, reading_.size());
 }
 
-std::vector<numbered_input> small_files::take_left() {
+std::vector<numbered_input> small_files::take_deferred() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(deferred_, {});
 }
@@ -50,7 +50,7 @@ async::task<> small_files::read_all(std::vector<numbered_input> batch, decode_co
 async::task<> small_files::read_one(numbered_input& entry, cutter& cut) {
   bool is_deferred = false;
   try {
-    const io::file_source file = io::open_regular(entry.what.name, entry.what.follow_links);
+    const io::file_source file = io::open_regular(entry.listed.name, entry.listed.follow_links);
     is_deferred = file.size_hint() > options_.max_bytes || !co_await read_text(entry, file, cut);
   } catch (const io::input_error&) {
     counts_.fail(entry.input, 0, failure_from(std::current_exception()));
@@ -107,7 +107,7 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
 
 bool small_files::is_plain(const numbered_input& entry, std::span<const std::byte> head) {
   const auto first = [&](std::size_t bytes) { return head.first(std::min(head.size(), bytes)); };
-  const io::format& format = io::settle_format(entry.what.name, first(io::zlib_head_bytes), options_.forced_format);
+  const io::format& format = io::settle_format(entry.listed.name, first(io::zlib_head_bytes), options_.forced_format);
   counts_.set_format(entry.input, format.name);
   if (format.name != "raw") return false;
   return options_.forced_format != nullptr ||

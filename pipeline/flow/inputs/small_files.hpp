@@ -26,10 +26,10 @@ namespace gpuhist::pipeline {
 /// An input with its number in the counts.
 struct numbered_input {
   input_id input = 0;
-  listed_input what{};
+  listed_input listed{};
 };
 
-/// One coroutine calls add(), drain() and take_left().
+/// One coroutine calls add(), drain() and take_deferred().
 class small_files {
  public:
   struct settings {
@@ -47,7 +47,7 @@ class small_files {
   [[nodiscard]] auto drain() noexcept { return reading_.ended(); }
 
   /// The files that were deferred so far, in any order. More may follow until drain() has completed.
-  std::vector<numbered_input> take_left();
+  std::vector<numbered_input> take_deferred();
 
   /// The number of files that were read. Valid after drain().
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
