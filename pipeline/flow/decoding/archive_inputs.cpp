@@ -35,7 +35,7 @@ async::task<> archive_inputs::add(input_id input, std::string name, std::shared_
   start(std::move(archive));
 }
 
-// A thread that ran with the same number before has finished its work, because the number is free.
+// An earlier thread with the same number has finished its work, because the number is free.
 void archive_inputs::start(task archive) {
   {
     const std::scoped_lock lock(mutex_);

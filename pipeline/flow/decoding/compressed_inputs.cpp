@@ -118,7 +118,7 @@ struct compressed_inputs::group {
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
   bool ends_input = false;         // false: the group ends at the start of the next group
   group_end end{};
-  std::optional<lost_stretch> lost{};    // the damaged stretch that is being skipped
+  std::optional<lost_stretch> lost{};    // the damaged range that is being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
 };
@@ -213,7 +213,7 @@ async::task<> compressed_inputs::forward_block(compressed_input& input, const bl
     at += step.taken;
     if (!step.frame_ends) break;
     if (input.splitter->counts_frame()) ++input.frames_walked;
-    const std::size_t end = at - std::min(at, step.beyond);  // 0: where the bytes that are held back begin
+    const std::size_t end = at - std::min(at, step.beyond);  // 0: the frame ends where the held-back bytes begin
     if (input.current_bytes + (end - begin) >= options_.group_bytes) {
       co_await push(input, source, source.bytes.subspan(begin, end - begin));
       if (!input.current) co_return;
@@ -269,8 +269,8 @@ async::task<> compressed_inputs::push(compressed_input& input, const block& sour
 }
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
-// begun. If the text is passed through in order, the earlier groups have ended before there is a
-// context, so no bytes after the damage are decoded.
+// begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
+// after the damage are decoded.
 async::task<> compressed_inputs::begin_group(compressed_input& input) {
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;

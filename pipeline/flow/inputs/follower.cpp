@@ -64,15 +64,15 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
     if (stopping) set_ends();
     bool more = false;
     for (followed& each : files_) {
-      if (!each.is_finished && co_await take_some(each)) more = true;
-      if (first && !each.is_finished && each.reader.current() < 0)
+      if (!each.has_failed && co_await take_some(each)) more = true;
+      if (first && !each.has_failed && each.reader.current() < 0)
         report_(each.reader.path() + ": no such file yet: waiting for it");
     }
-    if (std::ranges::all_of(files_, &followed::is_finished) || (stopping && !more)) break;
+    if (std::ranges::all_of(files_, &followed::has_failed) || (stopping && !more)) break;
     if (!more && !stop_.stop_requested()) co_await wait_for_change();
   }
   for (followed& each : files_) {
-    if (each.is_finished) continue;
+    if (each.has_failed) continue;
     note_unread(each);
     counts_.finish(each.input, each.reader.position());
   }
@@ -80,7 +80,7 @@ async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inp
 
 void follower::set_ends() {
   for (followed& each : files_) {
-    if (each.is_finished || each.has_end) continue;
+    if (each.has_failed || each.has_end) continue;
     try {
       set_end(each);
     } catch (const io::input_error&) {
@@ -198,13 +198,13 @@ void follower::note(followed& file, io::name_change change) {
 
 void follower::fail(followed& file) {
   counts_.fail(file.input, file.reader.position(), failure_from(std::current_exception()));
-  file.is_finished = true;
+  file.has_failed = true;
 }
 
 // Called before each check, so that later arrivals are notified even if the folder was just created or replaced. For an
 // unchanged folder, inotify returns the same watch.
 void follower::watch_folder(followed& file) {
-  if (!changes_ || file.is_finished || file.has_end) return;
+  if (!changes_ || file.has_failed || file.has_end) return;
   const int watch = watch_path(folder_of(file.reader.path()), name_events);
   if (watch != std::exchange(file.folder_watch, watch)) file.is_baseline_set = false;
 }

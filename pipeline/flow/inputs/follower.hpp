@@ -46,7 +46,7 @@ class follower {
     input_id input = 0;
     io::followed_file reader;
     bool has_end = false;          // a stop was requested: bytes written later are not read
-    bool is_finished = false;      // it failed
+    bool has_failed = false;       // it is not read any more
     bool format_checked = false;   // its first bytes were read
     int watched = -1;              // the descriptor that is watched
     bool is_baseline_set = false;  // arrivals and seen are compared

@@ -110,8 +110,8 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   return std::nullopt;
 }
 
-// Returns nothing at the end of the tree. After a stop it also returns nothing, but keeps the tree: unreached() reports
-// it.
+// Returns nothing at the end of the tree. After a stop it also returns nothing, but keeps the tree, which unreached()
+// reports.
 std::optional<listed_input> input_list::next_in_tree() {
   while (!stop_.stop_requested()) {
     std::optional<io::tree_entry> entry = tree_->next();
