@@ -1,6 +1,7 @@
 #include "pipeline/program/repack/repack_verification.hpp"
 
 #include "async/task_group.hpp"
+#include "io/discard_frame.hpp"
 #include "io/source.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "io/zstd/zstd_decoder.hpp"
@@ -59,13 +60,9 @@ class frame_verifier {
     std::span<const std::byte> rest = read_exactly(run_, number, {packed_.get(), expected.compressed_bytes});
     if (io::zstd_checksum_of(rest) != expected.checksum) fail(number, "has another checksum");
     decoder_->restart({.frames = number, .compressed_bytes = run_.offsets[number]});
-    io::fill_result got;
-    do {
-      got = decoder_->fill(rest, {text_.get(), text_buffer_bytes});
-      rest = rest.subspan(got.consumed);
-    } while (got.status == io::fill_status::output_full);
-    if (got.status == io::fill_status::failed) fail(number, "cannot be decoded: " + decoder_->fault(0));
-    if (got.status != io::fill_status::frame_verified || !rest.empty()) fail(number, "does not end where it should");
+    const io::fill_status status = io::discard_frame(*decoder_, rest, {text_.get(), text_buffer_bytes});
+    if (status == io::fill_status::failed) fail(number, "cannot be decoded: " + decoder_->fault(0));
+    if (status != io::fill_status::frame_verified || !rest.empty()) fail(number, "does not end where it should");
     if (decoder_->produced_total() != expected.text_bytes) fail(number, "has text of another length");
   }
 
