@@ -82,10 +82,13 @@ std::string resolve_kernel(const config::options& typed, std::string_view engine
 }
 
 const report_format* resolve_report_format(const config::options& typed) {
-  if (const report_format* found = find_report_format(typed.format)) return found;
+  const std::string default_name = typed.window ? "jsonl" : "table";
+  const std::string typed_name = typed.format.value_or(default_name);
+  const std::string& name = typed.window && typed_name == "json" ? default_name : typed_name;
+  if (const report_format* found = find_report_format(name)) return found;
   std::vector<std::string_view> known;
   for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name(typed.where("--format"), typed.format, known);
+  unknown_name(typed.where("--format"), name, known);
 }
 
 std::vector<config::scheme> resolve_schemes(const config::options& typed) {

@@ -36,6 +36,7 @@ unsigned resolve_threads(const config::options& typed);
 /// cannot count this partition. Looks for no device.
 std::string resolve_kernel(const config::options& typed, std::string_view engine, const gpu::partition& counted);
 
+/// The table where no format is given. With windows the default is jsonl, also in place of json: windows are lines.
 const report_format* resolve_report_format(const config::options& typed);
 
 std::vector<config::scheme> resolve_schemes(const config::options& typed);

@@ -71,8 +71,10 @@ std::optional<window_shape> resolve_windows(const config::options& typed, const 
     if (typed.per_input) throw config::usage_error(typed.where("--per-input") + ": is of use only with --window");
     return std::nullopt;
   }
-  if (format.name != "jsonl" && format.name != "json") {
-    throw config::usage_error(typed.where("--window") + ": windows are lines of JSON; give --format jsonl");
+  if (format.name != "jsonl") {
+    throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
+                              " cannot hold the windows of --window, which are lines of JSON; give --format jsonl, or "
+                              "no --format");
   }
   const config::window_extent window = *typed.window;
   const config::window_extent step = typed.step.value_or(window);

@@ -33,9 +33,10 @@ void check(const config::options& typed) {
   if (!typed.inputs.empty()) {
     throw config::usage_error("devices: takes no FILE, but was given " + config::quote(typed.inputs.front()));
   }
-  if (typed.format != "table" && typed.format != "json") {
-    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " +
-                              config::quote(typed.format) + "; give table or json");
+  const std::string format = typed.format.value_or("table");
+  if (format != "table" && format != "json") {
+    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " + config::quote(format) +
+                              "; give table or json");
   }
 }
 
