@@ -490,8 +490,8 @@ class Usage(WindowTest):
         path = self.file("a.log", b"abc")
         for name in ("table", "csv", "prometheus"):
             self.assert_refused(["--window", "1KiB", "--format", name, path], f"--format: {name} ", "--window", "--format jsonl")
-        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "only with --window")
-        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "only with --window")
+        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "requires --window")
+        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "requires --window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "2KiB", path], "--step", "longer than the window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "10lines", path], "another unit")
         self.assert_refused([*JSONL, "--window", "5ms", "-"], "10ms")

@@ -1,4 +1,4 @@
-// `gpuhist devices`: lists what could count here. A device that cannot be used is no error.
+// `gpuhist devices`: lists the engines, kernels and devices of this machine. An unusable device is not an error.
 #include "config/quote.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
@@ -42,13 +42,14 @@ void check(const config::options& typed) {
 
 }  // namespace
 
-ending list_devices(const config::options& typed, const io::open_descriptors& given) {
+ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors) {
   check(typed);
-  destination where(typed.output, writing::whole, given);
-  const render_target target = target_for(where);
-  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
-  where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));
-  where.commit();
+  destination output(typed.output, writing::whole, open_descriptors);
+  const render_target target = target_for(output);
+  const devices_report listed{
+      .found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
+  output.write(typed.format == "json" ? render_devices_json(listed) : render_devices_table(listed, target));
+  output.commit();
   return {};
 }
 
