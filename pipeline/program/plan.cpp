@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
 constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
-constexpr std::uint64_t copy_bytes = 8 * mib;   // the smallest copy that reaches the rate of the link: docs/tuning.md
+constexpr std::uint64_t copy_bytes = 8 * mib;   // of one copy, which keep the link busy: docs/tuning.md
 
 // If every core decompresses and counts its text itself, chunks of this size stay in its caches: docs/tuning.md.
 constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
