@@ -460,7 +460,7 @@ class Signals(PassThroughTest):
                 else:
                     self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
                 if packed is data:  # text that was counted and could not be handed on is told
-                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not passed through", ended.stderr)
                     kept = int(told[1].replace(",", "")) if told else 0
                     self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
 
@@ -662,8 +662,8 @@ class Reports(PassThroughTest):
 
     def test_what_makes_no_sense_is_a_usage_error(self):
         for arguments, said in (
-            (("--output", "fd:1"), "carries what --pass-through hands on"),
-            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+            (("--output", "fd:1"), "is the output of --pass-through"),
+            (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):

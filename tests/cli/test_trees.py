@@ -202,10 +202,10 @@ class Walking(TreeTest):
 
     def test_options_that_are_of_no_use_alone_are_refused(self):
         for options, said in (
-            (("--include", "*"), "--include: is of use only with --recursive"),
-            (("--exclude", "*"), "--exclude: is of use only with --recursive"),
-            (("--follow-symlinks",), "--follow-symlinks: is of use only with --recursive"),
-            (("-0",), "--null: is of use only with --files-from"),
+            (("--include", "*"), "--include: requires --recursive"),
+            (("--exclude", "*"), "--exclude: requires --recursive"),
+            (("--follow-symlinks",), "--follow-symlinks: requires --recursive"),
+            (("-0",), "--null: requires --files-from"),
             (("--files-from", "-", "-"), "--files-from: standard input cannot be an input"),
         ):
             with self.subTest(options=options):
