@@ -301,7 +301,8 @@ void refuse_new_output_as_input(const plan& planned) {
 }
 
 report make_report(const plan& planned, report::kind kind, run_counts counts) {
-  report made{{std::move(counts)}};
+  report made;
+  static_cast<run_counts&>(made) = std::move(counts);
   made.what = kind;
   made.schemes = planned.schemes;
   made.byte_counts = planned.byte_counts;
