@@ -19,12 +19,6 @@ void rolling_counts::add_windows(const window_shape& shape, std::function<void()
   windows_ = std::make_unique<rolling_windows>(shape, rows_, std::move(changed));
 }
 
-void rolling_counts::cut(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_part>& parts) {
-  source_name name;
-  if (windows_->is_new(owner.input)) name = std::make_shared<const std::string>(name_of(owner.input));
-  windows_->cut(text, owner, name, parts);
-}
-
 void rolling_counts::note_gap(input_id input, const std::string& cause) {
   if (windows_) windows_->break_off(input, cause);
 }

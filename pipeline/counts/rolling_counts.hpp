@@ -50,10 +50,6 @@ class rolling_counts {
 
   /// Those; null where none are wanted.
   [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
-  [[nodiscard]] bool has_panes() const { return windows_ != nullptr; }
-
-  /// Appends the panes that this text belongs to, which comes next in its stream. Precondition: windows are wanted.
-  void cut(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_part>& parts);
 
   /// Whether merging is to wait until windows have been told.
   [[nodiscard]] bool is_backed_up() const { return windows_ && windows_->is_backed_up(); }

@@ -3,6 +3,7 @@
 
 #include "gpu/engine.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gpuhist::pipeline {
@@ -34,6 +35,14 @@ struct segment {
   text_owner owner;
   gpu::extent where;
   pane_id pane = 0;
+};
+
+/// The part of a text, up to `end`, that belongs to a pane.
+struct pane_part {
+  std::size_t end = 0;
+  pane_id pane = 0;
+
+  bool operator==(const pane_part&) const = default;
 };
 
 }  // namespace gpuhist::pipeline

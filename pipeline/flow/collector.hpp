@@ -44,9 +44,6 @@ class collector {
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
-  /// What is merged into.
-  [[nodiscard]] rolling_counts& counts() const { return counts_; }
-
   /// Merges what was held back while windows were not told (rolling_counts::is_backed_up). Thread-safe.
   void resume() noexcept;
 

@@ -17,12 +17,12 @@ bool joined(segment& before, const segment& more) {
 
 }  // namespace
 
-cutter::cutter(ring& slots, collector& counted)
+cutter::cutter(ring& slots, collector& counted, text_divider* divider)
     : ring_(slots),
       collector_(counted),
       id_(counted.add_cutter()),
-      panes_(counted.counts().has_panes() ? &counted.counts() : nullptr),
-      min_pane_bytes_(panes_ != nullptr ? panes_->windows()->shape().min_pane_bytes() : 0) {}
+      divider_(divider),
+      min_part_bytes_(divider != nullptr ? divider->min_part_bytes() : 0) {}
 
 async::task<reservation> cutter::reserve(std::uint64_t wanted) {
   std::optional<reservation> room;
@@ -56,18 +56,18 @@ void cutter::begin(slot& fresh) {
 // A text of n bytes has parts in n / least + 2 panes at the most.
 bool cutter::is_full(const slot& it) const {
   const std::size_t left = it.extents.size() - it.segments.size() - it.promised;
-  return it.used == it.room || left < (min_pane_bytes_ > 0 ? parts_at_the_edges + 1 : 1);
+  return it.used == it.room || left < (min_part_bytes_ > 0 ? parts_at_the_edges + 1 : 1);
 }
 
 reservation cutter::hand_out(slot& in, std::uint64_t wanted) const {
   std::uint64_t most = in.room - in.used;
-  if (min_pane_bytes_ > 0) {
+  if (min_part_bytes_ > 0) {
     const std::uint64_t panes = in.extents.size() - in.segments.size() - in.promised - parts_at_the_edges;
-    if (most / panes >= min_pane_bytes_) most = panes * min_pane_bytes_;
+    if (most / panes >= min_part_bytes_) most = panes * min_part_bytes_;
   }
   const auto length = static_cast<std::uint32_t>(std::min(wanted, most));
   reservation room{.in = &in, .begin = in.used, .bytes = in.bytes.subspan(in.used, length)};
-  if (min_pane_bytes_ > 0) room.segments = static_cast<std::uint32_t>(length / min_pane_bytes_ + parts_at_the_edges);
+  if (min_part_bytes_ > 0) room.segments = static_cast<std::uint32_t>(length / min_part_bytes_ + parts_at_the_edges);
   in.used += length;
   ++in.outstanding;
   in.promised += room.segments;
@@ -99,9 +99,9 @@ void cutter::commit(const reservation& where, std::size_t filled, const text_own
 void cutter::give_back(const reservation& where) noexcept { commit(where, 0, {}); }
 
 void cutter::append_panes(slot& to, const segment& more) {
-  if (panes_ == nullptr) return append(to, more);
+  if (divider_ == nullptr) return append(to, more);
   parts_.clear();
-  panes_->cut(to.bytes.subspan(more.where.begin, more.where.size()), more.owner, parts_);
+  divider_->divide(to.bytes.subspan(more.where.begin, more.where.size()), more.owner, parts_);
   std::uint32_t begin = more.where.begin;
   for (const pane_part& each : parts_) {
     const auto end = more.where.begin + static_cast<std::uint32_t>(each.end);
@@ -133,7 +133,7 @@ bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
     if (kept == 0 || !joined(segments[kept - 1], each)) segments[kept++] = each;
   }
   segments.resize(kept);
-  if (panes_ != nullptr) panes_->windows()->conclude(frame, true);
+  if (divider_ != nullptr) divider_->note_verified(frame);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "async/task.hpp"
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/text_divider.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +44,8 @@ class text_lost : public std::exception {
 /// All members are thread-safe, but one caller at a time reserves places.
 class cutter {
  public:
-  cutter(ring& slots, collector& counted);
+  /// `divider`: divides the text into panes and outlives the cutter. Null: the text has no panes.
+  cutter(ring& slots, collector& counted, text_divider* divider = nullptr);
   cutter(const cutter&) = delete;
   cutter& operator=(const cutter&) = delete;
 
@@ -98,8 +100,8 @@ class cutter {
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;
   chunking how_;
-  rolling_counts* const panes_;  // null: text has none
-  const std::uint64_t min_pane_bytes_;
+  text_divider* const divider_;  // null: text has no panes
+  const std::uint64_t min_part_bytes_;
   std::vector<pane_part> parts_;  // of the text at hand
 };
 

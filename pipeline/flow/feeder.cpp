@@ -3,6 +3,7 @@
 #include "config/size.hpp"
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
+#include "pipeline/flow/window_divider.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -69,7 +70,8 @@ feeder::feeder(const run_plan& what, const executors& where, ring& slots, collec
                io::stream_sink* pass_through_sink, std::stop_token stop)
     : plan_(what),
       where_(where),
-      cutter_(slots, counted),
+      divider_(counts.windows() != nullptr ? std::make_unique<window_divider>(counts) : nullptr),
+      cutter_(slots, counted, divider_.get()),
       counts_(counts),
       notes_(notes),
       failures_(failures),
@@ -78,7 +80,7 @@ feeder::feeder(const run_plan& what, const executors& where, ring& slots, collec
       stop_(stop),
       files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
              notes.read, where.pool, failures, stop),
-      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted),
+      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted, divider_.get()),
       compressed_({.block_bytes = what.buffers.block_bytes,
                    .own_blocks = what.buffers.blocks,
                    .extra_blocks = what.buffers.extra_blocks,

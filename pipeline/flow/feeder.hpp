@@ -21,6 +21,7 @@
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/run_plan.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_divider.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +84,8 @@ class feeder {
 
   const run_plan& plan_;
   const executors where_;
-  cutter cutter_;  // of all text that is not decoded
+  const std::unique_ptr<text_divider> divider_;  // null: no windows are planned
+  cutter cutter_;                                // of all text that is not decoded
   rolling_counts& counts_;
   feed_notes& notes_;
   async::first_failure& failures_;

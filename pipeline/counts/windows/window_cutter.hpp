@@ -22,14 +22,6 @@
 
 namespace gpuhist::pipeline {
 
-/// The part of a text, up to `end`, that belongs to a pane.
-struct pane_part {
-  std::size_t end = 0;
-  pane_id pane = 0;
-
-  bool operator==(const pane_part&) const = default;
-};
-
 /// Of one caller at a time. Times never go back.
 class window_cutter {
  public:

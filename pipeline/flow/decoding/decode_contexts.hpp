@@ -23,9 +23,10 @@ namespace gpuhist::pipeline {
 /// Of one task at a time.
 class decode_context {
  public:
-  /// `large_windows`: for windows larger than limits.granted_bytes.
-  decode_context(ring& slots, collector& counted, io::decoder_limits limits, async::semaphore& large_windows)
-      : cut(slots, counted), limits_(std::move(limits)), large_windows_(large_windows) {}
+  /// `large_windows`: for windows larger than limits.granted_bytes. `divider`: of the cutter.
+  decode_context(ring& slots, collector& counted, text_divider* divider, io::decoder_limits limits,
+                 async::semaphore& large_windows)
+      : cut(slots, counted, divider), limits_(std::move(limits)), large_windows_(large_windows) {}
 
   /// A decoder of the format, to be restarted. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);
@@ -87,7 +88,7 @@ class decode_contexts {
   /// `window_bytes`: memory for the windows of all of them. Each has a part of it for itself, enough for what most
   /// archives need; the rest is for those that need more, as many at once as it suffices for.
   decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                  ring& slots, collector& counted);
+                  ring& slots, collector& counted, text_divider* divider = nullptr);
 
   /// Waits for a context.
   async::task<lease> acquire();
