@@ -59,7 +59,6 @@ class driver {
   [[nodiscard]] bool ends_at_once() const noexcept;
 
   [[nodiscard]] run_progress progress() const;
-  [[nodiscard]] std::optional<double> share_read() const;
   async::task<> flush_what_ages();
   void end_by_hook();
   void remark(const std::string& what) const;
@@ -131,20 +130,21 @@ void driver::make_pool() {
 }
 
 void driver::make_engine() {
-  engine_ = hooks_.make_engine(plan_.engine,
-                               {.counted = plan_.partition,
-                                .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
-                                .threads = plan_.threads,
-                                .streams = plan_.streams,
-                                .devices = plan_.devices,
-                                .all_devices = plan_.all_devices,
-                                .kernel = plan_.kernel,
-                                .max_chunk = plan_.buffers.chunk_bytes,
-                                .max_extents = plan_.buffers.max_extents,
-                                .max_copy = plan_.buffers.copy_bytes,
-                                .share_read = [this] { return share_read(); },
-                                .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
-                                .forecast = plan_.forecast});
+  engine_ =
+      hooks_.make_engine(plan_.engine, {.counted = plan_.partition,
+                                        .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
+                                        .threads = plan_.threads,
+                                        .streams = plan_.streams,
+                                        .devices = plan_.devices,
+                                        .all_devices = plan_.all_devices,
+                                        .kernel = plan_.kernel,
+                                        .max_chunk = plan_.buffers.chunk_bytes,
+                                        .max_extents = plan_.buffers.max_extents,
+                                        .max_copy = plan_.buffers.copy_bytes,
+                                        .load = {.bytes_read = &notes_.read.bytes,
+                                                 .bytes_in_all = plan_.source_bytes,
+                                                 .busy_decoders = &notes_.decompress.now_in_flight},
+                                        .forecast = plan_.forecast});
 }
 
 // Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
@@ -384,12 +384,6 @@ bool driver::ends_at_once() const noexcept {
 
 run_progress driver::progress() const {
   return {.source_bytes = notes_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
-}
-
-std::optional<double> driver::share_read() const {
-  if (!plan_.source_bytes) return std::nullopt;
-  const auto read = static_cast<double>(notes_.read.bytes);
-  return read > 0 ? read / std::max(read, static_cast<double>(*plan_.source_bytes)) : 0;
 }
 
 double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }
