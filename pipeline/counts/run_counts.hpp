@@ -1,4 +1,4 @@
-// The counts of a run as a value: what rolling counts are at the end of a run, or at any moment during it.
+// The counts of a run as a value, at its end or at any moment during it.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -12,7 +12,7 @@ namespace gpuhist::pipeline {
 
 /// Names in trees and archives that are not read, all for the same cause.
 struct skipped_names {
-  std::string what;         ///< the cause, in the singular: "FIFO"; empty if an older result does not contain it
+  std::string cause;        ///< the cause, in the singular: "FIFO"; empty if an older result does not contain it
   std::uint64_t count = 0;  ///< number of names
   std::string first;        ///< the first of them, raw bytes; empty if read back from a result
   std::uint64_t bytes = 0;  ///< that archives hold for them

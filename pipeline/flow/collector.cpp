@@ -24,7 +24,7 @@ cutter_id collector::add_cutter() {
 }
 
 void collector::submit(slot& sealed) noexcept {
-  for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].where;
+  for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].extent;
   const std::size_t rows = sealed.segments.size() * engine_.row_partition().classes;
   sealed.job.bytes = sealed.bytes.first(sealed.used);
   sealed.job.extents = sealed.extents.first(sealed.segments.size());

@@ -10,8 +10,8 @@ constexpr std::uint32_t parts_at_the_edges = 2;  // of a text: of panes that beg
 
 // Whether a segment is the rest of the one before it, which has it then.
 bool joined(segment& before, const segment& more) {
-  if (before.owner != more.owner || before.pane != more.pane || before.where.end != more.where.begin) return false;
-  before.where.end = more.where.end;
+  if (before.owner != more.owner || before.pane != more.pane || before.extent.end != more.extent.begin) return false;
+  before.extent.end = more.extent.end;
   return true;
 }
 
@@ -49,8 +49,8 @@ void cutter::begin(slot& fresh) {
   current_ = &fresh;
   fresh.cut_by = id_;
   fresh.sequence = next_sequence_++;
-  fresh.room = static_cast<std::uint32_t>(std::min<std::size_t>(fresh.bytes.size(), how_.most));
-  fresh.job.count_here = how_.count_here;
+  fresh.room = static_cast<std::uint32_t>(std::min<std::size_t>(fresh.bytes.size(), chunking_.max_bytes));
+  fresh.job.count_here = chunking_.count_here;
 }
 
 // A text of n bytes has parts in n / least + 2 panes at the most.
@@ -83,7 +83,7 @@ void cutter::commit(const reservation& where, std::size_t filled, const text_own
   in.promised -= where.segments;
   bool is_lost = false;
   try {
-    if (filled > 0) append_panes(in, {.owner = owner, .where = {where.begin, end}});
+    if (filled > 0) append_panes(in, {.owner = owner, .extent = {where.begin, end}});
   } catch (...) {
     is_lost = true;  // what was not kept of it is a gap
   }
@@ -101,11 +101,11 @@ void cutter::give_back(const reservation& where) noexcept { commit(where, 0, {})
 void cutter::append_panes(slot& to, const segment& more) {
   if (divider_ == nullptr) return append(to, more);
   parts_.clear();
-  divider_->divide(to.bytes.subspan(more.where.begin, more.where.size()), more.owner, parts_);
-  std::uint32_t begin = more.where.begin;
+  divider_->divide(to.bytes.subspan(more.extent.begin, more.extent.size()), more.owner, parts_);
+  std::uint32_t begin = more.extent.begin;
   for (const pane_part& each : parts_) {
-    const auto end = more.where.begin + static_cast<std::uint32_t>(each.end);
-    append(to, {.owner = more.owner, .where = {begin, end}, .pane = each.pane});
+    const auto end = more.extent.begin + static_cast<std::uint32_t>(each.end);
+    append(to, {.owner = more.owner, .extent = {begin, end}, .pane = each.pane});
     begin = end;
   }
 }
@@ -113,7 +113,7 @@ void cutter::append_panes(slot& to, const segment& more) {
 // Segments are in the order of their bytes, whichever was committed first.
 void cutter::append(slot& to, const segment& more) {
   const auto behind = std::find_if(to.segments.rbegin(), to.segments.rend(), [&](const segment& each) {
-                        return each.where.begin < more.where.begin;
+                        return each.extent.begin < more.extent.begin;
                       }).base();
   if (behind == to.segments.begin() || !joined(*std::prev(behind), more)) to.segments.insert(behind, more);
 }
@@ -124,7 +124,7 @@ bool cutter::verified_in_place(const text_owner& frame, std::uint64_t bytes) {
   std::vector<segment>& segments = current_->segments;
   std::size_t first = segments.size();
   std::uint64_t here = 0;
-  while (first > 0 && segments[first - 1].owner == frame) here += segments[--first].where.size();
+  while (first > 0 && segments[first - 1].owner == frame) here += segments[--first].extent.size();
   if (here != bytes || here == 0) return false;
   std::size_t kept = first;
   for (std::size_t i = first; i < segments.size(); ++i) {

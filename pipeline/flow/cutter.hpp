@@ -58,7 +58,7 @@ class cutter {
 
   /// What becomes of the slots that are begun from now on.
   struct chunking {
-    std::uint32_t most = std::numeric_limits<std::uint32_t>::max();  ///< bytes that make one full, 1 or more
+    std::uint32_t max_bytes = std::numeric_limits<std::uint32_t>::max();  ///< bytes that make one full, 1 or more
     bool count_here = false;  ///< by the thread that filled it, where the host counts (counting_job)
   };
 
@@ -66,7 +66,7 @@ class cutter {
   [[nodiscard]] bool counts_here() const { return collector_.counts_here(); }
 
   /// To be called by whoever reserves.
-  void chunk_by(const chunking& how) { how_ = how; }
+  void set_chunking(const chunking& next) { chunking_ = next; }
 
   /// The first `filled` bytes of a place belong to this owner. Places are committed in any order (with windows: in
   /// theirs), by any thread. What was not filled goes back where the place was the last one, else it stays a gap.
@@ -99,7 +99,7 @@ class cutter {
   std::mutex mutex_;
   slot* current_ = nullptr;  // filling, not sealed
   std::uint64_t next_sequence_ = 0;
-  chunking how_;
+  chunking chunking_;
   text_divider* const divider_;  // null: text has no panes
   const std::uint64_t min_part_bytes_;
   std::vector<pane_part> parts_;  // of the text at hand

@@ -192,7 +192,7 @@ void driver::remark_later(const std::string& what) {
 }
 
 void driver::remark(const std::string& what) const {
-  if (hooks_.remark) hooks_.remark(what);
+  if (hooks_.notice) hooks_.notice(what);
 }
 
 // At once: a stage may run for days.
@@ -348,12 +348,12 @@ outcome driver::make_outcome() {
                .signal = signals_.received(),
                .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
-               .pass_through_fault = sink_ ? sink_->fault() : std::nullopt,
+               .pass_through_error = sink_ ? sink_->fault() : std::nullopt,
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
   notifier_.notify_remaining_inputs(done.result);
-  if (done.pass_through_fault) done.result.complete = false;
+  if (done.pass_through_error) done.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
     done.result.complete = false;
     done.engine_failure =
@@ -366,7 +366,7 @@ outcome driver::make_outcome() {
     done.result.complete = false;
     done.engine_failure = "the run was stopped: " + failure_text(failure);
   }
-  leaves_device_ = hooks_.process_ends && !counting.device.empty();
+  leaves_device_ = hooks_.process_exits && !counting.device.empty();
   done.end_at_once = done.end_at_once || leaves_device_;
   return done;
 }

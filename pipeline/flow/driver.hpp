@@ -23,7 +23,7 @@ struct outcome {
   /// What the engine failed with, naming the input and the offset (with --pass-through the inputs name them); empty if
   /// it did not.
   std::string engine_failure;
-  std::optional<io::sink_fault> pass_through_fault{};  ///< what ended the handing on to standard output
+  std::optional<io::sink_fault> pass_through_error{};  ///< what ended the handing on to standard output
   std::uint64_t not_passed_through = 0;  ///< bytes that were counted and not handed on, because the run ended
   std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted
   /// A detached thread wakes a device that nobody needs any more, or a device is lost: what CUDA does when a process

@@ -101,7 +101,7 @@ slot* ring::take(async::semaphore::permit right) {
   slot* taken = free_.back();
   free_.pop_back();
   enter(*taken, phase::filling);
-  taken->right = std::move(right);
+  taken->permit = std::move(right);
   taken->segments.clear();
   taken->used = taken->outstanding = taken->promised = 0;
   taken->sealed = false;
@@ -120,7 +120,7 @@ void ring::begin_counting(slot& sealed) {
 }
 
 void ring::release(slot& done) noexcept {
-  const async::semaphore::permit right = std::move(done.right);  // goes last: whoever gets it finds a slot
+  const async::semaphore::permit right = std::move(done.permit);  // goes last: whoever gets it finds a slot
   const std::scoped_lock lock(mutex_);
   enter(done, phase::free);
   free_.push_back(&done);  // there is room for all of them

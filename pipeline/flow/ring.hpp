@@ -36,7 +36,7 @@ struct slot {
   cutter_id cut_by = 0;
   std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order
   phase now = phase::free;
-  async::semaphore::permit right{};  ///< to the slot, while it is not free
+  async::semaphore::permit permit{};  ///< to the slot, while it is not free
 
   // Of the filling phase, kept by the cutter under its lock.
   std::uint32_t room = 0;         ///< bytes that it is to hold this time

@@ -19,7 +19,7 @@ struct run_hooks {
   std::function<void(const run_counts&)> snapshot{};  ///< for --snapshot-every; what it throws stops the run
   /// For conditions on inputs that grow (--follow): what was counted so far, at every snapshot, or once a second where
   /// none are wanted; what it throws stops the run. True ends the reading.
-  std::function<bool(const run_counts&)> counted_so_far{};
+  std::function<bool(const run_counts&)> check_counts{};
   /// For --window: each one that has closed, in their order; what it throws stops the run. True ends the reading; the
   /// windows of what was read are told.
   std::function<bool(const closed_window&)> window{};
@@ -28,8 +28,8 @@ struct run_hooks {
   /// end of the run. True ends the reading: of what was not read then, nothing is told here any more.
   std::function<bool(const input_report&)> input_finished{};
   /// After the run, by outcome::end_at_once: a device is left as it is; putting it to sleep takes 0.1 s.
-  bool process_ends = false;
-  std::function<void(const std::string&)> remark{};     ///< what people should know at once, of followed files
+  bool process_exits = false;
+  std::function<void(const std::string&)> notice{};     ///< what people should know at once, of followed files
   bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
   std::function<void(const run_progress&)> progress{};  ///< every progress_interval; what it throws stops the run
   std::chrono::milliseconds progress_interval{0};       ///< above zero where progress is given

@@ -24,14 +24,14 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& what, const 
 
 void run_notifier::start(notified_run run) {
   run_.emplace(std::move(run));
-  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.counted_so_far)) {
+  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.check_counts)) {
     if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
       keep_running(snapshots_by_time(*interval));
     } else {
       snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
       keep_running(snapshots_by_size());
     }
-  } else if (hooks_.counted_so_far) {
+  } else if (hooks_.check_counts) {
     keep_running(snapshots_by_time(std::chrono::seconds(1)));
   }
   if (hooks_.progress) keep_running(progress_by_time());
@@ -95,7 +95,7 @@ void run_notifier::snapshot_if_due() {
 void run_notifier::publish_snapshot() {
   const run_counts now = run_->snapshot();
   if (plan_.snapshot_every && hooks_.snapshot) hooks_.snapshot(now);
-  if (hooks_.counted_so_far && !ended_by_hook_ && hooks_.counted_so_far(now)) end_by_hook();
+  if (hooks_.check_counts && !ended_by_hook_ && hooks_.check_counts(now)) end_by_hook();
 }
 
 async::task<> run_notifier::progress_by_time() {

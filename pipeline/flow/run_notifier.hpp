@@ -69,7 +69,7 @@ class run_notifier {
   async::task<> snapshots_by_time(std::chrono::milliseconds interval);
   async::task<> snapshots_by_size();
   void snapshot_if_due();
-  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.counted_so_far; }
+  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.check_counts; }
   void publish_snapshot();
   async::task<> progress_by_time();
   async::task<> status_by_signal();

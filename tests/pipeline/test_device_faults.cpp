@@ -404,7 +404,7 @@ void check_input(const input_report& said, const std::string& text) {
 }
 
 bool says_why(const outcome& done) {
-  if (!done.engine_failure.empty() || done.pass_through_fault) return true;
+  if (!done.engine_failure.empty() || done.pass_through_error) return true;
   return std::ranges::any_of(done.result.inputs, [](const input_report& each) { return !each.error.empty(); });
 }
 

@@ -23,7 +23,7 @@ void verdict_gate::give_up(const member_text& what) {
                                    .text = "not verified: the run ended before the end of what it is in"}
                    : input_failure{.kind = failure_kind::damaged, .text = "not verified: what it is in is damaged"};
   counts_.close_group(what.input, 1,
-                      {.text_bytes = what.bytes, .wrong = [why = std::move(why)](std::uint64_t) { return why; }});
+                      {.text_bytes = what.bytes, .failure = [why = std::move(why)](std::uint64_t) { return why; }});
   counts_.finish(what.input, what.bytes);
 }
 

@@ -46,7 +46,7 @@ archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_
       stop_(std::move(stop)) {
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
-  context_.cut.chunk_by({});  // whoever had it before may have
+  context_.cut.set_chunking({});  // whoever had it before may have
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
@@ -135,7 +135,7 @@ void archive_walk::count_members(const content& what, io::archive_kind kind) {
 
 void archive_walk::note_skipped(const content& of, const io::archive_reader& reader) {
   for (const io::skipped_entries& each : reader.skipped()) {
-    add_skipped(skipped_, {.what = std::string(each.kind) + " in an archive",
+    add_skipped(skipped_, {.cause = std::string(each.kind) + " in an archive",
                            .count = each.count,
                            .first = of.name + "/" + each.first,
                            .bytes = each.bytes});
@@ -187,9 +187,9 @@ void archive_walk::count_text(const content& what) {
                             0, failure_kind::refused);
     }
   } catch (...) {
-    counts_.close_group(
-        input, 1,
-        {.text_bytes = bytes, .wrong = [why = failure_from(std::current_exception())](std::uint64_t) { return why; }});
+    counts_.close_group(input, 1,
+                        {.text_bytes = bytes,
+                         .failure = [why = failure_from(std::current_exception())](std::uint64_t) { return why; }});
     counts_.finish(input, bytes);
     throw;
   }

@@ -130,7 +130,7 @@ std::optional<listed_input> input_list::next_in_tree() {
 }
 
 void input_list::note_skipped(const io::tree_entry& what) {
-  add_skipped(skipped_, {.what = std::string(io::name_of(what.cause)), .count = 1, .first = what.path});
+  add_skipped(skipped_, {.cause = std::string(io::name_of(what.cause)), .count = 1, .first = what.path});
 }
 
 // Whole names of what was read of the list, and the last one, which need not have an end.

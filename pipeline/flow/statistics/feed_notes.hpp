@@ -15,15 +15,15 @@ namespace gpuhist::pipeline {
 
 /// One way in which inputs were dealt with, in words, and how many were.
 struct input_manner {
-  std::string how;
+  std::string description;
   std::uint64_t inputs = 0;
 };
 
 /// Counts the manner, one of few, of so many inputs.
-inline void add_manner(std::vector<input_manner>& to, std::string_view how, std::uint64_t inputs = 1) {
-  const auto known = std::ranges::find(to, how, &input_manner::how);
+inline void add_manner(std::vector<input_manner>& to, std::string_view description, std::uint64_t inputs = 1) {
+  const auto known = std::ranges::find(to, description, &input_manner::description);
   if (known == to.end()) {
-    to.push_back({.how = std::string(how), .inputs = inputs});
+    to.push_back({.description = std::string(description), .inputs = inputs});
   } else {
     known->inputs += inputs;
   }

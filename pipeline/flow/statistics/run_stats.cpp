@@ -78,7 +78,7 @@ std::string rung_of(const feed_notes& fed) {
       some(fed.frames, "frame") + ", up to " + some(fed.decompress.max_in_flight, "decoder") + " at once";
   for (const input_manner& each : fed.decoding) {
     words += "; " + some(each.inputs, "input");
-    words += " " + each.how;
+    words += " " + each.description;
   }
   return words;
 }

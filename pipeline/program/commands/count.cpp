@@ -36,13 +36,13 @@
 namespace gpuhist::pipeline {
 namespace {
 
-bool consumer_left(const outcome& done) { return done.pass_through_fault && done.pass_through_fault->error == EPIPE; }
+bool consumer_left(const outcome& done) { return done.pass_through_error && done.pass_through_error->error == EPIPE; }
 
 // Beside the report, which tells of inputs only.
 void complain_of_output(const outcome& done) {
-  if (done.pass_through_fault && !consumer_left(done)) {
-    complain("cannot write standard output: " + std::system_category().message(done.pass_through_fault->error) +
-             " at offset " + std::to_string(done.pass_through_fault->offset));
+  if (done.pass_through_error && !consumer_left(done)) {
+    complain("cannot write standard output: " + std::system_category().message(done.pass_through_error->error) +
+             " at offset " + std::to_string(done.pass_through_error->offset));
   } else if (done.not_passed_through > 0 && !consumer_left(done)) {
     complain("standard output takes nothing: the last " + grouped(done.not_passed_through) +
              " bytes that were counted were not handed on");
@@ -64,9 +64,9 @@ void complain_of_inputs(const outcome& done) {
 // "skipped 3 times a FIFO, the first one: logs/pipe". Directories are in the report only: what is in them was counted.
 void print_skipped(const run_counts& result) {
   for (const skipped_names& each : result.skipped) {
-    if (each.what.starts_with("directory in") && each.bytes == 0) continue;
+    if (each.cause.starts_with("directory in") && each.bytes == 0) continue;
     const bool several = each.count > 1;
-    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.cause +
              (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
              printable(each.first));
   }
@@ -137,7 +137,7 @@ outcome run_before_people(const plan& planned, report_writer& reports, console& 
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
-  hooks.remark = [&](const std::string& what) {
+  hooks.notice = [&](const std::string& what) {
     if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
   };
   if (planned.watched.covers(gates::unit::kind::input)) {
@@ -145,10 +145,10 @@ outcome run_before_people(const plan& planned, report_writer& reports, console& 
   }
   if (planned.watched.growing &&
       (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
-    hooks.counted_so_far = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
+    hooks.check_counts = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
   }
   hooks.watch_signals = true;
-  hooks.process_ends = true;
+  hooks.process_exits = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
   hooks.progress_interval = shown.interval();
   hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
