@@ -21,7 +21,7 @@ std::string bytes_of(Number value) {
 }
 
 [[noreturn]] void throw_short_read() {
-  throw std::system_error(EIO, std::system_category(), "the temporary file of finished inputs is cut short");
+  throw std::system_error(EIO, std::system_category(), "the temporary file of finished inputs is truncated");
 }
 
 template <typename Number>

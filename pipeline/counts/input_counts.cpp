@@ -104,7 +104,7 @@ input_failure input_counts::failure_after(const frame_group& group) const {
     const lost_range& first = end.lost_ranges.front();
     return {.kind = failure_kind::damaged,
             .text = first.cause + " at compressed offset " + std::to_string(first.compressed_begin) +
-                    "; went on at compressed offset " + std::to_string(first.compressed_end)};
+                    "; decoding resumed at compressed offset " + std::to_string(first.compressed_end)};
   }
   if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.drop_cause());
   return end.failure ? end.failure(merged_) : input_failure();

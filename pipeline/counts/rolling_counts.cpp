@@ -177,7 +177,7 @@ void rolling_counts::merge_segment(const segment& merged, std::span<const std::u
 }
 
 void rolling_counts::drop(std::span<const segment> segments, const std::string& cause) {
-  if (windows_) windows_->give_up("not all of it was counted: " + cause);
+  if (windows_) windows_->give_up("not all of its text was counted: " + cause);
   const stopping_lock locked(*this);
   for (const segment& each : segments) drop_segment(each, cause);
 }

@@ -198,8 +198,8 @@ void driver::remark(const std::string& what) const {
 // At once: a stage may run for days.
 void driver::remark_loss() noexcept {
   try {
-    remark("counting has failed: " + failure_text(collector_->loss_reason()) +
-           "; what comes is handed on and not counted");
+    remark("counting failed: " + failure_text(collector_->loss_reason()) +
+           "; later input is forwarded, but not counted");
   } catch (...) {
     note_failure(std::current_exception());
   }
@@ -356,8 +356,7 @@ outcome driver::make_outcome() {
   if (done.pass_through_error) done.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
     done.result.complete = false;
-    done.engine_failure =
-        "counting failed: " + failure_text(reason) + "; what came after that was handed on, not counted";
+    done.engine_failure = "counting failed: " + failure_text(reason) + "; later input was forwarded, but not counted";
   } else if (const auto lost = collector_->lost()) {
     done.result.complete = false;
     done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +

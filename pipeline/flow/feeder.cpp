@@ -213,7 +213,7 @@ io::source feeder::open_source(const listed_input& what) const {
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is standard output as well, and would never end", 0, failure_kind::refused);
+    throw io::input_error("is also standard output: reading it would never end", 0, failure_kind::refused);
   }
   if (plan_.passes_through == config::pass_through_mode::text) return opened;
   if (file != nullptr) {
@@ -300,7 +300,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
   } else {
     how += ", straight into the slots";
   }
-  if (sink_ != nullptr) how += stream != nullptr && stream->tees() ? ", handed on by tee" : ", handed on by write";
+  if (sink_ != nullptr) how += stream != nullptr && stream->tees() ? ", forwarded by tee" : ", forwarded by write";
   add_manner(notes_.reading, how);
 }
 

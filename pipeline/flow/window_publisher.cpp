@@ -73,7 +73,7 @@ async::task<> window_publisher::pass_time() {
 
 void window_publisher::publish_remaining() {
   if (!told_) return;
-  told_->windows.give_up("not all of it was counted");
+  told_->windows.give_up("not all of its text was counted");
   while (const auto next = told_->windows.next()) tell(*next);
 }
 

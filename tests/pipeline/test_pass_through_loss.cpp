@@ -121,9 +121,9 @@ void check_prefix(const input_report& said, const test::byte_vector& text) {
 void check_loss(const passed& all) {
   CHECK_FALSE(all.done.result.complete);
   CHECK(all.done.engine_failure ==
-        "counting failed: " + std::string(bus) + "; what came after that was handed on, not counted");
-  CHECK(all.remarks == std::vector<std::string>{"counting has failed: " + std::string(bus) +
-                                                "; what comes is handed on and not counted"});
+        "counting failed: " + std::string(bus) + "; later input was forwarded, but not counted");
+  CHECK(all.remarks == std::vector<std::string>{"counting failed: " + std::string(bus) +
+                                                "; later input is forwarded, but not counted"});
 }
 
 std::string joined(const test::byte_vector& first, const test::byte_vector& second) {
@@ -230,7 +230,7 @@ TEST_CASE("windows behind the loss are told as incomplete while the bytes go on"
     CHECK((each.head.end_reason == window_end::error) == !whole);
     const std::uint64_t end = std::min(each.head.end_offset, std::max(counted, each.head.first_offset));
     CHECK(each.counts.bytes() == end - each.head.first_offset);
-    if (!whole) CHECK(each.head.error == "not all of it was counted: " + std::string(bus));
+    if (!whole) CHECK(each.head.error == "not all of its text was counted: " + std::string(bus));
   }
 }
 
