@@ -89,7 +89,8 @@ std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
   while (have < length) {
     const ssize_t count = ::pread(file_.get(), out.data() + have, length - have, static_cast<off_t>(from + have));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw std::system_error(errno, std::system_category(), "cannot read the temporary file of finished inputs");
+    if (count < 0)
+      throw std::system_error(errno, std::system_category(), "cannot read the temporary file of finished inputs");
     if (count == 0) break;
     have += static_cast<std::size_t>(count);
   }

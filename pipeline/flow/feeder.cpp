@@ -277,7 +277,7 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
   }
 }
 
-// For the statistics: how the input is read.
+// For the statistics: the manner in which the input is read.
 void feeder::note_manner(const io::source& source, bool is_raw) {
   const auto* stream = std::get_if<io::stream_source>(&source);
   std::string manner = "pread";
@@ -320,7 +320,7 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
   }
 }
 
-// Forwards the bytes of a raw input that were not decoded, after an error or the end of the archive.
+// With --pass-through=raw: reads and forwards the rest of an input whose decoding has ended early.
 async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
   constexpr std::size_t step = std::size_t{64} << 10U;
   auto& stream = std::get<io::stream_source>(*source);

@@ -17,7 +17,7 @@ using config::grouped;
 
 constexpr double majority_of_time = 0.5;
 
-// Inputs that are smaller than this on average cost more to open than to read.
+// If inputs are smaller on average, opening them takes longer than reading them.
 constexpr std::uint64_t small_input = std::uint64_t{64} * 1024;
 constexpr std::uint64_t many_inputs = 16;
 
@@ -27,7 +27,7 @@ std::string threads_of(unsigned number) { return std::to_string(number) + (numbe
 
 bool starts_with(const stage_stats& stage, std::string_view name) { return stage.name.starts_with(name); }
 
-// Of the whole run; of all the pool's threads where the stage runs on them.
+// The share of the time of the whole run.
 double share_of_run(const run_stats& stats, double seconds) { return stats.seconds > 0 ? seconds / stats.seconds : 0; }
 
 const stage_stats* stage_named(const run_stats& stats, std::string_view name) {
@@ -35,14 +35,15 @@ const stage_stats* stage_named(const run_stats& stats, std::string_view name) {
   return found == stats.stages.end() ? nullptr : &*found;
 }
 
-// The threads of the pool, whatever they were busy with.
+// The share of the time in which the threads of the pool were busy, with any stage.
 double pool_share(const run_stats& stats) {
   double busy = 0;
   for (const stage_stats& each : stats.stages) busy += each.on_pool ? each.busy_seconds : 0;
   return share_of_run(stats, busy) / std::max(1U, stats.threads);
 }
 
-// How near a stage was to being the limit: what it shares with others counts with theirs.
+// How close a stage was to being the limit: its own busy share; for the busiest stage on the pool, at least the share
+// of the pool.
 double pressure(const run_stats& stats, const stage_stats& stage) {
   const double own = busy_share(stage, stats.seconds);
   if (!stage.on_pool) return own;
@@ -64,7 +65,7 @@ std::optional<verdict> device_start(const run_stats& stats) {
       "more text in one run, or --engine host for little text"};
 }
 
-// Before the source, for which reading waits as well meanwhile.
+// Checked before the source: while the consumer is slow, reading waits, too.
 std::optional<verdict> slow_consumer(const run_stats& stats) {
   const double waiting = share_of_run(stats, stats.consumer_waiting_seconds);
   if (waiting <= majority_of_time) return std::nullopt;
@@ -159,7 +160,7 @@ std::optional<verdict> a_stage(const run_stats& stats) {
   return verdict{described(stats, *most), help_for(stats, *most)};
 }
 
-// No slot was ever waited for, and no stage was busy: what is left is beginning and ending.
+// No stage was busy, and no slot was used twice: only start and end of the run remain.
 std::optional<verdict> hardly_more_text(const run_stats& stats) {
   if (stats.chunks > stats.slots) return std::nullopt;
   return verdict{"start-up: all of the text fits into the " + std::to_string(stats.slots) + " slots",
@@ -181,7 +182,7 @@ verdict nothing_in_particular(const run_stats& stats) {
   return {words, "an idle machine: the remaining time is synchronization and waiting for a core"};
 }
 
-// In the order in which they are asked: the first that holds is the answer.
+// In the order of evaluation: the first rule with a result decides.
 constexpr std::array rules = {no_text,         slow_consumer, slow_source,      device_start, many_small_inputs,
                               too_little_text, a_stage,       hardly_more_text, too_few_slots};
 
