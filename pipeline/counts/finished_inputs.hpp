@@ -41,10 +41,10 @@ class finished_inputs {
   void cut_back(extent to);
 
   /// Throws std::system_error if the report cannot be read back.
-  [[nodiscard]] input_report at(location where) const;
+  [[nodiscard]] input_report at(location position) const;
 
   /// The location of the report that was appended as number `input`, from 0.
-  [[nodiscard]] location number(std::uint64_t input) const;
+  [[nodiscard]] location location_of(std::uint64_t input) const;
 
  private:
   const std::size_t classes_;

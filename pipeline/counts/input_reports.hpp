@@ -1,5 +1,5 @@
-// The inputs of a report, in order. Reports of finished inputs are read back from finished_inputs one by one; those of
-// other inputs are held here.
+// The inputs of a report, in order. Reports of finished inputs are read back from finished_inputs one by one. Reports
+// of other inputs are held in memory.
 #pragma once
 
 #include "pipeline/counts/finished_inputs.hpp"

@@ -42,7 +42,7 @@ std::size_t rolling_counts::inputs_in_order() const {
 
 // Without the lock: spilled reports never change.
 input_report rolling_counts::input_in_order(std::size_t number) const {
-  return finished_->at(finished_->number(number));
+  return finished_->at(finished_->location_of(number));
 }
 
 // Null if the input is spilled.
@@ -135,7 +135,7 @@ std::string rolling_counts::name_of(input_id input) const {
 // Inputs before the first unfinished one are found by their number in reports, which equals the input's number only
 // without archives. With archives the callers ask only for inputs whose text is missing, which are open.
 input_report rolling_counts::spilled(input_id input) const {
-  return finished_->at(input < before_ ? finished_->number(input) : entry(input).at);
+  return finished_->at(input < before_ ? finished_->location_of(input) : entry(input).at);
 }
 
 group_id rolling_counts::open_group(input_id input) {

@@ -110,7 +110,7 @@ class rolling_counts {
   /// The number of inputs that are finished together with all inputs before them: the first ones of reports.
   [[nodiscard]] std::size_t inputs_in_order() const;
 
-  /// Report `number` of those, from 0. Throws std::system_error if it cannot be read back.
+  /// The report of finished input `number`, from 0. Throws std::system_error if it cannot be read back.
   [[nodiscard]] input_report input_in_order(std::size_t number) const;
 
   /// The input was read to its end, and `bytes` bytes of text were passed on to be merged. Afterwards only merge(),
@@ -175,7 +175,7 @@ class rolling_counts {
   std::uint64_t merged_ = 0;
   std::deque<input_entry> inputs_;  // from the first unfinished input on
   std::size_t before_ = 0;          // the number of inputs before it
-  std::size_t appended_ = 0;        // those of them that are in reports
+  std::size_t appended_ = 0;        // reports of these inputs, without the omitted archives
   bool all_complete_ = true;        // all spilled inputs are complete
   std::shared_ptr<finished_inputs> finished_;
   std::vector<finished_inputs::location> appending_;

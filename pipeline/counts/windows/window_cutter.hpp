@@ -44,7 +44,7 @@ class window_cutter {
   /// The end of the open pane of time that ends first; window_time::max() if there is none.
   [[nodiscard]] window_time next_border() const;
 
-  /// Takes the verdict on a frame whose text was all cut. A second verdict on a frame is ignored.
+  /// Takes the verdict on a frame. Precondition: all of its text was cut. A second verdict on a frame is ignored.
   void conclude(const text_owner& frame, bool verified);
 
   /// Frames of this group that have no verdict are damaged.

@@ -29,8 +29,8 @@ inline void add_manner(std::vector<input_manner>& to, std::string_view descripti
   }
 }
 
-/// Clocks, atomic counters and add_decoding are thread-safe. All else is used by the coroutine that feeds, and by other
-/// threads only after its end.
+/// Clocks, atomic counters and add_decoding() are thread-safe. Only the coroutine of feeder::feed_all() may use the
+/// other members until it has ended.
 struct feed_notes {
   stage_clock read{};
   stage_clock decompress{};

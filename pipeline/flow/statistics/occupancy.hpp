@@ -51,7 +51,7 @@ class occupancy {
 
   void advance(time_point now);
   void double_width();
-  void change(phase which, int by);
+  void change(phase changed, int by);
 
   std::size_t slots_;
   time_point begin_;

@@ -60,7 +60,8 @@ struct run_stats {
   std::uint64_t memory_limit = 0;  ///< bytes
 };
 
-/// Sets the members that come from `fed`, `stages`, `limited_by` and `would_help`. Precondition: all others are set.
+/// Sets the members for reading and decompression from `fed`, and `stages`, `limited_by` and `would_help`.
+/// Precondition: all others are set.
 void add_stages(run_stats& stats, const feed_notes& fed);
 
 }  // namespace gpuhist::pipeline
