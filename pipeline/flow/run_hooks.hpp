@@ -27,8 +27,7 @@ struct run_hooks {
   /// Every input in the order of reports, as soon as it and all inputs before it are finished; unfinished ones at the
   /// end of the run. Returns true to end the reading. No further input is reported here then.
   std::function<bool(const input_report&)> input_finished{};
-  /// The process exits after the run as for outcome::end_at_once. The run then does not close devices, which takes 0.1
-  /// s.
+  /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.
   bool process_exits = false;
   std::function<void(const std::string&)> notice{};     ///< messages to be printed at once
   bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
