@@ -24,7 +24,7 @@ bool window_report::publish(const closed_window& window) {
   const bool ends = watch(window, baseline);
   if (previous != nullptr) previous->close(measures::counts_of(window.counts));
   // the last window of its input
-  if (plan_.windows->per_input && window.head.why == window_end::input) baselines_.erase(window.head.source);
+  if (plan_.windows->per_input && window.head.end_reason == window_end::input) baselines_.erase(window.head.source);
   return ends;
 }
 

@@ -23,10 +23,11 @@ report sample(const std::string& name, std::string_view text) {
   add_input(what, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
   change_input(what, 1, [&](auto& it) {
     it.compressed_bytes = 77;
-    it.lost = {{.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
-    it.lost_stretches = 9;
+    it.lost_ranges = {
+        {.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
+    it.number_of_lost_ranges = 9;
   });
-  what.skipped = {{.what = "FIFO", .count = 3, .first = ""}, {.what = "symbolic link", .count = 5, .first = ""}};
+  what.skipped = {{.cause = "FIFO", .count = 3, .first = ""}, {.cause = "symbolic link", .count = 5, .first = ""}};
   return what;
 }
 

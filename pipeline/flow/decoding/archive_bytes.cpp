@@ -24,9 +24,9 @@ void verdict_gate::give_up(const member_text& member) {
                           .text = "not verified: the run ended before the end of the surrounding archive or frame"}
           : input_failure{.kind = failure_kind::damaged,
                           .text = "not verified: the surrounding archive or frame is damaged"};
-  counts_.close_group(member.input, 1, {.text_bytes = member.bytes, .wrong = [cause = std::move(cause)](std::uint64_t) {
-                                          return cause;
-                                        }});
+  counts_.close_group(
+      member.input, 1,
+      {.text_bytes = member.bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
   counts_.finish(member.input, member.bytes);
 }
 

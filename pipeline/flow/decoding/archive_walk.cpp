@@ -47,7 +47,7 @@ archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_
       stop_(std::move(stop)) {
   constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
   buffer_.resize(buffer_bytes);
-  context_.cut.chunk_by({});  // the previous user may have changed it
+  context_.cut.set_chunking({});  // the previous user may have changed it
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
@@ -136,7 +136,7 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
 
 void archive_walk::note_skipped(const content& archive, const io::archive_reader& reader) {
   for (const io::skipped_entries& each : reader.skipped()) {
-    add_skipped(skipped_, {.what = std::string(each.kind) + " in an archive",
+    add_skipped(skipped_, {.cause = std::string(each.kind) + " in an archive",
                            .count = each.count,
                            .first = archive.name + "/" + each.first,
                            .bytes = each.bytes});
@@ -189,7 +189,7 @@ void archive_walk::count_text(const content& item) {
   } catch (...) {
     counts_.close_group(input, 1,
                         {.text_bytes = bytes,
-                         .wrong = [cause = failure_from(std::current_exception())](std::uint64_t) { return cause; }});
+                         .failure = [cause = failure_from(std::current_exception())](std::uint64_t) { return cause; }});
     counts_.finish(input, bytes);
     throw;
   }

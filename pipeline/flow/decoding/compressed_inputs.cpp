@@ -118,7 +118,7 @@ struct compressed_inputs::group {
   std::uint64_t frames_ended = 0;  // of the input, including damaged ones
   bool ends_input = false;         // false: the group ends at the start of the next group
   group_end end{};
-  std::optional<lost_stretch> lost{};    // the damaged range that is being skipped
+  std::optional<lost_range> lost{};      // the damaged range that is being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
   std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
 };
@@ -308,7 +308,7 @@ void compressed_inputs::spawn(const group_pointer& task) {
     async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {
-    task->end.wrong = no_memory();
+    task->end.failure = no_memory();
     end_group(*task, nullptr);
     throw;
   }
@@ -338,13 +338,13 @@ async::task<> compressed_inputs::decode(group_pointer task) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) task->end.wrong = failure_of(error);
+  if (error) task->end.failure = failure_of(error);
 }
 
 // The group ends even if something fails here or before: other coroutines wait for its end.
 void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
   failures_.note(std::move(error));
-  if (task.end.wrong) {
+  if (task.end.failure) {
     task.input.damaged = true;
     task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
   }
@@ -375,9 +375,9 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
     task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
     counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
-    if (task.end.wrong) co_return;
+    if (task.end.failure) co_return;
     if (stop_.stop_requested()) {
-      task.end.wrong = always(left_at(task.end.compressed_bytes));
+      task.end.failure = always(left_at(task.end.compressed_bytes));
       co_return;
     }
     if (next.end) co_return end_of_blocks(task, next);
@@ -386,7 +386,7 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
   std::span<const std::byte> in = next.bytes;
-  while (!in.empty() && !task.end.wrong && !stop_.stop_requested()) {
+  while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
     if (task.lost) {
       co_await skip(task, next, in);
     } else if (!co_await decode_some(task, in)) {
@@ -398,7 +398,7 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
         task.search.emplace(task.input.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
                                                                skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
       } else {
-        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
+        task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
           return damage(kept->fault(before));
         };
       }
@@ -408,7 +408,7 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
 
 void compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
-    task.end.wrong = failure_of(last.error);
+    task.end.failure = failure_of(last.error);
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
@@ -417,7 +417,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
     begin_skipping(task, std::move(cause));
     end_skipping(task, task.skipped_to);
   } else {
-    task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
+    task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
       return damage(missing_at_end(*kept, ends_input, before));
     };
   }
@@ -440,8 +440,8 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
 
 void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
   task.lost->compressed_end = at;
-  if (task.end.lost.size() < max_lost_stretches) task.end.lost.push_back(std::move(*task.lost));
-  ++task.end.lost_stretches;
+  if (task.end.lost_ranges.size() < max_lost_ranges) task.end.lost_ranges.push_back(std::move(*task.lost));
+  ++task.end.number_of_lost_ranges;
   task.lost.reset();
   task.search.reset();
   task.frame_begin = at;
@@ -470,9 +470,9 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
   // while all threads decode, each also counts its own text, in chunks that fit into its caches; if fewer threads
   // decode, the others count, and larger chunks wake them less often
   const bool all_threads_decode = notes_.decompress.now_in_flight >= options_.threads;
-  cut.chunk_by(all_threads_decode && cut.counts_here()
-                   ? cutter::chunking{.most = options_.busy_chunk_bytes, .count_here = true}
-                   : cutter::chunking{});
+  cut.set_chunking(all_threads_decode && cut.counts_here()
+                       ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
+                       : cutter::chunking{});
   while (!stop_.stop_requested()) {
     held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
     const io::fill_result result = fill(task, in, target.bytes());
@@ -485,7 +485,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     notes_.decompress.bytes += result.produced;
     const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
     if (text_so_far > options_.max_text) {
-      task.end.wrong = always(too_much_text(options_.max_text, task.decoder->consumed_total()));
+      task.end.failure = always(too_much_text(options_.max_text, task.decoder->consumed_total()));
       break;
     }
     if (result.status == io::fill_status::needs_input) break;

@@ -53,12 +53,13 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 }  // namespace
 
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
-                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted)
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
+                                 text_divider* divider)
     : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
-    free_.push_back(&contexts_.emplace_back(slots, counted, limits, large_windows_));
+    free_.push_back(&contexts_.emplace_back(slots, counted, divider, limits, large_windows_));
   }
 }
 

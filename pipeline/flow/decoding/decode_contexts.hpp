@@ -23,9 +23,11 @@ namespace gpuhist::pipeline {
 /// Used by one task at a time.
 class decode_context {
  public:
-  /// `large_windows`: the memory budget for windows larger than limits.granted_bytes, in bytes.
-  decode_context(ring& slots, collector& counted, io::decoder_limits limits, async::semaphore& large_windows)
-      : cut(slots, counted), limits_(std::move(limits)), large_windows_(large_windows) {}
+  /// `divider`: of the cutter. `large_windows`: the memory budget for windows larger than limits.granted_bytes, in
+  /// bytes.
+  decode_context(ring& slots, collector& counted, text_divider* divider, io::decoder_limits limits,
+                 async::semaphore& large_windows)
+      : cut(slots, counted, divider), limits_(std::move(limits)), large_windows_(large_windows) {}
 
   /// A decoder of the format. The caller restarts it. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);
@@ -88,7 +90,7 @@ class decode_contexts {
   /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
   /// most archives. Contexts that need larger windows share the rest.
   decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                  ring& slots, collector& counted);
+                  ring& slots, collector& counted, text_divider* divider = nullptr);
 
   /// Waits for a context.
   async::task<lease> acquire();

@@ -134,7 +134,7 @@ std::optional<listed_input> input_list::next_in_tree() {
 }
 
 void input_list::note_skipped(const io::tree_entry& entry) {
-  add_skipped(skipped_, {.what = std::string(io::name_of(entry.cause)), .count = 1, .first = entry.path});
+  add_skipped(skipped_, {.cause = std::string(io::name_of(entry.cause)), .count = 1, .first = entry.path});
 }
 
 // Returns the next complete name of the part of the list that was read. The last name of the list needs no terminator.

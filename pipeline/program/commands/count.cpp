@@ -37,14 +37,14 @@ namespace gpuhist::pipeline {
 namespace {
 
 bool consumer_left(const outcome& finished) {
-  return finished.pass_through_fault && finished.pass_through_fault->error == EPIPE;
+  return finished.pass_through_error && finished.pass_through_error->error == EPIPE;
 }
 
 // Failures of --pass-through, which are not in the report.
 void complain_of_output(const outcome& finished) {
-  if (finished.pass_through_fault && !consumer_left(finished)) {
-    complain("cannot write standard output: " + std::system_category().message(finished.pass_through_fault->error) +
-             " at offset " + std::to_string(finished.pass_through_fault->offset));
+  if (finished.pass_through_error && !consumer_left(finished)) {
+    complain("cannot write standard output: " + std::system_category().message(finished.pass_through_error->error) +
+             " at offset " + std::to_string(finished.pass_through_error->offset));
   } else if (finished.not_passed_through > 0 && !consumer_left(finished)) {
     complain("standard output takes nothing: the last " + grouped(finished.not_passed_through) +
              " bytes that were counted were not passed through");
@@ -66,9 +66,9 @@ void complain_of_inputs(const outcome& finished) {
 // "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
 void print_skipped(const run_counts& result) {
   for (const skipped_names& each : result.skipped) {
-    if (each.what.starts_with("directory in") && each.bytes == 0) continue;
+    if (each.cause.starts_with("directory in") && each.bytes == 0) continue;
     const bool several = each.count > 1;
-    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.cause +
              (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
              printable(each.first));
   }
@@ -139,18 +139,18 @@ outcome run_with_progress(const plan& planned, report_writer& reports, console& 
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.publish(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.publish(verdict); };
-  hooks.remark = [&](const std::string& remark) {
-    if (!planned.quiet) screen.say("gpuhist: " + printable(remark) + "\n");
+  hooks.notice = [&](const std::string& notice) {
+    if (!planned.quiet) screen.say("gpuhist: " + printable(notice) + "\n");
   };
   if (planned.watched.covers(gates::unit::kind::input)) {
     hooks.input_finished = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
   }
   if (planned.watched.growing &&
       (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
-    hooks.counted_so_far = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
+    hooks.check_counts = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
   }
   hooks.watch_signals = true;
-  hooks.process_ends = true;
+  hooks.process_exits = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
   hooks.progress_interval = shown.interval();
   hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
