@@ -202,14 +202,14 @@ constexpr std::array rows = {
         "numbers (0.15, 2e-3, 64KiB), + - * /, < <= > >= == !=, ! && || and parentheses. Where something has no value, "
         "neither a comparison with it nor its opposite holds. May be repeated. Default: none.",
         "gpuhist --fail-if 'digit > 0.2 || entropy > 7 && bytes > 4K' *.log",
-        [](options& o, value v) { o.fail_if.push_back(parse_expression(v)); }},
+        [](options& o, value v) { o.fail_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
     option_row{
         measuring, "--alert-if", "CONDITION", value_kind::list, "", with_buckets, rare,
         "tell where this holds, and go on",
         "Tells on standard error where the condition holds, as --fail-if does, and leaves the exit status as it is. "
         "With --format jsonl each is a line of kind alert as well. May be repeated. Default: none.",
         "gpuhist --alert-if 'entropy > 7.5' --format jsonl access.log",
-        [](options& o, value v) { o.alert_if.push_back(parse_expression(v)); }},
+        [](options& o, value v) { o.alert_if.push_back(parse_text(v, "give a condition such as 'entropy > 7'")); }},
     option_row{measuring, "--watch", "WHAT", value_kind::list, "totals inputs windows", with_buckets, rare,
                "what conditions are held against",
                "What the conditions of --fail-if and --alert-if are held against: some of totals, inputs and windows, "

@@ -1,8 +1,6 @@
 // What was asked for, as typed: plain values, names still text. The plan resolves them.
 #pragma once
 
-#include "config/expression.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -86,9 +84,9 @@ struct options {
   bool count_unverified = false;
   std::vector<std::string> measures;  ///< names, or "all"
   std::optional<baseline_source> baseline;
-  std::vector<expression> fail_if;   ///< conditions that make the exit status 3
-  std::vector<expression> alert_if;  ///< conditions that are told
-  std::vector<std::string> watch;    ///< what they are held against: totals, inputs, windows; empty: all of it
+  std::vector<std::string> fail_if;   ///< conditions (config/expression) that make the exit status 3
+  std::vector<std::string> alert_if;  ///< conditions that are only reported
+  std::vector<std::string> watch;     ///< what they are held against: totals, inputs, windows; empty: all of it
   bool stats = false;
   std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
   bool verbose = false;          ///< devices: with what the kernels' shape depends on
