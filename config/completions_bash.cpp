@@ -22,7 +22,7 @@ std::string subcommands() {
   return joined(names);
 }
 
-/// Every spelling of the options that a command takes.
+/// All spellings of the options that a command takes.
 std::string options_of(command what) {
   std::string text;
   for (const option_row& row : option_table()) {
@@ -34,7 +34,7 @@ std::string options_of(command what) {
   return text;
 }
 
-/// The branch of `case $previous` for an option with a value: what completes that value.
+/// The branch of `case $previous` for an option with a value: it completes the value.
 std::string branch(const option_row& row) {
   const std::string names =
       (row.short_name().empty() ? "" : std::string(row.short_name()) + "|") + std::string(row.long_name());
@@ -49,7 +49,7 @@ std::string branch(const option_row& row) {
 
 constexpr std::string_view helpers = R"(_gpuhist_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 
-# What stands before the last comma stays.
+# Completes the word after the last comma.
 _gpuhist_list() {
   local before=
   [[ $current == *,* ]] && before=${current%,*},

@@ -70,7 +70,7 @@ constexpr std::array input_formats = {
 constexpr std::array windows = {
     entry{"--window 64MiB", "this many bytes of text"},
     entry{"--window 100000lines", "this many lines"},
-    entry{"--window 10s", "the text that arrives in this time; needs a stream or --follow"},
+    entry{"--window 10s", "the text that arrives in this time (stream, --follow)"},
 };
 
 constexpr std::array window_steps = {
@@ -82,8 +82,8 @@ constexpr std::array window_steps = {
 
 constexpr std::array window_fields = {
     entry{"index", "number of the window, from 0"},
-    entry{"source, last_source", "inputs of its first and last text (last_source: if different)"},
-    entry{"first_offset, end_offset", "its range of bytes; end_offset is one past the last byte"},
+    entry{"source, last_source", "inputs of its first and last text"},
+    entry{"first_offset, end_offset", "its range of bytes (end_offset excluded)"},
     entry{"start_time, end_time", "when its text arrived, UTC"},
     entry{"closed_by", "full, end (of the input) or error"},
     entry{"complete", "false: text is missing, and error names the cause"},
