@@ -100,21 +100,21 @@ void check_spelling(const words& arguments) {
 }
 
 /// Refuses "--output --stats". The user writes --output=--stats if the file has that name.
-void check_no_option_as_value(const words& arguments, const setting& given) {
-  if (find_option(given.value) == nullptr || given.row->kind == value_kind::inquiry) return;
-  const std::string name(given.row->long_name());
-  if (std::find(arguments.begin(), arguments.end(), name + "=" + given.value) != arguments.end()) return;
-  throw usage_error(name + ": the value is missing, " + given.value + " is an option; write " + name + " " +
-                    std::string(given.row->value) + ", or " + name + "=" + given.value + " if that is the value");
+void check_no_option_as_value(const words& arguments, const setting& entry) {
+  if (find_option(entry.value) == nullptr || entry.row->kind == value_kind::inquiry) return;
+  const std::string name(entry.row->long_name());
+  if (std::find(arguments.begin(), arguments.end(), name + "=" + entry.value) != arguments.end()) return;
+  throw usage_error(name + ": the value is missing, " + entry.value + " is an option; write " + name + " " +
+                    std::string(entry.row->value) + ", or " + name + "=" + entry.value + " if that is the value");
 }
 
-void check_taken(command selected, const setting& given) {
-  if (given.row->taken_by(selected)) return;
+void check_taken(command selected, const setting& entry) {
+  if (entry.row->taken_by(selected)) return;
   std::string takers;
   for (const command_row& each : command_table()) {
-    if (given.row->taken_by(each.what)) takers += (takers.empty() ? "" : " and ") + each.full_name();
+    if (entry.row->taken_by(each.kind)) takers += (takers.empty() ? "" : " and ") + each.full_name();
   }
-  throw usage_error(std::string(given.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
+  throw usage_error(std::string(entry.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
                     ", but of " + takers + "; see gpuhist --help " + std::string(row_of(selected).name));
 }
 
@@ -146,13 +146,13 @@ class splitter {
     command_line result{.selected = selected, .typed = {}, .inputs = inputs()};
     std::map<const CLI::Option*, std::size_t> seen;
     for (const CLI::Option* const each : app_.parse_order()) {
-      setting given = meanings_.at(each);
-      if (!given.unset) given.value = each->results().at(seen[each]++);
+      setting entry = meanings_.at(each);
+      if (!entry.unset) entry.value = each->results().at(seen[each]++);
       // "-qh"; help_in has found all others
-      if (given.row->key() == "help") given.value = row_of(selected).name;
-      check_no_option_as_value(arguments, given);
-      check_taken(selected, given);
-      result.typed.push_back(std::move(given));
+      if (entry.row->key() == "help") entry.value = row_of(selected).name;
+      check_no_option_as_value(arguments, entry);
+      check_taken(selected, entry);
+      result.typed.push_back(std::move(entry));
     }
     return result;
   }
@@ -213,7 +213,7 @@ class splitter {
 
 command_line split_command_line(const std::vector<std::string>& typed) {
   const command_row* const named = typed.empty() ? nullptr : find_command(typed.front());
-  const command selected = named == nullptr ? command::count : named->what;
+  const command selected = named == nullptr ? command::count : named->kind;
   const words arguments(typed.begin() + (named == nullptr ? 0 : 1), typed.end());
   if (auto help = help_in(selected, arguments))
     return {.selected = selected, .typed = {*std::move(help)}, .inputs = {}};

@@ -7,14 +7,14 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::array rows = {
-    command_row{.what = command::count,
+    command_row{.kind = command::count,
                 .name = "",
                 .usage = "[OPTIONS] [FILE...]",
                 .help = "no FILE, or '-': standard input",
                 .detail = "Counts the bytes of all inputs and reports them by bucket. '--' ends the options; a file "
                           "with the name of a command is written ./report.",
                 .example = "zstdcat access.log.zst | gpuhist --buckets letters"},
-    command_row{.what = command::report,
+    command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",
                 .help = "shows results by other schemes",
@@ -25,7 +25,7 @@ constexpr std::array rows = {
                     "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
                     "exit status is 1.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
-    command_row{.what = command::devices,
+    command_row{.kind = command::devices,
                 .name = "devices",
                 .usage = "[OPTIONS]",
                 .help = "lists engines and devices",
@@ -34,7 +34,7 @@ constexpr std::array rows = {
                 .example = "gpuhist devices --format json",
                 .note = {.key = "format", .help = "table (for people) or json"}},
     command_row{
-        .what = command::repack,
+        .kind = command::repack,
         .name = "repack",
         .usage = "[OPTIONS] [FILE...]",
         .help = "writes an archive of many frames",
@@ -51,8 +51,8 @@ constexpr std::array rows = {
 
 std::span<const command_row> command_table() { return rows; }
 
-const command_row& row_of(command what) {
-  return *std::find_if(rows.begin(), rows.end(), [&](const command_row& each) { return each.what == what; });
+const command_row& row_of(command kind) {
+  return *std::find_if(rows.begin(), rows.end(), [&](const command_row& each) { return each.kind == kind; });
 }
 
 const command_row* find_command(std::string_view name) {

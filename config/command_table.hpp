@@ -16,7 +16,7 @@ struct option_note {
 };
 
 struct command_row {
-  command what;
+  command kind;
   std::string_view name;    ///< the first argument that selects it; empty for counting
   std::string_view usage;   ///< operands: "[OPTIONS] [FILE...]"
   std::string_view help;    ///< one clause
@@ -31,7 +31,7 @@ struct command_row {
 /// Counting first.
 std::span<const command_row> command_table();
 
-const command_row& row_of(command what);
+const command_row& row_of(command kind);
 
 /// By the name of a subcommand, or null.
 const command_row* find_command(std::string_view name);

@@ -23,10 +23,10 @@ std::string subcommands() {
 }
 
 /// All spellings of the options that a command takes.
-std::string options_of(command what) {
+std::string options_of(command taker) {
   std::string text;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(what)) continue;
+    if (!row.taken_by(taker)) continue;
     for (const std::string& each : {std::string(row.short_name()), std::string(row.long_name()), row.off_name()}) {
       if (!each.empty()) text += (text.empty() ? "" : " ") + each;
     }
@@ -102,7 +102,7 @@ std::string bash_completions() {
   }
   text += "  esac\n  local commands='" + subcommands() + "' options\n  case ${COMP_WORDS[1]} in\n";
   for (const command_row& each : command_table()) {
-    if (!each.name.empty()) text += "    " + std::string(each.name) + ") options='" + options_of(each.what) + "' ;;\n";
+    if (!each.name.empty()) text += "    " + std::string(each.name) + ") options='" + options_of(each.kind) + "' ;;\n";
   }
   return text + "    *) options='" + options_of(command::count) + "' ;;\n" + std::string(ending);
 }

@@ -22,7 +22,7 @@ std::string condition(const option_row& row) {
   std::string names;
   bool all = true;
   for (const command_row& each : command_table()) {
-    if (!row.taken_by(each.what)) {
+    if (!row.taken_by(each.kind)) {
       all = false;
       continue;
     }

@@ -52,10 +52,10 @@ std::string specification_of_off(const option_row& row) {
          "]'\n";
 }
 
-std::string specifications(command what) {
+std::string specifications(command taker) {
   std::string text;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(what)) continue;
+    if (!row.taken_by(taker)) continue;
     if (!row.short_name().empty()) text += specification(row.short_name(), row, row.help);
     text += specification(row.long_name(), row, row.help);
     if (row.is_setting()) text += specification_of_off(row);
@@ -94,7 +94,7 @@ std::string zsh_completions() {
   text += "commands=(\n" + described_commands() + ")\n";
   for (const command_row& each : command_table()) {
     const std::string name(each.name.empty() ? "count" : each.name);
-    text += "for_" + name + "=(\n" + specifications(each.what) + ")\n";
+    text += "for_" + name + "=(\n" + specifications(each.kind) + ")\n";
   }
   return text + std::string(ending);
 }

@@ -42,7 +42,7 @@ std::string option_lines(const command_row& taker, Wanted wanted) {
   std::string text;
   std::string_view group;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(taker.what) || !wanted(row)) continue;
+    if (!row.taken_by(taker.kind) || !wanted(row)) continue;
     if (row.group != group) text += std::string(row.group) + ":\n";
     group = row.group;
     text += option_line(row, taker);
@@ -73,8 +73,8 @@ std::string short_help() {
   return text +
          "\nExit status: 0 counted, 1 an input failed, 2 wrong usage, 3 by --fail-if.\n"
          "--no-NAME unsets a value from the configuration file or the environment.\n"
-         "More: gpuhist --help OPTION; gpuhist --help count (all options); and gpuhist\n"
-         "--help with one of " +
+         "All options: gpuhist --help count. One option: gpuhist --help OPTION.\n"
+         "Topics: gpuhist --help TOPIC, one of " +
          topic_names() + "\n";
 }
 

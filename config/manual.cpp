@@ -90,7 +90,7 @@ std::string option_entry(const option_row& row) {
 std::string synopsis() {
   std::string text = ".SH SYNOPSIS\n";
   for (const command_row& each : command_table()) {
-    if (each.what != command::count) text += ".br\n";
+    if (each.kind != command::count) text += ".br\n";
     text += bold(each.full_name()) + " " + italic(each.usage) + "\n";
   }
   return text;

@@ -307,7 +307,7 @@ constexpr std::array rows = {
         "Sets the number of CUDA streams per device, 1 to 64. Each has its own buffers. With two or more, copies "
         "overlap with kernels. Default: chosen by the engine.",
         "gpuhist --engine cuda --streams 4 access.log",
-        [](options& o, value v) { o.streams = parse_number(v, {.least = 1, .most = 64}); }},
+        [](options& o, value v) { o.streams = parse_number(v, {.min = 1, .max = 64}); }},
     option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs, rare,
                "force a counting kernel ('gpuhist devices')",
                "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "
@@ -322,7 +322,7 @@ constexpr std::array rows = {
                "Sets the number of threads that read, decompress and, with the host engine, count: 1 to 1024. Default: "
                "the number of cores, at most 64.",
                "gpuhist --threads 4 *.log.zst",
-               [](options& o, value v) { o.threads = parse_number(v, {.least = 1, .most = 1024}); }},
+               [](options& o, value v) { o.threads = parse_number(v, {.min = 1, .max = 1024}); }},
     option_row{tuning, "--chunk-size", "SIZE", value_kind::size, "", counting_runs, rare, "bytes counted at a time",
                "Sets how many bytes are counted at a time: 1 byte to 1GiB. Default: 8MiB for CUDA, 256KiB for the host "
                "(2MiB from 8 threads on), so that a chunk fits the cache of a core.",
@@ -332,7 +332,7 @@ constexpr std::array rows = {
                "Sets how many chunks are in flight at most: 2 to 65536. Each takes a buffer of --chunk-size. Default: "
                "derived from threads and streams, within --memory-limit.",
                "gpuhist --slots 32 access.log",
-               [](options& o, value v) { o.slots = parse_number(v, {.least = 2, .most = 65536}); }},
+               [](options& o, value v) { o.slots = parse_number(v, {.min = 2, .max = 65536}); }},
     option_row{tuning, "--memory-limit", "SIZE", value_kind::size, "", reading_runs, common,
                "of the whole process (default: 1GiB, or less)",
                "Limits the memory of the whole process, whatever the size of the inputs. Default: 1GiB, or three "
@@ -349,7 +349,7 @@ constexpr std::array rows = {
     option_row{repacking, "--level", "N", value_kind::number, "", repacking_runs, rare, "of zstd: 1 to 22 (default: 3)",
                "Sets the compression level of 'gpuhist repack': those of zstd, 1 (fast) to 22 (small). Default: 3.",
                "gpuhist repack --level 19 access.log -o access.zst",
-               [](options& o, value v) { o.level = static_cast<int>(parse_number(v, {.least = 1, .most = 22})); }},
+               [](options& o, value v) { o.level = static_cast<int>(parse_number(v, {.min = 1, .max = 22})); }},
     option_row{repacking, "--force", "", value_kind::flag, "", repacking_runs, rare, "replace the file at --output",
                "Replaces the file of --output, once the new archive is written and verified.",
                "gpuhist repack --force access.zst -o access.zst", turn<&options::force>},

@@ -15,7 +15,7 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 30U;
-constexpr number_range device_numbers{.least = 0, .most = 1023};
+constexpr number_range device_numbers{.min = 0, .max = 1023};
 
 /// The parts between commas: at least one part, and any part may be empty.
 std::vector<std::string> split_at_commas(const std::string& typed) {
@@ -35,11 +35,11 @@ unsigned parse_number(const std::string& typed, number_range allowed) {
   unsigned number = 0;
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data(), end, number);
-  const std::string right = "; give " + std::to_string(allowed.least) + " to " + std::to_string(allowed.most);
+  const std::string right = "; give " + std::to_string(allowed.min) + " to " + std::to_string(allowed.max);
   if (error == std::errc::invalid_argument || rest != end) {
     throw usage_error(quote(typed) + " is not a whole number" + right);
   }
-  if (error != std::errc{} || number < allowed.least || number > allowed.most) {
+  if (error != std::errc{} || number < allowed.min || number > allowed.max) {
     throw usage_error(typed + " is out of range" + right);
   }
   return number;
@@ -90,7 +90,7 @@ void add_names(std::vector<std::string>& to, const std::string& typed) {
 
 baseline_source parse_baseline(const std::string& typed) {
   constexpr std::string_view prefix = "previous:";
-  constexpr number_range windows{.least = 1, .most = 4096};
+  constexpr number_range windows{.min = 1, .max = 4096};
   if (typed.starts_with(prefix)) {
     return previous_windows{.number = parse_number(typed.substr(prefix.size()), windows)};
   }

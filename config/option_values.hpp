@@ -13,8 +13,8 @@
 namespace gpuhist::config {
 
 struct number_range {
-  unsigned least;
-  unsigned most;
+  unsigned min;
+  unsigned max;
 };
 
 /// A whole number in the range, both ends included.

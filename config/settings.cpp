@@ -7,12 +7,12 @@
 namespace gpuhist::config {
 namespace {
 
-void apply(const setting& given, options& into) {
-  if (!given.row->is_setting() || given.unset) return;
+void apply(const setting& entry, options& into) {
+  if (!entry.row->is_setting() || entry.unset) return;
   try {
-    given.row->apply(into, given.value);
+    entry.row->apply(into, entry.value);
   } catch (const usage_error& error) {
-    throw usage_error((given.origin.empty() ? std::string(given.row->long_name()) : given.origin) + ": " +
+    throw usage_error((entry.origin.empty() ? std::string(entry.row->long_name()) : entry.origin) + ": " +
                       error.what());
   }
 }

@@ -23,10 +23,10 @@ namespace {
 using names = std::vector<std::string>;
 
 /// All bytes of a bucket, in order.
-std::string members(const scheme& one, const std::string& bucket) {
+std::string members(const scheme& made, const std::string& bucket) {
   std::string all;
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    if (one.buckets.at(one.bucket_of[byte]) == bucket) all += static_cast<char>(byte);
+    if (made.buckets.at(made.bucket_of[byte]) == bucket) all += static_cast<char>(byte);
   }
   return all;
 }
@@ -179,7 +179,7 @@ TEST_CASE("any text is parsed or refused") {
   constexpr std::string_view alphabet = "ab-\\;=:,x0 \xc3\xa4\n";
   for (int round = 0; round < 20000; ++round) {
     std::string text;
-    for (auto left = random() % 12; left > 0; --left) text += alphabet[random() % alphabet.size()];
+    for (auto remaining = random() % 12; remaining > 0; --remaining) text += alphabet[random() % alphabet.size()];
     try {
       const scheme made = parse_custom_scheme(text + "=");
       for (const auto bucket : made.bucket_of) REQUIRE(bucket < made.buckets.size());

@@ -108,7 +108,7 @@ TEST_CASE("every command is a topic that lists its options") {
       const std::string name = " " + std::string(row.long_name()) + (row.value_is_optional() ? "[" : " ");
       const bool listed = std::any_of(lines.begin(), lines.end(),
                                       [&](const std::string& line) { return line.find(name) == 5 && line[0] == ' '; });
-      CHECK(listed == row.taken_by(command.what));
+      CHECK(listed == row.taken_by(command.kind));
     }
   }
 }
@@ -239,7 +239,7 @@ TEST_CASE("every option has a full help, which names all of its choices") {
     CHECK(row.detail.ends_with('.'));
     CHECK(holds(std::string(row.example), "gpuhist"));
     CHECK((row.apply == nullptr) == !row.is_setting());
-    CHECK(std::ranges::any_of(command_table(), [&](const command_row& each) { return row.taken_by(each.what); }));
+    CHECK(std::ranges::any_of(command_table(), [&](const command_row& each) { return row.taken_by(each.kind); }));
     for (const std::string_view choice : row.choice_names()) {
       CAPTURE(choice);
       CHECK(holds(std::string(row.detail), choice));

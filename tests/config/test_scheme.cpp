@@ -17,8 +17,8 @@ using gpuhist::config::scheme_names;
 
 namespace {
 
-std::string bucket_of(const scheme& one, int byte) {
-  return one.buckets.at(one.bucket_of[static_cast<std::size_t>(byte)]);
+std::string bucket_of(const scheme& made, int byte) {
+  return made.buckets.at(made.bucket_of[static_cast<std::size_t>(byte)]);
 }
 
 std::string class_by_cctype(int byte) {  // the tests never call setlocale: this is the C locale
@@ -73,12 +73,12 @@ TEST_CASE("classes are those of the C locale, cover every byte and have no bucke
 TEST_CASE("every scheme is listed by its name, and its buckets have distinct names and at least one byte") {
   CHECK(scheme_names() == std::vector<std::string_view>{"letters", "alphabet", "bytes", "classes", "utf8"});
   for (const std::string_view name : scheme_names()) {
-    const scheme one = find_scheme(name);
-    CHECK(one.name == name);
-    CHECK(std::set<std::string>(one.buckets.begin(), one.buckets.end()).size() == one.buckets.size());
-    const std::set<std::uint16_t> reached(one.bucket_of.begin(), one.bucket_of.end());
-    CHECK(reached.size() == one.buckets.size());
-    CHECK(*reached.rbegin() == one.buckets.size() - 1);
+    const scheme made = find_scheme(name);
+    CHECK(made.name == name);
+    CHECK(std::set<std::string>(made.buckets.begin(), made.buckets.end()).size() == made.buckets.size());
+    const std::set<std::uint16_t> reached(made.bucket_of.begin(), made.bucket_of.end());
+    CHECK(reached.size() == made.buckets.size());
+    CHECK(*reached.rbegin() == made.buckets.size() - 1);
   }
 }
 
