@@ -18,12 +18,11 @@ constexpr std::array rows = {
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",
                 .help = "shows results by other schemes",
-                .detail =
-                    "Shows results that were written as json or jsonl by other schemes, or in another format; the "
-                    "text itself is not needed. The results must contain the counts of all 256 byte values: "
-                    "count with --byte-counts, or with the scheme bytes. Several results are added up. No "
-                    "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
-                    "exit status is 1.",
+                .detail = "Shows results by other schemes, or in another format; the text itself is not needed. The "
+                          "results must be written as json or jsonl, with the counts of all 256 byte values: "
+                          "count with --byte-counts, or with the scheme bytes. Several results are added up. No "
+                          "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
+                          "exit status is 1.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
     command_row{.kind = command::devices,
                 .name = "devices",
@@ -42,7 +41,7 @@ constexpr std::array rows = {
             "Writes the text of all inputs, in sequence, to --output as a zstd archive of independent frames with "
             "checksums and a seek table. Every zstd reads the archive, and many cores can decompress it in parallel. "
             "The archive is decompressed and compared with the text before the file gets its name. An existing file is "
-            "not replaced (--force: it is), and a damaged input leaves no archive.",
+            "replaced only with --force, and a damaged input leaves no archive.",
         .example = "gpuhist repack access.log.zst -o access.split.zst",
         .note = {.key = "output", .help = "the archive, a regular file; must be given"}},
 };

@@ -126,7 +126,8 @@ std::optional<std::string> parse_destination(const std::string& typed) {
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data() + prefix.size(), end, number);
   if (error != std::errc{} || rest != end || number < 0) {
-    throw usage_error(quote(typed) + " names no descriptor; give fd:N with a number, or ./" + typed + " for a file");
+    throw usage_error(quote(typed) + " names no descriptor; give fd:N with a number, or ./" + on_one_line(typed) +
+                      " for a file");
   }
   return typed;
 }

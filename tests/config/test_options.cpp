@@ -333,7 +333,7 @@ TEST_CASE("a short option with an equals sign is refused") {
 TEST_CASE("an option is not the value of the option before it, unless it follows an equals sign") {
   CHECK(error_of({"--output", "--stats", "x"}) ==
         "--output: the value is missing, --stats is an option; write --output FILE, or --output=--stats if that is "
-        "meant");
+        "the value");
   CHECK(error_of({"-o", "-q"}).starts_with("--output: the value is missing, -q is an option"));
   CHECK(typed({"--output=--stats"}).output == "--stats");
 }

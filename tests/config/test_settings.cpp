@@ -82,7 +82,7 @@ std::string good_value(const option_row& row) {
 /// The beginning of a command line of the first command that takes the option.
 words first_words_of(const option_row& row) {
   for (const gpuhist::config::command_row& each : gpuhist::config::command_table()) {
-    if (row.taken_by(each.what)) return each.name.empty() ? words{} : words{std::string(each.name)};
+    if (row.taken_by(each.kind)) return each.name.empty() ? words{} : words{std::string(each.name)};
   }
   FAIL("no command takes it");
   return {};
