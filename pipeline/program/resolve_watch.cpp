@@ -1,5 +1,6 @@
 #include "pipeline/program/resolve_watch.hpp"
 
+#include "config/expression.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/program/resolve.hpp"
 
@@ -14,21 +15,20 @@ namespace {
 using gates::condition;
 using gates::gate;
 
-condition resolve_condition(const config::expression& typed, std::span<const config::scheme> schemes,
+condition resolve_condition(const std::string& text, std::span<const config::scheme> schemes,
                             const measures::measuring& measuring) {
-  condition resolved(typed, schemes);
+  condition resolved(config::parse_expression(text, schemes), schemes);
   const config::reference* const compares = resolved.needs_baseline();
   if (compares != nullptr && !measuring.has_baseline()) {
     throw config::usage_error(config::pointing_at(
-        compares->typed + " compares with a baseline; give --baseline RESULT.json", typed.text, compares->at));
+        compares->typed + " compares with a baseline; give --baseline RESULT.json", text, compares->at));
   }
   return resolved;
 }
 
-void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<config::expression>& typed,
-               const std::string& option, std::span<const config::scheme> schemes,
-               const measures::measuring& measuring) {
-  for (const config::expression& each : typed) {
+void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& typed, const std::string& option,
+               std::span<const config::scheme> schemes, const measures::measuring& measuring) {
+  for (const std::string& each : typed) {
     try {
       to.gates.push_back({.what = kind, .when = resolve_condition(each, schemes, measuring)});
     } catch (const config::usage_error& error) {

@@ -1,6 +1,7 @@
 """--fail-if, --alert-if, --watch and --fail-fast: what is told, when, and how the program ends. Random conditions are
 held against a second evaluator, here."""
 
+import json
 import math
 import os
 import random
@@ -183,7 +184,7 @@ class Usage(CommandTest):
 
     def test_an_error_points_at_the_character(self):
         self.assertEqual(self.refused("--fail-if", "digit > 0.15 &&& entropy > 7"),
-                         "gpuhist: --fail-if: '&' alone means nothing; give && for 'and'\n"
+                         "gpuhist: --fail-if: '&' is not an operator; give && for 'and'\n"
                          "    digit > 0.15 &&& entropy > 7\n"
                          "                   ^\n"
                          "gpuhist: see gpuhist --help\n")
@@ -191,7 +192,22 @@ class Usage(CommandTest):
 
     def test_where_it_came_from_is_told(self):
         path = self.file("job.toml", b'fail-if = ["bytes > 1", "bytes >"]\n')
-        self.assertIn("job.toml:1: fail-if: here a number", self.refused("--config", path))
+        self.assertIn("job.toml:1: fail-if: a number, a name or a parenthesis is missing here", self.refused("--config", path))
+
+    def test_names_of_buckets_need_no_quotes(self):
+        def values(condition, *buckets):
+            ended = run(*buckets, "--alert-if", condition, "--format", "jsonl", stdin_bytes=b"aad\xc3\xa9", engine="host")
+            self.assertEqual(ended.status, 0, ended)
+            alerts = [json.loads(line) for line in ended.stdout.splitlines() if b'"alert"' in line]
+            return alerts[0]["values"] if alerts else None
+
+        self.assertEqual(values("non-ascii > 0.1"), {"non-ascii": 0.4})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters"), {"a-d": 0.6})
+        self.assertEqual(values("a-d > 0.1", "-b", "alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters,alphabet"), {"a-d": 0.6})
+        self.assertEqual(values("a - d > 0.1", "-b", "letters,alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("not text > 0.1", "-b", "not text=\\x80-\\xff"), {"not text": 0.4})
+        self.assertIn('as in "a b"\n    not txt > 0', self.refused("-b", "not text=\\x80-\\xff", "--fail-if", "not txt > 0"))
 
     def test_a_bucket_that_two_schemes_have_is_refused(self):
         self.assertIn("say which, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
