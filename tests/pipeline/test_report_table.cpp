@@ -140,6 +140,15 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
   CHECK(line_with(table, "bytes") == "bytes           5");
 }
 
+TEST_CASE("a cause that the run printed on standard error is not repeated in the table") {
+  report what = empty_report({"letters"});
+  add_input(what, "one.log", "abc\n", "", "damaged at 17");
+  what.causes_printed = true;
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log");
+  change_input(what, 0, [](auto& input) { input.error.clear(); });
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log: not counted to its end");
+}
+
 TEST_CASE("the totals come last, and behind them only what is incomplete") {
   report what = empty_report({"letters", "classes"});
   add_input(what, "one", "abc\n");

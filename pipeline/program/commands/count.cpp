@@ -162,6 +162,7 @@ std::string_view after_signal(const outcome& done) {
 
 report result_of(const plan& planned, const outcome& done) {
   report result = make_report(planned, report::kind::result, done.result);
+  result.causes_printed = !consumer_left(done);  // by complain_of_inputs
   result.stats = done.stats;
   if (!result.stats) return result;
   for (const scheme_view& each : planned.schemes) result.stats->schemes.push_back(each.scheme.name);

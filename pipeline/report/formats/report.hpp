@@ -26,6 +26,8 @@ struct report : run_counts {
   measures::measuring measuring;  ///< of totals and inputs (the partition is the identity then)
   bool ignore_case = false;       ///< the schemes map A-Z to a-z
   bool totals_only = false;       ///< the table has no row for each input
+  /// The run printed the cause of each incomplete input on standard error: the table does not repeat it.
+  bool causes_printed = false;
   std::optional<run_stats> stats;
 };
 

@@ -157,13 +157,18 @@ std::string totals_lines(const report& what, const std::vector<table_row>& total
   return text;
 }
 
+/// ": not counted to its end", or nothing where a message has the cause.
+std::string cause_text(const report& what, const input_report& input) {
+  if (input.error.empty()) return ": not counted to its end";
+  return what.causes_printed ? "" : ": " + printable(input.error);
+}
+
 void write_faults(const report& what, bool color, const text_sink& out) {
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
   bool any = false;
   for (const input_report& each : what.inputs) {
     if (each.complete && each.error.empty()) continue;
-    const std::string reason = each.error.empty() ? "not counted to its end" : printable(each.error);
-    out(incomplete + printable(each.name) + ": " + reason + "\n");
+    out(incomplete + printable(each.name) + cause_text(what, each) + "\n");
     any = true;
   }
   // as after a signal between two inputs: nothing is wrong with any one of them
