@@ -37,6 +37,7 @@ bool window_report::watch(const closed_window& window, const measures::byte_coun
                          .window = head.index,
                          .begin = head.first_offset,
                          .end = head.end_offset,
+                         .lines = window.lines,
                          .counts = window.counts,
                          .baseline = baseline});
 }

@@ -175,15 +175,41 @@ TEST_CASE("a watcher tells each condition that holds, with where and with what v
   const auto five = tally_of("1234b", identity);
   CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .end = 4, .counts = four}));
   CHECK_FALSE(watched.has_failed());
-  CHECK_FALSE(watched.watch(
-      {.what = unit::kind::window, .source = "b\n", .window = 7, .begin = 35, .end = 40, .counts = five}));
+  CHECK_FALSE(watched.watch({.what = unit::kind::window,
+                             .source = "b\n",
+                             .window = 7,
+                             .begin = 35,
+                             .end = 40,
+                             .lines = line_range{3, 5},
+                             .counts = five}));
   CHECK(watched.has_failed());
   REQUIRE(told.all.size() == 3);
-  CHECK(firing_for_people(told.all[0]) == "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4: bytes = 4");
+  CHECK(firing_for_people(told.all[0]) ==
+        "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4, line 1: bytes = 4");
   CHECK(firing_for_people(told.all[1]) ==
-        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40: digit = 0.8, chi2 = unknown");
+        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: digit = 0.8, "
+        "chi2 = unknown");
   CHECK(firing_for_people(told.all[2]) ==
-        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40: bytes = 5");
+        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: bytes = 5");
+}
+
+TEST_CASE("an input has the lines that end in it, one without text has none, and totals have none") {
+  heard told;
+  const watch_list list = list_of("", "bytes >= 0");
+  const auto identity = gpuhist::gpu::partition::identity();
+  const measures::measuring nothing;
+  watcher watched(list, identity, nothing, told.tell());
+  const auto text = tally_of("a\nb\nc", identity);
+  const auto none = tally_of("", identity);
+  watched.watch({.what = unit::kind::input, .source = "a", .end = 5, .counts = text});
+  watched.watch({.what = unit::kind::input, .source = "empty", .end = 0, .counts = none});
+  watched.watch({.what = unit::kind::total, .source = {}, .end = 5, .counts = text});
+  REQUIRE(told.all.size() == 3);
+  CHECK(told.all[0].lines == line_range{.first = 1, .last = 2});
+  CHECK_FALSE(told.all[1].lines);
+  CHECK_FALSE(told.all[2].lines);
+  CHECK(nlohmann::json::parse(alert_line(told.all[0], {}))["end_line"] == 2);
+  CHECK_FALSE(nlohmann::json::parse(alert_line(told.all[1], {})).contains("first_line"));
 }
 
 TEST_CASE("a window is compared with the baseline it brings, before that of the watch") {
@@ -250,6 +276,7 @@ TEST_CASE("an alert is a line of JSON with its place, its values, and its source
                      .window = 3,
                      .begin = 10,
                      .end = 20,
+                     .lines = line_range{.first = 12, .last = 40},
                      .values = {{.name = "x", .value = 1.5}, {.name = "chi2", .value = std::nullopt}}};
   const std::string line = alert_line(fired, {});
   CHECK(line.back() == '\n');
@@ -262,6 +289,8 @@ TEST_CASE("an alert is a line of JSON with its place, its values, and its source
   CHECK(read["name_base64"] == "Y2Fm6Q==");
   CHECK(read["begin"] == 10);
   CHECK(read["end"] == 20);
+  CHECK(read["first_line"] == 12);
+  CHECK(read["end_line"] == 40);
   CHECK(read["values"]["x"] == 1.5);
   CHECK(read["values"]["chi2"].is_null());
 }

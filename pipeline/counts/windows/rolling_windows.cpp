@@ -122,7 +122,9 @@ std::optional<rolling_windows::record> rolling_windows::take(window_event& front
   if (const auto* pane = std::get_if<pane_finished>(&front)) {
     add_pane(*pane);
   } else if (const auto* run = std::get_if<run_finished>(&front)) {
-    streams_.erase(run->stream);
+    end_run(run->stream);
+  } else if (const auto* stream = std::get_if<stream_finished>(&front)) {
+    lines_before_.erase(stream->stream);
   } else if (auto* window = std::get_if<window_finished>(&front)) {
     return close(*window);
   } else {
@@ -137,7 +139,17 @@ void rolling_windows::add_pane(const pane_finished& what) {
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
   of.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
   of.is_short.push_back(merged != what.bytes);
-  if (of.is_short.back()) ++of.shorts;
+  if (!of.is_short.back()) return;
+  ++of.shorts;
+  lines_before_.insert_or_assign(what.stream, std::nullopt);
+}
+
+void rolling_windows::end_run(stream_id stream) {
+  const auto panes = streams_.find(stream);
+  if (panes == streams_.end()) return;
+  std::optional<std::uint64_t>& before = lines_before_.try_emplace(stream, 0).first->second;
+  if (before) *before += rows_.lines_in(panes->second.sum.sum());
+  streams_.erase(panes);
 }
 
 closed_window rolling_windows::close(window_finished& what) {
@@ -147,7 +159,13 @@ closed_window rolling_windows::close(window_finished& what) {
     out.head.why = window_end::error;
     if (out.head.error.empty()) out.head.error = *given_up_;
   }
+  std::optional<std::uint64_t>& before = lines_before_.try_emplace(what.stream, 0).first->second;
+  const std::uint64_t lines = rows_.lines_in(of.sum.sum());
+  if (before && out.head.end_offset > out.head.first_offset) {
+    out.lines = {.first = *before + 1, .last = *before + lines + (out.head.ends_line ? 0 : 1)};
+  }
   of.sum.drop(what.panes_dropped);
+  if (before) *before += lines - rows_.lines_in(of.sum.sum());
   for (std::uint32_t i = 0; i < what.panes_dropped; ++i, of.is_short.pop_front()) {
     if (of.is_short.front()) --of.shorts;
   }

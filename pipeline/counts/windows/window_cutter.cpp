@@ -67,6 +67,7 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     const std::size_t taken = take(of, text.subspan(at));
     at += taken;
     of.offset += taken;
+    of.ends_line = text[at - 1] == std::byte{'\n'};
     parts.push_back({.end = at, .pane = of.open->pane});
     note_frame(owner, of.open->pane);
     if (!of.open->source) of.open->source = name_;
@@ -143,7 +144,8 @@ window_head window_cutter::head_of(const stream& of) const {
                    .first_offset = of.panes.front().offset,
                    .end_offset = of.offset,
                    .start = of.panes.front().time,
-                   .end = of.last};
+                   .end = of.last,
+                   .ends_line = of.ends_line};
   const auto with_text = std::ranges::find_if(of.panes, [](const pane_start& each) { return each.source != nullptr; });
   head.source = with_text == of.panes.end() ? of.source : with_text->source;
   if (with_text != of.panes.end() && !same(head.source, of.source)) head.last_source = of.source;
@@ -211,6 +213,7 @@ void window_cutter::end_input(input_id input, window_time now) {
   if (found == streams_.end()) return;
   catch_up(found->second, now);
   end_run(found->second, window_end::input, {}, now);
+  events_(stream_finished{found->first});
   streams_.erase(found);
 }
 
@@ -218,6 +221,7 @@ void window_cutter::end(window_time now) {
   for (auto& [id, each] : streams_) {
     catch_up(each, now);
     end_run(each, window_end::input, {}, now);
+    events_(stream_finished{id});
   }
   streams_.clear();
   for (frame& each : frames_) {

@@ -79,6 +79,7 @@ class window_cutter {
     stream_id id = 0;
     std::uint64_t offset = 0;  // of the text to come
     source_name source{};      // of the last text
+    bool ends_line = false;    // the last text ends with '\n'
     std::optional<pane_start> open{};
     std::uint64_t left = 0;          // of the open pane: bytes or lines
     window_time last{};              // of the open pane: when its last text came; of time: when it is over

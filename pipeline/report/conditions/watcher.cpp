@@ -1,6 +1,9 @@
 #include "pipeline/report/conditions/watcher.hpp"
 
+#include "pipeline/counts/partitioning.hpp"
+
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace gpuhist::pipeline::gates {
@@ -42,6 +45,7 @@ bool watcher::watch(const unit& what) {
            .window = what.window,
            .begin = what.begin,
            .end = what.end,
+           .lines = lines_of(what),
            .values = each.when.values(counts)});
     if (each.what == gate::kind::fail) failed_ = ends = true;
   }
@@ -55,6 +59,13 @@ bool watcher::begins_to_hold(std::size_t gate, const unit& what, bool holds) {
   if (holds) return holding_.insert(known).second;
   holding_.erase(known);
   return false;
+}
+
+// The counts do not show whether an input ends with a line feed: its last line is the last that has one.
+std::optional<line_range> watcher::lines_of(const unit& what) const {
+  if (what.what != unit::kind::input) return what.lines;
+  if (what.begin == what.end) return std::nullopt;
+  return line_range{.first = 1, .last = std::max<std::uint64_t>(1, lines_in(what.counts, partition_))};
 }
 
 }  // namespace gpuhist::pipeline::gates

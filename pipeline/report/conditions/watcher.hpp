@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/report/conditions/condition.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +27,8 @@ struct unit {
   std::string_view source;                          ///< the input, raw bytes; empty where it is all of them
   std::uint64_t window = 0;                         ///< its index
   std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
-  std::uint64_t end = 0;                            ///< offset behind its last byte
+  std::uint64_t end = 0;                            ///< one past its last byte
+  std::optional<line_range> lines{};                ///< of a window, if known; the watcher derives those of an input
   const gpu::tally& counts;                         ///< over the partition of the watch
   const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watch
 };
@@ -64,7 +67,8 @@ struct firing {
   std::uint64_t window = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::vector<named_value> values;  ///< of every name in the condition
+  std::optional<line_range> lines{};  ///< absent: unknown, or of the totals
+  std::vector<named_value> values;    ///< of every name in the condition
 };
 
 /// Holds units against conditions. Any thread, one at a time.
@@ -88,6 +92,7 @@ class watcher {
   const measures::measuring& measuring_;
   std::function<void(const firing&)> tell_;
   [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& what, bool holds);
+  [[nodiscard]] std::optional<line_range> lines_of(const unit& what) const;
 
   std::set<std::pair<std::size_t, std::string>> holding_;  // gates with what they hold for, by name; where it grows
   bool failed_ = false;

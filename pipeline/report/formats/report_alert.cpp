@@ -4,6 +4,7 @@
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +26,13 @@ std::string_view name_of(unit::kind what) {
   return "";
 }
 
+/// ", line 12" or ", lines 12 to 40", or nothing.
+std::string lines_text(const std::optional<line_range>& lines) {
+  if (!lines) return "";
+  const std::string first = std::to_string(lines->first);
+  return lines->first == lines->last ? ", line " + first : ", lines " + first + " to " + std::to_string(lines->last);
+}
+
 }  // namespace
 
 std::string alert_line(const gates::firing& what, std::string_view run) {
@@ -39,6 +47,10 @@ std::string alert_line(const gates::firing& what, std::string_view run) {
   if (what.what == unit::kind::window) out["window"] = what.window;
   out["begin"] = what.begin;
   out["end"] = what.end;
+  if (what.lines) {
+    out["first_line"] = what.lines->first;
+    out["end_line"] = what.lines->last;
+  }
   json values = json::object();
   for (const gates::named_value& each : what.values) {
     values[each.name] = each.value ? json_number(*each.value) : json(nullptr);
@@ -51,7 +63,7 @@ std::string place_of(const gates::firing& what) {
   std::string text = what.what == unit::kind::total ? "the totals" : printable(what.source);
   if (what.what == unit::kind::window) text += ", window " + std::to_string(what.window);
   if (what.what == unit::kind::total) return text + ", " + std::to_string(what.end) + " bytes";
-  return text + ", bytes " + std::to_string(what.begin) + " to " + std::to_string(what.end);
+  return text + ", bytes " + std::to_string(what.begin) + " to " + std::to_string(what.end) + lines_text(what.lines);
 }
 
 std::string firing_for_people(const gates::firing& what) {

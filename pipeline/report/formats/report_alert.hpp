@@ -11,10 +11,11 @@ namespace gpuhist::pipeline {
 /// An object of kind "alert" in schema gpuhist.result/1, with its line end. `run`: as render_target::run.
 std::string alert_line(const gates::firing& what, std::string_view run);
 
-/// "access.log, bytes 0 to 4096", "(standard input), window 17, bytes 1114112 to 1179648", "the totals, 48 bytes".
+/// "access.log, bytes 0 to 4096, lines 1 to 40", "(standard input), window 17, bytes 65536 to 69632, line 12",
+/// "the totals, 48 bytes".
 std::string place_of(const gates::firing& what);
 
-/// "--fail-if 'digit > 0.15' holds for a.txt, bytes 0 to 48: digit = 0.25". Safe to print.
+/// "--fail-if 'digit > 0.15' holds for a.txt, bytes 0 to 48, lines 1 to 3: digit = 0.25". Safe to print.
 std::string firing_for_people(const gates::firing& what);
 
 }  // namespace gpuhist::pipeline
