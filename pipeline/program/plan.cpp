@@ -285,7 +285,7 @@ plan make_plan(const config::options& typed) {
 
 report make_report(const plan& planned, report::kind kind, run_counts counts) {
   report made{{std::move(counts)}};
-  made.what = kind;
+  made.type = kind;
   made.schemes = planned.schemes;
   made.byte_counts = planned.byte_counts;
   made.measuring = planned.measuring;

@@ -30,7 +30,7 @@ void add_gates(gates::watch_list& to, gate::kind what, const std::vector<config:
                const measures::measuring& measuring) {
   for (const config::expression& each : typed) {
     try {
-      to.gates.push_back({.what = what, .when = resolve_condition(each, schemes, measuring)});
+      to.gates.push_back({.effect = what, .when = resolve_condition(each, schemes, measuring)});
     } catch (const config::usage_error& error) {
       throw config::usage_error(option + ": " + error.what());
     }

@@ -194,7 +194,7 @@ class Usage(CommandTest):
         self.assertIn("job.toml:1: fail-if: here a number", self.refused("--config", path))
 
     def test_a_bucket_that_two_schemes_have_is_refused(self):
-        self.assertIn("say which, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
+        self.assertIn("name the scheme, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
         self.assertEqual(run("-b", "letters,alphabet", "--fail-if", "letters.other > 0", stdin_bytes=b"a").status, 0)
 
     def test_what_compares_needs_a_baseline(self):

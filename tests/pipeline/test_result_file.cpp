@@ -79,7 +79,7 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   const report one = sample("1", "abc\n");
   const report two = sample("2", "xyz");
   report snapshot = one;
-  snapshot.what = report::kind::snapshot;
+  snapshot.type = report::kind::snapshot;
   report both = one;
   both.verified += two.verified;
   both.unverified += two.unverified;

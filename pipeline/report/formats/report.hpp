@@ -20,7 +20,7 @@ namespace gpuhist::pipeline {
 struct report : run_counts {
   enum class kind { result, snapshot };
 
-  kind what = kind::result;
+  kind type = kind::result;
   std::vector<scheme_view> schemes;
   bool byte_counts = false;       ///< print the 256 counts (the partition is the identity then)
   measures::measuring measuring;  ///< of totals and inputs (the partition is the identity then)
@@ -42,7 +42,7 @@ struct render_target {
 };
 
 /// How many names were skipped, of all causes.
-std::uint64_t skipped_in_all(const run_counts& what);
+std::uint64_t skipped_in_all(const run_counts& content);
 
 /// The cause as reports say it: "unknown" where there is none.
 std::string_view cause_of(const skipped_names& names);
@@ -64,11 +64,11 @@ struct report_format {
   bool whole = false;           ///< a later report replaces an earlier one, instead of following it
 };
 
-void render_table(const report& what, const render_target& target, const text_sink& out);
-void render_json(const report& what, const render_target& target, const text_sink& out);
-void render_jsonl(const report& what, const render_target& target, const text_sink& out);
-void render_csv(const report& what, const render_target& target, const text_sink& out);
-void render_prometheus(const report& what, const render_target& target, const text_sink& out);
+void render_table(const report& content, const render_target& target, const text_sink& out);
+void render_json(const report& content, const render_target& target, const text_sink& out);
+void render_jsonl(const report& content, const render_target& target, const text_sink& out);
+void render_csv(const report& content, const render_target& target, const text_sink& out);
+void render_prometheus(const report& content, const render_target& target, const text_sink& out);
 
 /// Text of --stats for people: a line a stage, the engine and why, the limiting stage.
 std::string render_stats(const run_stats& stats, const render_target& target);

@@ -44,9 +44,9 @@ void add_row(std::string& out, const part& of, std::string_view scheme, std::str
   out.append(share) += '\n';
 }
 
-void add_buckets(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+void add_buckets(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
   const std::uint64_t all = counts.bytes();
-  for (const scheme_view& view : what.schemes) {
+  for (const scheme_view& view : content.schemes) {
     const std::vector<std::uint64_t> folded = view.fold(counts);
     for (std::size_t i = 0; i < folded.size(); ++i) {
       add_row(out, of, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
@@ -54,14 +54,14 @@ void add_buckets(std::string& out, const report& what, const part& of, const gpu
   }
 }
 
-void add_sizes(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+void add_sizes(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
   add_row(out, of, "", "bytes", counts.bytes());
-  add_row(out, of, "", "lines", lines_in(counts, what.partition));
+  add_row(out, of, "", "lines", lines_in(counts, content.partition));
 }
 
-void add_measures(std::string& out, const report& what, std::string_view input, const gpu::tally& counts) {
-  for (const measures::measurement& each : measurements_of(what, counts)) {
-    add_row(out, {.kind = "measure", .input = input}, "", each.what->name, each.sample_size,
+void add_measures(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+  for (const measures::measurement& each : measurements_of(content, counts)) {
+    add_row(out, {.kind = "measure", .input = input}, "", each.definition->name, each.sample_size,
             each.found.value ? shortest(*each.found.value) : "");
   }
 }
@@ -71,50 +71,50 @@ void add_error(std::string& out, const part& input, const std::string& error, bo
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
 }
 
-void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+void add_unverified(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
-  add_sizes(out, what, of, counts);
-  add_buckets(out, what, of, counts);
+  add_sizes(out, content, of, counts);
+  add_buckets(out, content, of, counts);
 }
 
-void write_result(const report& what, bool terminal, const text_sink& to, std::string out) {
+void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "total", .input = ""};
-  add_sizes(out, what, total, what.verified);
-  add_row(out, total, "", "complete", what.complete ? 1 : 0);
-  if (what.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
-  add_buckets(out, what, total, what.verified);
-  add_measures(out, what, "", what.verified);
-  add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
-  for (const skipped_names& each : what.skipped) {
+  add_sizes(out, content, total, content.verified);
+  add_row(out, total, "", "complete", content.complete ? 1 : 0);
+  if (content.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
+  for (const skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }
-  for (const input_report& each : what.inputs) {
+  for (const input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     const part input{.kind = "input", .input = name};
-    add_sizes(out, what, input, each.verified);
+    add_sizes(out, content, input, each.verified);
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_error(out, input, each.error, terminal);
-    add_buckets(out, what, input, each.verified);
-    add_measures(out, what, name, each.verified);
-    add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
+    add_buckets(out, content, input, each.verified);
+    add_measures(out, content, name, each.verified);
+    add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }
   to(out);
 }
 
 // Of the inputs only how far they were read: their counts come with the result.
-void write_snapshot(const report& what, bool terminal, const text_sink& to, std::string out) {
+void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "snapshot", .input = ""};
   const part provisional{.kind = "provisional", .input = ""};
   add_row(out, total, "", "elapsed_milliseconds",
-          static_cast<std::uint64_t>(std::llround(1000 * what.elapsed_seconds)));
-  add_sizes(out, what, total, what.verified);
-  add_buckets(out, what, total, what.verified);
-  add_measures(out, what, "", what.verified);
-  add_sizes(out, what, provisional, what.unverified);
-  add_buckets(out, what, provisional, what.unverified);
-  for (const input_report& each : what.inputs) {
+          static_cast<std::uint64_t>(std::llround(1000 * content.elapsed_seconds)));
+  add_sizes(out, content, total, content.verified);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_sizes(out, content, provisional, content.unverified);
+  add_buckets(out, content, provisional, content.unverified);
+  for (const input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
     add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
@@ -125,12 +125,12 @@ void write_snapshot(const report& what, bool terminal, const text_sink& to, std:
 
 }  // namespace
 
-void render_csv(const report& what, const render_target& target, const text_sink& out) {
+void render_csv(const report& content, const render_target& target, const text_sink& out) {
   const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
-  if (what.what == report::kind::result) {
-    write_result(what, target.terminal, out, heading);
+  if (content.type == report::kind::result) {
+    write_result(content, target.terminal, out, heading);
   } else {
-    write_snapshot(what, target.terminal, out, heading);
+    write_snapshot(content, target.terminal, out, heading);
   }
 }
 

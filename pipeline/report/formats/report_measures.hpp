@@ -9,7 +9,7 @@
 namespace gpuhist::pipeline {
 
 /// Those that the report asks for, of a tally of it; none where none are asked for.
-std::vector<measures::measurement> measurements_of(const report& what, const gpu::tally& counts);
+std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts);
 
 /// The shortest form that is read back as the same number.
 std::string shortest(double value);

@@ -51,22 +51,22 @@ std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& count
 }
 
 /// What people are shown: a snapshot does not wait for verdicts.
-gpu::tally shown(const report& what, const gpu::tally& verified, const gpu::tally& unverified) {
-  if (what.what == report::kind::result || unverified.counts.empty()) return verified;
+gpu::tally shown(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (content.type == report::kind::result || unverified.counts.empty()) return verified;
   if (verified.counts.empty()) return unverified;
   return gpu::tally(verified) += unverified;
 }
 
-std::vector<table_row> totals_of(const report& what, const gpu::tally& counts) {
+std::vector<table_row> totals_of(const report& content, const gpu::tally& counts) {
   std::vector<table_row> rows = {{"bytes", grouped(counts.bytes()), ""},
-                                 {"lines", grouped(lines_in(counts, what.partition)), ""}};
-  if (what.what == report::kind::result && what.unverified.bytes() > 0) {
-    rows.push_back({"unverified", grouped(what.unverified.bytes()), ""});
+                                 {"lines", grouped(lines_in(counts, content.partition)), ""}};
+  if (content.type == report::kind::result && content.unverified.bytes() > 0) {
+    rows.push_back({"unverified", grouped(content.unverified.bytes()), ""});
   }
   return rows;
 }
 
-table_row skipped_row(const report& what) { return {"skipped", grouped(skipped_in_all(what)), ""}; }
+table_row skipped_row(const report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
 
 std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
   const std::size_t bars = table.room() >= narrowest_bar ? std::min(table.room(), widest_bar) : 0;
@@ -82,9 +82,9 @@ std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& 
 }
 
 /// "lower 63.1 %": the bucket of the first scheme that most of an input is in.
-std::string most_of(const report& what, const gpu::tally& counts) {
-  if (what.schemes.empty() || counts.bytes() == 0) return "";
-  const scheme_view& view = what.schemes.front();
+std::string most_of(const report& content, const gpu::tally& counts) {
+  if (content.schemes.empty() || counts.bytes() == 0) return "";
+  const scheme_view& view = content.schemes.front();
   const std::vector<std::uint64_t> folded = view.fold(counts);
   const auto at = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
   const double share = 100 * static_cast<double>(folded[at]) / static_cast<double>(counts.bytes());
@@ -92,28 +92,28 @@ std::string most_of(const report& what, const gpu::tally& counts) {
 }
 
 /// All but the verdict.
-table_row row_of(const report& what, const input_report& input, std::uint64_t all) {
-  const gpu::tally counts = shown(what, input.verified, input.unverified);
+table_row row_of(const report& content, const input_report& input, std::uint64_t all) {
+  const gpu::tally counts = shown(content, input.verified, input.unverified);
   const std::uint64_t bytes = counts.bytes();
-  return {printable(input.name), grouped(bytes),        grouped(lines_in(counts, what.partition)),
-          share_of(bytes, all),  most_of(what, counts), ""};
+  return {printable(input.name), grouped(bytes),        grouped(lines_in(counts, content.partition)),
+          share_of(bytes, all),  most_of(content, counts), ""};
 }
 
 /// Two passes, so that a table of very many inputs needs no memory: one for the widths of the columns.
-void write_inputs_table(const report& what, std::uint64_t all, const render_target& target, const text_sink& out) {
+void write_inputs_table(const report& content, std::uint64_t all, const render_target& target, const text_sink& out) {
   bool faultless = true;
   row_widths widths;
-  for (const input_report& each : what.inputs) {
-    widths.add(row_of(what, each, all));
-    faultless = faultless && (each.complete || what.what == report::kind::snapshot);
+  for (const input_report& each : content.inputs) {
+    widths.add(row_of(content, each, all));
+    faultless = faultless && (each.complete || content.type == report::kind::snapshot);
   }
   if (!faultless) widths.add({"", "", "", "", "", "INCOMPLETE"});
   const text_table table(
       {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
       target.width);
   out(painted(table.heading(), ink::heading, target.color) + "\n");
-  for (const input_report& each : what.inputs) {
-    table_row row = row_of(what, each, all);
+  for (const input_report& each : content.inputs) {
+    table_row row = row_of(content, each, all);
     if (!faultless) row.back() = each.complete ? "ok" : "INCOMPLETE";
     const bool alarming = !faultless && !each.complete;
     out(painted(table.line(row), ink::alarm, alarming && target.color) + "\n");
@@ -121,12 +121,12 @@ void write_inputs_table(const report& what, std::uint64_t all, const render_targ
   out("\n");
 }
 
-std::string measure_lines(const report& what, const gpu::tally& counts, const render_target& target) {
+std::string measure_lines(const report& content, const gpu::tally& counts, const render_target& target) {
   std::vector<table_row> rows;
-  for (const measures::measurement& each : measurements_of(what, counts)) {
+  for (const measures::measurement& each : measurements_of(content, counts)) {
     const measures::finding& found = each.found;
-    rows.push_back({std::string(each.what->name), found.value ? measure_text(*found.value) : "-",
-                    std::string(found.value ? each.what->unit : found.reason)});
+    rows.push_back({std::string(each.definition->name), found.value ? measure_text(*found.value) : "-",
+                    std::string(found.value ? each.definition->unit : found.reason)});
   }
   if (rows.empty()) return "";
   const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
@@ -136,59 +136,59 @@ std::string measure_lines(const report& what, const gpu::tally& counts, const re
 }
 
 // "skipped  5 (symbolic link: 4, FIFO: 1)": as a row of the totals.
-std::string skipped_line(const report& what, const text_table& frame) {
-  if (what.skipped.empty()) return "";
+std::string skipped_line(const report& content, const text_table& frame) {
+  if (content.skipped.empty()) return "";
   std::string causes;
-  for (const skipped_names& each : what.skipped) {
+  for (const skipped_names& each : content.skipped) {
     causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
     if (each.bytes > 0) causes += " of " + grouped(each.bytes) + " bytes";
   }
-  return frame.line(skipped_row(what)) + " (" + causes + ")\n";
+  return frame.line(skipped_row(content)) + " (" + causes + ")\n";
 }
 
-std::string totals_lines(const report& what, const std::vector<table_row>& totals, const text_table& frame) {
+std::string totals_lines(const report& content, const std::vector<table_row>& totals, const text_table& frame) {
   std::string text;
   for (const table_row& each : totals) text += frame.line(each) + "\n";
   if (totals.size() > 2) {
-    const std::uint64_t lines = lines_in(what.unverified, what.partition);
+    const std::uint64_t lines = lines_in(content.unverified, content.partition);
     text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
   }
-  if (what.counted_unverified) text += "The counts hold what is unverified as well (--count-unverified).\n";
+  if (content.counted_unverified) text += "The counts hold content is unverified as well (--count-unverified).\n";
   return text;
 }
 
 /// ": not counted to its end", or nothing where a message has the cause.
-std::string cause_text(const report& what, const input_report& input) {
+std::string cause_text(const report& content, const input_report& input) {
   if (input.error.empty()) return ": not counted to its end";
-  return what.causes_printed ? "" : ": " + printable(input.error);
+  return content.causes_printed ? "" : ": " + printable(input.error);
 }
 
-void write_faults(const report& what, bool color, const text_sink& out) {
+void write_faults(const report& content, bool color, const text_sink& out) {
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
   bool any = false;
-  for (const input_report& each : what.inputs) {
+  for (const input_report& each : content.inputs) {
     if (each.complete && each.error.empty()) continue;
-    out(incomplete + printable(each.name) + cause_text(what, each) + "\n");
+    out(incomplete + printable(each.name) + cause_text(content, each) + "\n");
     any = true;
   }
   // as after a signal between two inputs: nothing is wrong with any one of them
-  if (!any && !what.complete) out(incomplete + "not everything was counted\n");
+  if (!any && !content.complete) out(incomplete + "not everything was counted\n");
 }
 
-std::string snapshot_line(const report& what, const gpu::tally& counts) {
-  return "snapshot " + fixed(what.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes (" +
-         grouped(what.unverified.bytes()) + " provisional)";
+std::string snapshot_line(const report& content, const gpu::tally& counts) {
+  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes (" +
+         grouped(content.unverified.bytes()) + " provisional)";
 }
 
-bucket_tables tables_of(const report& what, const gpu::tally& counts) {
-  bucket_tables all{.schemes = {}, .totals = totals_of(what, counts)};
-  for (const scheme_view& view : what.schemes) all.schemes.push_back(rows_of(view, counts));
+bucket_tables tables_of(const report& content, const gpu::tally& counts) {
+  bucket_tables all{.schemes = {}, .totals = totals_of(content, counts)};
+  for (const scheme_view& view : content.schemes) all.schemes.push_back(rows_of(view, counts));
   return all;
 }
 
-text_table frame_of(const report& what, const bucket_tables& tables, std::size_t width) {
+text_table frame_of(const report& content, const bucket_tables& tables, std::size_t width) {
   std::vector<table_row> rows = tables.totals;
-  if (!what.skipped.empty()) rows.push_back(skipped_row(what));
+  if (!content.skipped.empty()) rows.push_back(skipped_row(content));
   for (const auto& scheme : tables.schemes) {
     for (const bucket_row& each : scheme) rows.push_back(each.cells);
   }
@@ -197,21 +197,21 @@ text_table frame_of(const report& what, const bucket_tables& tables, std::size_t
 
 }  // namespace
 
-void render_table(const report& what, const render_target& target, const text_sink& out) {
-  const gpu::tally counts = shown(what, what.verified, what.unverified);
-  const bucket_tables tables = tables_of(what, counts);
-  const text_table frame = frame_of(what, tables, target.width);
-  const bool snapshot = what.what == report::kind::snapshot;
-  if (snapshot) out(painted(snapshot_line(what, counts), ink::heading, target.color) + "\n");
-  for (std::size_t i = 0; i < what.schemes.size(); ++i) {
-    if (what.schemes.size() > 1) out(printable(what.schemes[i].scheme.name) + "\n");
+void render_table(const report& content, const render_target& target, const text_sink& out) {
+  const gpu::tally counts = shown(content, content.verified, content.unverified);
+  const bucket_tables tables = tables_of(content, counts);
+  const text_table frame = frame_of(content, tables, target.width);
+  const bool snapshot = content.type == report::kind::snapshot;
+  if (snapshot) out(painted(snapshot_line(content, counts), ink::heading, target.color) + "\n");
+  for (std::size_t i = 0; i < content.schemes.size(); ++i) {
+    if (content.schemes.size() > 1) out(printable(content.schemes[i].scheme.name) + "\n");
     out(bucket_lines(tables.schemes[i], frame, target) + "\n");
   }
-  out(measure_lines(what, counts, target));
-  if (what.inputs.size() > 1 && !what.totals_only) write_inputs_table(what, counts.bytes(), target, out);
-  out(totals_lines(what, tables.totals, frame));
-  out(skipped_line(what, frame));
-  if (!snapshot) write_faults(what, target.color, out);
+  out(measure_lines(content, counts, target));
+  if (content.inputs.size() > 1 && !content.totals_only) write_inputs_table(content, counts.bytes(), target, out);
+  out(totals_lines(content, tables.totals, frame));
+  out(skipped_line(content, frame));
+  if (!snapshot) write_faults(content, target.color, out);
 }
 
 }  // namespace gpuhist::pipeline
