@@ -1,14 +1,14 @@
 // The report as comma-separated values (RFC 4180, but lines end in LF, as other tools of the system expect):
 // kind,input,scheme,bucket,count,share.
 //
-// Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
-// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
-// bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
-// unverified part, from 0 to 1; it is empty where there is no scheme or no byte. Rows of kind `measure` have a measure
-// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none. Rows of kind
-// `error` have the reason why an input is not complete in `bucket`, those of kind `skipped` the cause, with how many
-// names in trees it kept out. They are rows and not a column, so that a file which earlier versions wrote can be
-// appended to.
+// Kinds of a result are `total`, `input` and `unverified` (with the name of an input, or without for the total); of a
+// snapshot `snapshot` and `provisional`. Rows without a scheme have bytes, lines, complete (0 or 1) and, if unverified
+// bytes are among the counts, counted_unverified. A share refers to the bytes of the row's own total, input or
+// unverified part, from 0 to 1; it is empty without a scheme, and if there are no bytes. Rows of kind `measure` have
+// the measure in `bucket`, the size of the sample in `count`, and the value, if there is one, in `share`. Rows of kind
+// `error` have the cause why an input is incomplete in `bucket`. Rows of kind `skipped` have the cause in `bucket` and
+// the number of names in `count`. They are rows and not a column, so that reports can be appended to a file that an
+// earlier version wrote.
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 
@@ -19,7 +19,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-/// Whose counts a row has.
+/// Identifies the counts of a row.
 struct part {
   std::string_view kind;
   std::string_view input;
@@ -37,26 +37,26 @@ std::string share_of_all(std::uint64_t count, std::uint64_t all) {
   return shortest(static_cast<double>(count) / static_cast<double>(all));
 }
 
-void add_row(std::string& out, const part& of, std::string_view scheme, std::string_view bucket, std::uint64_t count,
+void add_row(std::string& out, const part& owner, std::string_view scheme, std::string_view bucket, std::uint64_t count,
              std::string_view share = "") {
-  for (const std::string_view each : {of.kind, of.input, scheme, bucket}) out += field(each) + ",";
+  for (const std::string_view each : {owner.kind, owner.input, scheme, bucket}) out += field(each) + ",";
   out += std::to_string(count) + ",";
   out.append(share) += '\n';
 }
 
-void add_buckets(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
+void add_buckets(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
   const std::uint64_t all = counts.bytes();
   for (const scheme_view& view : content.schemes) {
     const std::vector<std::uint64_t> folded = view.fold(counts);
     for (std::size_t i = 0; i < folded.size(); ++i) {
-      add_row(out, of, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
+      add_row(out, owner, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
     }
   }
 }
 
-void add_sizes(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
-  add_row(out, of, "", "bytes", counts.bytes());
-  add_row(out, of, "", "lines", lines_in(counts, content.partition));
+void add_sizes(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+  add_row(out, owner, "", "bytes", counts.bytes());
+  add_row(out, owner, "", "lines", lines_in(counts, content.partition));
 }
 
 void add_measures(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
@@ -71,10 +71,10 @@ void add_error(std::string& out, const part& input, const std::string& error, bo
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
 }
 
-void add_unverified(std::string& out, const report& content, const part& of, const gpu::tally& counts) {
+void add_unverified(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
-  add_sizes(out, content, of, counts);
-  add_buckets(out, content, of, counts);
+  add_sizes(out, content, owner, counts);
+  add_buckets(out, content, owner, counts);
 }
 
 void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
@@ -103,7 +103,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
   to(out);
 }
 
-// Of the inputs only how far they were read: their counts come with the result.
+// For inputs only the bytes read so far: the result has their counts.
 void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "snapshot", .input = ""};
   const part provisional{.kind = "provisional", .input = ""};

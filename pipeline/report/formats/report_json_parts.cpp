@@ -17,10 +17,10 @@ using json = nlohmann::ordered_json;
 json buckets_of(const report& content, const gpu::tally& counts) {
   json all = json::object();
   for (const scheme_view& view : content.schemes) {
-    json one = json::object();
+    json scheme = json::object();
     const std::vector<std::uint64_t> folded = view.fold(counts);
-    for (std::size_t i = 0; i < folded.size(); ++i) one[view.scheme.buckets[i]] = folded[i];
-    all[view.scheme.name] = std::move(one);
+    for (std::size_t i = 0; i < folded.size(); ++i) scheme[view.scheme.buckets[i]] = folded[i];
+    all[view.scheme.name] = std::move(scheme);
   }
   return all;
 }
@@ -45,16 +45,16 @@ void add_counts(json& to, const report& content, const gpu::tally& counts) {
 
 namespace {
 
-json measurement_as_json(const measures::measurement& taken) {
+json measurement_as_json(const measures::measurement& measured) {
   json out = json::object();
-  if (taken.found.value) {
-    out["value"] = json_number(*taken.found.value);
+  if (measured.found.value) {
+    out["value"] = json_number(*measured.found.value);
   } else {
     out["value"] = nullptr;
-    out["reason"] = taken.found.reason;
+    out["reason"] = measured.found.reason;
   }
-  out["sample_size"] = taken.sample_size;
-  if (taken.baseline_size) out["baseline_size"] = *taken.baseline_size;
+  out["sample_size"] = measured.sample_size;
+  if (measured.baseline_size) out["baseline_size"] = *measured.baseline_size;
   return out;
 }
 
@@ -132,16 +132,17 @@ json beginning_of(std::string_view kind, std::string_view run) {
   return out;
 }
 
-// A whole number as one: 3 lines are not 3.0.
+// Whole numbers have no fraction: 3 instead of 3.0.
 json json_number(double value) {
   constexpr double exact_below = 9007199254740992.0;  // 2^53
   if (std::trunc(value) == value && std::abs(value) < exact_below) return static_cast<std::int64_t>(value);
   return value;
 }
 
-json measures_as_json(const std::vector<measures::measurement>& taken) {
+json measures_as_json(const std::vector<measures::measurement>& measurements) {
   json out = json::object();
-  for (const measures::measurement& each : taken) out[std::string(each.definition->name)] = measurement_as_json(each);
+  for (const measures::measurement& each : measurements)
+    out[std::string(each.definition->name)] = measurement_as_json(each);
   return out;
 }
 
@@ -152,7 +153,7 @@ json totals_as_json(const report& content, std::string_view run) {
   if (const std::uint64_t skipped = skipped_in_all(content); skipped > 0) {
     out["skipped"] = skipped;
     out["skipped_by_cause"] = skipped_as_json(content);
-    if (json held = skipped_bytes_as_json(content); !held.empty()) out["skipped_bytes_by_cause"] = std::move(held);
+    if (json bytes = skipped_bytes_as_json(content); !bytes.empty()) out["skipped_bytes_by_cause"] = std::move(bytes);
   }
   return out;
 }
@@ -176,17 +177,18 @@ json input_as_json(const report& content, const input_report& input) {
   return out;
 }
 
-void write_with_inputs(const json& before, const report& content, json (*one)(const report&, const input_report&),
-                       const json& behind, const text_sink& out) {
+void write_with_inputs(const json& before, const report& content,
+                       json (*input_to_json)(const report&, const input_report&), const json& after,
+                       const text_sink& out) {
   std::string open = text_of(before);
-  open.pop_back();  // the brace
+  open.pop_back();  // the closing brace
   out(open + R"(,"inputs":[)");
   bool first = true;
   for (const input_report& each : content.inputs) {
-    out((std::exchange(first, false) ? "" : ",") + text_of(one(content, each)));
+    out((std::exchange(first, false) ? "" : ",") + text_of(input_to_json(content, each)));
   }
-  const std::string rest = text_of(behind);
-  out((behind.empty() ? "]" : "],") + rest.substr(1) + "\n");
+  const std::string rest = text_of(after);
+  out((after.empty() ? "]" : "],") + rest.substr(1) + "\n");
 }
 
 void write_snapshot(const report& content, std::string_view run, const text_sink& out) {

@@ -1,5 +1,5 @@
-// The report as lines of JSON: one an input, then the result without them, which says how many there were. A snapshot
-// is one line, the same as in JSON. Every line names the run, so that lines of several runs can be told apart.
+// The report as lines of JSON: one per input, then the result with the number of inputs. A snapshot is one line, the
+// same as in JSON. Every line names the run, so that lines of several runs can be distinguished.
 #include "pipeline/report/formats/report_json_parts.hpp"
 #include "pipeline/report/formats/report_json_stats.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// A line may be read alone, so it says all that its counts depend on.
+// A line may be read alone, so it has every field that its counts depend on.
 json line_of(const report& content, std::string_view run, const input_report& input) {
   json out = beginning_of("input", run);
   if (content.ignore_case) out["ignore_case"] = true;

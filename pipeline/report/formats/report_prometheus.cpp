@@ -1,6 +1,6 @@
-// The report as metrics in the text format of Prometheus, for the textfile collector of its node exporter: a family's
-// HELP and TYPE once, and all of its samples together. Totals and inputs are families of their own, so that a sum over
-// one counts nothing twice. Inputs have their index as a label: the same file may be given twice.
+// The report as metrics in the text format of Prometheus, for the textfile collector of its node exporter: HELP and
+// TYPE of each family once, followed by all of its samples. Totals and inputs are separate families, so that a sum over
+// one family counts nothing twice. Inputs have their index as a label, because the same file may be given twice.
 #include "config/utf8.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
@@ -20,7 +20,7 @@ struct label {
 
 using labels = std::vector<label>;
 
-/// Label values are UTF-8 with three escapes; what is no UTF-8 is written as \xNN before they are made.
+/// Label values are UTF-8 with three escapes. In a value that is not UTF-8, invalid bytes are first written as \xNN.
 std::string escaped(std::string_view value) {
   const std::string text = config::is_utf8(value) ? std::string(value) : printable(value);
   std::string out;
@@ -41,7 +41,7 @@ class exposition {
   /// Borrows `out`.
   explicit exposition(const text_sink& out) : out_(out) {}
 
-  /// Begins a family. Its samples are added before the next one begins.
+  /// Begins a family. The samples added until the next call belong to it.
   void family(std::string_view name, std::string_view help) {
     name_ = "gpuhist_" + std::string(name);
     text_ += "# HELP " + name_ + " " + std::string(help) + "\n# TYPE " + name_ + " gauge\n";
@@ -69,7 +69,7 @@ class exposition {
     }
   }
 
-  /// Those that have a value.
+  /// Adds the measures that have a value.
   void measurements(const report& content, const labels& with, const gpu::tally& counts) {
     for (const measures::measurement& each : measurements_of(content, counts)) {
       if (!each.found.value) continue;
@@ -79,7 +79,7 @@ class exposition {
     }
   }
 
-  /// Hands on what there is.
+  /// Passes the text so far to the sink.
   void write() {
     out_(text_);
     text_.clear();

@@ -1,5 +1,5 @@
-// The report as a table for people, to the width of their terminal: buckets with shares and bars, a row an input, and
-// last what the totals hold and which inputs failed.
+// The report as a table for people, fitted to the width of the terminal: buckets with shares and bars, one row per
+// input, and at the end the totals and the inputs that failed.
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -13,22 +13,22 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t narrowest_bar = 4;  // a shorter one says nothing
-constexpr std::size_t widest_bar = 60;    // the eye compares longer ones no better
+constexpr std::size_t narrowest_bar = 4;
+constexpr std::size_t widest_bar = 60;  // longer bars are not easier to compare
 
-/// A line of a bucket table: its cells, and the count its bar shows.
+/// A line of a bucket table: its cells, and the count that its bar shows.
 struct bucket_row {
   table_row cells;
   std::uint64_t count = 0;
 };
 
-/// A report as it is laid out: one frame for all schemes and the totals, so that their numbers stand in one column.
+/// The rows of all schemes and of the totals. They share one layout, so that their numbers are in one column.
 struct bucket_tables {
   std::vector<std::vector<bucket_row>> schemes;
   std::vector<table_row> totals;
 };
 
-/// "0x41 A": a byte value beside its name, where it has one that can be printed.
+/// "0x41 A": a byte value and, if it can be printed, its character.
 std::string with_character(const std::string& name, std::size_t byte) {
   if (byte == '\t') return name + " \\t";
   if (byte == '\n') return name + " \\n";
@@ -38,7 +38,7 @@ std::string with_character(const std::string& name, std::size_t byte) {
 }
 
 std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
-  const bool by_byte = view.scheme.name == "bytes";  // 256 rows, most of them empty: only the others are of interest
+  const bool by_byte = view.scheme.name == "bytes";  // of 256 rows, empty ones are left out
   const std::vector<std::uint64_t> folded = view.fold(counts);
   std::vector<bucket_row> rows;
   for (std::size_t i = 0; i < folded.size(); ++i) {
@@ -50,7 +50,7 @@ std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& count
   return rows;
 }
 
-/// What people are shown: a snapshot does not wait for verdicts.
+/// The counts to show: a snapshot includes unverified text.
 gpu::tally shown(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
   if (content.type == report::kind::result || unverified.counts.empty()) return verified;
   if (verified.counts.empty()) return unverified;
@@ -81,42 +81,42 @@ std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& 
   return text;
 }
 
-/// "lower 63.1 %": the bucket of the first scheme that most of an input is in.
+/// "lower 63.1 %": the largest bucket of the first scheme.
 std::string most_of(const report& content, const gpu::tally& counts) {
   if (content.schemes.empty() || counts.bytes() == 0) return "";
   const scheme_view& view = content.schemes.front();
   const std::vector<std::uint64_t> folded = view.fold(counts);
-  const auto at = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
-  const double share = 100 * static_cast<double>(folded[at]) / static_cast<double>(counts.bytes());
-  return printable(view.scheme.buckets[at]) + " " + fixed(share, 1) + " %";
+  const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
+  const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
+  return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
 }
 
-/// All but the verdict.
+/// The row of an input; its last cell ("ok" or "INCOMPLETE") is empty.
 table_row row_of(const report& content, const input_report& input, std::uint64_t all) {
   const gpu::tally counts = shown(content, input.verified, input.unverified);
   const std::uint64_t bytes = counts.bytes();
-  return {printable(input.name), grouped(bytes),        grouped(lines_in(counts, content.partition)),
+  return {printable(input.name), grouped(bytes),           grouped(lines_in(counts, content.partition)),
           share_of(bytes, all),  most_of(content, counts), ""};
 }
 
-/// Two passes, so that a table of very many inputs needs no memory: one for the widths of the columns.
+/// Reads the inputs twice, first for the widths of the columns, so that memory does not grow with the number of inputs.
 void write_inputs_table(const report& content, std::uint64_t all, const render_target& target, const text_sink& out) {
-  bool faultless = true;
+  bool all_complete = true;
   row_widths widths;
   for (const input_report& each : content.inputs) {
     widths.add(row_of(content, each, all));
-    faultless = faultless && (each.complete || content.type == report::kind::snapshot);
+    all_complete = all_complete && (each.complete || content.type == report::kind::snapshot);
   }
-  if (!faultless) widths.add({"", "", "", "", "", "INCOMPLETE"});
+  if (!all_complete) widths.add({"", "", "", "", "", "INCOMPLETE"});
   const text_table table(
       {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
       target.width);
   out(painted(table.heading(), ink::heading, target.color) + "\n");
   for (const input_report& each : content.inputs) {
     table_row row = row_of(content, each, all);
-    if (!faultless) row.back() = each.complete ? "ok" : "INCOMPLETE";
-    const bool alarming = !faultless && !each.complete;
-    out(painted(table.line(row), ink::alarm, alarming && target.color) + "\n");
+    if (!all_complete) row.back() = each.complete ? "ok" : "INCOMPLETE";
+    const bool is_alarm = !all_complete && !each.complete;
+    out(painted(table.line(row), ink::alarm, is_alarm && target.color) + "\n");
   }
   out("\n");
 }
@@ -135,7 +135,7 @@ std::string measure_lines(const report& content, const gpu::tally& counts, const
   return text + "\n";
 }
 
-// "skipped  5 (symbolic link: 4, FIFO: 1)": as a row of the totals.
+// "skipped  5 (symbolic link: 4, FIFO: 1)": a row of the totals.
 std::string skipped_line(const report& content, const text_table& frame) {
   if (content.skipped.empty()) return "";
   std::string causes;
@@ -157,13 +157,13 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
   return text;
 }
 
-/// ": not counted to its end", or nothing where a message has the cause.
+/// ": not counted to its end", or nothing if a message on standard error has the cause.
 std::string cause_text(const report& content, const input_report& input) {
   if (input.error.empty()) return ": not counted to its end";
   return content.causes_printed ? "" : ": " + printable(input.error);
 }
 
-void write_faults(const report& content, bool color, const text_sink& out) {
+void write_failures(const report& content, bool color, const text_sink& out) {
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
   bool any = false;
   for (const input_report& each : content.inputs) {
@@ -171,7 +171,7 @@ void write_faults(const report& content, bool color, const text_sink& out) {
     out(incomplete + printable(each.name) + cause_text(content, each) + "\n");
     any = true;
   }
-  // as after a signal between two inputs: nothing is wrong with any one of them
+  // as after a signal between two inputs: no single input failed
   if (!any && !content.complete) out(incomplete + "not everything was counted\n");
 }
 
@@ -211,7 +211,7 @@ void render_table(const report& content, const render_target& target, const text
   if (content.inputs.size() > 1 && !content.totals_only) write_inputs_table(content, counts.bytes(), target, out);
   out(totals_lines(content, tables.totals, frame));
   out(skipped_line(content, frame));
-  if (!snapshot) write_faults(content, target.color, out);
+  if (!snapshot) write_failures(content, target.color, out);
 }
 
 }  // namespace gpuhist::pipeline
