@@ -153,7 +153,7 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
     const std::uint64_t lines = lines_in(content.unverified, content.partition);
     text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
   }
-  if (content.counted_unverified) text += "The counts hold content is unverified as well (--count-unverified).\n";
+  if (content.counted_unverified) text += "The counts include unverified text (--count-unverified).\n";
   return text;
 }
 
