@@ -111,7 +111,7 @@ class Report(CommandTest):
         ended = report("--format", "json", bad)
         self.assertEqual(ended.status, 1)
         self.assertIn(f"{bad}:2: the counts do not add up", ended.stderr)
-        self.assertIn(f"{bad}:3: no JSON document", ended.stderr)
+        self.assertIn(f"{bad}:3: not valid JSON", ended.stderr)
         self.assertEqual((ended.result["bytes"], ended.result["complete"]), (6, False))
 
     def test_where_nothing_can_be_shown_the_old_output_stays(self):
@@ -186,8 +186,8 @@ class Report(CommandTest):
                     _, status, usage = os.wait4(process.pid, 0)
                     process.returncode = os.waitstatus_to_exitcode(status)
                 self.assertEqual(process.returncode, 1)
-                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
-                                 "nested); every line is to hold a document as gpuhist writes them\n")
+                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: not a result: more than 64 objects and lists are "
+                                 "nested; every line must be a document as gpuhist writes them\n")
                 self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
                 self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # it may be that of the test, which forked
 
@@ -225,7 +225,7 @@ class Report(CommandTest):
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
                 self.assert_counts(ended.result, b"hello")
                 self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
-                self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
+                self.assertIn(f"{log}:{len(torn.splitlines())}: not valid JSON", ended.stderr)
 
     def test_a_record_that_the_shell_appends_and_that_does_not_fit_is_removed(self):
         log = self.file("log", b"")
