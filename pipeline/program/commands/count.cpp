@@ -97,7 +97,7 @@ bool shares_terminal(const plan& planned) {
 }
 
 progress make_progress(const plan& planned, console& screen) {
-  const progress_style style = choose_progress_style({.asked = planned.progress,
+  const progress_style style = choose_progress_style({.requested = planned.progress,
                                                       .quiet = planned.quiet || shares_terminal(planned),
                                                       .terminal = screen.is_terminal() && !terminal_is_dumb(),
                                                       .foreground = screen.is_in_foreground(),
