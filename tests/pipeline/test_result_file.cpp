@@ -39,7 +39,7 @@ struct reading {
 reading read(const std::string& path, letter_case wanted = letter_case::exact) {
   result_sum sum(wanted);
   sum.add_file(path);
-  return {sum.results(), sum.faults(), sum.take()};
+  return {sum.results(), sum.errors(), sum.take()};
 }
 
 /// Reads a file of that content; the faults without the file's name.

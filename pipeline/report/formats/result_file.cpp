@@ -93,9 +93,9 @@ void result_sum::add_file(const std::string& path) {
     finish(at);
   } catch (const std::system_error& error) {
     at.line = 0;
-    add_fault(at, error.code().message());
+    add_error(at, error.code().message());
   } catch (const std::length_error& error) {
-    add_fault(at, error.what());
+    add_error(at, error.what());
   }
 }
 
@@ -110,7 +110,7 @@ void result_sum::add_lines(int fd, position& at) {
       add_document(documents, at);
     } catch (const result_damage& damage) {
       drop_current_run(at, at.results > results);
-      add_fault(at, damage.what());
+      add_error(at, damage.what());
     }
     if (at.results > results && !at.run.empty()) at.runs.erase(at.run);
   }
@@ -220,10 +220,10 @@ void result_sum::check_input_count(std::size_t count, std::size_t found, positio
 
 void result_sum::finish(position& at) {
   at.line = 0;
-  const std::size_t faults = faults_.size();
+  const std::size_t errors_before = errors_.size();
   const auto report_missing_result = [&](const run_lines& each, const std::string& of_run) {
     if (each.inputs.size() == 0) return;
-    add_fault(
+    add_error(
         at, "ends with " + std::to_string(each.inputs.size()) + " lines of inputs" + of_run + ", without their result");
   };
   report_missing_result(at.without_name, "");
@@ -234,14 +234,14 @@ void result_sum::finish(position& at) {
       report_missing_result(each, " of run " + config::quote(name));
     }
   }
-  if (faults == faults_.size() && at.results == 0 && !at.without_name.is_damaged) {
-    add_fault(at, "contains no result; results are written by gpuhist --byte-counts --format json");
+  if (errors_before == errors_.size() && at.results == 0 && !at.without_name.is_damaged) {
+    add_error(at, "contains no result; results are written by gpuhist --byte-counts --format json");
   }
 }
 
-void result_sum::add_fault(const position& at, std::string_view cause) {
+void result_sum::add_error(const position& at, std::string_view cause) {
   sum_.complete = false;
-  faults_.push_back(at.name + ":" + (at.line == 0 ? "" : std::to_string(at.line) + ":") + " " + std::string(cause));
+  errors_.push_back(at.name + ":" + (at.line == 0 ? "" : std::to_string(at.line) + ":") + " " + std::string(cause));
 }
 
 report result_sum::take() {

@@ -18,7 +18,7 @@
 namespace gpuhist::pipeline {
 
 /// The sum of results: all inputs in sequence, the totals added, complete only if all results are. A result counts as a
-/// whole or not at all; a damaged one is reported in `faults` and makes the sum incomplete. One thread. Memory does not
+/// whole or not at all; a damaged one is reported in `errors` and makes the sum incomplete. One thread. Memory does not
 /// grow with the number of inputs: they are written to a temporary file (see finished_inputs).
 ///
 /// Lines of several runs may alternate if they name their run ("run"): a result belongs to the lines of its run. Lines
@@ -35,7 +35,7 @@ class result_sum {
   [[nodiscard]] std::size_t results() const { return results_; }
 
   /// The errors, each with its file and, if it applies, its line.
-  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+  [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
   /// The sum, over the 256 byte values, without schemes.
   [[nodiscard]] report take();
@@ -76,13 +76,13 @@ class result_sum {
   static bool explains_missing(const nlohmann::json& document, std::size_t found, position& at);
   static void drop_current_run(position& at, bool is_result);
   void finish(position& at);
-  void add_fault(const position& at, std::string_view cause);
+  void add_error(const position& at, std::string_view cause);
 
   letter_case wanted_;
   std::shared_ptr<finished_inputs> kept_;
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
-  std::vector<std::string> faults_;
+  std::vector<std::string> errors_;
   report sum_;
 };
 

@@ -27,7 +27,7 @@ struct progress_setting {
 };
 
 /// By default a line, only on a terminal in the foreground on which no input is typed.
-progress_style choose_progress_style(const progress_setting& given);
+progress_style choose_progress_style(const progress_setting& setting);
 
 class progress {
  public:
