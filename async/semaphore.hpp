@@ -152,7 +152,8 @@ class event {
   work_queue waiting_{};
 };
 
-/// Notifications for one coroutine; those that come before it waits are one.
+/// Notifications for one coroutine; those that come before it waits are one. A wait always suspends, also where a
+/// notification is there already: a coroutine that is notified again and again lets others have their turn.
 class wakeup {
   class waiting;
 
@@ -171,18 +172,24 @@ class wakeup {
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
-    bool await_suspend(std::coroutine_handle<Promise> here) noexcept {
+    void await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
-      const std::scoped_lock lock(of_.mutex_);
-      if (of_.closed_ || std::exchange(of_.is_notified_, false)) return false;
-      of_.waiting_ = this;
-      return true;
+      if (of_.is_to_wait(*this)) return;
+      post();  // without the lock: this may be destroyed when it returns
     }
     void await_resume() const;
 
    private:
     wakeup& of_;
   };
+
+  /// False where it ends at once: there is a notification, which it takes, or it was closed.
+  bool is_to_wait(suspended& waiter) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (closed_ || std::exchange(is_notified_, false)) return false;
+    waiting_ = &waiter;
+    return true;
+  }
 
   std::mutex mutex_;
   bool is_notified_ = false;

@@ -99,7 +99,7 @@ int say(const std::exception_ptr& failure, bool pipe_signal_is_ignored) {
     return ending::wrong_usage;
   } catch (const pipeline::destination_error& e) {
     if (e.code() == std::errc::broken_pipe && !pipe_signal_is_ignored) end_by_signal(SIGPIPE);
-    complain(e.what());
+    if (!e.is_reported) complain(e.what());
     const int signal = pipeline::kept_stop_signal::received();
     if (e.code() == std::errc::no_lock_available && signal != 0) end_by_signal(signal);  // which ended the wait
   } catch (const std::bad_alloc&) {

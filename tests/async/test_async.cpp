@@ -178,6 +178,61 @@ TEST_CASE("an alarm that was cancelled throws, also where it went off before the
   CHECK_FALSE(loop.has_tasks());
 }
 
+TEST_CASE("a coroutine that notifies itself again and again lets others have their turn, and close() ends it") {
+  constexpr int most = 1'000'000;  // where no other gets a turn
+  async::event_loop loop;
+  async::wakeup wakeup;
+  int waited = 0;
+  bool ended = false;
+  const auto notify_itself = [&]() -> async::task<> {
+    while (waited < most) {
+      wakeup.notify();
+      co_await wakeup.wait();
+      ++waited;
+    }
+  };
+  const auto close_after = [&](int turns) -> async::task<> {
+    for (; turns > 0; --turns) co_await async::yield();
+    wakeup.close();
+  };
+  async::spawn(loop, notify_itself(), [&](const std::exception_ptr& error) noexcept {
+    ended = true;
+    CHECK(error);
+    if (error) CHECK_THROWS_AS(std::rethrow_exception(error), async::wait_ended);
+  });
+  async::spawn(loop, close_after(5), ignore);
+  loop.run_until([&] { return ended; });
+  CHECK(waited >= 1);
+  CHECK(waited <= 6);
+  CHECK_FALSE(loop.has_tasks());
+}
+
+TEST_CASE("no notification is lost: after the last one the waiter looks again, whichever threads notify") {
+  constexpr int notifiers = 3;
+  constexpr int times = 20'000;
+  async::worker_pool pool(2);
+  async::worker_pool others(notifiers);
+  async::wakeup wakeup;
+  std::atomic<int> notified = 0;
+  const auto wait_for_all = [&]() -> async::task<int> {
+    int seen = 0;
+    while (seen < notifiers * times) {
+      co_await wakeup.wait();
+      seen = notified;
+    }
+    co_return seen;
+  };
+  for (int i = 0; i < notifiers; ++i) {
+    others.post([&] {
+      for (int time = 0; time < times; ++time) {
+        ++notified;
+        wakeup.notify();
+      }
+    });
+  }
+  CHECK(async::run_blocking(pool, wait_for_all()) == notifiers * times);
+}
+
 TEST_CASE("a pool that is joined has run all that was posted, and its tasks have ended") {
   std::atomic<int> ran = 0;
   async::semaphore one(1);

@@ -282,6 +282,23 @@ class Report(CommandTest):
         rows = log.read_text().splitlines()
         self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
 
+    def test_a_csv_file_with_a_torn_header_gets_a_new_one(self):
+        log = self.file("log.csv", b"kind,inp")
+        self.assertEqual(run("--format", "csv", "--append", "-o", log, self.file("data", b"hello")).status, 0)
+        self.assertEqual(log.read_text().splitlines()[:3], ["kind,inp", "kind,input,scheme,bucket,count,share", "total,,,bytes,5,"])
+
+    def test_a_descriptor_of_the_shell_is_appended_to_like_the_file(self):
+        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        log = self.folder / "log.csv"
+        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", kept]
+        for _ in range(2):
+            subprocess.run(["bash", "-c", f'exec "$@" 3>> {log}', "-", *command], check=True)
+            with log.open("ab") as torn:
+                torn.write(b"total,,,torn")
+        rows = log.read_text().splitlines()
+        self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,torn")), (1, 2), rows)
+        self.assertEqual((rows.count("total,,,bytes,5,"), rows[-1]), (2, "total,,,torn"))
+
     def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
         paths = [self.file("a", b"hello\n"), self.folder / "absent"]
         for form in ("json", "jsonl"):

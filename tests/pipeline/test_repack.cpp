@@ -277,10 +277,12 @@ TEST_CASE("an archive replaces the one that it was made from") {
 
 TEST_CASE("what is no regular file cannot be repacked into") {
   const folder here;
-  for (const std::string& output : {std::string("/dev/null"), std::string("fd:1"), here / "."}) {
+  const std::string no_file = " is no regular file";
+  for (const auto& [output, cause] :
+       {std::pair(std::string("/dev/null"), no_file), {"fd:1", " names a descriptor"}, {here / ".", no_file}}) {
     CHECK_THROWS_WITH_AS(plan_of({"x"}, output, 1000),
-                         ("--output: " + output +
-                          " is no regular file, and what is written is read again before it gets its name; give a file")
+                         ("--output: " + output + cause +
+                          ", and what is written is read again before it gets its name; give the name of a file")
                              .c_str(),
                          config::usage_error);
   }

@@ -10,12 +10,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
 constexpr std::size_t longest_name = std::size_t{1024} * 1024;

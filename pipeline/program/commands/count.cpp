@@ -1,6 +1,7 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
 #include "config/command_table.hpp"
 #include "config/suggest.hpp"
+#include "config/usage_error.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
@@ -27,6 +28,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -131,9 +133,9 @@ outcome run_before_people(const plan& planned, report_writer& reports, console& 
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const run_counts& now) {
-    const report snapshot = make_report(planned, report::kind::snapshot, now);
-    reports.write([&](const text_sink& out) { planned.format->render(snapshot, reports.target(), out); });
+    reports.write_snapshot(make_report(planned, report::kind::snapshot, now));
   };
+  if (reports.may_keep()) hooks.write_kept = [&] { reports.write_kept(); };
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
   hooks.window = [&](const closed_window& window) { return windows.tell(window); };
   hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
@@ -179,9 +181,9 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   complain_of_inputs(done);
   if (!planned.quiet) print_skipped(done.result);
   suggest_command(planned.inputs);
-  reports.throw_fault();
+  reports.finish_run();
   const report result = result_of(planned, done);
-  where.write([&](const text_sink& out) { planned.format->render(result, reports.target(), out); });
+  reports.write_result(result);
   where.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
@@ -193,10 +195,26 @@ ending conclude(const plan& planned, const outcome& done, destination& where, re
   return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
 }
 
+// A file that does not exist yet, but would be created in place (live output, --append) and then be found as an input.
+void refuse_new_output_as_input(const plan& planned) {
+  namespace fs = std::filesystem;
+  if (!planned.output || (planned.how != writing::live && planned.how != writing::append)) return;
+  std::error_code ignored;
+  if (fs::exists(*planned.output, ignored) || names_descriptor(*planned.output)) return;
+  const fs::path output = fs::absolute(*planned.output, ignored).lexically_normal();
+  const auto is_output = [&](const std::string& each) {
+    return each != "-" && fs::absolute(each, ignored).lexically_normal() == output;
+  };
+  if (std::ranges::none_of(planned.inputs, is_output) && !(planned.list && is_output(*planned.list))) return;
+  throw config::usage_error(printable(*planned.output) + ": is an input and the output, and there is no such file; " +
+                            "give another --output, or leave it out of the inputs");
+}
+
 }  // namespace
 
 ending count(const config::options& typed, const io::open_descriptors& given) {
   plan planned = make_plan(typed);
+  refuse_new_output_as_input(planned);
   destination where(planned.output, planned.how, given);
   planned.descriptors = given;
   planned.outputs = where.files();
@@ -209,7 +227,8 @@ ending count(const config::options& typed, const io::open_descriptors& given) {
   }
   console screen;
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
-  report_writer reports(where, screen, is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
+  report_writer reports(where, *planned.format, screen,
+                        is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          alert_printer(planned, reports, screen));

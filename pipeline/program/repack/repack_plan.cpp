@@ -30,10 +30,10 @@ std::string resolve_output(const config::options& typed) {
   std::error_code ignored;
   const fs::file_status there = fs::status(*typed.output, ignored);
   const std::string name = printable(*typed.output);
-  if (names_descriptor(*typed.output) || (fs::exists(there) && !fs::is_regular_file(there))) {
-    throw config::usage_error(option + ": " + name +
-                              " is no regular file, and what is written is read again before it " +
-                              "gets its name; give a file");
+  const bool is_descriptor = names_descriptor(*typed.output);
+  if (is_descriptor || (fs::exists(there) && !fs::is_regular_file(there))) {
+    throw config::usage_error(option + ": " + name + (is_descriptor ? " names a descriptor" : " is no regular file") +
+                              ", and what is written is read again before it gets its name; give the name of a file");
   }
   if (fs::exists(there) && !typed.force) {
     throw config::usage_error(option + ": " + name + " is there already; give another name, or --force to replace it");
