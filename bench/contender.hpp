@@ -3,8 +3,8 @@
 
 #include "bench/cuda.hpp"
 #include "bench/host_count.hpp"
+#include "bench/kernels/catalogue.hpp"
 #include "bench/measurement.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
 
 #include <array>
 #include <cstdint>
@@ -42,8 +42,7 @@ struct entrant {
 /// Kernels that only read, in several shapes: the fastest is the ceiling.
 std::vector<entrant> read_only_entrants(const machine& on);
 
-entrant strategy_entrant(const gpu::cuda::kernels::strategy& of, role kind, bins what, const machine& on,
-                         unsigned coarsening);
+entrant strategy_entrant(const kernels::strategy& of, role kind, bins what, const machine& on, unsigned coarsening);
 
 /// CUB's DeviceHistogram: HistogramEven with 256 bins for bytes, HistogramRange for letters.
 inline constexpr std::array<std::string_view, 2> cub_names{"cub_even", "cub_range"};

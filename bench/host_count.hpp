@@ -1,7 +1,7 @@
 // Counting on the host: what is right, and the sequential loop that kernels are compared with.
 #pragma once
 
-#include "gpu/cuda/kernels/bins.hpp"
+#include "gpu/cuda/span/bins.hpp"
 
 #include <array>
 #include <cstdint>

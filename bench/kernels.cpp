@@ -1,9 +1,9 @@
 #include "bench/kernels.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/kernels/coarsening.hpp"
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
-#include "gpu/cuda/kernels/coarsening.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,12 +13,12 @@
 namespace gpuhist::bench {
 namespace {
 
-using gpu::cuda::kernels::catalogue;
-using gpu::cuda::kernels::find_strategy;
-using gpu::cuda::kernels::lane_private_variants;
-using gpu::cuda::kernels::strategy;
+using kernels::catalogue;
+using kernels::find_strategy;
+using kernels::lane_private_variants;
+using kernels::strategy;
 
-static_assert(largest_coarsening == gpu::cuda::kernels::max_coarsening);
+static_assert(largest_coarsening == kernels::max_coarsening);
 
 // Of a data set, in host memory; buffers on the device repeat it. More than the caches of the host: the sequential loop
 // goes over it.

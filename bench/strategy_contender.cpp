@@ -6,7 +6,7 @@ namespace gpuhist::bench {
 namespace {
 
 using gpu::cuda::kernels::count_of;
-using gpu::cuda::kernels::strategy;
+using kernels::strategy;
 
 class strategy_contender final : public contender {
  public:
@@ -28,7 +28,7 @@ class strategy_contender final : public contender {
     check(of_.launch({.bytes = bytes.data(),
                       .size = bytes.size(),
                       .counters = counters_.as<unsigned long long>(),
-                      .what = what_,
+                      .counted = what_,
                       .scratch = scratch_ ? scratch_->as<void>() : nullptr,
                       .multiprocessors = multiprocessors_,
                       .coarsening = coarsening_},

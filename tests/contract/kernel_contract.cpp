@@ -11,9 +11,9 @@
 namespace gpuhist::gpu::contract {
 namespace {
 
+using bench::kernels::strategy;
 using cuda::kernels::bins;
 using cuda::kernels::span_launch;
-using cuda::kernels::strategy;
 
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
@@ -133,7 +133,7 @@ struct kernel_bench::state {
     check_cuda(kernel.launch({.bytes = on_device[each.data]->get() + margin + each.begin,
                               .size = each.size,
                               .counters = row,
-                              .what = what,
+                              .counted = what,
                               .scratch = scratch,
                               .multiprocessors = each.multiprocessors,
                               .coarsening = each.coarsening},

@@ -3,7 +3,7 @@
 // else.
 #pragma once
 
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "bench/kernels/catalogue.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +55,7 @@ class kernel_bench {
   kernel_bench& operator=(const kernel_bench&) = delete;
 
   /// Checks a strategy for the bins it applies to, with doctest: all sizes, alignments, data and grids.
-  void keeps_the_contract(const cuda::kernels::strategy& kernel);
+  void keeps_the_contract(const bench::kernels::strategy& kernel);
 
  private:
   struct state;

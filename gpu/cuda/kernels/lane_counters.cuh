@@ -8,6 +8,9 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
+/// Loads 16 bytes that are read only once: the load evicts nothing from the caches.
+__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
+
 /// Registers must leave room for that many blocks of 1024 threads, except where a multiprocessor has fewer than 2048
 /// threads and holds one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
 constexpr __host__ __device__ unsigned min_resident(unsigned threads, unsigned blocks) {

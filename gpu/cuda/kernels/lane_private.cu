@@ -10,7 +10,6 @@
 #include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/span_reader.cuh"
 
 #include <algorithm>
 #include <cstdint>

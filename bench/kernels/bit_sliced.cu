@@ -15,13 +15,16 @@
 // Source: bit slicing is Biham, "A fast new DES implementation in software", 1997; the transposition is from Warren,
 // "Hacker's Delight", 7-3; counting bytes by population counts of planes: Klarqvist, Mula, Lemire, "Efficient
 // computation of positional population counts using SIMD instructions", 2019.
+#include "bench/kernels/letter_planes.hpp"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/letter_planes.hpp"
-#include "gpu/cuda/kernels/span_reader.cuh"
-#include "gpu/cuda/kernels/strategies.hpp"
+#include "gpu/cuda/span/span_reader.cuh"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
+using gpu::cuda::kernel_tuning;
 
 constexpr unsigned letter_buckets = 7;
 
@@ -111,14 +114,14 @@ __global__ void __launch_bounds__(tuning.threads, min_blocks) bit_sliced(const s
 
 }  // namespace
 
-cudaError_t launch_bit_sliced(const span_launch& what, cudaStream_t stream) {
-  if (what.what != bins::letters) return cudaErrorInvalidValue;
-  if (what.size == 0) return cudaSuccess;
+cudaError_t launch_bit_sliced(const span_launch& launch, cudaStream_t stream) {
+  if (launch.counted != bins::letters) return cudaErrorInvalidValue;
+  if (launch.size == 0) return cudaSuccess;
   int resident = 0;
   const cudaError_t code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, bit_sliced, tuning.threads, 0);
   if (code != cudaSuccess) return code;
-  const span_launch_plan plan = plan_span<tuning>(what, static_cast<unsigned>(resident));
+  const span_launch_plan plan = plan_span<tuning>(launch, static_cast<unsigned>(resident));
   return queue(bit_sliced, {.blocks = plan.blocks, .threads = tuning.threads}, stream, plan.task);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

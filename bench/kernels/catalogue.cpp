@@ -1,11 +1,11 @@
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "bench/kernels/catalogue.hpp"
 
-#include "gpu/cuda/kernels/strategies.hpp"
+#include "bench/kernels/strategies.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
 constexpr std::array table{
@@ -46,8 +46,9 @@ constexpr std::array table{
              .overview = "buckets from bit planes, counted in registers",
              .counts_bytes = false,
              .launch = launch_bit_sliced},
-    strategy{
-        .name = "lane_private", .overview = "a copy a lane, in a bank of its own", .launch = launch_lane_private_span},
+    strategy{.name = "lane_private",
+             .overview = "a copy a lane, in a bank of its own",
+             .launch = gpu::cuda::kernels::launch_lane_private_span},
 };
 
 }  // namespace
@@ -59,4 +60,4 @@ const strategy* find_strategy(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

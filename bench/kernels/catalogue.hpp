@@ -3,7 +3,8 @@
 // `lane_private`; the others are here to be measured against.
 #pragma once
 
-#include "gpu/cuda/kernels/bins.hpp"
+#include "gpu/cuda/span/bins.hpp"
+#include "gpu/cuda/span/lane_private_span.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -12,18 +13,12 @@
 #include <span>
 #include <string_view>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 
-/// One launch over a span of device memory.
-struct span_launch {
-  const std::uint8_t* bytes = nullptr;     ///< device memory; any alignment
-  std::uint64_t size = 0;                  ///< of the span in bytes; 0 is allowed and counts nothing
-  unsigned long long* counters = nullptr;  ///< device memory, count_of(what) of them; added to, not cleared
-  bins what = bins::bytes;
-  void* scratch = nullptr;  ///< device memory, scratch_bytes() of the strategy, cleared by the caller before the launch
-  int multiprocessors = 1;
-  unsigned coarsening = 0;  ///< bytes a thread where the strategy has such a factor; 0: its default
-};
+using gpu::cuda::kernels::bins;
+using gpu::cuda::kernels::bucket_of;
+using gpu::cuda::kernels::count_of;
+using gpu::cuda::kernels::span_launch;
 
 /// One strategy. `launch` only queues work on the stream: no synchronization, no allocation; thread-safe.
 struct strategy {
@@ -33,7 +28,7 @@ struct strategy {
   bool counts_bytes = true;
   bool has_coarsening = false;
   std::size_t (*scratch_bytes)(bins what, int multiprocessors) = nullptr;  ///< null: none
-  cudaError_t (*launch)(const span_launch& what, cudaStream_t stream) = nullptr;
+  cudaError_t (*launch)(const span_launch& launch, cudaStream_t stream) = nullptr;
 
   [[nodiscard]] bool applies_to(bins what) const { return what == bins::letters ? counts_letters : counts_bytes; }
 };
@@ -47,4 +42,4 @@ const strategy* find_strategy(std::string_view name);
 /// Not in the table and not to be forced by name: lane_private with other tunings, for a benchmark to compare.
 std::span<const strategy> lane_private_variants();
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

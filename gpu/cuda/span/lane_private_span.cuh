@@ -7,12 +7,12 @@
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
-#include "gpu/cuda/kernels/bins.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
 #include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/span_reader.cuh"
+#include "gpu/cuda/span/bins.hpp"
+#include "gpu/cuda/span/lane_private_span.hpp"
+#include "gpu/cuda/span/span_reader.cuh"
 
 #include <cstdint>
 
@@ -143,11 +143,11 @@ __global__ void __launch_bounds__(Threads, min_resident(Threads, Blocks)) lane_p
   commit<What, tuning>(mine, lane_private_counters, task.counters);
 }
 
-/// Queues it. Where tiles are drawn, what.scratch holds the ticket.
+/// Queues it. Where tiles are drawn, launch.scratch holds the ticket.
 template <bins What, kernel_tuning Tuning>
-cudaError_t launch_span(const span_launch& what, cudaStream_t stream) {
-  if (what.size == 0) return cudaSuccess;
-  const span_launch_plan plan = plan_span<Tuning>(what, Tuning.blocks_per_multiprocessor);
+cudaError_t launch_span(const span_launch& launch, cudaStream_t stream) {
+  if (launch.size == 0) return cudaSuccess;
+  const span_launch_plan plan = plan_span<Tuning>(launch, Tuning.blocks_per_multiprocessor);
   const auto kernel = lane_private_span<What, Tuning.threads, Tuning.copies, Tuning.loads,
                                         Tuning.blocks_per_multiprocessor, Tuning.walk>;
   if constexpr (Tuning.shared_bytes() > 48 * 1024) {  // more must be asked for, on every device
@@ -161,9 +161,9 @@ cudaError_t launch_span(const span_launch& what, cudaStream_t stream) {
 
 /// The same for either kind of bins: strategy::launch of a tuning.
 template <kernel_tuning Tuning>
-cudaError_t launch_tuned(const span_launch& what, cudaStream_t stream) {
-  return what.what == bins::letters ? launch_span<bins::letters, Tuning>(what, stream)
-                                    : launch_span<bins::bytes, Tuning>(what, stream);
+cudaError_t launch_tuned(const span_launch& launch, cudaStream_t stream) {
+  return launch.counted == bins::letters ? launch_span<bins::letters, Tuning>(launch, stream)
+                                         : launch_span<bins::bytes, Tuning>(launch, stream);
 }
 
 }  // namespace gpuhist::gpu::cuda::kernels

@@ -12,8 +12,8 @@
 // Source: one copy a thread or lane goes back to Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007
 // (histogram64); counters interleaved by bank and warp-wide copies to Nugteren et al., "High performance predictable
 // histogramming on GPUs", GPGPU-4, 2011.
-#include "gpu/cuda/kernels/lane_private_span.cuh"
-#include "gpu/cuda/kernels/strategies.hpp"
+#include "gpu/cuda/span/lane_private_span.cuh"
+#include "gpu/cuda/span/lane_private_span.hpp"
 
 #include <utility>
 
@@ -42,12 +42,12 @@ cudaError_t current_device(kernel_device& out) {
 }
 
 template <std::size_t... Which>
-cudaError_t launch_shipped(const kernel_tuning& tuning, const span_launch& what, cudaStream_t stream,
+cudaError_t launch_shipped(const kernel_tuning& tuning, const span_launch& launch, cudaStream_t stream,
                            std::index_sequence<Which...>) {
   cudaError_t code = cudaErrorNotSupported;
   const auto launch_if = [&]<std::size_t This>() {
     if (tuning != shipped_tunings[This]) return false;
-    code = launch_tuned<shipped_tunings[This]>(what, stream);
+    code = launch_tuned<shipped_tunings[This]>(launch, stream);
     return true;
   };
   static_cast<void>((launch_if.template operator()<Which>() || ...));
@@ -56,10 +56,10 @@ cudaError_t launch_shipped(const kernel_tuning& tuning, const span_launch& what,
 
 }  // namespace
 
-cudaError_t launch_lane_private_span(const span_launch& what, cudaStream_t stream) {
+cudaError_t launch_lane_private_span(const span_launch& launch, cudaStream_t stream) {
   kernel_device device;
   if (const cudaError_t code = current_device(device); code != cudaSuccess) return code;
-  return launch_shipped(tuning_for(device), what, stream, std::make_index_sequence<shipped_tunings.size()>());
+  return launch_shipped(tuning_for(device), launch, stream, std::make_index_sequence<shipped_tunings.size()>());
 }
 
 }  // namespace gpuhist::gpu::cuda::kernels

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 
 /// The 32 bits of plane k are the k-th bits of 32 bytes, in one order for all planes.
 struct bit_planes {
@@ -77,4 +77,4 @@ GPUHIST_HOST_DEVICE inline letter_masks letters_of(const bit_planes& of) {
            high & ~bit_3 & ~bit_2, high & ~bit_3 & bit_2, high & bit_3 & ~bit_2 & y_or_z}};
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

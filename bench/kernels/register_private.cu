@@ -7,13 +7,15 @@
 //
 // Source: privatization taken as far as it goes, to the thread: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA,
 // 2007, keeps a thread's counters in shared memory; registers in its place are folklore.
-#include "gpu/cuda/kernels/block_counters.cuh"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_per_multiprocessor = 8;
@@ -40,12 +42,12 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-cudaError_t launch_register_private(const span_launch& what, cudaStream_t stream) {
-  if (what.what != bins::letters) return cudaErrorInvalidValue;
-  if (what.size == 0) return cudaSuccess;
-  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const launch_shape shape{.blocks = blocks_for(what.size, resident, min_bytes_per_block), .threads = threads};
-  return queue(register_private, shape, stream, what.bytes, what.size, what.counters);
+cudaError_t launch_register_private(const span_launch& launch, cudaStream_t stream) {
+  if (launch.counted != bins::letters) return cudaErrorInvalidValue;
+  if (launch.size == 0) return cudaSuccess;
+  const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * blocks_per_multiprocessor;
+  const launch_shape shape{.blocks = blocks_for(launch.size, resident, min_bytes_per_block), .threads = threads};
+  return queue(register_private, shape, stream, launch.bytes, launch.size, launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

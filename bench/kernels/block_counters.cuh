@@ -1,11 +1,14 @@
 // A block's one private copy of the counters in shared memory, as the strategies that teach use it.
 #pragma once
 
-#include "gpu/cuda/kernels/bins.hpp"
+#include "gpu/cuda/span/bins.hpp"
 
 #include <cstdint>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
+
+using gpu::cuda::kernels::bins;
+using gpu::cuda::kernels::count_of;
 
 /// Sets the block's copy to zero. All threads of the block call it; it ends with a barrier.
 template <bins What>
@@ -31,4 +34,4 @@ __device__ __forceinline__ std::uint64_t thread_of_grid() {
 /// How many threads the grid has.
 __device__ __forceinline__ std::uint64_t threads_of_grid() { return std::uint64_t{gridDim.x} * blockDim.x; }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

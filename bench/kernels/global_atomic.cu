@@ -6,13 +6,15 @@
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, the first parallel
 // histogram.
-#include "gpu/cuda/kernels/block_counters.cuh"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 256;
 
@@ -24,11 +26,11 @@ __global__ void global_atomic(const std::uint8_t* bytes, std::uint64_t size, uns
 
 }  // namespace
 
-cudaError_t launch_global_atomic(const span_launch& what, cudaStream_t stream) {
-  if (what.size == 0) return cudaSuccess;
-  const auto kernel = what.what == bins::letters ? global_atomic<bins::letters> : global_atomic<bins::bytes>;
-  const launch_shape shape{.blocks = divide_up(what.size, threads), .threads = threads};
-  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+cudaError_t launch_global_atomic(const span_launch& launch, cudaStream_t stream) {
+  if (launch.size == 0) return cudaSuccess;
+  const auto kernel = launch.counted == bins::letters ? global_atomic<bins::letters> : global_atomic<bins::bytes>;
+  const launch_shape shape{.blocks = divide_up(launch.size, threads), .threads = threads};
+  return queue(kernel, shape, stream, launch.bytes, launch.size, launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

@@ -7,13 +7,15 @@
 // apart, so only repetition on a large scale helps: it is a remedy for one kind of data.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, aggregation.
-#include "gpu/cuda/kernels/block_counters.cuh"
-#include "gpu/cuda/kernels/coarsening.hpp"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/coarsening.hpp"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 template <bins What>
 __global__ void __launch_bounds__(coarsened_threads)
@@ -38,12 +40,12 @@ __global__ void __launch_bounds__(coarsened_threads)
 
 }  // namespace
 
-cudaError_t launch_run_aggregated(const span_launch& what, cudaStream_t stream) {
-  if (what.coarsening > max_coarsening) return cudaErrorInvalidValue;
-  if (what.size == 0) return cudaSuccess;
-  const auto kernel = what.what == bins::letters ? run_aggregated<bins::letters> : run_aggregated<bins::bytes>;
-  const launch_shape shape{.blocks = coarsened_blocks(what), .threads = coarsened_threads};
-  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+cudaError_t launch_run_aggregated(const span_launch& launch, cudaStream_t stream) {
+  if (launch.coarsening > max_coarsening) return cudaErrorInvalidValue;
+  if (launch.size == 0) return cudaSuccess;
+  const auto kernel = launch.counted == bins::letters ? run_aggregated<bins::letters> : run_aggregated<bins::bytes>;
+  const launch_shape shape{.blocks = coarsened_blocks(launch), .threads = coarsened_threads};
+  return queue(kernel, shape, stream, launch.bytes, launch.size, launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

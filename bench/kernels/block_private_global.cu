@@ -9,15 +9,17 @@
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
 // the copies in global memory. There the first block's copy is the result; here the result is added to what the
 // caller's counters hold, so the first block has a copy like the others. Copies have 64 bits: nothing overflows.
-#include "gpu/cuda/kernels/block_counters.cuh"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/strategies.hpp"
 
 #include <algorithm>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 256;
 constexpr unsigned blocks_per_multiprocessor = 8;
@@ -44,18 +46,18 @@ __global__ void block_private_global(const std::uint8_t* bytes, std::uint64_t si
 
 }  // namespace
 
-std::size_t scratch_of_block_private_global(bins what, int multiprocessors) {
-  return max_blocks(multiprocessors) * count_of(what) * sizeof(unsigned long long);
+std::size_t scratch_of_block_private_global(bins counted, int multiprocessors) {
+  return max_blocks(multiprocessors) * count_of(counted) * sizeof(unsigned long long);
 }
 
-cudaError_t launch_block_private_global(const span_launch& what, cudaStream_t stream) {
-  if (what.size == 0) return cudaSuccess;
+cudaError_t launch_block_private_global(const span_launch& launch, cudaStream_t stream) {
+  if (launch.size == 0) return cudaSuccess;
   const auto kernel =
-      what.what == bins::letters ? block_private_global<bins::letters> : block_private_global<bins::bytes>;
-  const launch_shape shape{.blocks = std::min(max_blocks(what.multiprocessors), divide_up(what.size, threads)),
+      launch.counted == bins::letters ? block_private_global<bins::letters> : block_private_global<bins::bytes>;
+  const launch_shape shape{.blocks = std::min(max_blocks(launch.multiprocessors), divide_up(launch.size, threads)),
                            .threads = threads};
-  return queue(kernel, shape, stream, what.bytes, what.size, static_cast<unsigned long long*>(what.scratch),
-               what.counters);
+  return queue(kernel, shape, stream, launch.bytes, launch.size, static_cast<unsigned long long*>(launch.scratch),
+               launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

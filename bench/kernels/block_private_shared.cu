@@ -8,13 +8,15 @@
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
 // the copies in shared memory.
-#include "gpu/cuda/kernels/block_counters.cuh"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 1024;
 
@@ -30,12 +32,12 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-cudaError_t launch_block_private_shared(const span_launch& what, cudaStream_t stream) {
-  if (what.size == 0) return cudaSuccess;
+cudaError_t launch_block_private_shared(const span_launch& launch, cudaStream_t stream) {
+  if (launch.size == 0) return cudaSuccess;
   const auto kernel =
-      what.what == bins::letters ? block_private_shared<bins::letters> : block_private_shared<bins::bytes>;
-  const launch_shape shape{.blocks = divide_up(what.size, threads), .threads = threads};
-  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+      launch.counted == bins::letters ? block_private_shared<bins::letters> : block_private_shared<bins::bytes>;
+  const launch_shape shape{.blocks = divide_up(launch.size, threads), .threads = threads};
+  return queue(kernel, shape, stream, launch.bytes, launch.size, launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

@@ -1,8 +1,8 @@
 // The catalogue on the real device: every strategy keeps the contract, counters of 32 bits never overflow where 64 are
 // promised, and spans that already lie on the device are counted on the caller's stream.
+#include "bench/kernels/catalogue.hpp"
 #include "contract/kernel_contract.hpp"
 #include "gpu/cuda/device_span.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
 
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
@@ -13,11 +13,14 @@
 #include <numeric>
 #include <thread>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
+namespace contract = gpu::contract;
 using contract::check_cuda;
 using contract::device_bytes;
+using gpu::cuda::count_device_span;
+using gpu::cuda::kernels::max_bins;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
 
@@ -57,7 +60,7 @@ class counter_row {
 // The counts of one launch on the default stream, with the scratch it wants.
 std::vector<std::uint64_t> counts_of(const strategy& kernel, span_launch what) {
   const counter_row row;
-  const std::size_t scratch = kernel.scratch_bytes ? kernel.scratch_bytes(what.what, what.multiprocessors) : 0;
+  const std::size_t scratch = kernel.scratch_bytes ? kernel.scratch_bytes(what.counted, what.multiprocessors) : 0;
   device_bytes memory(scratch);
   memory.clear();
   what.counters = row.get();
@@ -104,7 +107,7 @@ TEST_CASE("every strategy counts a span of more than 4 GiB") {
     if (kernel.counts_bytes) CHECK(counts_of(kernel, what) == expected);
     if (kernel.counts_bytes) continue;
     span_launch letters = what;
-    letters.what = bins::letters;
+    letters.counted = bins::letters;
     const auto counts = counts_of(kernel, letters);
     CHECK(counts[0] == expected['a'] + expected['b'] + expected['c'] + expected['d']);
     CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == size);
@@ -117,7 +120,8 @@ TEST_CASE("a block's counters do not overflow: 9 GiB of one letter on a grid for
   check_cuda(cudaMemset(bytes.get(), 'e', bytes.size()));
   for (const char* fast : {"lane_private", "bit_sliced", "vector_loads_16"}) {
     CAPTURE(fast);
-    const auto counts = counts_of(*find_strategy(fast), {.bytes = bytes.get(), .size = 9 * gib, .what = bins::letters});
+    const auto counts =
+        counts_of(*find_strategy(fast), {.bytes = bytes.get(), .size = 9 * gib, .counted = bins::letters});
     CHECK(counts[1] == 9 * gib);
     CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == 9 * gib);
   }
@@ -185,4 +189,4 @@ TEST_CASE("a strategy that does not apply, and a null pointer, are errors and no
 }
 
 }  // namespace
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

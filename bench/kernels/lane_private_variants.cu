@@ -1,13 +1,18 @@
 // lane_private with tunings that differ from the shipped one in one respect or two, for a benchmark to compare in one
 // run. Nothing but benchmarks and the contract suite uses them.
-#include "gpu/cuda/kernels/lane_private_span.cuh"
+#include "bench/kernels/catalogue.hpp"
+#include "gpu/cuda/span/lane_private_span.cuh"
 
 #include <array>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
-using enum tile_walk;
+using namespace gpu::cuda::kernels;
+
+using gpu::cuda::kernel_tuning;
+using gpu::cuda::tile_walk;
+using enum gpu::cuda::tile_walk;
 
 std::size_t ticket_bytes(bins, int) { return sizeof(unsigned); }
 
@@ -47,4 +52,4 @@ constexpr std::array variants{
 
 std::span<const strategy> lane_private_variants() { return variants; }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

@@ -8,13 +8,15 @@
 //
 // Source: Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics", NVIDIA developer blog, 2014;
 // __match_any_sync since compute capability 7.0.
-#include "gpu/cuda/kernels/block_counters.cuh"
-#include "gpu/cuda/kernels/coarsening.hpp"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/coarsening.hpp"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned every_lane = 0xffffffffU;
 constexpr unsigned no_bucket = ~0U;  // of a lane that lies behind the span but takes part in its warp's match
@@ -37,12 +39,12 @@ __global__ void __launch_bounds__(coarsened_threads)
 
 }  // namespace
 
-cudaError_t launch_warp_aggregated(const span_launch& what, cudaStream_t stream) {
-  if (what.coarsening > max_coarsening) return cudaErrorInvalidValue;
-  if (what.size == 0) return cudaSuccess;
-  const auto kernel = what.what == bins::letters ? warp_aggregated<bins::letters> : warp_aggregated<bins::bytes>;
-  const launch_shape shape{.blocks = coarsened_blocks(what), .threads = coarsened_threads};
-  return queue(kernel, shape, stream, what.bytes, what.size, what.counters);
+cudaError_t launch_warp_aggregated(const span_launch& launch, cudaStream_t stream) {
+  if (launch.coarsening > max_coarsening) return cudaErrorInvalidValue;
+  if (launch.size == 0) return cudaSuccess;
+  const auto kernel = launch.counted == bins::letters ? warp_aggregated<bins::letters> : warp_aggregated<bins::bytes>;
+  const launch_shape shape{.blocks = coarsened_blocks(launch), .threads = coarsened_threads};
+  return queue(kernel, shape, stream, launch.bytes, launch.size, launch.counters);
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

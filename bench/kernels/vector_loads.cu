@@ -8,13 +8,15 @@
 //
 // Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", NVIDIA developer blog, 2013;
 // the grid-stride loop: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.
-#include "gpu/cuda/kernels/block_counters.cuh"
+#include "bench/kernels/block_counters.cuh"
+#include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
-#include "gpu/cuda/kernels/strategies.hpp"
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
+
+using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
@@ -57,22 +59,24 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class Vector>
-cudaError_t launch(const span_launch& what, cudaStream_t stream) {
-  if (what.size == 0) return cudaSuccess;
+cudaError_t launch_with(const span_launch& launch, cudaStream_t stream) {
+  if (launch.size == 0) return cudaSuccess;
   const auto kernel =
-      what.what == bins::letters ? vector_loads<bins::letters, Vector> : vector_loads<bins::bytes, Vector>;
-  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const launch_shape shape{.blocks = blocks_for(what.size, resident, min_bytes_per_block), .threads = threads};
-  return queue(kernel, shape, stream, what.bytes, divide_span(reinterpret_cast<std::uintptr_t>(what.bytes), what.size),
-               what.counters);
+      launch.counted == bins::letters ? vector_loads<bins::letters, Vector> : vector_loads<bins::bytes, Vector>;
+  const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * blocks_per_multiprocessor;
+  const launch_shape shape{.blocks = blocks_for(launch.size, resident, min_bytes_per_block), .threads = threads};
+  return queue(kernel, shape, stream, launch.bytes,
+               divide_span(reinterpret_cast<std::uintptr_t>(launch.bytes), launch.size), launch.counters);
 }
 
 }  // namespace
 
-cudaError_t launch_vector_loads_4(const span_launch& what, cudaStream_t stream) {
-  return launch<std::uint32_t>(what, stream);
+cudaError_t launch_vector_loads_4(const span_launch& launch, cudaStream_t stream) {
+  return launch_with<std::uint32_t>(launch, stream);
 }
 
-cudaError_t launch_vector_loads_16(const span_launch& what, cudaStream_t stream) { return launch<uint4>(what, stream); }
+cudaError_t launch_vector_loads_16(const span_launch& launch, cudaStream_t stream) {
+  return launch_with<uint4>(launch, stream);
+}
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

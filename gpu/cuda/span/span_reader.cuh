@@ -3,17 +3,15 @@
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/span/lane_private_span.hpp"
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 namespace gpuhist::gpu::cuda::kernels {
-
-/// A 16-byte load of what is read once: it does not push anything out of the caches.
-__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
 
 struct span_task {
   const std::uint8_t* bytes = nullptr;
@@ -83,17 +81,17 @@ struct span_launch_plan {
 
 /// Spreads a span over the blocks that are resident at once, so many a multiprocessor.
 template <kernel_tuning Tuning>
-span_launch_plan plan_span(const span_launch& what, unsigned blocks_per_multiprocessor) {
+span_launch_plan plan_span(const span_launch& launch, unsigned blocks_per_multiprocessor) {
   using reader = span_reader<Tuning>;
-  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const std::uint64_t blocks = blocks_for(what.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
-  const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(what.bytes), what.size);
+  const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * blocks_per_multiprocessor;
+  const std::uint64_t blocks = blocks_for(launch.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
+  const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(launch.bytes), launch.size);
   const std::uint64_t tiles = parts.vectors / reader::tile_vectors;
-  return {.task = {.bytes = what.bytes,
+  return {.task = {.bytes = launch.bytes,
                    .parts = parts,
                    .rounds = static_cast<std::uint32_t>(reader::drawn ? tiles : tiles / blocks),
-                   .counters = what.counters,
-                   .ticket = static_cast<unsigned*>(what.scratch)},
+                   .counters = launch.counters,
+                   .ticket = static_cast<unsigned*>(launch.scratch)},
           .blocks = blocks};
 }
 
