@@ -90,7 +90,7 @@ class run_of_chunks {
   run_of_chunks(gpu::engine& engine, chunks& over) : engine_(engine), left_(bytes_a_run / over.jobs()[0].bytes.size()) {
     const std::scoped_lock lock(mutex_);
     for (gpu::counting_job& job : over.jobs()) {
-      job.done = [this](gpu::counting_job& done, std::exception_ptr error) { answered(done, std::move(error)); };
+      job.on_complete = [this](gpu::counting_job& done, std::exception_ptr error) { answered(done, std::move(error)); };
       if (left_ == 0) break;
       --left_;
       ++in_flight_;

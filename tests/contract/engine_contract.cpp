@@ -111,7 +111,7 @@ counting_job& job_memory::prepare(std::span<const std::byte> bytes, std::span<co
   state_->job = {.bytes = {base + offset, bytes.size()},
                  .extents = {reinterpret_cast<const extent*>(base + state_->extents_at), extents.size()},
                  .rows = {rows, state_->counters},
-                 .done = [its = state_.get()](counting_job&, std::exception_ptr failure) {
+                 .on_complete = [its = state_.get()](counting_job&, std::exception_ptr failure) {
                    const std::lock_guard guard(its->mutex);
                    ++its->answers;
                    its->failure = std::move(failure);  // whoever waits has the last reference

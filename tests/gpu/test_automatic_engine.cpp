@@ -155,7 +155,7 @@ TEST_CASE("a device counts what the cores do not come to, whole copies at a time
   }
   check_all(memory, here.request.counted);
   CHECK(under_test->stats().device_bytes == 28 * job_bytes);  // four a copy: two are left for the host
-  CHECK(under_test->stats().note == "a device joined in when the cores fell short");
+  CHECK(under_test->stats().note == "a device was woken because the cores were saturated");
 }
 
 TEST_CASE("what was on a device that fails is counted again on the host, and the failure is told") {
@@ -170,7 +170,7 @@ TEST_CASE("what was on a device that fails is counted again on the host, and the
       while (under_test->stats().warning.empty()) std::this_thread::yield();
     }
     check_all(memory, here.request.counted);
-    CHECK(under_test->stats().warning == "the device fell off the bus; what was on it was counted again on the host");
+    CHECK(under_test->stats().warning == "the device fell off the bus; its chunks were counted again on the host");
   }
 }
 
@@ -202,7 +202,7 @@ void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsi
   if (!warning.empty()) {
     CHECK(warning.starts_with("device "));
     CHECK(warning.find("; ") == warning.rfind("; "));  // one failure, and what was done about it
-    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+    CHECK(warning.ends_with("; its chunks were counted again on the host"));
   }
 }
 
@@ -237,7 +237,7 @@ class failing_device final : public engine {
   void submit(counting_job& job) override {
     answering_ = std::jthread([this, &job] {
       released_.wait();
-      job.done(job, std::make_exception_ptr(engine_error("the device fell off the bus")));
+      job.on_complete(job, std::make_exception_ptr(engine_error("the device fell off the bus")));
     });
   }
 

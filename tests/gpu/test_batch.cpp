@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, fol
     under_test.arrange();
     const auto rows = under_test.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i * 2654435761U >> 12U);
-    under_test.hand_out_rows(counted);
+    under_test.write_rows(counted);
 
     std::size_t next = 0;
     for (const auto& each : data.rows) {

@@ -106,11 +106,11 @@ TEST_CASE("a device that does not exist or is unusable is an error that names it
                        engine_error);
   device_properties closed = fake_device();
   closed.prohibited = true;
-  CHECK_THROWS_WITH_AS(
-      with({closed}),
-      "--devices 0: fake device is closed to programs: its compute mode is 'prohibited' (see nvidia-smi -c); there is "
-      "only device 0",
-      engine_error);
+  CHECK_THROWS_WITH_AS(with({closed}),
+                       "--devices 0: fake device cannot be used by programs: its compute mode is 'prohibited' (see "
+                       "nvidia-smi -c); there is "
+                       "only device 0",
+                       engine_error);
 }
 
 TEST_CASE("devices are named by kind") {

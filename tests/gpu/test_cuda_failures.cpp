@@ -257,7 +257,7 @@ TEST_CASE("an error for want of memory says what to do") {
     REQUIRE(result.errors.size() == 1);
     CAPTURE(result.errors.front());
     CHECK(result.errors.front().starts_with(
-        "device 0 (fake device): taking 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
+        "device 0 (fake device): allocating 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
     CHECK(result.errors.front().ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
     break;
   }

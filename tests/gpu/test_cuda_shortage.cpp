@@ -68,7 +68,7 @@ TEST_CASE("short of device memory there are fewer lanes, then smaller copies, an
     unsigned lanes;
     std::string note;
   };
-  const std::string begin = "device 0 (fake device) is short of memory: ";
+  const std::string begin = "device 0 (fake device) lacks memory: ";
   const std::vector<expectation> steps{
       {3 * whole_lane, 3, ""},
       {3 * whole_lane - 1, 2, begin + "2 of 3 streams"},
@@ -100,7 +100,7 @@ TEST_CASE("whatever device memory there is, all is counted exactly or the engine
 TEST_CASE("an error for want of device memory names the device, the call and the bytes, and says what to do") {
   const std::string error = run_with(std::make_shared<ledger>(), smallest_lane - 1).error;
   CAPTURE(error);
-  CHECK(error.starts_with("device 0 (fake device): taking 1024 bytes of device memory (cudaMalloc) failed: "));
+  CHECK(error.starts_with("device 0 (fake device): allocating 1024 bytes of device memory (cudaMalloc) failed: "));
   CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a device that cannot page-lock memory of the host counts exactly with
   CHECK(result.stats->workers == 3);
   CHECK_FALSE(result.stats->device_lost);
   CHECK(result.stats->note ==
-        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("lanes for which nothing more can be page-locked are left out") {
       make_fake_runtime(seen),
       {.counted = partition::identity(), .run = {}, .streams = 3, .max_chunk = job_bytes, .max_extents = 1});
   CHECK(engine.stats().workers == 1);
-  CHECK(engine.stats().note == "device 0 (fake device) is short of memory: 1 of 3 streams");
+  CHECK(engine.stats().note == "device 0 (fake device) lacks memory: 1 of 3 streams");
 }
 
 }  // namespace

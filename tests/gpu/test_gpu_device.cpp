@@ -144,7 +144,7 @@ void count_automatically_with_failure(const std::shared_ptr<planned_failure>& pl
   CAPTURE(warning);
   if (!warning.empty()) {
     CHECK(warning.starts_with("device "));
-    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+    CHECK(warning.ends_with("; its chunks were counted again on the host"));
   }
 }
 

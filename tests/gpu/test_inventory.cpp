@@ -102,7 +102,7 @@ TEST_CASE("every device is listed with its place, usable or with the reason, and
   CHECK(all.cuda.devices[1].place.best == pci_link{.generation = 5, .width = 16});
   CHECK(all.auto_wakes_cuda);
   REQUIRE(all.engines.size() == 3);
-  CHECK(all.engines[0].why == "takes host, and wakes cuda when the cores fall short: fake device, 4 multiprocessors");
+  CHECK(all.engines[0].why == "takes host, and wakes cuda if the cores are saturated: fake device, 4 multiprocessors");
   CHECK(all.engines[1].usable);
 }
 

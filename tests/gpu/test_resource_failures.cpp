@@ -108,7 +108,7 @@ class frugal_device final : public engine {
           ++job->rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job->bytes[at])]];
         }
       }
-      job->done(*job, nullptr);
+      job->on_complete(*job, nullptr);
       lock.lock();
     }
   }
@@ -284,7 +284,7 @@ TEST_CASE("whichever allocation fails, devices answer every job once and leave n
 
 TEST_CASE("where threads cannot be had, devices count with the lanes that could, or an error names device and remedy") {
   const std::string remedy =
-      " (fake device): starting the thread of a stream failed: Resource temporarily unavailable; the limit of threads "
+      " (fake device): starting the thread of a stream failed: Resource temporarily unavailable; the limit on threads "
       "is "
       "reached (ulimit -u, or pids.max of the control group)";
   bool had_fewer = false;
@@ -305,7 +305,7 @@ TEST_CASE("where threads cannot be had, devices count with the lanes that could,
         CHECK((result.error == "device 0" + remedy || result.error == "device 1" + remedy));
         had_none = true;
       } else if (result.lanes < 4) {
-        CHECK(result.note.find(" (fake device) is short of threads: 1 of 2 streams") != std::string::npos);
+        CHECK(result.note.find(" (fake device) lacks threads: 1 of 2 streams") != std::string::npos);
         had_fewer = true;
       }
     }

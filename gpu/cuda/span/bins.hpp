@@ -1,4 +1,4 @@
-// What a strategy counts, and the bucket of one byte in the words of the textbooks.
+// The two histograms that a kernel for one span can count: letters (8 bins) or byte values (256 bins).
 #pragma once
 
 #include "gpu/cuda/kernels/host_device.hpp"
@@ -8,27 +8,27 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
-/// What a strategy counts.
+/// The histogram that a kernel counts.
 enum class bins {
-  letters,  ///< 8: a-d e-h i-l m-p q-t u-x y-z (lower case), and what is none of these
-  bytes,    ///< 256: each byte value its own
+  letters,  ///< 8 bins: a-d e-h i-l m-p q-t u-x y-z (lower case), and all other bytes
+  bytes,    ///< 256 bins: one for each byte value
 };
 
 inline constexpr std::size_t max_bins = 256;
 
-/// How many counters there are.
-GPUHIST_HOST_DEVICE constexpr std::size_t count_of(bins what) { return what == bins::letters ? 8 : 256; }
+/// The number of counters.
+GPUHIST_HOST_DEVICE constexpr std::size_t count_of(bins counted) { return counted == bins::letters ? 8 : 256; }
 
-/// The last of the letters' buckets: what is no lower-case letter.
+/// The last bin of the letters: all bytes that are not lower-case letters.
 inline constexpr unsigned other_bucket = 7;
 
-/// The counter a byte belongs to, 0 to count_of(What) - 1.
-template <bins What>
+/// The counter of a byte, 0 to count_of(Counted) - 1.
+template <bins Counted>
 GPUHIST_HOST_DEVICE constexpr unsigned bucket_of(std::uint8_t byte) {
-  if constexpr (What == bins::bytes) {
+  if constexpr (Counted == bins::bytes) {
     return byte;
   } else {
-    const unsigned letter = byte - static_cast<unsigned>('a');  // wraps for what lies below 'a'
+    const unsigned letter = byte - static_cast<unsigned>('a');  // wraps for bytes below 'a'
     return letter < 26U ? letter / 4U : other_bucket;
   }
 }

@@ -1,9 +1,9 @@
-// lane_private over one span of device memory, for every tuning: the kernel of lane_private_span.cu and of the
-// variants.
+// lane_private over one span of device memory, for any tuning: the kernel of lane_private_span.cu and of the variants
+// in bench/kernels.
 //
-// What a block does: its first loads are under way while it clears its counters; while it counts what a thread has
-// read, the thread's next loads are under way; the rest of the span, less than a round of all blocks, is spread over
-// all of them again; the copies are folded once at the end.
+// The steps of a block: its first loads are in flight while it clears its counters. Each thread has its next loads in
+// flight while it counts the previous ones. The rest of the span, less than one round of all blocks, is spread over all
+// blocks again. The copies are folded once at the end.
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
@@ -34,7 +34,7 @@ __device__ __forceinline__ void begin_counting(lane_counters<Tuning.copies>& min
   if (threadIdx.x < task.parts.tail) mine.template add_byte<0>(task.bytes[task.parts.tail_begin() + threadIdx.x]);
 }
 
-/// Counts whole rounds and what is left, each thread's loads one step ahead of its additions.
+/// Counts whole rounds and the rest. The loads of each thread are one step ahead of its additions.
 template <kernel_tuning Tuning>
 __device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine, const span_task& task) {
   const span_reader<Tuning> reader(task);
@@ -62,8 +62,9 @@ __device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine,
   }
 }
 
-/// The same, with tiles drawn by whoever is free. The first tile is the block's number; the number of the next one is
-/// asked for while the last is counted, and handed to the block's threads at the barrier.
+/// Counts tiles whose numbers the blocks draw from a counter (tile_walk::ticket). The first tile of a block is the
+/// number of the block. The number of the next tile is requested while the current tile is counted, and shared with the
+/// threads of the block at the barrier.
 template <kernel_tuning Tuning>
 __device__ __forceinline__ void count_drawn(lane_counters<Tuning.copies>& mine, const span_task& task) {
   __shared__ std::uint32_t drawn[2];
@@ -110,17 +111,18 @@ __device__ __forceinline__ void commit_letters(const unsigned long long* sums, u
 }
 
 /// Folds the block's copies and adds them to the counters. Sums have 64 bits.
-template <bins What, kernel_tuning Tuning>
+template <bins Counted, kernel_tuning Tuning>
 __device__ __forceinline__ void commit(lane_counters<Tuning.copies>& mine, void* shared, unsigned long long* counters) {
   using order = fold_layout<Tuning.copies, Tuning.threads>;
   __syncthreads();
   const auto sum = mine.template fold<Tuning.threads, unsigned long long, false>();
   const unsigned value = order::value(threadIdx.x);
   const bool first_of_value = threadIdx.x % order::threads_per_value == 0;
-  if constexpr (What == bins::bytes) {
+  if constexpr (Counted == bins::bytes) {
     if (first_of_value && sum != 0) atomicAdd(counters + value, sum);
   } else {
-    auto* const sums = static_cast<unsigned long long*>(shared);  // over the copies, which nobody needs any more
+    auto* const sums =
+        static_cast<unsigned long long*>(shared);  // overwrites the copies, which are not needed any more
     __syncthreads();
     if (first_of_value) sums[value] = sum;
     __syncthreads();
@@ -128,8 +130,8 @@ __device__ __forceinline__ void commit(lane_counters<Tuning.copies>& mine, void*
   }
 }
 
-// The tuning in its parts: nvcc's host side cannot name a kernel whose template argument is of class type.
-template <bins What, unsigned Threads, unsigned Copies, unsigned Loads, unsigned Blocks, tile_walk Walk>
+// The tuning as separate arguments: nvcc on the host cannot name a kernel with a template argument of class type.
+template <bins Counted, unsigned Threads, unsigned Copies, unsigned Loads, unsigned Blocks, tile_walk Walk>
 __global__ void __launch_bounds__(Threads, min_resident(Threads, Blocks)) lane_private_span(const span_task task) {
   constexpr kernel_tuning tuning{
       .threads = Threads, .copies = Copies, .loads = Loads, .blocks_per_multiprocessor = Blocks, .walk = Walk};
@@ -140,17 +142,17 @@ __global__ void __launch_bounds__(Threads, min_resident(Threads, Blocks)) lane_p
   } else {
     count_rounds<tuning>(mine, task);
   }
-  commit<What, tuning>(mine, lane_private_counters, task.counters);
+  commit<Counted, tuning>(mine, lane_private_counters, task.counters);
 }
 
-/// Queues it. Where tiles are drawn, launch.scratch holds the ticket.
-template <bins What, kernel_tuning Tuning>
+/// Queues the kernel. With tile_walk::ticket, launch.scratch holds the ticket.
+template <bins Counted, kernel_tuning Tuning>
 cudaError_t launch_span(const span_launch& launch, cudaStream_t stream) {
   if (launch.size == 0) return cudaSuccess;
   const span_launch_plan plan = plan_span<Tuning>(launch, Tuning.blocks_per_multiprocessor);
-  const auto kernel = lane_private_span<What, Tuning.threads, Tuning.copies, Tuning.loads,
+  const auto kernel = lane_private_span<Counted, Tuning.threads, Tuning.copies, Tuning.loads,
                                         Tuning.blocks_per_multiprocessor, Tuning.walk>;
-  if constexpr (Tuning.shared_bytes() > 48 * 1024) {  // more must be asked for, on every device
+  if constexpr (Tuning.shared_bytes() > 48 * 1024) {  // more must be requested on every device
     const cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                   static_cast<int>(Tuning.shared_bytes()));
     if (code != cudaSuccess) return code;
@@ -159,7 +161,7 @@ cudaError_t launch_span(const span_launch& launch, cudaStream_t stream) {
   return queue(kernel, shape, stream, plan.task);
 }
 
-/// The same for either kind of bins: strategy::launch of a tuning.
+/// Queues the kernel for launch.counted.
 template <kernel_tuning Tuning>
 cudaError_t launch_tuned(const span_launch& launch, cudaStream_t stream) {
   return launch.counted == bins::letters ? launch_span<bins::letters, Tuning>(launch, stream)

@@ -12,7 +12,7 @@ namespace gpuhist::gpu::cuda::kernels {
 /// One launch over a span of device memory.
 struct span_launch {
   const std::uint8_t* bytes = nullptr;     ///< device memory; any alignment
-  std::uint64_t size = 0;                  ///< of the span in bytes; 0 is allowed and counts nothing
+  std::uint64_t size = 0;                  ///< in bytes; 0 is allowed and counts nothing
   unsigned long long* counters = nullptr;  ///< device memory, count_of(counted) of them; added to, not cleared
   bins counted = bins::bytes;
   void* scratch = nullptr;  ///< device memory that the kernel asks for; the caller clears it before the launch
