@@ -4,10 +4,10 @@
 
 namespace gpuhist::bench {
 
-double median(std::vector<double> of) {
-  const std::size_t upper = of.size() / 2;
-  std::ranges::sort(of);
-  return of.size() % 2 == 1 ? of[upper] : (of[upper - 1] + of[upper]) / 2;
+double median(std::vector<double> values) {
+  const std::size_t upper = values.size() / 2;
+  std::ranges::sort(values);
+  return values.size() % 2 == 1 ? values[upper] : (values[upper - 1] + values[upper]) / 2;
 }
 
 std::uint64_t buffer_stride(std::uint64_t size) {

@@ -1,14 +1,13 @@
-// block_private_global: every block has a copy of the counters in global memory, to which its threads add; at its end
-// the block adds its copy to the counters.
+// block_private_global: every block has a copy of the counters in global memory. Its threads add to the copy; at the
+// end the block adds the copy to the counters.
 //
-// Performance considerations: privatization in its plainest form. Threads of different blocks no longer meet in one
-// counter, only those of one block do; the copies still lie in the L2 cache, so an addition costs what it cost before,
-// but waits less. The number of copies must be bounded, so the grid is: a block walks the span with the stride of the
-// grid.
+// Performance considerations: the simplest form of privatization. Only threads of the same block contend for a counter.
+// The copies are still in the L2 cache, so an addition has the same cost as in global_atomic, but waits less. The
+// number of copies is bounded by a bounded grid: a block reads the span with the stride of the grid.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
-// the copies in global memory. There the first block's copy is the result; here the result is added to what the
-// caller's counters hold, so the first block has a copy like the others. Copies have 64 bits: nothing overflows.
+// the copies in global memory. There the copy of the first block is the result. Here the result is added to the
+// counters of the caller, so every block has a copy. Copies have 64 bits, so they cannot overflow.
 #include "bench/kernels/block_counters.cuh"
 #include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
@@ -28,17 +27,17 @@ std::uint64_t max_blocks(int multiprocessors) {
   return static_cast<std::uint64_t>(multiprocessors) * blocks_per_multiprocessor;
 }
 
-template <bins What>
+template <bins Counted>
 __global__ void block_private_global(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* copies,
                                      unsigned long long* counters) {
-  unsigned long long* const copy = copies + blockIdx.x * count_of(What);
+  unsigned long long* const copy = copies + blockIdx.x * count_of(Counted);
   for (std::uint64_t i = thread_of_grid(); i < size; i += threads_of_grid()) {
-    atomicAdd(copy + bucket_of<What>(bytes[i]), 1ULL);
+    atomicAdd(copy + bucket_of<Counted>(bytes[i]), 1ULL);
   }
 
-  __threadfence();  // the additions happened in the L2 cache; they are read from there
+  __threadfence();  // the additions are in the L2 cache, from which the copy is read
   __syncthreads();
-  for (unsigned i = threadIdx.x; i < count_of(What); i += blockDim.x) {
+  for (unsigned i = threadIdx.x; i < count_of(Counted); i += blockDim.x) {
     const unsigned long long counted = __ldcg(copy + i);
     if (counted != 0) atomicAdd(counters + i, counted);
   }

@@ -1,10 +1,10 @@
-// block_private_shared: one thread a byte; every block has a copy of the counters in shared memory, to which its
-// threads add; at its end the block adds its copy to the counters.
+// block_private_shared: one thread per byte. Every block has a copy of the counters in shared memory. Its threads add
+// to the copy; at the end the block adds the copy to the counters.
 //
-// Performance considerations: additions happen in shared memory, close to the threads. Lanes of a warp whose bytes are
-// equal still meet in one counter, and lanes whose counters lie in one bank take turns, so the time depends on the
-// data. A block of 1024 threads counts 1024 bytes and then commits up to 256 counters: with 256 bins, clearing and
-// committing is as much work as counting. Coarsening is the answer to that.
+// Performance considerations: additions are in shared memory, close to the threads. Lanes of a warp with equal bytes
+// still contend for one counter, and lanes whose counters are in the same bank are serialized, so the time depends on
+// the data. A block of 1024 threads counts 1024 bytes and then commits up to 256 counters: with 256 bins, clearing and
+// committing is as much work as counting. Coarsening reduces that work.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, privatization with
 // the copies in shared memory.
@@ -20,14 +20,14 @@ using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 1024;
 
-template <bins What>
+template <bins Counted>
 __global__ void __launch_bounds__(threads)
     block_private_shared(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
   const std::uint64_t i = thread_of_grid();
-  if (i < size) atomicAdd(copy + bucket_of<What>(bytes[i]), 1U);
-  commit_copy<What>(copy, counters);
+  if (i < size) atomicAdd(copy + bucket_of<Counted>(bytes[i]), 1U);
+  commit_copy<Counted>(copy, counters);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The catalogue of counting strategies: everything that texts on GPU histograms teach, each in a file of its own behind
-// one interface, so that one contract suite checks them all and one benchmark compares them. The engine uses
-// `lane_private`; the others are here to be measured against.
+// The catalogue of counting strategies: the histogram kernels of the textbooks, one file each, with one interface, so
+// that one contract suite checks all of them and one benchmark compares them. The CUDA engine uses only lane_private;
+// the others are references for measurements.
 #pragma once
 
 #include "gpu/cuda/span/bins.hpp"
@@ -20,26 +20,27 @@ using gpu::cuda::kernels::bucket_of;
 using gpu::cuda::kernels::count_of;
 using gpu::cuda::kernels::span_launch;
 
-/// One strategy. `launch` only queues work on the stream: no synchronization, no allocation; thread-safe.
+/// One strategy. `launch` only queues work on the stream: it does not synchronize and does not allocate. Thread-safe.
 struct strategy {
   std::string_view name;      ///< "lane_private"
-  std::string_view overview;  ///< one line for tables
+  std::string_view overview;  ///< one line
   bool counts_letters = true;
   bool counts_bytes = true;
   bool has_coarsening = false;
-  std::size_t (*scratch_bytes)(bins what, int multiprocessors) = nullptr;  ///< null: none
+  std::size_t (*scratch_bytes)(bins counted, int multiprocessors) = nullptr;  ///< null: none
   cudaError_t (*launch)(const span_launch& launch, cudaStream_t stream) = nullptr;
 
-  [[nodiscard]] bool applies_to(bins what) const { return what == bins::letters ? counts_letters : counts_bytes; }
+  [[nodiscard]] bool applies_to(bins counted) const { return counted == bins::letters ? counts_letters : counts_bytes; }
 };
 
-/// In the order in which the ladder climbs: slowest first.
+/// All strategies, slowest first.
 std::span<const strategy> catalogue();
 
-/// By name, or null.
+/// The strategy of this name, or null.
 const strategy* find_strategy(std::string_view name);
 
-/// Not in the table and not to be forced by name: lane_private with other tunings, for a benchmark to compare.
+/// lane_private with other tunings, for comparison in a benchmark. They are not in the catalogue and find_strategy does
+/// not find them.
 std::span<const strategy> lane_private_variants();
 
 }  // namespace gpuhist::bench::kernels

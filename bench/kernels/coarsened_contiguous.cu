@@ -1,9 +1,8 @@
-// coarsened_contiguous: block_private_shared with several bytes a thread, which lie side by side.
+// coarsened_contiguous: block_private_shared with several adjacent bytes per thread.
 //
-// Performance considerations: fewer blocks, so fewer copies to clear and to commit. But neighbouring threads read
-// addresses that lie a whole share apart, so a warp's one-byte loads touch 32 cache lines and use one byte of each at a
-// time; the rest is used by later loads only if the cache still holds it. That is how a processor's threads would share
-// the work, and it is wrong for a warp: the lesson is the comparison with coarsened_interleaved.
+// Performance considerations: fewer blocks, so fewer copies to clear and to commit. But the loads of a warp are not
+// coalesced: its lanes read from 32 cache lines and use one byte of each. Later loads use the other bytes only if they
+// are still in the cache. Such a partition suits the threads of a CPU, not a warp; compare with coarsened_interleaved.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, coarsening with
 // contiguous partitioning.
@@ -17,16 +16,16 @@ namespace {
 
 using namespace gpu::cuda::kernels;
 
-template <bins What>
+template <bins Counted>
 __global__ void __launch_bounds__(coarsened_threads)
     coarsened_contiguous(const std::uint8_t* bytes, std::uint64_t size, unsigned coarsening,
                          unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
   const std::uint64_t begin = thread_of_grid() * coarsening;
   const std::uint64_t end = min(begin + coarsening, size);
-  for (std::uint64_t i = begin; i < end; ++i) atomicAdd(copy + bucket_of<What>(bytes[i]), 1U);
-  commit_copy<What>(copy, counters);
+  for (std::uint64_t i = begin; i < end; ++i) atomicAdd(copy + bucket_of<Counted>(bytes[i]), 1U);
+  commit_copy<Counted>(copy, counters);
 }
 
 }  // namespace

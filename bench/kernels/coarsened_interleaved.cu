@@ -1,8 +1,8 @@
-// coarsened_interleaved: block_private_shared with several bytes a thread, taken with the stride of the grid.
+// coarsened_interleaved: block_private_shared with several bytes per thread, read with the stride of the grid.
 //
-// Performance considerations: as few copies to clear and to commit as coarsened_contiguous, and coalesced: in every
-// step a warp reads 32 bytes that lie side by side. A load still brings one byte a lane where it could bring sixteen,
-// so loads and address arithmetic, not memory, are the limit; and equal bytes in a warp still meet in one counter.
+// Performance considerations: as few copies to clear and to commit as coarsened_contiguous, and coalesced loads: in
+// every step a warp reads 32 adjacent bytes. A load reads one byte per lane instead of sixteen, so loads and address
+// arithmetic are the limit, not memory. Equal bytes in a warp still contend for one counter.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, coarsening with
 // interleaved partitioning.
@@ -16,15 +16,15 @@ namespace {
 
 using namespace gpu::cuda::kernels;
 
-template <bins What>
+template <bins Counted>
 __global__ void __launch_bounds__(coarsened_threads)
     coarsened_interleaved(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
   for (std::uint64_t i = thread_of_grid(); i < size; i += threads_of_grid()) {
-    atomicAdd(copy + bucket_of<What>(bytes[i]), 1U);
+    atomicAdd(copy + bucket_of<Counted>(bytes[i]), 1U);
   }
-  commit_copy<What>(copy, counters);
+  commit_copy<Counted>(copy, counters);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How many bytes one thread counts where that is a parameter.
+// The number of bytes per thread, for strategies in which it is a parameter.
 #pragma once
 
 #include "bench/kernels/catalogue.hpp"
@@ -11,7 +11,7 @@ namespace gpuhist::bench::kernels {
 inline constexpr unsigned coarsened_threads = 1024;
 inline constexpr unsigned default_coarsening = 64;
 
-/// Above it, the 32-bit counters of a block could overflow: 1024 threads of 2^21 bytes are 2^31.
+/// With a larger factor, the 32-bit counters of a block could overflow: 1024 threads of 2^21 bytes are 2^31.
 inline constexpr unsigned max_coarsening = 1U << 21U;
 
 inline unsigned coarsening_of(const span_launch& launch) {

@@ -1,8 +1,8 @@
-// global_atomic: one thread a byte, which adds one to the counter of its byte in global memory.
+// global_atomic: one thread per byte, which adds one to the counter of its byte in global memory.
 //
-// Performance considerations: every byte is an atomic addition in the L2 cache, and all bytes of one value meet in one
-// counter, where they are added one after the other. Text has few values and they are uneven, so it is slow; one
-// repeated letter is the worst case; spread over 256 values it is least bad. This is the floor of the ladder.
+// Performance considerations: every byte is an atomic addition in the L2 cache, and all additions to one counter are
+// serialized. Text is slow because it has few, unevenly distributed values. One repeated letter is the worst case; a
+// uniform distribution over 256 values is the best case. This is the baseline of the comparison.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, the first parallel
 // histogram.
@@ -18,10 +18,10 @@ using namespace gpu::cuda::kernels;
 
 constexpr unsigned threads = 256;
 
-template <bins What>
+template <bins Counted>
 __global__ void global_atomic(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
   const std::uint64_t i = thread_of_grid();
-  if (i < size) atomicAdd(counters + bucket_of<What>(bytes[i]), 1ULL);
+  if (i < size) atomicAdd(counters + bucket_of<Counted>(bytes[i]), 1ULL);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// lane_private with tunings that differ from the shipped one in one respect or two, for a benchmark to compare in one
-// run. Nothing but benchmarks and the contract suite uses them.
+// lane_private with tunings that differ from the shipped one in one or two values, for comparison in one run of the
+// benchmark.
 #include "bench/kernels/catalogue.hpp"
 #include "gpu/cuda/span/lane_private_span.cuh"
 
@@ -20,8 +20,8 @@ template <kernel_tuning Tuning>
 constexpr strategy variant(std::string_view name) {
   strategy made;
   made.name = name;
-  made.counts_letters = false;  // letters are the same loop with another end: not worth compiling it again
-  made.overview = "threads x blocks a multiprocessor, copies, loads in flight, walk";
+  made.counts_letters = false;  // letters differ only in the commit: this saves compile time
+  made.overview = "threads x blocks per multiprocessor, copies, loads in flight, walk";
   if constexpr (Tuning.walk == ticket) made.scratch_bytes = ticket_bytes;
   made.launch = launch_span<bins::bytes, Tuning>;
   return made;

@@ -1,12 +1,13 @@
-// register_private: every thread keeps the eight counters of the letters in its own registers; they meet only at the
-// end, lane by lane within a warp.
+// register_private: every thread keeps the eight counters of the letters in registers. They are summed over the lanes
+// of a warp at the end.
 //
 // Performance considerations: no atomics and no shared memory in the loop, and the time does not depend on the data.
-// Registers cannot be indexed at run time, so each byte is compared with every bucket: about two instructions a bucket
-// and byte, which is the limit, and why it is for few buckets only. Loads bring one byte a lane.
+// Registers cannot be indexed at run time, so each byte is compared with every bucket. This takes about two
+// instructions per bucket and byte, which limits the rate and restricts the strategy to few buckets. Loads read one
+// byte per lane.
 //
-// Source: privatization taken as far as it goes, to the thread: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA,
-// 2007, keeps a thread's counters in shared memory; registers in its place are folklore.
+// Source: privatization per thread: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007, keeps the counters of a
+// thread in shared memory. The use of registers has no published source.
 #include "bench/kernels/block_counters.cuh"
 #include "bench/kernels/strategies.hpp"
 #include "gpu/cuda/kernels/launch.cuh"

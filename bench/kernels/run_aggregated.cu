@@ -1,10 +1,10 @@
-// run_aggregated: coarsened_interleaved, but a thread keeps the count of the bucket it saw last in a register and adds
-// it to the block's copy only when the bucket changes.
+// run_aggregated: coarsened_interleaved in which a thread keeps the count of its last bucket in a register and adds it
+// to the copy of the block only when the bucket changes.
 //
-// Performance considerations: where a thread's bytes repeat (one letter, an image's background), one addition stands
-// for many and the contention is gone. Where they do not (text, noise), every byte costs a comparison and a branch on
-// top of the addition, and lanes of a warp diverge. The bytes a thread sees one after the other lie a grid's width
-// apart, so only repetition on a large scale helps: it is a remedy for one kind of data.
+// Performance considerations: if the bytes of a thread repeat (one letter, the background of an image), one addition
+// replaces many and there is no contention. Otherwise (text, noise) every byte costs a comparison and a branch in
+// addition, and the lanes of a warp diverge. Consecutive bytes of a thread are the width of the grid apart, so only
+// long runs help.
 //
 // Source: Hwu, Kirk, El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9, aggregation.
 #include "bench/kernels/block_counters.cuh"
@@ -17,15 +17,15 @@ namespace {
 
 using namespace gpu::cuda::kernels;
 
-template <bins What>
+template <bins Counted>
 __global__ void __launch_bounds__(coarsened_threads)
     run_aggregated(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
-  unsigned run = 0;     // bytes counted but not added yet,
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
+  unsigned run = 0;     // bytes not yet added,
   unsigned bucket = 0;  // all of this bucket
   for (std::uint64_t i = thread_of_grid(); i < size; i += threads_of_grid()) {
-    const unsigned next = bucket_of<What>(bytes[i]);
+    const unsigned next = bucket_of<Counted>(bytes[i]);
     if (next == bucket) {
       ++run;
     } else {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(coarsened_threads)
     }
   }
   if (run != 0) atomicAdd(copy + bucket, run);
-  commit_copy<What>(copy, counters);
+  commit_copy<Counted>(copy, counters);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How the table reaches the strategies: each is launched by one function, defined in the file of its name, with the
+// The launch functions of the strategies, for the table. Each is defined in the file of its strategy and has the
 // contract of strategy::launch.
 #pragma once
 

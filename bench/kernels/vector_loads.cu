@@ -1,10 +1,9 @@
-// vector_loads_4 and vector_loads_16: one copy of the counters a block in shared memory, and 4 or 16 bytes a load.
+// vector_loads_4 and vector_loads_16: one copy of the counters per block in shared memory, and 4 or 16 bytes per load.
 //
-// Performance considerations: one load instruction brings a warp 128 or 512 bytes instead of 32, so loads and their
-// addresses cost a fourth or a sixteenth, and with 16 bytes enough of them are under way to keep device memory busy.
-// The grid is as large as fits on the device at once, so a copy is cleared and committed once for megabytes. What is
-// left is the additions: equal bytes of a warp meet in one counter, different ones in one bank, and that depends on the
-// data.
+// Performance considerations: one load instruction reads 128 or 512 bytes per warp instead of 32, so loads and
+// addresses cost a quarter or a sixteenth. With 16 bytes, enough loads are in flight to saturate device memory. The
+// grid has as many blocks as are resident, so a copy is cleared and committed once for megabytes. The additions remain
+// as the limit: equal bytes of a warp contend for a counter, different bytes for a bank, which depends on the data.
 //
 // Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", NVIDIA developer blog, 2013;
 // the grid-stride loop: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.
@@ -22,40 +21,40 @@ constexpr unsigned threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
 constexpr std::uint64_t min_bytes_per_block = 16 * threads;
 
-template <bins What>
+template <bins Counted>
 __device__ __forceinline__ void add_word(unsigned* copy, std::uint32_t word) {
 #pragma unroll
   for (unsigned byte = 0; byte < 4; ++byte) {
-    atomicAdd(copy + bucket_of<What>(static_cast<std::uint8_t>(word >> 8 * byte)), 1U);
+    atomicAdd(copy + bucket_of<Counted>(static_cast<std::uint8_t>(word >> 8 * byte)), 1U);
   }
 }
 
-template <bins What>
+template <bins Counted>
 __device__ __forceinline__ void add_vector(unsigned* copy, uint4 words) {
-  add_word<What>(copy, words.x);
-  add_word<What>(copy, words.y);
-  add_word<What>(copy, words.z);
-  add_word<What>(copy, words.w);
+  add_word<Counted>(copy, words.x);
+  add_word<Counted>(copy, words.y);
+  add_word<Counted>(copy, words.z);
+  add_word<Counted>(copy, words.w);
 }
 
-template <bins What>
+template <bins Counted>
 __device__ __forceinline__ void add_vector(unsigned* copy, std::uint32_t word) {
-  add_word<What>(copy, word);
+  add_word<Counted>(copy, word);
 }
 
-template <bins What, class Vector>
+template <bins Counted, class Vector>
 __global__ void __launch_bounds__(threads)
     vector_loads(const std::uint8_t* bytes, span_parts parts, unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
   const auto* vectors = reinterpret_cast<const Vector*>(bytes + parts.head);
   const std::uint64_t count = parts.vectors * (vector_bytes / sizeof(Vector));
-  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) add_vector<What>(copy, vectors[i]);
+  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) add_vector<Counted>(copy, vectors[i]);
   if (blockIdx.x == 0) {
-    if (threadIdx.x < parts.head) atomicAdd(copy + bucket_of<What>(bytes[threadIdx.x]), 1U);
-    if (threadIdx.x < parts.tail) atomicAdd(copy + bucket_of<What>(bytes[parts.tail_begin() + threadIdx.x]), 1U);
+    if (threadIdx.x < parts.head) atomicAdd(copy + bucket_of<Counted>(bytes[threadIdx.x]), 1U);
+    if (threadIdx.x < parts.tail) atomicAdd(copy + bucket_of<Counted>(bytes[parts.tail_begin() + threadIdx.x]), 1U);
   }
-  commit_copy<What>(copy, counters);
+  commit_copy<Counted>(copy, counters);
 }
 
 template <class Vector>

@@ -1,10 +1,10 @@
-// warp_aggregated: coarsened_interleaved, but the lanes of a warp that hold equal buckets find each other with a match
-// instruction, and one of them adds for all.
+// warp_aggregated: coarsened_interleaved in which a match instruction finds the lanes of a warp with equal buckets, and
+// one of them adds for all.
 //
-// Performance considerations: no two lanes of a warp meet in a counter any more, whatever the data. But the match takes
-// about as many steps as there are different values among the lanes, so text and noise pay more for it than the
-// collisions it saves; shared memory's own additions of one merge equal addresses anyway. It wins where an addition is
-// dear (global memory, floating point), not here.
+// Performance considerations: lanes of a warp never contend for a counter. But the match takes about as many steps as
+// there are different values among the lanes, so for text and noise it costs more than the collisions. Additions of one
+// in shared memory merge equal addresses in hardware anyway. The strategy is useful if additions are expensive (global
+// memory, floating point), which is not the case here.
 //
 // Source: Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics", NVIDIA developer blog, 2014;
 // __match_any_sync since compute capability 7.0.
@@ -19,22 +19,22 @@ namespace {
 using namespace gpu::cuda::kernels;
 
 constexpr unsigned every_lane = 0xffffffffU;
-constexpr unsigned no_bucket = ~0U;  // of a lane that lies behind the span but takes part in its warp's match
+constexpr unsigned no_bucket = ~0U;  // for lanes past the end of the span, which take part in the match of their warp
 
-template <bins What>
+template <bins Counted>
 __global__ void __launch_bounds__(coarsened_threads)
     warp_aggregated(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
-  __shared__ unsigned copy[count_of(What)];
-  clear_copy<What>(copy);
+  __shared__ unsigned copy[count_of(Counted)];
+  clear_copy<Counted>(copy);
   const unsigned lane = threadIdx.x % 32;
-  // whole warps go round together: the loop ends when a warp's first lane is behind the span
+  // all lanes of a warp stay in the loop: it ends when the first lane of the warp is past the end of the span
   for (std::uint64_t warp = thread_of_grid() - lane; warp < size; warp += threads_of_grid()) {
-    const unsigned bucket = warp + lane < size ? bucket_of<What>(bytes[warp + lane]) : no_bucket;
+    const unsigned bucket = warp + lane < size ? bucket_of<Counted>(bytes[warp + lane]) : no_bucket;
     const unsigned equals = __match_any_sync(every_lane, bucket);
     const bool first_of_them = __ffs(static_cast<int>(equals)) - 1 == static_cast<int>(lane);
     if (first_of_them && bucket != no_bucket) atomicAdd(copy + bucket, static_cast<unsigned>(__popc(equals)));
   }
-  commit_copy<What>(copy, counters);
+  commit_copy<Counted>(copy, counters);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace gpuhist::bench::kernels {
 namespace {
 
-// The buckets of the letters as the documentation writes them.
+// The buckets of the letters as in the documentation.
 unsigned bucket_by_name(std::uint8_t byte) {
   constexpr std::array<std::string_view, 7> names{"abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yz"};
   for (unsigned k = 0; k < names.size(); ++k) {
@@ -48,7 +48,7 @@ TEST_CASE("bit planes count every byte value in every position, next to every ot
   }
 }
 
-TEST_CASE("bit planes count random bytes as the obvious loop does") {
+TEST_CASE("bit planes give the counts of the simple loop for random bytes") {
   std::mt19937 random(4);
   for (int round = 0; round < 20000; ++round) {
     std::array<std::uint8_t, 32> bytes;
@@ -60,7 +60,7 @@ TEST_CASE("bit planes count random bytes as the obvious loop does") {
   }
 }
 
-TEST_CASE("a plane holds one bit of each of 32 bytes, in one order for all planes") {
+TEST_CASE("a plane holds one bit of each of 32 bytes, in the same order in all planes") {
   for (unsigned byte = 0; byte < 256; ++byte) {
     for (unsigned position = 0; position < 32; ++position) {
       std::array<std::uint8_t, 32> bytes{};

@@ -1,4 +1,4 @@
-// What follows from what was measured, and what the tables say of it.
+// Figures that are derived from measurements, and their tables.
 #include "bench/summary.hpp"
 #include "bench/table.hpp"
 
@@ -20,11 +20,11 @@ measurement row(std::string kernel, role kind, double seconds, verdict counts = 
           .counts = counts};
 }
 
-// 1 GB a second is one byte a nanosecond.
+// 1 GB per second is one byte per nanosecond.
 measured_group group(std::string data, double lane_private_seconds) {
   return {.data = std::move(data),
           .bytes = 1'000'000'000,
-          .what = bins::bytes,
+          .counted = bins::bytes,
           .rows = {row("read slow", role::ceiling, 0.50, verdict::uncounted),
                    row("read fast", role::ceiling, 0.25, verdict::uncounted), row("global_atomic", role::catalogue, 40),
                    row("lane_private", role::catalogue, lane_private_seconds), row("cub_even", role::peer, 0.75),
@@ -39,7 +39,7 @@ std::size_t at(const std::string& text, std::string_view what) {
 
 }  // namespace
 
-TEST_CASE("the ceiling is the fastest of those that only read") {
+TEST_CASE("the ceiling is the fastest kernel that only reads") {
   const auto one = group("text", 0.5);
   CHECK(one.ceiling()->kernel == "read fast");
   CHECK(measured_group{}.ceiling() == nullptr);
@@ -54,7 +54,7 @@ TEST_CASE("figures are ratios of medians in one group") {
   CHECK(*of.over_global_atomic == 80);
 }
 
-TEST_CASE("of wrong counts, and of what did not run, there is no rate and no ratio") {
+TEST_CASE("a kernel with wrong counts, or that did not run, has no rate and no ratio") {
   auto one = group("text", 0.5);
   one.rows[2].runs = 0;
   one.rows[3].counts = verdict::wrong;
@@ -68,7 +68,7 @@ TEST_CASE("of wrong counts, and of what did not run, there is no rate and no rat
   CHECK_FALSE(figures_of(one, one.rows[4]).over_global_atomic);
 }
 
-TEST_CASE("a ladder climbs: slowest first") {
+TEST_CASE("the table of a group is sorted, slowest first") {
   const std::string text = ladder(group("text", 0.5));
   CHECK(at(text, "sequential_loop") < at(text, "global_atomic"));
   CHECK(at(text, "global_atomic") < at(text, "cub_even"));
@@ -77,9 +77,9 @@ TEST_CASE("a ladder climbs: slowest first") {
   at(text, "the ceiling is read fast, 4.0 GB/s");
 }
 
-TEST_CASE("a ladder says WRONG in the place of a rate, and what did not run") {
+TEST_CASE("the table of a group shows WRONG instead of a rate, and which kernels did not run") {
   auto one = group("text", 0.4);
-  CHECK(ladder(one).find("2.5 ") != std::string::npos);  // lane_private's GB/s
+  CHECK(ladder(one).find("2.5 ") != std::string::npos);  // GB/s of lane_private
   one.rows[2].runs = 0;
   one.rows[3].counts = verdict::wrong;
   const std::string text = ladder(one);
@@ -99,7 +99,7 @@ TEST_CASE("the summary has shares of the ceiling, the spread over data sets, and
   at(text, "6 measurements with right counts in every run");
 }
 
-TEST_CASE("one wrong count is found anywhere, and named") {
+TEST_CASE("a wrong count is found in every place, and named") {
   std::array groups{group("text", 0.25), group("random", 0.5)};
   CHECK_FALSE(any_wrong(groups));
   groups[1].rows[3].counts = verdict::wrong;
