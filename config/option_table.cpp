@@ -229,7 +229,7 @@ constexpr std::array rows = {
         "How the result is written. table: for people; json: one object; jsonl: a line an input, then the result; "
         "csv: the columns kind, input, scheme, bucket, count, share (an error of an input is a row); prometheus: "
         "metrics for a textfile "
-        "collector. Default: table.",
+        "collector. Default: table, or jsonl with --window.",
         "gpuhist --format json access.log",
         [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
     option_row{output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
@@ -261,8 +261,8 @@ constexpr std::array rows = {
         "by the arrival of the text; also where none came), for which one of the inputs must be a stream or "
         "followed. The windows go on from one input to the next (--per-input: do not). The lines are written as "
         "soon as their text was counted, before the result, which comes as ever. Text of archives is told before "
-        "it is verified, and a verdict follows; their frames are then decoded one after the other. Needs --format "
-        "jsonl or json. Default: none.",
+        "it is verified, and a verdict follows; their frames are then decoded one after the other. The format is "
+        "jsonl, also with --format json; other formats cannot hold windows. Default: none.",
         "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
     option_row{output, "--step", "EXTENT", value_kind::interval, "", counting_runs, rare,
                "with --window: from one window to the next",

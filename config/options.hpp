@@ -69,8 +69,8 @@ struct options {
   std::optional<std::uint64_t> memory_limit;           // default: by what the process may have
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   std::string label = "(standard input)";              ///< what standard input is called in the result
-  std::string format = "table";                        ///< table, json, jsonl, csv, prometheus
-  std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
+  std::optional<std::string> format;  ///< table, json, jsonl, csv, prometheus; nothing: the command's default
+  std::optional<std::string> output;  ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
   std::optional<window_extent> window;  ///< of rolling windows; nothing: none
   std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window

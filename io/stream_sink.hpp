@@ -7,6 +7,7 @@
 #include "async/task.hpp"
 #include "io/descriptor.hpp"
 #include "io/readiness.hpp"
+#include "io/sink_fault.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -17,12 +18,6 @@
 #include <vector>
 
 namespace gpuhist::io {
-
-/// A write that failed.
-struct sink_fault {
-  int error = 0;             ///< errno; EPIPE: the consumer has left
-  std::uint64_t offset = 0;  ///< bytes written before
-};
 
 /// For the thread of its loop, except where it says otherwise. Nothing throws after construction: what fails is
 /// kept, and from then on nothing is taken any more.

@@ -3,6 +3,7 @@
 - ALLOWED says which folders each folder may include. What is not in a row may not be included: config, io and gpu do
   not know each other, and the rooms of pipeline/ include only those below them.
 - Folders within one folder do not include each other in a circle.
+- Headers that other programs include do not reach Boost.Asio.
 - tests and bench use the others from outside; none of the others includes them.
 """
 
@@ -23,6 +24,8 @@ ALLOWED = {
 }
 # Of the flow, a report knows only statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
+# Asio takes a second to compile: not in every program that counts.
+WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
@@ -112,10 +115,30 @@ def circles(all_includes):
     return found
 
 
+def way_to_asio(root, all_includes, header):
+    """The files by which a header reaches Asio, or nothing."""
+    included = {}
+    for include in all_includes:
+        included.setdefault(include.source, []).append(include.target)
+    ways = {header: [header]}
+    for file in (todo := [header]):
+        path = root / file
+        if path.is_file() and "#include <boost/asio" in path.read_text(encoding="utf-8"):
+            return ways[file]
+        for target in included.get(file, []):
+            if target not in ways:
+                ways[target] = ways[file] + [target]
+                todo.append(target)
+    return []
+
+
 def violations(root):
-    """One line for each include that is not allowed, and for each circle."""
+    """One line for each include that is not allowed, for each circle, and for each header that reaches Asio."""
     everything = list(includes(root))
     wrong = [f"{each}: {folder_of(each.source)} may not include {each.target}" for each in everything if not is_allowed(each)]
+    for header in WITHOUT_ASIO:
+        if way := way_to_asio(root, everything, header):
+            wrong.append("includes Asio: " + " -> ".join(way))
     return wrong + circles(everything)
 
 

@@ -1,7 +1,8 @@
 """Fails on expressions that docs and code of gpuhist avoid, each with the standard term to use instead.
 
     check_style.py                 everything that git lists: docs, sources, tests
-    check_style.py --text FILE     one text, for example what `gpuhist --help all` prints; - is standard input
+    check_style.py --text FILE     one text; - is standard input
+    check_style.py --help-of PROG  what `PROG --help all` prints
 
 Only expressions that are hardly ever right are listed. A line that needs one of them, for example as a quotation, ends
 in a comment with the word `style-ok`.
@@ -65,12 +66,21 @@ def violations(root):
             yield f"{name}:{number}: '{expression}': write {instead}"
 
 
+def given_text(option, value):
+    if option == "--help-of":
+        return subprocess.run([value, "--help", "all"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sys.stdin.read() if value == "-" else pathlib.Path(value).read_text(encoding="utf-8")
+
+
 def main():
-    if sys.argv[1:2] == ["--text"]:
-        text = sys.stdin.read() if sys.argv[2] == "-" else pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")
-        found = [f"line {number}: '{expression}': write {instead}" for number, expression, instead in found_in(text)]
+    root = pathlib.Path(__file__).resolve().parent.parent
+    if len(sys.argv) == 3:
+        found = [f"line {number}: '{expression}': write {instead}" for number, expression, instead in found_in(given_text(*sys.argv[1:]))]
+    elif (root / ".git").exists():
+        found = list(violations(root))
     else:
-        found = list(violations(pathlib.Path(__file__).resolve().parent.parent))
+        print("skipped: not a git repository")
+        return 77
     print("\n".join(found) or "no expression of the table")
     return 1 if found else 0
 

@@ -56,6 +56,11 @@ class CheckIncludes(unittest.TestCase):
         self.assertIn("gpu/cuda/a.cpp:1 (gpu/cuda to gpu/host)", found)
         self.assertIn("gpu/host/b.hpp:1 (gpu/host to gpu/cuda)", found)
 
+    def test_a_public_header_that_reaches_asio_is_found_with_the_way(self):
+        (self.root / "io/source.hpp").write_text("#include <boost/asio/io_context.hpp>\n")
+        (found,) = self.found_in("pipeline/flow/driver.hpp", '#include "io/source.hpp"\n')
+        self.assertEqual(found, "includes Asio: pipeline/flow/driver.hpp -> io/source.hpp")
+
     def test_a_folder_and_those_in_it_may_include_each_other(self):
         (self.root / "pipeline/flow/inputs/b.hpp").write_text('#include "pipeline/flow/ring.hpp"\n')
         self.assertEqual(self.found_in("pipeline/flow/a.cpp", '#include "pipeline/flow/inputs/b.hpp"\n'), [])

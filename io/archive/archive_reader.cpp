@@ -19,7 +19,6 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
-constexpr std::uint64_t tar_block = 512;
 constexpr std::uint64_t longest_tar_header = std::uint64_t{16} << 20U;  // with names and the map of a sparse file
 constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
 
@@ -168,16 +167,16 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
   try {
     if (reader.kind_ == archive_kind::zip && !reader.from_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
-    if (reader.in_header_ && reader.header_bytes_ > longest_tar_header) reader.refuse_header();
+    if (reader.in_tar_header_) reader.check_header_bytes();
     const std::size_t size = reader.in_buffer_ = reader.from_.read(reader.buffer_);
     const auto read = std::span(reader.buffer_).first(size);
-    const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
-    if (reader.kind_ == archive_kind::cpio) reader.cpio_.advance(read);
-    if (reader.kind_ == archive_kind::tar) reader.note_after_entry(reader.given_);
-    if (last != read.rend()) {
-      reader.header_bytes_ += size;
-      reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
+    if (reader.kind_ == archive_kind::cpio) {
+      reader.cpio_.advance(read);
+      const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
+      if (last != read.rend()) reader.nonzero_end_ = reader.given_ + static_cast<std::uint64_t>(read.rend() - last);
     }
+    if (reader.kind_ == archive_kind::tar) reader.tar_.advance(reader.given_, read);
+    reader.at_end_ = size == 0;
     reader.given_ += size;
     *out = reader.buffer_.data();
     return static_cast<std::ptrdiff_t>(size);
@@ -187,21 +186,12 @@ std::ptrdiff_t archive_reader::on_read(archive* /*of*/, void* self, const void**
   }
 }
 
-// Keeps what the buffer, whose offset this is, has of the two blocks after the last entry.
-void archive_reader::note_after_entry(std::uint64_t buffer_at) {
-  const std::uint64_t next = entries_end_ + after_entry_.size();
-  if (next < buffer_at || next >= buffer_at + in_buffer_) return;
-  const auto more = std::span(buffer_).first(in_buffer_).subspan(static_cast<std::size_t>(next - buffer_at));
-  const auto room = static_cast<std::size_t>(2 * tar_block - after_entry_.size());
-  after_entry_.insert(after_entry_.end(), more.begin(),
-                      more.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.size())));
-}
-
 // The map of a sparse file may compress to a thousandth of its size, and takes ten times its size in memory.
-void archive_reader::refuse_header() const {
-  throw input_error(
-      "has a member with more than 16 MiB of headers, which is the limit, at " + from_.place_of(entries_end_), 0,
-      failure_kind::refused);
+void archive_reader::check_header_bytes() const {
+  const std::uint64_t begin = tar_.first_header_at().value_or(given_);
+  if (given_ - begin <= longest_tar_header) return;
+  throw input_error("has a member with more than 16 MiB of headers, which is the limit, at " + from_.place_of(begin), 0,
+                    failure_kind::refused);
 }
 
 // The directory of a zip that is a stream begins somewhere in what libarchive has read ahead.
@@ -238,24 +228,19 @@ std::optional<std::string> archive_reader::next() {
   for (;;) {
     skip_rest();
     archive_entry* const entry = entry_.get();  // libarchive does not check whether it could make its own
-    header_bytes_ = 0;
-    in_header_ = kind_ == archive_kind::tar;
+    in_tar_header_ = kind_ == archive_kind::tar;
     const int result = ::archive_read_next_header2(archive_.get(), entry);
-    in_header_ = false;
     rethrow_from_below();
+    if (kind_ == archive_kind::tar && tar_has_ended(result)) return std::nullopt;
     if (result == ARCHIVE_EOF) {
       check_end();
       return std::nullopt;
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
-      if (is_padded_end()) return std::nullopt;
       if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
       break_off(words_of_fault());
     }
-    if (kind_ == archive_kind::tar) {
-      check_tar_warning(result);
-      check_zero_block();
-    }
+    if (kind_ == archive_kind::tar) check_tar_member(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     check_name(entry);
     if (begins_member(entry)) return path_of(entry);
@@ -284,20 +269,20 @@ void archive_reader::check_name(archive_entry* entry) {
   const std::size_t size = path_of(entry).size();
   if (size <= longest) return;
   break_off("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
-                std::to_string(longest) + ", at " + from_.place_of(given_),
+                std::to_string(longest) + ", at " + place_of_fault(),
             failure_kind::refused);
 }
 
-// libarchive would do it by itself, but only before the next header: where a tar's last member ends is to be known.
+// libarchive would do it by itself, but only before the next header: where a tar's headers begin is to be known.
 void archive_reader::skip_rest() {
   if (!std::exchange(in_entry_, false)) return;
   ended_ = true;
   const int result = ::archive_read_data_skip(archive_.get());
   rethrow_from_below();
   if (result == ARCHIVE_FATAL) break_off(words_of_fault());
-  entries_end_ = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-  after_entry_.clear();
-  if (kind_ == archive_kind::tar) note_after_entry(given_ - in_buffer_);
+  if (kind_ != archive_kind::tar) return;
+  tar_.begin(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  tar_.advance(given_ - in_buffer_, std::span(buffer_).first(in_buffer_));
 }
 
 // In newc and crc the last hard link of a file has its bytes. libarchive reports the first one as an empty file.
@@ -311,11 +296,13 @@ bool archive_reader::has_bytes_in_later_link(archive_entry* entry) const {
 // bytes that no checksum of the header protects from being taken for something else are not: they fail as a member.
 bool archive_reader::begins_member(archive_entry* entry) {
   in_entry_ = any_entry_ = true;
+  in_tar_header_ = false;
   const auto type = static_cast<unsigned>(::archive_entry_filetype(entry));
-  const bool is_file = type == AE_IFREG || type == 0;
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  const bool is_fed_to_zip = kind_ == archive_kind::zip && type == AE_IFIFO && size_ > 0;  // producer | zip x.zip -
+  const bool is_file = type == AE_IFREG || type == 0 || is_fed_to_zip;
   reset_member(entry);
   if (!is_file) {
     const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
@@ -329,8 +316,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
   } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
     skip_entry(entry, "hard link", 0);
     return false;
-  } else if (kind_ == archive_kind::tar && type == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr) {
-    // type flag M, for which libarchive sets no type
+  } else if (kind_ == archive_kind::tar && is_rest_of_file(entry)) {
     refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
     refusal_kind_ = failure_kind::refused;
   } else if (::archive_entry_is_encrypted(entry) != 0) {
@@ -338,6 +324,12 @@ bool archive_reader::begins_member(archive_entry* entry) {
     refusal_kind_ = failure_kind::refused;
   }
   return true;
+}
+
+// Type flag M, for which libarchive sets no type; in volumes of the format pax, a file in a folder of this name.
+bool archive_reader::is_rest_of_file(archive_entry* entry) const {
+  if (tar_.continues_file() && path_of(entry).find("GNUFileParts/") != std::string::npos) return true;
+  return ::archive_entry_filetype(entry) == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr;
 }
 
 void archive_reader::reset_member(archive_entry* entry) {
@@ -431,6 +423,7 @@ std::span<const std::byte> archive_reader::take_block() {
         fail_member("is a sparse file whose map lists data up to offset " + std::to_string(extents_end_) +
                     ", and the archive holds data up to offset " + std::to_string(had_) + " only");
       }
+      if (kind_ == archive_kind::tar) check_tar_content();
       // the hole at the end of a sparse file has no block after it
       if (sparse_ && size_ > had_) hole_ = size_ - had_;
       return {};
@@ -452,8 +445,6 @@ std::span<const std::byte> archive_reader::take_block() {
 
 void archive_reader::check_end() {
   switch (kind_) {
-    case archive_kind::tar:
-      return check_tar_end();
     case archive_kind::zip:
       return check_zip_end();
     case archive_kind::cpio:
@@ -462,41 +453,39 @@ void archive_reader::check_end() {
       // libarchive takes some lists that it does not understand for empty ones
       if (!any_entry_ && list_bytes_ > 0) break_off("has a list of members in which none could be found");
       return;
+    case archive_kind::tar:
     case archive_kind::none:
       return;
   }
 }
 
-// A tar ends with two zero blocks or more. libarchive ignores a single one.
-void archive_reader::check_zero_block() {
-  if (after_entry_.size() < 2 * tar_block) return;
-  const auto second = after_entry_.begin() + tar_block;
-  const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
-  if (!std::all_of(after_entry_.begin(), second, is_zero) || std::all_of(second, after_entry_.end(), is_zero)) return;
-  break_off("damaged tar archive: a single zero block, where a header or two zero blocks should be, at " +
-            from_.place_of(entries_end_));
+// libarchive does not ask for the mark of the end, and not for a member after special headers. Zeros after the mark
+// that do not fill a block are a cut header to it.
+bool archive_reader::tar_has_ended(int result) {
+  if (const auto& fault = tar_.first_fault()) {
+    break_off("damaged tar archive: " + fault->cause + ", at " + from_.place_of(fault->at));
+  }
+  if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return false;
+  if (tar_.has_end_mark()) return true;
+  if (result != ARCHIVE_EOF && !at_end_) return false;
+  break_off(std::string("ends early, ") +
+            (tar_.is_within_header() ? "within the header of a member" : "without the mark of a tar archive's end") +
+            ", at " + from_.place_of(given_));
 }
 
-// A long link name before a pax header turns the warning about that header into a success, but its text remains.
-void archive_reader::check_tar_warning(int result) {
+void archive_reader::check_tar_member(int result) {
+  if (!tar_.has_member()) break_off("damaged tar archive: the header of a member is inconsistent: " + words_of_fault());
   const char* const said = ::archive_error_string(archive_.get());
-  if (said == nullptr && result == ARCHIVE_WARN) {
-    break_off("damaged tar archive: a map of a sparse file cannot be read, at " + from_.place_of(given_));
-  }
-  if (said == nullptr || is_harmless(said)) return;
-  if (result == ARCHIVE_OK && std::string_view(said).find("pax") == std::string_view::npos) return;
+  if (result == ARCHIVE_OK || (said != nullptr && is_harmless(said))) return;
   break_off("damaged tar archive: the header of a member: " + words_of_fault());
 }
 
-// One that was cut between two members looks whole but for the zeros at its end.
-void archive_reader::check_tar_end() {
-  if (given_ - entries_end_ >= tar_block) return;
-  break_off("ends early, without the mark of a tar archive's end, at " + from_.place_of(given_));
-}
-
-// Zeros after the two blocks of a tar's end need not fill a block.
-bool archive_reader::is_padded_end() const {
-  return kind_ == archive_kind::tar && nonzero_end_ <= entries_end_ && given_ - entries_end_ >= 2 * tar_block;
+// Of a sparse file libarchive takes no more than the map lists, and goes on there, within the member.
+void archive_reader::check_tar_content() {
+  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  if (end == tar_.content_end()) return;
+  break_off("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
+            from_.place_of(end));
 }
 
 // libarchive searches for the next header where there is none, and does not always say so.
@@ -589,9 +578,17 @@ void archive_reader::check_seven_zip_start() {
 std::string archive_reader::words_of_fault() const {
   const char* said = ::archive_error_string(archive_.get());
   const std::string words = said != nullptr ? said : "cannot be read";
+  const bool needs_length = kind_ == archive_kind::zip && !from_.seekable_bytes() && !size_is_known_ &&
+                            (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
   const bool other_method = words.find("codec") != std::string::npos || words.starts_with("Unsupported filter");
-  return words + ", at " + from_.place_of(given_) +
-         (other_method ? "; a method that gpuhist does not have: try 7z x -so FILE | gpuhist" : "");
+  return words + ", at " + place_of_fault() +
+         (other_method ? "; a method that gpuhist does not have: try 7z x -so FILE | gpuhist" : "") +
+         (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
+}
+
+// libarchive has read ahead of the headers of a tar.
+std::string archive_reader::place_of_fault() const {
+  return from_.place_of(in_tar_header_ ? tar_.header_at() : given_);
 }
 
 void archive_reader::rethrow_from_below() {

@@ -4,6 +4,7 @@
 
 #include "io/archive/archive_format.hpp"
 #include "io/archive/cpio_headers.hpp"
+#include "io/archive/tar_headers.hpp"
 #include "io/archive/zip_directory.hpp"
 #include "io/byte_reader.hpp"
 #include "io/failure_kind.hpp"
@@ -67,12 +68,12 @@ class archive_reader {
   void open();
   static std::ptrdiff_t on_read(archive* /*of*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*of*/, void* self, std::int64_t offset, int whence);
-  void note_after_entry(std::uint64_t buffer_at);
-  [[noreturn]] void refuse_header() const;
+  void check_header_bytes() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
   void read_sparse_map(archive_entry* entry);
   [[nodiscard]] bool has_bytes_in_later_link(archive_entry* entry) const;
+  [[nodiscard]] bool is_rest_of_file(archive_entry* entry) const;
   [[nodiscard]] bool fails_alone(archive_entry* entry);
   void reset_member(archive_entry* entry);
   void check_name(archive_entry* entry);
@@ -82,15 +83,15 @@ class archive_reader {
   std::span<const std::byte> take_hole();
   void end_member();
   void check_end();
-  void check_tar_end();
-  void check_tar_warning(int result);
-  void check_zero_block();
+  [[nodiscard]] bool tar_has_ended(int result);
+  void check_tar_member(int result);
+  void check_tar_content();
   void check_cpio_end();
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void break_off_cpio();
   void check_zip_end();
   void check_seven_zip_start();
-  [[nodiscard]] bool is_padded_end() const;
+  [[nodiscard]] std::string place_of_fault() const;
   [[nodiscard]] std::string words_of_fault() const;
   void rethrow_from_below();
   [[noreturn]] void break_off(const std::string& message, failure_kind kind = failure_kind::damaged);
@@ -100,23 +101,21 @@ class archive_reader {
   byte_reader& from_;
   std::vector<std::byte> buffer_;
   std::uint64_t given_ = 0;        // bytes handed to libarchive, up to here in the archive
-  std::uint64_t nonzero_end_ = 0;  // behind the last of them that is not zero
+  std::uint64_t nonzero_end_ = 0;  // of a cpio: behind the last of them that is not zero
   std::exception_ptr from_below_;  // what the callbacks caught: nothing may be thrown through C
   std::exception_ptr broken_;
   std::unique_ptr<archive, closer> archive_;
   std::unique_ptr<archive_entry, closer> entry_;  // what the header of each member is read into
 
-  bool in_header_ = false;          // libarchive reads a header of a tar
-  std::uint64_t header_bytes_ = 0;  // read for it, except zeros before it
-
   bool opened_ = false;
-  bool any_entry_ = false;         // has been seen, of whatever kind
-  bool in_entry_ = false;          // some of it may be left to be skipped
-  std::uint64_t entries_end_ = 0;  // in the archive, behind the last entry
-
-  std::vector<std::byte> after_entry_;  // of a tar: the two blocks there, as far as they were read
+  bool any_entry_ = false;  // has been seen, of whatever kind
+  bool in_entry_ = false;   // some of it may be left to be skipped
 
   std::vector<skipped_entries> skipped_;
+
+  tar_headers tar_;
+  bool in_tar_header_ = false;  // libarchive reads the headers of a member
+  bool at_end_ = false;         // of the bytes of a tar
 
   cpio_headers cpio_;
   bool at_cpio_entry_ = false;    // the front of those

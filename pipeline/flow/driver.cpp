@@ -1,5 +1,6 @@
 #include "pipeline/flow/driver.hpp"
 #include "io/destination_error.hpp"
+#include "io/stream_sink.hpp"
 
 #include "async/event_loop.hpp"
 #include "async/task_group.hpp"

@@ -1,7 +1,7 @@
 // Runs a plan: builds the engine, the ring and the stages around it, lets them work, and hands back the report.
 #pragma once
 
-#include "io/stream_sink.hpp"
+#include "io/sink_fault.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/flow/run_plan.hpp"

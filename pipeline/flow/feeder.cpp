@@ -164,16 +164,16 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
-    numbered_input one{.input = open(each), .what = std::move(each)};
-    if (!one.what.error.is_none()) {
-      counts_.fail(one.input, 0, one.what.error);
+    numbered_input one{.input = open(each), .listed = std::move(each)};
+    if (!one.listed.error.is_none()) {
+      counts_.fail(one.input, 0, one.listed.error);
     } else if (stop_.stop_requested()) {
       counts_.fail(one.input, 0, not_read());
-    } else if (many && is_small(one.what)) {
+    } else if (many && is_small(one.listed)) {
       small.push_back(std::move(one));
     } else {
       // what stands before standard input is not to wait for its end
-      if (one.what.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
+      if (one.listed.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
       co_await feed(std::move(one));
       if (plan_.windows) co_await drain();
     }
@@ -183,7 +183,7 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
 
 // What small_files did not take.
 async::task<> feeder::feed_left() {
-  for (numbered_input& each : small_.take_left()) {
+  for (numbered_input& each : small_.take_deferred()) {
     if (stop_.stop_requested()) {
       counts_.fail(each.input, 0, not_read());
     } else {
@@ -194,7 +194,7 @@ async::task<> feeder::feed_left() {
 
 void feeder::fail_left() {
   if (!stop_.stop_requested()) return;
-  for (const listed_input& each : list_.left()) counts_.fail(open(each), 0, each.error);
+  for (const listed_input& each : list_.unreached()) counts_.fail(open(each), 0, each.error);
 }
 
 std::vector<cut_mark> feeder::flush() {
@@ -223,11 +223,11 @@ io::source feeder::open_source(const listed_input& what) const {
 
 async::task<> feeder::feed(numbered_input one) {
   const input_id input = one.input;
-  const std::string& name = one.what.name;
+  const std::string& name = one.listed.name;
   if (name == "-") co_await drain();  // only then is the offset of a redirected file where the next one begins
   shared_source source;
   try {
-    source = std::make_shared<io::source>(open_source(one.what));
+    source = std::make_shared<io::source>(open_source(one.listed));
   } catch (...) {
     co_return note_failure(input, std::current_exception(), counts_);
   }

@@ -27,6 +27,8 @@ struct run_hooks {
   /// Every input, in the order of reports, as soon as it is over with all before it, and those that are not over at the
   /// end of the run. True ends the reading: of what was not read then, nothing is told here any more.
   std::function<bool(const input_report&)> input_finished{};
+  /// Every 50 ms, if given: for reports that could not be written before.
+  std::function<void()> write_kept{};
   /// After the run, by outcome::end_at_once: a device is left as it is; putting it to sleep takes 0.1 s.
   bool process_ends = false;
   std::function<void(const std::string&)> remark{};     ///< what people should know at once, of followed files

@@ -20,7 +20,8 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& what, const 
       windows_(loop, hooks),
       snapshot_alarm_(loop),
       progress_alarm_(loop),
-      flush_alarm_(loop) {}
+      flush_alarm_(loop),
+      kept_alarm_(loop) {}
 
 void run_notifier::start(notified_run run) {
   run_.emplace(std::move(run));
@@ -36,6 +37,7 @@ void run_notifier::start(notified_run run) {
   }
   if (hooks_.progress) keep_running(progress_by_time());
   if (status_signal_.is_watched()) keep_running(status_by_signal());
+  if (hooks_.write_kept) keep_running(kept_reports_by_time());
   if (hooks_.input_finished) {
     keep_running(inputs_as_they_end());
     keep_running(flushes_by_time());
@@ -80,7 +82,6 @@ async::task<> run_notifier::snapshots_by_size() {
   for (;;) {
     co_await merged_for_snapshots_.wait();
     snapshot_if_due();
-    co_await async::yield();  // a notification that is there already does not suspend
   }
 }
 
@@ -120,7 +121,6 @@ async::task<> run_notifier::inputs_as_they_end() {
   while (!ended_by_hook_) {
     co_await merged_for_inputs_.wait();
     notify_finished_inputs();
-    co_await async::yield();  // likewise
   }
 }
 
@@ -131,6 +131,15 @@ async::task<> run_notifier::flushes_by_time() {
     flush_alarm_.set(interval);
     co_await flush_alarm_.wait();
     run_->feeding.flush();
+  }
+}
+
+async::task<> run_notifier::kept_reports_by_time() {
+  constexpr std::chrono::milliseconds interval(50);
+  for (;;) {
+    kept_alarm_.set(interval);
+    co_await kept_alarm_.wait();
+    hooks_.write_kept();
   }
 }
 
@@ -164,6 +173,7 @@ void run_notifier::cancel() {
   snapshot_alarm_.cancel();
   progress_alarm_.cancel();
   flush_alarm_.cancel();
+  kept_alarm_.cancel();
   merged_for_snapshots_.close();
   merged_for_status_.close();
   merged_for_inputs_.close();

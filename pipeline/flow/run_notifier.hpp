@@ -75,6 +75,7 @@ class run_notifier {
   async::task<> status_by_signal();
   async::task<> inputs_as_they_end();
   async::task<> flushes_by_time();
+  async::task<> kept_reports_by_time();
   void notify_finished_inputs();
   void end_by_hook();
 
@@ -90,6 +91,7 @@ class run_notifier {
   async::alarm snapshot_alarm_;
   async::alarm progress_alarm_;
   async::alarm flush_alarm_;
+  async::alarm kept_alarm_;
   std::uint64_t snapshot_due_at_ = std::numeric_limits<std::uint64_t>::max();  // bytes merged
   std::size_t inputs_notified_ = 0;
   bool ended_by_hook_ = false;

@@ -19,7 +19,8 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::array stop_signal_numbers = {SIGINT, SIGTERM, SIGHUP};
 // End the process as well, some with a core dump, and never wait for a report.
-constexpr std::array fatal_signal_numbers = {SIGQUIT, SIGXCPU, SIGALRM, SIGUSR2, SIGVTALRM, SIGPROF};
+constexpr std::array fatal_signal_numbers = {SIGQUIT, SIGXCPU, SIGALRM, SIGUSR2,  SIGVTALRM,
+                                             SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT};
 constexpr std::chrono::seconds one_request{1};  // repeats within it belong to it
 
 // Handlers can see nothing but globals.

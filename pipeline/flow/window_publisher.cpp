@@ -38,7 +38,6 @@ async::task<> window_publisher::publish_as_they_close() {
     }
     if (told == at_once) changed_.notify();
     told_->collected.resume();
-    co_await async::yield();  // a notification that is there already does not suspend
   }
 }
 

@@ -156,6 +156,25 @@ def tars():
             exempt.append((at - 3, at + 6 + 130, PAX))
             at = archive.find(b" path=", at + 6)
         yield Sample(f"tar {kind}", archive, long_names, exempt)
+    yield from tars_with_special_headers()
+
+
+def tar_entry(name, data, kind=b"0", format=tarfile.USTAR_FORMAT):
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, len(data)
+    return info.tobuf(format) + data + bytes(-len(data) % 512)
+
+
+def tars_with_special_headers():
+    """Each before one member, and one more where it needs none: before the end."""
+    data = FILES["b.txt"]
+    record = b"28 comment=of no importance\n"
+    label, end = tar_entry("label", b"", b"V", tarfile.GNU_FORMAT), bytes(1024)
+    shared, member = tar_entry("pax_global_header", record, b"g"), tar_entry("b.txt", data)
+    for kind, archive in (("g header", shared + member + shared + end), ("V header", label + member + label + end),
+                          ("x header", tar_entry("x", b"16 mtime=1.5000\n", b"x") + member + end),
+                          ("L header", tar_entry("././@LongLink", b"long\0", b"L", tarfile.GNU_FORMAT) + member + end)):
+        yield Sample(f"tar {kind}", archive, {"b.txt": data}, contents(archive, {"b.txt": data}))
 
 
 def cpios(folder):
@@ -310,6 +329,13 @@ class Damage(CommandTest):
     def test_compressed(self):
         plain = [next(zips()), *tars(), *cpios(self.folder)]
         self.campaign(compressed(plain if ALL else plain[::4]))
+
+    def test_every_block_of_a_tar_with_special_headers(self):
+        """Cut where a block ends, which is what only the headers show."""
+        for sample in tars_with_special_headers():
+            cuts = [sample.data[:length] for length in range(512, len(sample.data) - 512, 512)]
+            for pipe in (False, True):
+                self.assertEqual(self.verdicts(sample, cuts, pipe), ["refused"] * len(cuts), (sample.name, pipe))
 
 
 if __name__ == "__main__":

@@ -201,10 +201,10 @@ class Usage(CommandTest):
         self.assertIn("jsd compares with a baseline", self.refused("--fail-if", "jsd > 0.05"))
 
     def test_options_of_conditions_need_a_condition(self):
-        self.assertIn("--watch: is of use only with", self.refused("--watch", "inputs"))
-        self.assertIn("--fail-fast: is of use only with --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
+        self.assertIn("--watch: requires", self.refused("--watch", "inputs"))
+        self.assertIn("--fail-fast: requires --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
         self.assertIn("there is no \"input\"; known are totals, inputs, windows; did you mean inputs?", self.refused("--watch", "input", "--fail-if", "bytes > 1"))
-        self.assertIn("only with --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
+        self.assertIn("windows requires --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
 
 
 class Author:

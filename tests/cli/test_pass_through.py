@@ -460,7 +460,7 @@ class Signals(PassThroughTest):
                 else:
                     self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
                 if packed is data:  # text that was counted and could not be handed on is told
-                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not passed through", ended.stderr)
                     kept = int(told[1].replace(",", "")) if told else 0
                     self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
 
@@ -534,7 +534,72 @@ class Reports(PassThroughTest):
                 done = self.run_stage(*lines, *arguments, input=data)
                 self.assertEqual((done.returncode, done.stdout), (1, data))
                 self.assertEqual(done.stderr.decode().splitlines(),
-                                 [f"{full}; what comes is handed on, and nothing more is reported", full])  # fmt: skip
+                                 [f"{full}; the bytes are still passed through, but nothing more is reported"])  # fmt: skip
+
+    def test_a_report_that_cannot_be_written_after_a_signal_is_reported_once_and_promises_no_bytes(self):
+        lines = ("--pass-through", "--format", "jsonl", "--window", "1000lines", "-o", "/dev/full")
+        with Running(*lines, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            feed(running, [b"line\n"])
+            self.assertEqual(read_within(running.process.stdout.fileno(), 5), b"line\n")
+            running.process.send_signal(signal.SIGTERM)
+            ended = running.finish()
+        full = "gpuhist: cannot write /dev/full: No space left on device; nothing more is reported\n"
+        self.assertEqual((ended.status, ended.stderr.count("/dev/full")), (1, 1), ended)
+        self.assertIn(full, ended.stderr)
+
+    def locked(self, log):
+        """The report file, which this process locks until it closes it."""
+        held = open(log, "a+b")
+        self.addCleanup(held.close)
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        return held
+
+    def test_bytes_do_not_wait_for_a_report_file_that_is_locked_and_no_window_or_alert_is_lost(self):
+        log = self.file("log.jsonl", b"")
+        held = self.locked(log)
+        options = ("--pass-through", "--format", "jsonl", "--window", "2lines", "--alert-if", "lines == 2")
+        with Running(*options, "--append", "-o", log, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            for number in range(20):
+                line = b"line %02d\n" % number
+                feed(running, [line])
+                self.assertEqual(read_within(running.process.stdout.fileno(), len(line)), line)
+                if number % 5 == 4:  # a snapshot
+                    running.process.send_signal(signal.SIGUSR1)
+                    wait_until(lambda: running.said().count("bytes counted") > number // 5)
+            self.assertEqual(log.read_bytes(), b"")
+            held.close()
+            wait_until(lambda: log.read_bytes().count(b'"kind":"alert"') == 10)  # though nothing comes in
+            running.process.stdin.close()
+            self.assertEqual(running.finish().status, 0)
+        written = [json.loads(line) for line in log.read_bytes().splitlines()]
+        self.assertEqual([(each["kind"], each.get("index", each.get("window"))) for each in written if each["kind"] in ("window", "alert")],
+                         [(kind, number) for number in range(10) for kind in ("window", "alert")])  # fmt: skip
+        snapshots = [each["bytes"] for each in written if each["kind"] == "snapshot"]
+        self.assertNotIn(40, snapshots)  # later ones took its place
+        self.assertEqual((snapshots[-1], written[-1]["kind"], written[-1]["bytes"]), (160, "result", 160))
+
+    def test_bytes_do_not_wait_where_more_is_to_be_reported_than_can_be_kept(self):
+        log = self.file("log.jsonl", b"")
+        data = text(400_000)
+        self.locked(log)
+        done = self.run_stage("--format", "jsonl", "--window", "100B", "-b", "bytes", "--append", "-o", log, input=data)
+        self.assertEqual((done.returncode, done.stdout), (1, data))
+        self.assertEqual(done.stderr.decode(), f"gpuhist: cannot write {log}: it is still locked by another process and too many"
+                         " reports wait for it (lslocks shows which); end that process and run again; the bytes are still passed"
+                         " through, but nothing more is reported\n")  # fmt: skip
+
+    def test_a_signal_ends_the_wait_of_a_stage_for_a_lock(self):
+        log = self.file("log.jsonl", b"")
+        self.locked(log)
+        options = ("--pass-through", "--format", "jsonl", "--window", "1lines", "--append", "-o", log)
+        with Running(*options, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            feed(running, [b"a line\n"])
+            self.assertEqual(read_within(running.process.stdout.fileno(), 7), b"a line\n")
+            running.process.send_signal(signal.SIGTERM)
+            ended = running.finish()
+        self.assertEqual((ended.status, ended.stderr.splitlines(True)[-1]),
+                         (-signal.SIGTERM, f"gpuhist: cannot write {log}: it is still locked by another process 5 seconds after "
+                          "SIGTERM (lslocks shows which); end that process and run again\n"))  # fmt: skip
 
     def test_a_reader_of_snapshots_that_leaves_cuts_nothing(self):
         data = text(3_000_000)
@@ -597,8 +662,8 @@ class Reports(PassThroughTest):
 
     def test_what_makes_no_sense_is_a_usage_error(self):
         for arguments, said in (
-            (("--output", "fd:1"), "carries what --pass-through hands on"),
-            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+            (("--output", "fd:1"), "is the output of --pass-through"),
+            (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):

@@ -108,6 +108,28 @@ class Report(CommandTest):
             self.assertEqual((ended.status, ended.stdout), (1, b""))
             self.assertIn(f"{path}: ", ended.stderr)
 
+    def test_a_file_that_is_no_result_has_one_error_that_says_what_to_give(self):
+        lines = text(5_000) + b"\n" * 3 + b'{"level":"info"}\n'
+        cases = {"text": (lines, ""), "binary": (noise(50_000), ""), "empty": (b"", " (it is empty)")}
+        paths = [(self.file(name, content), hint) for name, (content, hint) in cases.items()]
+        for path, hint in [*paths, (self.folder, " (it is a directory)")]:
+            with self.subTest(path=path):
+                ended = report(path)
+                self.assertEqual((ended.status, ended.stdout), (1, b""))
+                self.assertEqual(ended.stderr, f"gpuhist: {path}: not a result of gpuhist{hint}; give a file that was written by "
+                                 "gpuhist --byte-counts --format json\n")
+
+    def test_of_many_damaged_lines_ten_are_reported_and_the_others_counted(self):
+        good = run_fed([b"hello\n"], *KEEP).stdout
+        path = self.file("bad.json", good + b"damaged\n" * 25 + good)
+        ended = report("--format", "json", path)
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 12))
+        said = ended.stderr.splitlines()
+        self.assertEqual(len(said), 11, said)
+        for at, line in enumerate(said[:10], 2):
+            self.assertTrue(line.startswith(f"gpuhist: {path}:{at}: "), line)
+        self.assertEqual(said[10], f"gpuhist: {path}: damage in 15 more lines")
+
     def test_an_incomplete_result_stays_one(self):
         kept = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
         ended = report("--format", "json", stdin_bytes=kept.stdout)
@@ -264,6 +286,23 @@ class Report(CommandTest):
                 self.assertEqual(each.finish().status, 0)
         rows = log.read_text().splitlines()
         self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
+
+    def test_a_csv_file_with_a_torn_header_gets_a_new_one(self):
+        log = self.file("log.csv", b"kind,inp")
+        self.assertEqual(run("--format", "csv", "--append", "-o", log, self.file("data", b"hello")).status, 0)
+        self.assertEqual(log.read_text().splitlines()[:3], ["kind,inp", "kind,input,scheme,bucket,count,share", "total,,,bytes,5,"])
+
+    def test_a_descriptor_of_the_shell_is_appended_to_like_the_file(self):
+        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        log = self.folder / "log.csv"
+        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", kept]
+        for _ in range(2):
+            subprocess.run(["bash", "-c", f'exec "$@" 3>> {log}', "-", *command], check=True)
+            with log.open("ab") as torn:
+                torn.write(b"total,,,torn")
+        rows = log.read_text().splitlines()
+        self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,torn")), (1, 2), rows)
+        self.assertEqual((rows.count("total,,,bytes,5,"), rows[-1]), (2, "total,,,torn"))
 
     def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
         paths = [self.file("a", b"hello\n"), self.folder / "absent"]

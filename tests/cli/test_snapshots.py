@@ -115,6 +115,16 @@ class Snapshots(CommandTest):
                 self.assertIn(f"{path}: is an input, and the same file as the output {path}", ended.stderr)
                 self.assertEqual(path.read_bytes(), data)
 
+    def test_a_new_live_file_that_is_also_an_input_is_refused_and_not_created(self):
+        path = self.folder / "new.jsonl"
+        for how in (("--snapshot-every", "8KiB"), ("--append", "--format", "jsonl")):
+            for inputs in ((path,), (self.folder / "." / "new.jsonl", "-")):
+                with self.subTest(how=how, inputs=inputs):
+                    ended = run(*JSON, *how, "-o", path, *inputs)
+                    self.assertEqual(ended.status, 2, ended)
+                    self.assertIn(f"{path}: is an input and the output, and there is no such file; give another --output", ended.stderr)
+                    self.assertFalse(path.exists())
+
     def test_an_old_live_file_is_gone_with_the_first_snapshot(self):
         path = self.file("live", b"old text that is longer than a line\n" * 1000)
         with Running(*JSON, "--snapshot-every", "1KiB", "-o", path, stdin=subprocess.PIPE) as running:

@@ -53,7 +53,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.kernel);
   CHECK_FALSE(o.memory_limit);
   CHECK(o.label == "(standard input)");
-  CHECK(o.format == "table");
+  CHECK_FALSE(o.format);
   CHECK_FALSE(o.output);
   CHECK_FALSE(o.snapshot_every);
   CHECK_FALSE(o.byte_counts);

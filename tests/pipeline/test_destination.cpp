@@ -2,6 +2,7 @@
 #include "pipeline/report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
+#include "pipeline/flow/stop_signals.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using gpuhist::io::descriptor;
@@ -82,6 +86,27 @@ std::string read_all(int fd) {
     all.append(buffer, static_cast<std::size_t>(got));
   return all;
 }
+
+/// Locks a file as another process would that appends to it.
+class other_locker {
+ public:
+  explicit other_locker(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
+
+  void lock() const {
+    while (!set(F_WRLCK)) std::this_thread::yield();
+  }
+  void unlock() const { REQUIRE(set(F_UNLCK)); }
+
+ private:
+  [[nodiscard]] bool set(short type) const {
+    struct flock whole{};
+    whole.l_type = type;
+    whole.l_whence = SEEK_SET;
+    return ::fcntl(fd_.get(), F_OFD_SETLK, &whole) == 0;
+  }
+
+  descriptor fd_;
+};
 
 std::string name_of(const descriptor& fd) { return "fd:" + std::to_string(fd.get()); }
 
@@ -230,6 +255,43 @@ TEST_CASE("what is appended after a line that has no end begins a new line, and 
   CHECK(content(path) == "old\ntorn\none\ntwo\n");
 }
 
+TEST_CASE("a descriptor that the shell opened to append is appended to as the file itself is") {
+  const folder here;
+  const std::string path = here / "log";
+  put(path, "old\ntorn");
+  const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  for (const std::string text : {"one\n", "two\n"}) {
+    destination out(name_of(opened), writing::append);
+    out.write([&](const gpuhist::pipeline::text_sink& to) {
+      CHECK_FALSE(out.is_fresh());
+      to(text);
+    });
+    out.commit();
+  }
+  CHECK(content(path) == "old\ntorn\none\ntwo\n");
+}
+
+TEST_CASE("a file with a torn header gets a new one, a file with a torn line after it does not") {
+  const folder here;
+  const std::string path = here / "log";
+  for (const bool by_shell : {false, true}) {
+    for (const auto& [old, expected] : {std::pair<std::string, std::string>{"", "header\nrecord\n"},
+                                        {"head", "head\nheader\nrecord\n"},
+                                        {"header\nrec", "header\nrec\nrecord\n"},
+                                        {std::string(5000, 'x'), std::string(5000, 'x') + "\nrecord\n"}}) {
+      CAPTURE(by_shell);
+      put(path, old);
+      const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+      destination out(by_shell ? name_of(opened) : path, writing::append);
+      out.write([&](const gpuhist::pipeline::text_sink& to) {
+        if (out.is_fresh()) to("header\n");
+        to("record\n");
+      });
+      CHECK(content(path) == expected);
+    }
+  }
+}
+
 TEST_CASE("a destination is fresh until something stands in it") {
   const folder here;
   for (const writing how : {writing::whole, writing::live, writing::append}) {
@@ -287,6 +349,50 @@ TEST_CASE("records of any size that several append at once stand one after the o
     REQUIRE(same == lines);
   }
   CHECK(read == appenders * records);
+}
+
+TEST_CASE("a record is written though another process releases its lock for two milliseconds at a time only") {
+  constexpr int records = 6;
+  constexpr int most_rounds = 120;  // with a pause of 5 ms between attempts 15 are usual, with one of 100 ms 300
+  const folder here;
+  const std::string path = here / "log";
+  const other_locker other(path);
+  std::atomic<int> written = 0;
+  other.lock();
+  std::thread writer([&] {
+    destination out(path, writing::append);
+    for (; written < records; ++written) out.write("record\n");
+  });
+  int rounds = 0;
+  for (; rounds < most_rounds && written < records; ++rounds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    other.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    other.lock();
+  }
+  CHECK(written == records);
+  other.unlock();
+  writer.join();
+}
+
+TEST_CASE("after a stop signal a destination waits for a lock 5 seconds in all, however many records there are") {
+  const folder here;
+  const std::string path = here / "log";
+  const other_locker other(path);
+  {
+    const gpuhist::pipeline::kept_stop_signal kept;
+    other.lock();
+    destination out(path, writing::append);
+    ::raise(SIGTERM);
+    CHECK_THROWS_AS(out.write("record\n"), destination_error);
+    const auto first_failed = std::chrono::steady_clock::now();
+    for (int i = 0; i < 8; ++i) CHECK_THROWS_AS(out.write("record\n"), destination_error);
+    CHECK(std::chrono::steady_clock::now() - first_failed < std::chrono::seconds(5));
+    other.unlock();
+    out.write("written\n");  // one that needs not wait
+  }
+  CHECK(content(path) == "written\n");
+  const gpuhist::pipeline::kept_stop_signal forgets_the_signal;
 }
 
 TEST_CASE("what does not fit behind a file is cut off again, also where the shell has opened it to append") {

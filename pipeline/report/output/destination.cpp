@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -79,51 +81,72 @@ void take_after(int fd, const struct stat& old) {
   ::fchmod(fd, mode);
 }
 
-/// What no number of the system says: another process holds the lock of the file.
+/// What no number of the system says: another process holds the lock of the file. The value is the stop signal after
+/// which the wait ended, or reports_wait.
 class lock_category : public std::error_category {
  public:
+  static constexpr int reports_wait = 1000;  // no signal
+
   [[nodiscard]] const char* name() const noexcept override { return "gpuhist.lock"; }
-  [[nodiscard]] std::string message(int /*only_one*/) const override { return "it is locked by another process"; }
-  [[nodiscard]] std::error_condition default_error_condition(int /*only_one*/) const noexcept override {
+  [[nodiscard]] std::string message(int cause) const override {
+    const std::string still = cause == reports_wait ? " and too many reports wait for it"
+                                                    : " 5 seconds after SIG" + std::string(::sigabbrev_np(cause));
+    return "it is still locked by another process" + still + " (lslocks shows which); end that process and run again";
+  }
+  [[nodiscard]] std::error_condition default_error_condition(int /*cause*/) const noexcept override {
     return std::errc::no_lock_available;
   }
 };
 
-[[noreturn]] void fail_to_lock(const std::string& name) {
+[[noreturn]] void fail_to_lock(const std::string& name, int cause) {
   static const lock_category category;
-  throw destination_error(1, category, "cannot write " + printable(name));
+  throw destination_error(cause, category, "cannot write " + printable(name));
 }
 
 /// While one lives, others that append records to the file wait. Filesystems without locks are written without.
 class record_lock {
  public:
-  /// `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file description. For one
-  /// that was inherited, whose description other processes have as well, F_SETLK: the lock is that of the process.
-  /// Waits for another process; throws destination_error if it still does 5 seconds after a stop signal was kept.
-  record_lock(int fd, int command, const std::string& name) : fd_(fd), command_(command), locked_(wait(name)) {}
+  using clock = std::chrono::steady_clock;
+
+  /// Attempts once. `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file
+  /// description. For one that was inherited, whose description other processes have as well, F_SETLK: the lock is that
+  /// of the process.
+  record_lock(int fd, int command) : fd_(fd), command_(command) { attempt(); }
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
-    if (locked_) set(F_UNLCK);
+    if (state_ == state::locked) set(F_UNLCK);
   }
 
- private:
-  using clock = std::chrono::steady_clock;
+  /// Another process has it.
+  [[nodiscard]] bool is_denied() const { return state_ == state::denied; }
 
-  /// Attempts, since signals do not end F_SETLKW: their handlers let calls continue. False where there are no locks.
-  [[nodiscard]] bool wait(const std::string& name) const {
-    constexpr std::chrono::milliseconds longest_pause{100};
+  /// Waits for another process. After a stop signal was kept it sets `wait_ends`, if it is not set yet, to 5 seconds
+  /// later, and throws destination_error from then on.
+  // Attempts, since signals do not end F_SETLKW: their handlers let calls continue. The pauses are short: another
+  // process may release the lock for a few milliseconds only.
+  void wait(const std::string& name, std::optional<clock::time_point>& wait_ends) {
+    constexpr std::chrono::milliseconds longest_pause{5};
     constexpr std::chrono::seconds patience{5};
     std::chrono::milliseconds pause{1};
-    std::optional<clock::time_point> last;
-    while (!set(F_WRLCK)) {
-      if (errno != EAGAIN && errno != EACCES) return false;
-      if (!last && kept_stop_signal::received() != 0) last = clock::now() + patience;
-      if (last && clock::now() >= *last) fail_to_lock(name);
+    for (; is_denied(); attempt()) {
+      const int signal = kept_stop_signal::received();
+      if (!wait_ends && signal != 0) wait_ends = clock::now() + patience;
+      if (wait_ends && clock::now() >= *wait_ends) fail_to_lock(name, signal);
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, longest_pause);
     }
-    return true;
+  }
+
+ private:
+  enum class state { locked, denied, without };
+
+  void attempt() {
+    if (set(F_WRLCK)) {
+      state_ = state::locked;
+    } else {
+      state_ = errno == EAGAIN || errno == EACCES ? state::denied : state::without;
+    }
   }
 
   bool set(short type) const {
@@ -135,7 +158,7 @@ class record_lock {
 
   int fd_;
   int command_;
-  bool locked_;
+  state state_ = state::without;
 };
 
 bool is_appended_to(int fd) {
@@ -150,11 +173,26 @@ std::uint64_t size_of(int fd) {
   return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
-/// Whether a record that comes next would be glued to a part of one: that of a process which ended while it wrote.
-bool ends_inside_line(int fd) {
-  const std::uint64_t size = size_of(fd);
+/// The same file again, since a shell opens it for writing only. Nothing where it may not be read.
+// It is kept open as long as the destination: when any descriptor of a file is closed, its F_SETLK locks are released.
+io::descriptor open_to_read(int fd) {
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  return io::descriptor(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
+/// Whether the next record would be appended to a part of one: that of a process which ended while it wrote.
+bool ends_inside_line(int fd, std::uint64_t size) {
   char last = '\n';
   return size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) == 1 && last != '\n';
+}
+
+/// Whether the file holds no complete line, but at most the first part of a header.
+bool has_no_line(int fd, std::uint64_t size) {
+  std::array<char, 256> first{};  // more than a header has
+  if (size == 0) return true;
+  if (size >= first.size()) return false;
+  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
+  return got > 0 && std::string_view(first.data(), static_cast<std::size_t>(got)).find('\n') == std::string_view::npos;
 }
 
 /// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
@@ -208,11 +246,13 @@ void destination::open_in_place(const fs::path& path, bool regular) {
                               " is no file that every snapshot could replace; give --output a regular file, or take "
                               "another --format");
   }
-  const bool appends = how_ == writing::append && regular;
+  const bool is_appended_file = fd_ && is_appended_to(fd_.get());
+  const bool appends = how_ == writing::append && (regular || is_appended_file);
   how_ = appends ? writing::append : writing::live;
   if (fd_) {
     note_output();
-    if (is_appended_to(fd_.get())) lock_command_ = F_SETLK;
+    if (is_appended_file) lock_command_ = F_SETLK;
+    if (appends) readable_ = open_to_read(fd_.get());
     return;
   }
   const int flags = O_CLOEXEC | O_NOCTTY | (regular ? O_CREAT : 0) | (appends ? O_APPEND : 0);
@@ -257,21 +297,41 @@ void destination::write(std::string_view text) {
 }
 
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
+  prepare();
+  if (!lock_command_) return write_record(pieces);
+  record_lock alone(fd_.get(), *lock_command_);
+  alone.wait(name_, lock_wait_ends_);
+  write_record(pieces);
+}
+
+bool destination::try_write(const std::function<void(const text_sink&)>& pieces) {
+  prepare();
+  if (!lock_command_) {
+    write_record(pieces);
+    return true;
+  }
+  const record_lock alone(fd_.get(), *lock_command_);
+  if (alone.is_denied()) return false;
+  write_record(pieces);
+  return true;
+}
+
+void destination::fail_locked() const { fail_to_lock(name_, lock_category::reports_wait); }
+
+void destination::prepare() {
   if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
-  if (!lock_command_) return write_record(pieces);
-  const record_lock alone(fd_.get(), *lock_command_, name_);
-  if (how_ == writing::append) fresh_ = size_of(fd_.get()) == 0;
-  write_record(pieces);
 }
 
 void destination::write_record(const std::function<void(const text_sink&)>& pieces) {
   constexpr std::size_t block_bytes = std::size_t{256} * 1024;
   const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
+  const int readable = readable_ ? readable_.get() : fd_.get();
+  if (how_ == writing::append) fresh_ = has_no_line(readable, size_before);
   try {
     std::string block;
-    if (how_ == writing::append && ends_inside_line(fd_.get())) block = '\n';
+    if (how_ == writing::append && ends_inside_line(readable, size_before)) block = '\n';
     pieces([&](std::string_view piece) {
       if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
       block += piece;

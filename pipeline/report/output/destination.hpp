@@ -9,6 +9,7 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/temporary_file.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -54,12 +55,21 @@ class destination {
   /// Also throws what `pieces` throws; that text is cut off then.
   void write(const std::function<void(const text_sink&)>& pieces);
 
+  /// The same, or false at once where another process holds the lock of the file; `pieces` is not called then.
+  [[nodiscard]] bool try_write(const std::function<void(const text_sink&)>& pieces);
+
+  /// Whether try_write() may give false.
+  [[nodiscard]] bool has_lock() const { return lock_command_.has_value(); }
+
+  /// Throws the destination_error of a file that others keep locked for too long.
+  [[noreturn]] void fail_locked() const;
+
   /// Everything was written: makes the file appear; reports errors that only close or fsync see. Throws
   /// destination_error.
   void commit();
 
-  /// Nothing stands before what will be written next: neither from before nor from an earlier write(). Of a file that
-  /// is appended to it is certain only within write(), which keeps others from appending.
+  /// No complete line stands before what will be written next: neither from before nor from an earlier write(). Of a
+  /// file that is appended to it is certain only within write(), which keeps others from appending.
   [[nodiscard]] bool is_fresh() const { return fresh_; }
   /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
   [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_.path(); }
@@ -72,6 +82,7 @@ class destination {
  private:
   void open_in_place(const std::filesystem::path& path, bool regular);
   void open_temporary();
+  void prepare();
   void make_empty();
   void note_output() const;
   void write_record(const std::function<void(const text_sink&)>& pieces);
@@ -84,7 +95,9 @@ class destination {
   bool fresh_ = true;
   bool holds_old_text_ = false;      // which goes with the first write
   std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
+  std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // after a stop signal, for all records
   io::descriptor fd_;
+  io::descriptor readable_;           // of an inherited file that is appended to; else fd_ is read
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
   std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();

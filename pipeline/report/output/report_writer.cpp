@@ -1,10 +1,16 @@
 #include "pipeline/report/output/report_writer.hpp"
 
+#include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/report/output/terminal.hpp"
 
 #include <string>
 
 namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t most_kept_bytes = std::size_t{8} * 1024 * 1024;
+
+}  // namespace
 
 render_target report_writer::target() const {
   render_target target = target_for(where_);
@@ -12,28 +18,85 @@ render_target report_writer::target() const {
   return target;
 }
 
-void report_writer::write(std::string_view text) { write_beside(text); }
-
-void report_writer::write(const std::function<void(const text_sink&)>& pieces) { write_beside(pieces); }
-
-// A report in a pipe may come out on the terminal that shows how far the run is. Behind one that failed may stand the
-// half of a line, which nothing is to be glued to.
-template <typename Text>
-void report_writer::write_beside(const Text& text) {
-  if (failed_) return;
-  screen_.clear();
-  try {
-    where_.write(text);
-  } catch (const destination_error& error) {
-    if (what_ == fault::ends_run) throw;
-    failed_ = error;
-    screen_.say("gpuhist: " + std::string(error.what()) + "; what comes is handed on, and nothing more is reported\n");
-  }
-  if (where_.is_terminal()) screen_.restore();
+void report_writer::write(std::string_view lines) {
+  if (failed_ || (write_kept() && write_one(lines)) || failed_) return;
+  keep(lines);
 }
 
-void report_writer::throw_fault() const {
+void report_writer::write_snapshot(const report& now) {
+  if (failed_ || (write_kept() && write_one(now)) || failed_) return;
+  std::erase_if(kept_, [](const record& each) { return std::holds_alternative<report>(each); });
+  kept_.emplace_back(now);
+}
+
+bool report_writer::write_kept() {
+  while (!failed_ && !kept_.empty()) {
+    if (!write_record(kept_.front())) return false;
+    if (const auto* lines = std::get_if<std::string>(&kept_.front())) kept_bytes_ -= lines->size();
+    kept_.pop_front();
+  }
+  return !failed_;
+}
+
+void report_writer::keep(std::string_view lines) {
+  kept_bytes_ += lines.size();
+  kept_.emplace_back(std::string(lines));
+  if (kept_bytes_ <= most_kept_bytes) return;
+  try {
+    where_.fail_locked();
+  } catch (const destination_error& error) {
+    put_off(error);
+  }
+}
+
+bool report_writer::write_record(const record& what) {
+  return std::visit([this](const auto& text) { return write_one(text); }, what);
+}
+
+bool report_writer::write_one(std::string_view lines) {
+  return write_beside([lines](const text_sink& out) { out(lines); });
+}
+
+bool report_writer::write_one(const report& what) {
+  return write_beside([&](const text_sink& out) { format_.render(what, target(), out); });
+}
+
+// A report in a pipe may come out on the terminal that shows how far the run is. After one that failed there may be
+// half of a line, which nothing may be appended to.
+bool report_writer::write_beside(const std::function<void(const text_sink&)>& pieces) {
+  const auto after_screen = [&](const text_sink& out) {
+    screen_.clear();
+    pieces(out);
+  };
+  bool is_written = true;
+  try {
+    if (what_ == fault::ends_run) {
+      where_.write(after_screen);
+    } else {
+      is_written = where_.try_write(after_screen);
+    }
+  } catch (const destination_error& error) {
+    if (what_ == fault::ends_run) throw;
+    put_off(error);
+    is_written = false;
+  }
+  if (where_.is_terminal()) screen_.restore();
+  return is_written;
+}
+
+// After a stop signal no more bytes are read.
+void report_writer::put_off(const destination_error& error) {
+  const bool goes_on = kept_stop_signal::received() == 0;
+  failed_ = error;
+  failed_->is_reported = true;
+  kept_.clear();
+  screen_.say("gpuhist: " + std::string(error.what()) + (goes_on ? "; the bytes are still passed through, but" : ";") +
+              " nothing more is reported\n");
+}
+
+void report_writer::finish_run() {
   if (failed_) throw destination_error(*failed_);
+  write_kept();
 }
 
 }  // namespace gpuhist::pipeline
