@@ -31,8 +31,7 @@ struct extent {
 struct counting_job {
   std::span<const std::byte> bytes;  ///< the chunk, under 4 GiB
   std::span<const extent> extents;   ///< offsets into `bytes`
-  std::span<std::uint32_t>
-      rows;  ///< extents.size() x row_partition().classes counters, row-major; every counter is written
+  std::span<std::uint32_t> rows;     ///< extents.size() x row_partition().classes, row-major; all are written
 
   /// A hint: all cores are busy, and the bytes are still in the cache of the submitting thread. If
   /// engine::counts_here(), submit() counts such a job before it returns.

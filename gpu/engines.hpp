@@ -42,10 +42,9 @@ struct cuda_device {
 struct engine_forecast {
   bool cuda = false;    ///< CUDA only
   bool shared = false;  ///< the host at once, and devices if the cores are saturated; both false: the host only
-  std::vector<cuda_device>
-      devices{};       ///< devices of the CUDA engine; with `shared` empty if they are enumerated only when needed
-  unsigned lanes = 0;  ///< lanes of all devices; each can have two chunks in flight
-  std::string why{};   ///< one clause for the user: the name of the device, or what is missing
+  std::vector<cuda_device> devices{};  ///< of the CUDA engine; with `shared` empty: enumerated only when needed
+  unsigned lanes = 0;                  ///< lanes of all devices; each can have two chunks in flight
+  std::string why{};                   ///< one clause for the user: the name of the device, or what is missing
 };
 
 struct engine_request {
@@ -65,8 +64,8 @@ struct engine_request {
   /// Of `auto`: whether something else, decompression, could use all cores right now. Asked from any thread; may be
   /// empty.
   std::function<bool()> cores_are_wanted{};
-  std::optional<engine_forecast>
-      forecast{};  ///< result of forecast_engine for this request: devices are not enumerated again
+  /// Result of forecast_engine for this request: devices are not enumerated again.
+  std::optional<engine_forecast> forecast{};
 };
 
 /// An engine and, for `auto`, the reason for the choice ("no CUDA device: ...").
