@@ -36,7 +36,7 @@ std::vector<std::uint8_t> make_random(std::size_t size) {
   return bytes;
 }
 
-// Which byte value is the k-th limit frequent: shuffled (Fisher and Yates), so that frequent ones lie anywhere.
+// The byte values by frequency. They are shuffled (Fisher and Yates), so that frequent values are not neighbours.
 std::array<std::uint8_t, byte_values> shuffled_values(generator& random) {
   std::array<std::uint8_t, byte_values> values{};
   for (std::size_t i = 0; i < byte_values; ++i) values[i] = static_cast<std::uint8_t>(i);
@@ -44,7 +44,7 @@ std::array<std::uint8_t, byte_values> shuffled_values(generator& random) {
   return values;
 }
 
-// As many entries of each value as its probability is of 2^16: 16 random bits choose one.
+// A table of 2^16 entries, in which the share of each value is its probability: 16 random bits select an entry.
 std::vector<std::uint8_t> zipf_table(generator& random) {
   constexpr std::size_t entries = std::size_t{1} << 16U;
   const auto values = shuffled_values(random);

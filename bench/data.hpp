@@ -14,7 +14,7 @@ namespace gpuhist::bench {
 
 /// Ordered from typical data to the data with the most contention on shared counters.
 enum class data_set {
-  text,        ///< a made-up web server log
+  text,        ///< a synthetic web server log
   random,      ///< uniform byte values
   zipf,        ///< the k-th most frequent byte value has 1/k of the frequency of the most frequent one
   sawtooth,    ///< 0, 1, ... 255, 0, ...: neighbours always differ

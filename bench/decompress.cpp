@@ -65,10 +65,10 @@ archive load(const std::filesystem::path& path) {
 }
 
 /// 512 MiB of log lines at level 3 of zstd.
-archive made_up() {
+archive synthetic_archive() {
   constexpr std::size_t frames = 64;
   constexpr std::size_t frame_bytes = std::size_t{8} << 20U;
-  archive made{.name = "made-up log text", .content = {}, .format = io::format_named("zstd")};
+  archive made{.name = "synthetic log text", .content = {}, .format = io::format_named("zstd")};
   io::zstd_compressor compressor(3);
   generator random{1};
   std::uint64_t time = 0;
@@ -177,7 +177,7 @@ std::vector<unsigned> powers_up_to_the_cores() {
 decompress_result measure_decompress(const decompress_options& options) {
   std::vector<archive> archives;
   for (const std::filesystem::path& each : options.files) archives.push_back(load(each));
-  if (archives.empty()) archives.push_back(made_up());
+  if (archives.empty()) archives.push_back(synthetic_archive());
   decompress_result result{.load = {.files = archives.size()}, .rates = {}};
   std::vector<task> tasks;
   for (const archive& each : archives) {

@@ -12,7 +12,7 @@
 namespace gpuhist::bench {
 
 struct decompress_options {
-  std::vector<std::filesystem::path> files;  ///< archives; empty: one of made-up log text in frames of 8 MiB
+  std::vector<std::filesystem::path> files;  ///< archives; empty: one of synthetic log text in frames of 8 MiB
   std::vector<unsigned> threads;             ///< numbers of threads; empty: 1, 2, 4 ... up to the number of cores
   unsigned rounds = 5;                       ///< of each number of threads, in turn; the fastest is reported
 };

@@ -21,9 +21,9 @@ std::size_t buffers_in_turn(std::uint64_t size, std::uint64_t cache_bytes, std::
   return static_cast<std::size_t>(std::min(wanted, available / stride));
 }
 
-unsigned repetitions_within(double budget, double seconds_of_one, unsigned wanted) {
+unsigned repetitions_within(double budget, double seconds_of_one, unsigned requested) {
   const double fitting = budget / seconds_of_one;
-  if (fitting >= static_cast<double>(wanted)) return wanted;
+  if (fitting >= static_cast<double>(requested)) return requested;
   return std::max(1U, static_cast<unsigned>(fitting));
 }
 

@@ -17,8 +17,8 @@ std::size_t buffers_in_turn(std::uint64_t size, std::uint64_t cache_bytes, std::
 /// The distance between consecutive buffers of `size` bytes: `size` rounded up to the alignment of cudaMalloc.
 std::uint64_t buffer_stride(std::uint64_t size);
 
-/// The number of runs of `seconds_of_one` that fit into `budget` seconds: at least one, at most `wanted`.
-unsigned repetitions_within(double budget, double seconds_of_one, unsigned wanted);
+/// The number of runs of `seconds_of_one` that fit into `budget` seconds: at least one, at most `requested`.
+unsigned repetitions_within(double budget, double seconds_of_one, unsigned requested);
 
 /// Whether an entrant with `repetitions` runs in `rounds` rounds takes part in this round. Its runs are spread evenly.
 bool takes_part(unsigned round, unsigned repetitions, unsigned rounds);

@@ -44,9 +44,9 @@ std::string line(const std::string& name, const block& groups, const column& val
 std::optional<double> spread(std::string_view kernel, const block& groups) {
   std::vector<double> times;
   for (const measured_group* each : groups) {
-    const measurement* const one = each->find(kernel);
-    if (one == nullptr || !one->has_rate()) return std::nullopt;
-    times.push_back(one->median);
+    const measurement* const found = each->find(kernel);
+    if (found == nullptr || !found->has_rate()) return std::nullopt;
+    times.push_back(found->median);
   }
   const auto [least, most] = std::ranges::minmax(times);
   return most / least;
@@ -64,8 +64,8 @@ std::string compared_with(const std::string& peer, const block& groups) {
   return line(std::string(main_kernel) + ", times as fast as " + peer, groups, times) + "\n";
 }
 
-bool is_listed(const measurement& one) {
-  return one.kernel == main_kernel || one.kernel == "bit_sliced" || one.kind == role::variant || one.kind == role::peer;
+bool is_listed(const measurement& row) {
+  return row.kernel == main_kernel || row.kernel == "bit_sliced" || row.kind == role::variant || row.kind == role::peer;
 }
 
 std::string block_text(const block& groups) {
@@ -108,7 +108,7 @@ std::string summary_of(std::span<const measured_group> groups) {
 
 bool any_wrong(std::span<const measured_group> groups) {
   return std::ranges::any_of(groups, [](const measured_group& group) {
-    return std::ranges::any_of(group.rows, [](const measurement& one) { return one.counts == verdict::wrong; });
+    return std::ranges::any_of(group.rows, [](const measurement& row) { return row.counts == verdict::wrong; });
   });
 }
 

@@ -116,7 +116,7 @@ std::string_view canonical_engine(std::string_view name) { return find(name).nam
 
 engine_forecast forecast_engine(std::string_view name, const engine_request& request) {
   const std::string_view canonical = canonical_engine(name);
-  if (canonical == "host") return {.why = "the host was asked for"};
+  if (canonical == "host") return {.why = "the host was requested"};
   return canonical == "auto" ? forecast_auto(request) : forecast_cuda(request);
 }
 

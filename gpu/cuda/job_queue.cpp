@@ -43,9 +43,9 @@ counting_job* job_queue::try_pop() {
   return take();
 }
 
-counting_job* job_queue::try_pop_if(const std::function<bool(const counting_job&)>& wanted) {
+counting_job* job_queue::try_pop_if(const std::function<bool(const counting_job&)>& accepts) {
   const std::lock_guard lock(mutex_);
-  return !jobs_.empty() && wanted(*jobs_.front()) ? take() : nullptr;
+  return !jobs_.empty() && accepts(*jobs_.front()) ? take() : nullptr;
 }
 
 counting_job* job_queue::take() {

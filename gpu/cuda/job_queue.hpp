@@ -33,8 +33,8 @@ class job_queue {
   /// The next job; null if the queue is empty.
   counting_job* try_pop();
 
-  /// The next job if it is `wanted`; null otherwise, or if the queue is empty.
-  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& wanted);
+  /// The next job if `accepts` is true for it; null otherwise, or if the queue is empty.
+  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& accepts);
 
   /// Records that a device has failed with the error `why`; its lanes take no more jobs. Called once per device. When
   /// the last device fails, the waiting jobs are completed with its error.

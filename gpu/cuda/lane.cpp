@@ -75,21 +75,21 @@ void lane::run(const std::stop_token& stop) noexcept {
   } catch (...) {
     lose_device(failure_of(shared_));
   }
-  buffers* ahead = sets_.data();
-  buffers* behind = sets_.data() + 1;
+  buffers* next = sets_.data();
+  buffers* in_flight = sets_.data() + 1;
   for (;;) {
     counting_job* job = nullptr;
-    if (behind->jobs.empty()) {
+    if (in_flight->jobs.empty()) {
       job = shared_.queue.pop(stop, tallies_.fault);
     } else if (!tallies_.fault.why()) {
       job = shared_.queue.try_pop();
     }
-    if (job == nullptr && behind->jobs.empty()) return;
-    if (job != nullptr) fill(*ahead, job);
+    if (job == nullptr && in_flight->jobs.empty()) return;
+    if (job != nullptr) fill(*next, job);
     shared_.queue.wake_next();
-    begin(*ahead);
-    if (!behind->jobs.empty()) finish(*behind);
-    std::swap(ahead, behind);
+    begin(*next);
+    if (!in_flight->jobs.empty()) finish(*in_flight);
+    std::swap(next, in_flight);
   }
 }
 

@@ -41,8 +41,8 @@ TEST_CASE("the expected counts of a repeated pattern are those of its bytes, for
   const auto pattern = make_data(data_set::zipf, 1009);
   for (const std::size_t size : {1U, 1008U, 1009U, 1010U, 2018U, 12'345U}) {
     CAPTURE(size);
-    for (const bins what : every_bins) {
-      CHECK(expected_counts(pattern, size, what) == sequential_count(repeated(pattern, size), what));
+    for (const bins counted : every_bins) {
+      CHECK(expected_counts(pattern, size, counted) == sequential_count(repeated(pattern, size), counted));
     }
   }
 }
@@ -53,5 +53,5 @@ TEST_CASE("counts of many bytes are not truncated to 32 bits") {
 }
 
 TEST_CASE("the sequential loop has a rate") {
-  for (const bins what : every_bins) CHECK(sequential_rate(make_data(data_set::text, 100'000), what) > 0);
+  for (const bins counted : every_bins) CHECK(sequential_rate(make_data(data_set::text, 100'000), counted) > 0);
 }

@@ -32,7 +32,7 @@ struct decoder_sample {
   byte_vector plain;
   byte_vector packed;
   std::vector<frame_end> ends;           ///< one a frame
-  std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (behind skippable frames)
+  std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (after skippable frames)
 };
 
 using decoder_maker = std::function<std::unique_ptr<io::decoder>()>;

@@ -19,7 +19,7 @@ constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 constexpr std::size_t data_bytes = 3 * mib + 77;
 
-// The data on the device is surrounded by so many bytes of one letter. If they are counted, the counts are too large.
+// Number of bytes of one letter before and after the data on the device. If they are counted, the counts are too large.
 constexpr std::size_t margin = 512;
 constexpr std::uint8_t canary_byte = 'm';
 

@@ -29,7 +29,7 @@ TEST_CASE("the host engine keeps the contract on a thread pool") {
 
 TEST_CASE("a job that the executor does not accept is counted by the submitting thread") {
   const engine_request request{.counted = contract::letters_partition(), .run = [](const std::function<void()>&) {
-                                 throw std::runtime_error("the pool is gone");
+                                 throw std::runtime_error("the pool has ended");
                                }};
   host::host_engine engine(request);
   contract::job_memory memory(10, 1, 9);

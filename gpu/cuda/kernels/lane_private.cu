@@ -47,10 +47,10 @@ struct vector_walk {
 
 __device__ __forceinline__ void count_vectors(counters& mine, vector_walk walk) {
   for (; walk.at + walk.step < walk.count; walk.at += 2 * walk.step) {
-    const uint4 one = load_once(walk.vectors + walk.at);
-    const uint4 two = load_once(walk.vectors + walk.at + walk.step);
-    mine.add(one);
-    mine.add(two);
+    const uint4 first = load_once(walk.vectors + walk.at);
+    const uint4 second = load_once(walk.vectors + walk.at + walk.step);
+    mine.add(first);
+    mine.add(second);
   }
   if (walk.at < walk.count) mine.add(load_once(walk.vectors + walk.at));
 }

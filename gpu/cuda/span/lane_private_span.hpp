@@ -15,7 +15,7 @@ struct span_launch {
   std::uint64_t size = 0;                  ///< in bytes; 0 is allowed and counts nothing
   unsigned long long* counters = nullptr;  ///< device memory, count_of(counted) of them; added to, not cleared
   bins counted = bins::bytes;
-  void* scratch = nullptr;  ///< device memory that the kernel asks for; the caller clears it before the launch
+  void* scratch = nullptr;  ///< device memory, if the kernel needs any; the caller clears it before the launch
   int multiprocessors = 1;
   unsigned coarsening = 0;  ///< bytes per thread, for kernels that have such a factor; 0: the default of the kernel
 };
