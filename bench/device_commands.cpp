@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* explanation = R"(
 Medians of up to %u runs that take turns in one stream, timed by events; each run reads the next of several buffers,
-together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. The
-time of cub_* includes clearing the counters, which its call does; the time of every kernel includes clearing its scratch
+together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. The time
+of cub_* includes clearing the counters, which its call does; the time of every kernel includes clearing its scratch
 memory. Counts are compared after every run. sequential_loop: one core of the host, the simple loop in C++ over up to
 64 MiB, with the same rate for every size. x loop and x global: rate relative to sequential_loop and to global_atomic.
 )";

@@ -309,7 +309,9 @@ automatic_engine::device_job* automatic_engine::spare_device_job() noexcept {
     return nullptr;
   }
   device_job* const made = device_jobs_.back().get();
-  made->job.on_complete = [this, made](counting_job&, std::exception_ptr failure) { answered(*made, std::move(failure)); };
+  made->job.on_complete = [this, made](counting_job&, std::exception_ptr failure) {
+    answered(*made, std::move(failure));
+  };
   return made;
 }
 
