@@ -342,8 +342,8 @@ void automatic_engine::answered(device_job& answer, std::exception_ptr failure) 
   job.on_complete(job, nullptr);
 }
 
-// Keeps each text once: all chunks of a device fail with the same error. After the last device has failed, no new error
-// can occur. With the lock.
+// Keeps each text once: all chunks of a device fail with the same error. Errors after the failure of the last device
+// repeat its error and are ignored. With the lock.
 void automatic_engine::note_failure(const std::exception_ptr& why) noexcept {
   if (state_ != device_state::awake) return;
   try {
