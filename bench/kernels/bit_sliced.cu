@@ -85,11 +85,11 @@ __device__ __forceinline__ void commit(const unsigned (&counts)[letter_buckets],
 __global__ void __launch_bounds__(tuning.threads, min_blocks) bit_sliced(const span_task task) {
   const span_reader<tuning> reader(task);
   unsigned counts[letter_buckets] = {};
-  uint4 now[tuning.loads] = {};
+  uint4 current[tuning.loads] = {};
   if (task.rounds != 0) {
-    reader.load(now, 0);
+    reader.load(current, 0);
   } else {
-    reader.load_rest(now);
+    reader.load_rest(current);
   }
   if (blockIdx.x == 0) {
     if (threadIdx.x < task.parts.head) add_byte(counts, task.bytes[threadIdx.x]);
@@ -103,11 +103,11 @@ __global__ void __launch_bounds__(tuning.threads, min_blocks) bit_sliced(const s
     } else {
       reader.load_rest(next);
     }
-    add(counts, now);
+    add(counts, current);
 #pragma unroll
-    for (unsigned k = 0; k < tuning.loads; ++k) now[k] = next[k];
+    for (unsigned k = 0; k < tuning.loads; ++k) current[k] = next[k];
   }
-  add(counts, now);
+  add(counts, current);
   commit(counts, task);
 }
 

@@ -26,18 +26,18 @@ constexpr unsigned every_lane = 0xffffffffU;
 
 __global__ void __launch_bounds__(threads)
     register_private(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters) {
-  unsigned mine[buckets] = {};
+  unsigned counts[buckets] = {};
   for (std::uint64_t i = thread_of_grid(); i < size; i += threads_of_grid()) {
     const unsigned bucket = bucket_of<bins::letters>(bytes[i]);
 #pragma unroll
-    for (unsigned k = 0; k < buckets; ++k) mine[k] += bucket == k ? 1U : 0U;
+    for (unsigned k = 0; k < buckets; ++k) counts[k] += bucket == k ? 1U : 0U;
   }
 #pragma unroll
   for (unsigned k = 0; k < buckets; ++k) {
     for (unsigned distance = 16; distance > 0; distance /= 2) {
-      mine[k] += __shfl_xor_sync(every_lane, mine[k], distance);
+      counts[k] += __shfl_xor_sync(every_lane, counts[k], distance);
     }
-    if (threadIdx.x % 32 == 0 && mine[k] != 0) atomicAdd(counters + k, static_cast<unsigned long long>(mine[k]));
+    if (threadIdx.x % 32 == 0 && counts[k] != 0) atomicAdd(counters + k, static_cast<unsigned long long>(counts[k]));
   }
 }
 

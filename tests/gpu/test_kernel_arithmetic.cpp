@@ -62,11 +62,11 @@ void lanes_use_different_banks() {
   std::set<std::uint32_t> seen;
   for (unsigned thread = 0; thread < Copies; ++thread) {
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t mine = layout::lane_offset(thread);
-      const std::uint32_t offset = layout::template counter_offset<0>(byte | 0x5a5a5a00U, mine);
-      REQUIRE(layout::template counter_offset<1>(byte << 8U | 0xa5a500a5U, mine) == offset);
-      REQUIRE(layout::template counter_offset<2>(byte << 16U | 0xff00ffffU, mine) == offset);
-      REQUIRE(layout::template counter_offset<3>(byte << 24U | 0x00123456U, mine) == offset);
+      const std::uint32_t lane_offset = layout::lane_offset(thread);
+      const std::uint32_t offset = layout::template counter_offset<0>(byte | 0x5a5a5a00U, lane_offset);
+      REQUIRE(layout::template counter_offset<1>(byte << 8U | 0xa5a500a5U, lane_offset) == offset);
+      REQUIRE(layout::template counter_offset<2>(byte << 16U | 0xff00ffffU, lane_offset) == offset);
+      REQUIRE(layout::template counter_offset<3>(byte << 24U | 0x00123456U, lane_offset) == offset);
       REQUIRE(offset < layout::bytes);
       REQUIRE(offset / 4 % 32 == thread % 32);
       REQUIRE(offset / layout::bytes_per_value == byte);

@@ -45,27 +45,28 @@ struct vector_walk {
   std::uint32_t count;
 };
 
-__device__ __forceinline__ void count_vectors(counters& mine, vector_walk walk) {
+__device__ __forceinline__ void count_vectors(counters& shared_counters, vector_walk walk) {
   for (; walk.at + walk.step < walk.count; walk.at += 2 * walk.step) {
     const uint4 first = load_once(walk.vectors + walk.at);
     const uint4 second = load_once(walk.vectors + walk.at + walk.step);
-    mine.add(first);
-    mine.add(second);
+    shared_counters.add(first);
+    shared_counters.add(second);
   }
-  if (walk.at < walk.count) mine.add(load_once(walk.vectors + walk.at));
+  if (walk.at < walk.count) shared_counters.add(load_once(walk.vectors + walk.at));
 }
 
 // Counts the single bytes at both ends of a part that begins at `bytes`.
-__device__ __forceinline__ void count_ends(counters& mine, const std::uint8_t* bytes, const span_parts& parts) {
-  if (threadIdx.x < parts.head) mine.add_byte<0>(bytes[threadIdx.x]);
-  if (threadIdx.x < parts.tail) mine.add_byte<0>(bytes[parts.tail_begin() + threadIdx.x]);
+__device__ __forceinline__ void count_ends(counters& shared_counters, const std::uint8_t* bytes,
+                                           const span_parts& parts) {
+  if (threadIdx.x < parts.head) shared_counters.add_byte<0>(bytes[threadIdx.x]);
+  if (threadIdx.x < parts.tail) shared_counters.add_byte<0>(bytes[parts.tail_begin() + threadIdx.x]);
 }
 
 // Adds the block's counters to a row and clears them.
-__device__ __forceinline__ void flush(counters& mine, std::uint32_t* row) {
+__device__ __forceinline__ void flush(counters& shared_counters, std::uint32_t* row) {
   using order = fold_layout<copies, threads>;
   __syncthreads();
-  const auto sum = mine.fold<threads, std::uint32_t, true>();
+  const auto sum = shared_counters.fold<threads, std::uint32_t, true>();
   if (threadIdx.x % order::threads_per_value == 0 && sum != 0) atomicAdd(row + order::value(threadIdx.x), sum);
   __syncthreads();
 }
@@ -88,8 +89,8 @@ __device__ std::uint32_t first_extent_after(const extent* extents, std::uint32_t
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
     lane_private_parts(const chunk_task task) {
   __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
-  counters mine(reinterpret_cast<std::uint32_t*>(memory));
-  mine.clear<threads>();
+  counters shared_counters(reinterpret_cast<std::uint32_t*>(memory));
+  shared_counters.clear<threads>();
   __syncthreads();
 
   const std::uint32_t part_begin = blockIdx.x * task.bytes_per_block;  // inside the chunk: see launch_lane_private
@@ -100,12 +101,12 @@ __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_mult
     if (begin >= part_end) break;
     if (begin >= end) continue;
     const span_parts parts = divide_span(begin, end - begin);
-    count_vectors(mine, {.vectors = reinterpret_cast<const uint4*>(task.bytes + begin + parts.head),
-                         .at = threadIdx.x,
-                         .step = threads,
-                         .count = static_cast<std::uint32_t>(parts.vectors)});
-    count_ends(mine, task.bytes + begin, parts);
-    flush(mine, task.rows + std::size_t{i} * byte_values);
+    count_vectors(shared_counters, {.vectors = reinterpret_cast<const uint4*>(task.bytes + begin + parts.head),
+                                    .at = threadIdx.x,
+                                    .step = threads,
+                                    .count = static_cast<std::uint32_t>(parts.vectors)});
+    count_ends(shared_counters, task.bytes + begin, parts);
+    flush(shared_counters, task.rows + std::size_t{i} * byte_values);
   }
 }
 
@@ -115,8 +116,8 @@ __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_mult
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))
     lane_private_tiles(const chunk_task task) {
   __shared__ uint4 memory[lane_layout<copies>::bytes / sizeof(uint4)];
-  counters mine(reinterpret_cast<std::uint32_t*>(memory));
-  mine.clear<threads>();
+  counters shared_counters(reinterpret_cast<std::uint32_t*>(memory));
+  shared_counters.clear<threads>();
   __syncthreads();
 
   std::uint32_t first_tile = blockIdx.x;  // number of the first tile of this block in the next extent
@@ -127,12 +128,12 @@ __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_mult
     const auto vectors = static_cast<std::uint32_t>(parts.vectors);
     const std::uint32_t tiles = max(1U, static_cast<std::uint32_t>(divide_up(vectors, threads)));
     if (first_tile < tiles) {
-      count_vectors(mine, {.vectors = reinterpret_cast<const uint4*>(task.bytes + part.begin + parts.head),
-                           .at = first_tile * threads + threadIdx.x,
-                           .step = gridDim.x * threads,
-                           .count = vectors});
-      if (first_tile == 0) count_ends(mine, task.bytes + part.begin, parts);
-      flush(mine, task.rows + std::size_t{i} * byte_values);
+      count_vectors(shared_counters, {.vectors = reinterpret_cast<const uint4*>(task.bytes + part.begin + parts.head),
+                                      .at = first_tile * threads + threadIdx.x,
+                                      .step = gridDim.x * threads,
+                                      .count = vectors});
+      if (first_tile == 0) count_ends(shared_counters, task.bytes + part.begin, parts);
+      flush(shared_counters, task.rows + std::size_t{i} * byte_values);
     }
     first_tile = (first_tile + gridDim.x - tiles % gridDim.x) % gridDim.x;
   }

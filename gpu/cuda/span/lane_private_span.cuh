@@ -19,32 +19,34 @@
 namespace gpuhist::gpu::cuda::kernels {
 
 template <kernel_tuning Tuning>
-__device__ __forceinline__ void add_all(lane_counters<Tuning.copies>& mine, const uint4 (&words)[Tuning.loads]) {
+__device__ __forceinline__ void add_all(lane_counters<Tuning.copies>& shared_counters,
+                                        const uint4 (&words)[Tuning.loads]) {
 #pragma unroll
-  for (unsigned k = 0; k < Tuning.loads; ++k) mine.add(words[k]);
+  for (unsigned k = 0; k < Tuning.loads; ++k) shared_counters.add(words[k]);
 }
 
 /// Clears the block's counters and adds the single bytes at both ends of the span. Ends with a barrier.
 template <kernel_tuning Tuning>
-__device__ __forceinline__ void begin_counting(lane_counters<Tuning.copies>& mine, const span_task& task) {
-  mine.template clear<Tuning.threads>();
+__device__ __forceinline__ void begin_counting(lane_counters<Tuning.copies>& shared_counters, const span_task& task) {
+  shared_counters.template clear<Tuning.threads>();
   __syncthreads();
   if (blockIdx.x != 0) return;
-  if (threadIdx.x < task.parts.head) mine.template add_byte<0>(task.bytes[threadIdx.x]);
-  if (threadIdx.x < task.parts.tail) mine.template add_byte<0>(task.bytes[task.parts.tail_begin() + threadIdx.x]);
+  if (threadIdx.x < task.parts.head) shared_counters.template add_byte<0>(task.bytes[threadIdx.x]);
+  if (threadIdx.x < task.parts.tail)
+    shared_counters.template add_byte<0>(task.bytes[task.parts.tail_begin() + threadIdx.x]);
 }
 
 /// Counts whole rounds and the rest. The loads of each thread are one step ahead of its additions.
 template <kernel_tuning Tuning>
-__device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine, const span_task& task) {
+__device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& shared_counters, const span_task& task) {
   const span_reader<Tuning> reader(task);
-  uint4 now[Tuning.loads];
+  uint4 current[Tuning.loads];
   if (task.rounds != 0) {
-    reader.load(now, 0);
+    reader.load(current, 0);
   } else {
-    reader.load_rest(now);
+    reader.load_rest(current);
   }
-  begin_counting<Tuning>(mine, task);
+  begin_counting<Tuning>(shared_counters, task);
   for (std::uint32_t round = 1; round <= task.rounds; ++round) {
     uint4 next[Tuning.loads];
     if (round != task.rounds) {
@@ -52,13 +54,13 @@ __device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine,
     } else {
       reader.load_rest(next);
     }
-    add_all<Tuning>(mine, now);
+    add_all<Tuning>(shared_counters, current);
 #pragma unroll
-    for (unsigned k = 0; k < Tuning.loads; ++k) now[k] = next[k];
+    for (unsigned k = 0; k < Tuning.loads; ++k) current[k] = next[k];
   }
 #pragma unroll
   for (unsigned k = 0; k < Tuning.loads; ++k) {
-    if (reader.has_rest(k)) mine.add(now[k]);
+    if (reader.has_rest(k)) shared_counters.add(current[k]);
   }
 }
 
@@ -66,30 +68,30 @@ __device__ __forceinline__ void count_rounds(lane_counters<Tuning.copies>& mine,
 /// number of the block. The number of the next tile is requested while the current tile is counted, and shared with the
 /// threads of the block at the barrier.
 template <kernel_tuning Tuning>
-__device__ __forceinline__ void count_drawn(lane_counters<Tuning.copies>& mine, const span_task& task) {
+__device__ __forceinline__ void count_drawn(lane_counters<Tuning.copies>& shared_counters, const span_task& task) {
   __shared__ std::uint32_t drawn[2];
   const span_reader<Tuning> reader(task);
-  uint4 now[Tuning.loads];
+  uint4 current[Tuning.loads];
   std::uint32_t tile = blockIdx.x;
-  if (tile < task.rounds) reader.load(now, tile);
+  if (tile < task.rounds) reader.load(current, tile);
   if (threadIdx.x == 0) drawn[0] = gridDim.x + atomicAdd(task.ticket, 1U);
-  begin_counting<Tuning>(mine, task);
+  begin_counting<Tuning>(shared_counters, task);
   for (unsigned side = 0; tile < task.rounds; side ^= 1U) {
     tile = drawn[side];
     uint4 next[Tuning.loads];
     if (tile < task.rounds) reader.load(next, tile);
     std::uint32_t asked = 0;
     if (threadIdx.x == 0) asked = gridDim.x + atomicAdd(task.ticket, 1U);
-    add_all<Tuning>(mine, now);
+    add_all<Tuning>(shared_counters, current);
     if (threadIdx.x == 0) drawn[side ^ 1U] = asked;
     __syncthreads();
 #pragma unroll
-    for (unsigned k = 0; k < Tuning.loads; ++k) now[k] = next[k];
+    for (unsigned k = 0; k < Tuning.loads; ++k) current[k] = next[k];
   }
-  reader.load_rest(now);
+  reader.load_rest(current);
 #pragma unroll
   for (unsigned k = 0; k < Tuning.loads; ++k) {
-    if (reader.has_rest(k)) mine.add(now[k]);
+    if (reader.has_rest(k)) shared_counters.add(current[k]);
   }
 }
 
@@ -112,10 +114,11 @@ __device__ __forceinline__ void commit_letters(const unsigned long long* sums, u
 
 /// Folds the block's copies and adds them to the counters. Sums have 64 bits.
 template <bins Counted, kernel_tuning Tuning>
-__device__ __forceinline__ void commit(lane_counters<Tuning.copies>& mine, void* shared, unsigned long long* counters) {
+__device__ __forceinline__ void commit(lane_counters<Tuning.copies>& shared_counters, void* shared,
+                                       unsigned long long* counters) {
   using order = fold_layout<Tuning.copies, Tuning.threads>;
   __syncthreads();
-  const auto sum = mine.template fold<Tuning.threads, unsigned long long, false>();
+  const auto sum = shared_counters.template fold<Tuning.threads, unsigned long long, false>();
   const unsigned value = order::value(threadIdx.x);
   const bool first_of_value = threadIdx.x % order::threads_per_value == 0;
   if constexpr (Counted == bins::bytes) {
@@ -136,13 +139,13 @@ __global__ void __launch_bounds__(Threads, min_resident(Threads, Blocks)) lane_p
   constexpr kernel_tuning tuning{
       .threads = Threads, .copies = Copies, .loads = Loads, .blocks_per_multiprocessor = Blocks, .walk = Walk};
   extern __shared__ uint4 lane_private_counters[];
-  lane_counters<Copies> mine(reinterpret_cast<std::uint32_t*>(lane_private_counters));
+  lane_counters<Copies> shared_counters(reinterpret_cast<std::uint32_t*>(lane_private_counters));
   if constexpr (Walk == tile_walk::ticket) {
-    count_drawn<tuning>(mine, task);
+    count_drawn<tuning>(shared_counters, task);
   } else {
-    count_rounds<tuning>(mine, task);
+    count_rounds<tuning>(shared_counters, task);
   }
-  commit<Counted, tuning>(mine, lane_private_counters, task.counters);
+  commit<Counted, tuning>(shared_counters, lane_private_counters, task.counters);
 }
 
 /// Queues the kernel. With tile_walk::ticket, launch.scratch holds the ticket.
