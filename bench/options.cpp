@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 5> subcommand_names{"kernels", "link", "h
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
-  kernels     counting strategies on device memory, against reading alone, CUB and the sequential loop
+  kernels     counting strategies on device memory, compared with reading only, CUB and the sequential loop
   link        pinned host-to-device copies, by chunk size and streams
   host        counting on one core: every kernel on every instruction set of this machine
   segments    counting of chunks with many short segments, on the host and on a device
@@ -106,7 +106,7 @@ class splitter {
  public:
   splitter(std::string description, std::string name) : app_(std::move(description), std::move(name)) {
     app_.allow_extras();
-    app_.add_option("--format", format_, "table, json (one object a line) or csv")->type_name("FORMAT");
+    app_.add_option("--format", format_, "table, json (one object per line) or csv")->type_name("FORMAT");
   }
 
   CLI::Option* list(const std::string& name, words& into, const std::string& description, const std::string& type) {
@@ -166,7 +166,7 @@ void add_kernels_options(splitter& with, typed_kernels& typed, kernels_options& 
 }
 
 request parse_kernels(const words& arguments, names kernel_names) {
-  splitter with("Counting strategies on device memory, against reading alone, CUB and the sequential loop.",
+  splitter with("Counting strategies on device memory, compared with reading only, CUB and the sequential loop.",
                 "gpuhist-bench kernels");
   typed_kernels typed;
   kernels_options options;
