@@ -1,4 +1,3 @@
-// From schemes to the partition that is counted, and back from its counts to buckets.
 #include "pipeline/counts/partitioning.hpp"
 
 #include <algorithm>
@@ -9,13 +8,13 @@ namespace gpuhist::pipeline {
 
 gpu::partition coarsest_partition(std::span<const config::scheme> schemes) {
   gpu::partition result;
-  // what a byte value looks like to those who ask: its bucket in every scheme, and whether it ends a line
+  // the key: whether the byte value is '\n', and its bucket in every scheme
   std::map<std::vector<std::uint16_t>, std::uint8_t> classes;
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    std::vector<std::uint16_t> looks{byte == '\n'};
-    for (const config::scheme& each : schemes) looks.push_back(each.bucket_of[byte]);
+    std::vector<std::uint16_t> key{byte == '\n'};
+    for (const config::scheme& each : schemes) key.push_back(each.bucket_of[byte]);
     const auto next = static_cast<std::uint8_t>(classes.size());
-    result.class_of[byte] = classes.try_emplace(std::move(looks), next).first->second;
+    result.class_of[byte] = classes.try_emplace(std::move(key), next).first->second;
   }
   result.classes = static_cast<std::uint16_t>(classes.size());
   return result;
@@ -36,7 +35,7 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
 }
 
 row_folding::row_folding(const gpu::partition& counted, const gpu::partition& rows)
-    : columns_(rows.classes), classes_(counted.classes) {
+    : columns_(rows.classes), classes_(counted.classes), newline_class_(counted.class_of['\n']) {
   for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
 }
 
@@ -48,6 +47,10 @@ void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const 
 void row_folding::add(gpu::tally& to, const gpu::tally& more) const {
   to.counts.resize(classes_);
   to += more;
+}
+
+std::uint64_t row_folding::lines_in(const gpu::tally& counts) const {
+  return counts.counts.empty() ? 0 : counts.counts[newline_class_];
 }
 
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {

@@ -44,7 +44,7 @@ async::task<> take(async::semaphore& from, std::uint64_t units, std::vector<asyn
 
 }  // namespace
 
-TEST_CASE("a million coroutines that end at once, one after the other, need no more stack than one") {
+TEST_CASE("a million coroutines that end without waiting, in sequence, do not use more stack than one") {
   async::worker_pool pool(1);
   CHECK(async::run_blocking(pool, sum_of_many(1'000'000)) == 1'000'000);
 }
@@ -126,17 +126,17 @@ TEST_CASE("the first failure of a group is kept and requests a stop, and the gro
   std::stop_source stop;
   async::first_failure failures(stop);
   async::task_group group(failures);
-  async::event never_before;
+  async::event release_last;
   std::atomic<bool> last_ended = false;
   const auto last = [&]() -> async::task<> {
-    co_await never_before.wait();
+    co_await release_last.wait();
     last_ended = true;
   };
   group.spawn(pool, last());
   group.spawn(pool, throws());
   while (!stop.stop_requested()) std::this_thread::yield();
   CHECK(group.size() >= 1);
-  never_before.set();
+  release_last.set();
   const auto wait = [&]() -> async::task<> { co_await group.ended(); };
   async::run_blocking(pool, wait());
   CHECK(last_ended);
@@ -155,11 +155,11 @@ TEST_CASE("a channel returns values in the order in which they were pushed, then
   channel.push("b");
   channel.end("c");
   channel.push("never");
-  channel.end("nor this");
+  channel.end("never");
   CHECK(async::run_blocking(pool, collect(channel)) == "abccc");
 }
 
-TEST_CASE("an alarm that was cancelled throws, even if it went off before the coroutine had its turn") {
+TEST_CASE("a cancelled alarm throws, even if it expired before the coroutine was resumed") {
   async::event_loop loop;
   async::alarm alarm(loop);
   int waited = 0;
@@ -235,7 +235,7 @@ TEST_CASE("no notification is lost: after the last one the waiting task runs aga
   CHECK(async::run_blocking(pool, wait_for_all()) == notifiers * times);
 }
 
-TEST_CASE("a pool that is joined has run everything that was posted, and its tasks have ended") {
+TEST_CASE("join() of a pool returns after all posted items have run and all tasks have ended") {
   std::atomic<int> ran = 0;
   async::semaphore one(1);
   {
@@ -252,7 +252,7 @@ TEST_CASE("a pool that is joined has run everything that was posted, and its tas
   CHECK(ran == 200);
 }
 
-TEST_CASE("a pool may be destroyed as soon as the item that was posted last has run, even if post() has not returned") {
+TEST_CASE("a pool may be destroyed as soon as the last item has run, even if post() has not returned") {
   struct flag final : async::work_item {
     void run() noexcept override {
       raised = true;

@@ -36,7 +36,7 @@ class Marks(CommandTest):
         self.assertIn("\ngpuhist_counted_unverified 1\n", self.said("prometheus", "--count-unverified"))
 
     def test_people_are_told_in_a_line_of_their_own(self):
-        self.assertIn("\nThe counts hold what is unverified as well (--count-unverified).\n", self.said("table", "--count-unverified"))
+        self.assertIn("\nThe counts include unverified text (--count-unverified).\n", self.said("table", "--count-unverified"))
 
     def test_there_is_no_mark_where_nothing_unverified_was_counted(self):
         for form in ("json", "jsonl", "csv", "prometheus", "table"):

@@ -1,6 +1,7 @@
 """--fail-if, --alert-if, --watch and --fail-fast: what is told, when, and how the program ends. Random conditions are
 held against a second evaluator, here."""
 
+import json
 import math
 import os
 import random
@@ -31,7 +32,7 @@ class Gates(CommandTest):
         path = self.file("digits", b"12345678\n")
         ended = run("--format", "json", "--fail-if", "digit > 0.15", path)
         self.assertEqual(ended.status, 3)
-        self.assertEqual(ended.stderr, f"gpuhist: --fail-if 'digit > 0.15' holds for {path}, bytes 0 to 9: digit = 0.888889\n")
+        self.assertEqual(ended.stderr, f"gpuhist: --fail-if 'digit > 0.15' holds for {path}, bytes 0 to 9, line 1: digit = 0.888889\n")
         self.assert_counts(ended.result, b"12345678\n")
         self.assertIs(ended.result["complete"], True)
 
@@ -57,7 +58,7 @@ class Gates(CommandTest):
     def test_an_alert_leaves_the_status_as_it_is(self):
         path = self.file("a", b"123")
         ended = run("--alert-if", "digit > 0.5", path)
-        self.assertEqual((ended.status, ended.stderr), (0, f"gpuhist: --alert-if 'digit > 0.5' holds for {path}, bytes 0 to 3: digit = 1\n"))
+        self.assertEqual((ended.status, ended.stderr), (0, f"gpuhist: --alert-if 'digit > 0.5' holds for {path}, bytes 0 to 3, line 1: digit = 1\n"))
         self.assertEqual(run("-q", "--alert-if", "digit > 0.5", path).stderr, ended.stderr)
 
     def test_a_failed_input_wins_over_a_gate(self):
@@ -71,7 +72,7 @@ class Gates(CommandTest):
         alerts = [each for each in ended.documents if each["kind"] == "alert"]
         self.assertEqual(alerts, [{"kind": "alert", "schema": "gpuhist.result/1", "run": ended.result["run"], "option": "--alert-if", "condition": "digit > 0.4 || chi2 > 1",
                                    **where, "values": {"digit": value, "chi2": None}}
-                                  for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9}, 8 / 9),
+                                  for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9, "first_line": 1, "end_line": 1}, 8 / 9),
                                                        ({"of": "total", "begin": 0, "end": 18}, 8 / 18))])
         self.assertEqual(ended.documents[-1]["kind"], "result")
         for form in ("json", "csv", "table", "prometheus"):
@@ -183,7 +184,7 @@ class Usage(CommandTest):
 
     def test_an_error_points_at_the_character(self):
         self.assertEqual(self.refused("--fail-if", "digit > 0.15 &&& entropy > 7"),
-                         "gpuhist: --fail-if: '&' alone means nothing; give && for 'and'\n"
+                         "gpuhist: --fail-if: '&' is not an operator; give && for 'and'\n"
                          "    digit > 0.15 &&& entropy > 7\n"
                          "                   ^\n"
                          "gpuhist: see gpuhist --help\n")
@@ -191,20 +192,35 @@ class Usage(CommandTest):
 
     def test_where_it_came_from_is_told(self):
         path = self.file("job.toml", b'fail-if = ["bytes > 1", "bytes >"]\n')
-        self.assertIn("job.toml:1: fail-if: here a number", self.refused("--config", path))
+        self.assertIn("job.toml:1: fail-if: a number, a name or a parenthesis is missing here", self.refused("--config", path))
+
+    def test_names_of_buckets_need_no_quotes(self):
+        def values(condition, *buckets):
+            ended = run(*buckets, "--alert-if", condition, "--format", "jsonl", stdin_bytes=b"aad\xc3\xa9", engine="host")
+            self.assertEqual(ended.status, 0, ended)
+            alerts = [json.loads(line) for line in ended.stdout.splitlines() if b'"alert"' in line]
+            return alerts[0]["values"] if alerts else None
+
+        self.assertEqual(values("non-ascii > 0.1"), {"non-ascii": 0.4})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters"), {"a-d": 0.6})
+        self.assertEqual(values("a-d > 0.1", "-b", "alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters,alphabet"), {"a-d": 0.6})
+        self.assertEqual(values("a - d > 0.1", "-b", "letters,alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("not text > 0.1", "-b", "not text=\\x80-\\xff"), {"not text": 0.4})
+        self.assertIn('as in "a b"\n    not txt > 0', self.refused("-b", "not text=\\x80-\\xff", "--fail-if", "not txt > 0"))
 
     def test_a_bucket_that_two_schemes_have_is_refused(self):
-        self.assertIn("say which, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
+        self.assertIn("name the scheme, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
         self.assertEqual(run("-b", "letters,alphabet", "--fail-if", "letters.other > 0", stdin_bytes=b"a").status, 0)
 
     def test_what_compares_needs_a_baseline(self):
         self.assertIn("jsd compares with a baseline", self.refused("--fail-if", "jsd > 0.05"))
 
     def test_options_of_conditions_need_a_condition(self):
-        self.assertIn("--watch: is of use only with", self.refused("--watch", "inputs"))
-        self.assertIn("--fail-fast: is of use only with --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
+        self.assertIn("--watch: requires", self.refused("--watch", "inputs"))
+        self.assertIn("--fail-fast: requires --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
         self.assertIn("there is no \"input\"; known are totals, inputs, windows; did you mean inputs?", self.refused("--watch", "input", "--fail-if", "bytes > 1"))
-        self.assertIn("only with --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
+        self.assertIn("windows requires --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
 
 
 class Author:

@@ -224,7 +224,7 @@ class Ends(PassThroughTest):
                 with self.passing(*inputs, mode=mode, stdin=source, stdout=target) as running:
                     ended = running.finish()
             self.assertEqual(ended.status, 1)
-            self.assertIn("is standard output as well", ended.stderr)
+            self.assertIn("is also standard output", ended.stderr)
             self.assertEqual(path.read_bytes(), text(10_000))
 
     def test_descriptors_that_do_not_block_or_do_keep_their_flags(self):
@@ -460,7 +460,7 @@ class Signals(PassThroughTest):
                 else:
                     self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
                 if packed is data:  # text that was counted and could not be handed on is told
-                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not passed through", ended.stderr)
                     kept = int(told[1].replace(",", "")) if told else 0
                     self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
 
@@ -641,7 +641,7 @@ class Reports(PassThroughTest):
                         running.process.stdin.close()
                     self.assertEqual(running.process.stdout.read(), b"" if running.process.stdin else b"x")
                     self.assertEqual(running.finish().status, 0)
-            self.assertIn(f"handed on by {how}", json.dumps(self.result()["stats"]))
+            self.assertIn(f"forwarded by {how}", json.dumps(self.result()["stats"]))
 
     def test_statistics_name_a_consumer_that_was_waited_for(self):
         data = text(1_000_000) * 4
@@ -658,12 +658,12 @@ class Reports(PassThroughTest):
             limit = self.result()["stats"]["limited_by"]
             if limit.startswith("the consumer"):
                 break
-        self.assertRegex(limit, "^the consumer: standard output took no more [0-9]+ % of the time$")
+        self.assertRegex(limit, "^the consumer: standard output accepted no data [0-9]+ % of the time$")
 
     def test_what_makes_no_sense_is_a_usage_error(self):
         for arguments, said in (
-            (("--output", "fd:1"), "carries what --pass-through hands on"),
-            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+            (("--output", "fd:1"), "is the output of --pass-through"),
+            (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):

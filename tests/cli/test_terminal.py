@@ -112,7 +112,7 @@ class Progress(CommandTest):
             running.process.stdin.close()
             self.assertEqual(running.finish(), 0)
         self.assertEqual(len(running.screen.lines), 1)
-        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12345 bytes counted \(12 KiB\), 12345 bytes read, ")
+        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12,345 bytes counted, 12,345 bytes read, ")
 
     def test_it_is_gone_before_the_message_of_a_run_that_fails(self):
         with OnTerminal("--snapshot-every", "1MB", "-o", "/dev/full", stdin=subprocess.PIPE) as running:
@@ -187,7 +187,7 @@ class Typing(CommandTest):
         for arguments in ((), ("-",), ("--progress",)):
             with self.subTest(arguments=arguments), OnTerminal("--format", "json", *arguments, stdin=None, columns=400) as running:
                 running.watch_until(lambda: running.screen.lines)
-                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it, gpuhist --help tells more"])
+                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it; see also gpuhist --help"])
                 running.type(b"some text\n\x04")
                 self.assertEqual(running.finish(), 0)
                 self.assertEqual(running.screen.lines[1], "some text")

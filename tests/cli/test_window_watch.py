@@ -77,7 +77,9 @@ class WindowWatch(CommandTest):
         lines = ended.documents
         self.assertEqual(lines[lines.index(alert) - 1]["index"], 4)
         self.assertEqual((ended.status, ended.result["complete"]), (0, True))
-        self.assertIn("(standard input), window 4, bytes 4000 to 5000: jsd = ", ended.stderr)
+        first, last = 1 + data[:4000].count(b"\n"), 1 + data[:4999].count(b"\n")
+        self.assertEqual((alert["first_line"], alert["end_line"]), (first, last))
+        self.assertIn(f"(standard input), window 4, bytes 4000 to 5000, lines {first} to {last}: jsd = ", ended.stderr)
 
     def test_a_gate_over_windows_ends_with_3_and_at_once_where_that_is_asked(self):
         data = text(2_000) + noise(1_000) + text(2_000)
@@ -95,7 +97,7 @@ class WindowWatch(CommandTest):
     def test_windows_are_watched_only_where_there_are_any(self):
         ended = run("--fail-if", "bytes > 1", "--watch", "windows", stdin_bytes=b"ab")
         self.assertEqual(ended.status, 2)
-        self.assertIn("there are windows only with --window", ended.stderr)
+        self.assertIn("windows requires --window", ended.stderr)
 
     def test_windows_of_time_without_text_have_no_entropy_and_fire_nothing(self):
         with Running(*JSONL, "--window", "20ms", "--measures", "entropy", "--alert-if", "entropy < 100", "--watch",

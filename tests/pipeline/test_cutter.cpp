@@ -62,7 +62,8 @@ TEST_CASE("every committed byte is counted once, whatever the sizes of reservati
       const auto [reserved, input] = open.front();
       open.pop_front();
       if (random() % 4 == 0) {
-        fixture.cut.chunk_by({.most = static_cast<std::uint32_t>(1 + random() % 100), .count_here = random() % 2 == 0});
+        fixture.cut.set_chunking(
+            {.max_bytes = static_cast<std::uint32_t>(1 + random() % 100), .count_here = random() % 2 == 0});
       }
       const std::size_t length = random() % (reserved.bytes.size() + 1);
       const char letter = static_cast<char>(random() % 256);
@@ -94,14 +95,14 @@ TEST_CASE("chunks that begin under a limit are full when they reach the limit") 
   workshop fixture(3, 100, 8);
   const reservation before = fixture.reserve(1000);
   CHECK(before.bytes.size() == 100);
-  fixture.cut.chunk_by({.most = 30});
+  fixture.cut.set_chunking({.max_bytes = 30});
   fixture.cut.commit(before, 40, {});  // begun before the limit: it still has room
   const reservation rest = fixture.reserve(1000);
   CHECK(rest.bytes.size() == 60);
   const reservation limited = fixture.reserve(1000);
   CHECK(limited.bytes.size() == 30);
   fixture.cut.commit(limited, 30, {});
-  fixture.cut.chunk_by({.most = 1000});
+  fixture.cut.set_chunking({.max_bytes = 1000});
   const reservation after = fixture.reserve(1000);
   CHECK(after.bytes.size() == 100);
   fixture.cut.commit(rest, 0, {});

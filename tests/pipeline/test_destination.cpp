@@ -236,11 +236,12 @@ TEST_CASE("a file that must be new is not replaced, even if it was created while
 TEST_CASE("a target that is not a file cannot be replaced, which is reported before anything is counted") {
   const pipe_ends ends = make_pipe();
   for (const std::string& name : {std::string("/dev/null"), name_of(ends.write)}) {
-    CHECK_THROWS_WITH_AS(destination(name, writing::replacing),
-                         (name + " is no file that every snapshot could replace; give --output a regular file, or take "
-                                 "another --format")
-                             .c_str(),
-                         gpuhist::config::usage_error);
+    CHECK_THROWS_WITH_AS(
+        destination(name, writing::replacing),
+        (name + " is not a regular file, which every snapshot could replace; give --output a regular file, or "
+                "another --format")
+            .c_str(),
+        gpuhist::config::usage_error);
   }
 }
 

@@ -42,10 +42,10 @@ input_report sample(unsigned seed) {
   for (std::uint64_t& each : input.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
   if (seed % 5 == 0) input.unverified.counts[chosen() % classes] = std::numeric_limits<std::uint64_t>::max();
   if (seed % 11 == 0) {
-    input.lost = {
+    input.lost_ranges = {
         {.compressed_begin = chosen(), .compressed_end = 2, .text_offset = 3, .unverified_bytes = 4, .cause = ""},
         {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
-    input.lost_stretches = chosen();
+    input.number_of_lost_ranges = chosen();
   }
   return input;
 }
@@ -179,7 +179,7 @@ TEST_CASE("if reports of finished inputs find no room, counts are right but inco
   input_id opened = 0;
   while (!stop.stop_requested()) {
     const input_id next = counts.open_input(std::string(4000, 'n') + std::to_string(opened++));
-    const segment part{.owner = {.input = next}, .where = {0, 3}};
+    const segment part{.owner = {.input = next}, .extent = {0, 3}};
     CHECK_FALSE(counts.merge({&part, 1}, row).failure);
     counts.finish(next, 3);
     REQUIRE(opened < 1000);  // memory holds about a quarter of that
@@ -297,7 +297,7 @@ TEST_CASE("inputs leave the rolling counts when all their text was merged, and t
   for (input_id i = 0; i < number; ++i) CHECK(counts.open_input("input " + std::to_string(i)) == i);
   for (input_id i = number; i-- > 0;) {
     row['x'] = i;
-    const segment part{.owner = {.input = i}, .where = {0, i}};
+    const segment part{.owner = {.input = i}, .extent = {0, i}};
     if (i % 2 == 0) counts.finish(i, i);
     if (i > 0) CHECK_FALSE(counts.merge({&part, 1}, row).failure);
     if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});

@@ -77,8 +77,8 @@ struct report_recorder {
 
 watch_list list_of(std::string_view fail, std::string_view alert = "") {
   watch_list result;
-  if (!fail.empty()) result.gates.push_back({.what = gate::kind::fail, .when = condition_of(fail)});
-  if (!alert.empty()) result.gates.push_back({.what = gate::kind::alert, .when = condition_of(alert)});
+  if (!fail.empty()) result.gates.push_back({.effect = gate::kind::fail, .when = condition_of(fail)});
+  if (!alert.empty()) result.gates.push_back({.effect = gate::kind::alert, .when = condition_of(alert)});
   return result;
 }
 
@@ -155,14 +155,14 @@ TEST_CASE("an unknown name is refused with a suggestion, and an ambiguous bucket
   CHECK(error_of("1 < entropie").ends_with("\n    1 < entropie\n        ^"));
   CHECK(error_of("class.digit > 1").starts_with("there is no \"class.digit\"; did you mean classes.digit?"));
   CHECK(error_of("count(bytes) > 1").starts_with("there is no \"bytes\""));
-  CHECK(error_of("zzzzzzzz > 1").find("known are bytes, lines, measures (--measures) and the buckets of classes, ") !=
+  CHECK(error_of("zzzzzzzz > 1").find("names are bytes, lines, measures (--measures) and the buckets of classes, ") !=
         std::string::npos);
   CHECK(error_of("letters.digit > 1").starts_with("there is no \"letters.digit\""));
-  CHECK(error_of("classes.letters.other > 1").find("means nothing here") != std::string::npos);
+  CHECK(error_of("classes.letters.other > 1").find("no meaning") != std::string::npos);
   const std::vector<scheme> both = {find_scheme("letters"), find_scheme("alphabet")};
   CHECK_THROWS_WITH_AS(
       condition(parse_expression("other > 1"), both),
-      "this is a bucket of letters and of alphabet; say which, as in letters.other\n    other > 1\n    ^",
+      "both letters and alphabet have this bucket; name the scheme, as in letters.other\n    other > 1\n    ^",
       gpuhist::config::usage_error);
 }
 
@@ -174,18 +174,43 @@ TEST_CASE("a watcher reports each condition that holds, with its place and its v
   watcher watched(list, identity, nothing, reports.sink());
   const auto four = tally_of("12ab", identity);
   const auto five = tally_of("1234b", identity);
-  CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .end = 4, .counts = four}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .end = 4, .counts = four}));
   CHECK_FALSE(watched.has_failed());
-  CHECK_FALSE(watched.watch(
-      {.what = unit::kind::window, .source = "b\n", .window = 7, .begin = 35, .end = 40, .counts = five}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::window,
+                             .source = "b\n",
+                             .window = 7,
+                             .begin = 35,
+                             .end = 40,
+                             .lines = line_range{3, 5},
+                             .counts = five}));
   CHECK(watched.has_failed());
   REQUIRE(reports.all.size() == 3);
   CHECK(firing_for_people(reports.all[0]) ==
-        "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4: bytes = 4");
+        "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4, line 1: bytes = 4");
   CHECK(firing_for_people(reports.all[1]) ==
-        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40: digit = 0.8, chi2 = unknown");
+        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: digit = 0.8, "
+        "chi2 = unknown");
   CHECK(firing_for_people(reports.all[2]) ==
-        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40: bytes = 5");
+        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: bytes = 5");
+}
+
+TEST_CASE("an input has the lines that end in it, one without text has none, and totals have none") {
+  report_recorder reports;
+  const watch_list list = list_of("", "bytes >= 0");
+  const auto identity = gpuhist::gpu::partition::identity();
+  const measures::measuring nothing;
+  watcher watched(list, identity, nothing, reports.sink());
+  const auto text = tally_of("a\nb\nc", identity);
+  const auto none = tally_of("", identity);
+  watched.watch({.type = unit::kind::input, .source = "a", .end = 5, .counts = text});
+  watched.watch({.type = unit::kind::input, .source = "empty", .end = 0, .counts = none});
+  watched.watch({.type = unit::kind::total, .source = {}, .end = 5, .counts = text});
+  REQUIRE(reports.all.size() == 3);
+  CHECK(reports.all[0].lines == line_range{.first = 1, .last = 2});
+  CHECK_FALSE(reports.all[1].lines);
+  CHECK_FALSE(reports.all[2].lines);
+  CHECK(nlohmann::json::parse(alert_line(reports.all[0], {}))["end_line"] == 2);
+  CHECK_FALSE(nlohmann::json::parse(alert_line(reports.all[1], {})).contains("first_line"));
 }
 
 TEST_CASE("a window is compared with its own baseline rather than with that of the watch") {
@@ -197,9 +222,9 @@ TEST_CASE("a window is compared with its own baseline rather than with that of t
   const auto own = measures::counts_of(same);
   measuring.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(tally_of("xyz", identity)));
   watcher watched(list, identity, measuring, reports.sink());
-  watched.watch({.what = unit::kind::window, .source = "s", .counts = same});
+  watched.watch({.type = unit::kind::window, .source = "s", .counts = same});
   CHECK(reports.all.empty());
-  watched.watch({.what = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
+  watched.watch({.type = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
   CHECK(reports.all.size() == 1);
 }
 
@@ -211,9 +236,9 @@ TEST_CASE("only units of the kinds that are watched are checked") {
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, reports.sink());
   const auto some = tally_of("some", identity);
-  watched.watch({.what = unit::kind::total, .source = {}, .counts = some});
+  watched.watch({.type = unit::kind::total, .source = {}, .counts = some});
   CHECK(reports.all.empty());
-  watched.watch({.what = unit::kind::input, .source = "a", .counts = some});
+  watched.watch({.type = unit::kind::input, .source = "a", .counts = some});
   CHECK(reports.all.size() == 1);
   CHECK_FALSE(watch_list{}.covers(unit::kind::total));
 }
@@ -225,14 +250,14 @@ TEST_CASE("--fail-fast ends the run at once if a gate fails, but not for an aler
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, reports.sink());
-  CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
-  CHECK(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
+  CHECK(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
 }
 
 TEST_CASE("the totals of a single input are not checked a second time") {
   auto single = gpuhist::test::report_of({"classes"}, "12");
   const watch_list list{
-      .gates = {{.what = gate::kind::fail,
+      .gates = {{.effect = gate::kind::fail,
                  .when = {parse_expression("digit == 1"), std::vector<scheme>{find_scheme("classes")}}}}};
   report_recorder reports;
   watcher watched(list, single.partition, single.measuring, reports.sink());
@@ -245,13 +270,14 @@ TEST_CASE("the totals of a single input are not checked a second time") {
 }
 
 TEST_CASE("an alert is a line of JSON with its place, its values, and the exact bytes of its source's name") {
-  const firing fired{.by = gate::kind::alert,
+  const firing fired{.effect = gate::kind::alert,
                      .condition = "x > 1",
-                     .what = unit::kind::window,
+                     .type = unit::kind::window,
                      .source = "caf\xe9",
                      .window = 3,
                      .begin = 10,
                      .end = 20,
+                     .lines = line_range{.first = 12, .last = 40},
                      .values = {{.name = "x", .value = 1.5}, {.name = "chi2", .value = std::nullopt}}};
   const std::string line = alert_line(fired, {});
   CHECK(line.back() == '\n');
@@ -264,6 +290,8 @@ TEST_CASE("an alert is a line of JSON with its place, its values, and the exact 
   CHECK(read["name_base64"] == "Y2Fm6Q==");
   CHECK(read["begin"] == 10);
   CHECK(read["end"] == 20);
+  CHECK(read["first_line"] == 12);
+  CHECK(read["end_line"] == 40);
   CHECK(read["values"]["x"] == 1.5);
   CHECK(read["values"]["chi2"].is_null());
 }

@@ -46,7 +46,7 @@ TEST_CASE("a stop during the walk of a tree never loses a file without a report,
       });
       all = test::run(pool, list.next(10));
     }
-    const std::vector<listed_input> unread = list.left();
+    const std::vector<listed_input> unread = list.unreached();
     all.insert(all.end(), unread.begin(), unread.end());
     REQUIRE(all.size() == 1);
     CHECK(all[0].error.is_none() == all[0].name.ends_with("text"));

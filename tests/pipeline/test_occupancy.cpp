@@ -121,7 +121,7 @@ TEST_CASE("the ring keeps the history of its slots") {
   tested.begin_history();
   slot* only = test::run(pool, tested.acquire());
   tested.begin_counting(*only);
-  CHECK(only->now == phase::counting);
+  CHECK(only->current_phase == phase::counting);
   const auto later = std::chrono::steady_clock::now() + std::chrono::hours(1);
   CHECK(tested.history(later).counting_share == doctest::Approx(0.5).epsilon(0.01));
   CHECK(tested.history(later).none_free_share == 0);

@@ -99,7 +99,7 @@ plan stage(std::vector<std::string> inputs, config::pass_through_mode mode, std:
 
 passed run_stage(const plan& planned, run_hooks hooks, output into) {
   passed all;
-  if (!hooks.remark) hooks.remark = [&](const std::string& remark) { all.remarks.push_back(remark); };
+  if (!hooks.notice) hooks.notice = [&](const std::string& remark) { all.remarks.push_back(remark); };
   redirected_output out(into);
   all.finished = run(planned, hooks);
   all.forwarded = out.take();
@@ -121,9 +121,9 @@ void check_prefix(const input_report& input, const test::byte_vector& text) {
 void check_loss(const passed& all) {
   CHECK_FALSE(all.finished.result.complete);
   CHECK(all.finished.engine_failure ==
-        "counting failed: " + std::string(bus) + "; what came after that was handed on, not counted");
-  CHECK(all.remarks == std::vector<std::string>{"counting has failed: " + std::string(bus) +
-                                                "; what comes is handed on and not counted"});
+        "counting failed: " + std::string(bus) + "; later input was forwarded, but not counted");
+  CHECK(all.remarks == std::vector<std::string>{"counting failed: " + std::string(bus) +
+                                                "; later input is forwarded, but not counted"});
 }
 
 std::string joined(const test::byte_vector& first, const test::byte_vector& second) {
@@ -226,10 +226,10 @@ TEST_CASE("windows after the loss are reported as incomplete while the bytes pas
   const std::uint64_t counted = all.finished.result.inputs[0].verified.bytes();
   for (const closed_window& each : windows) {
     const bool is_whole = each.head.end_offset <= counted;
-    CHECK((each.head.why == window_end::error) == !is_whole);
+    CHECK((each.head.end_reason == window_end::error) == !is_whole);
     const std::uint64_t end = std::min(each.head.end_offset, std::max(counted, each.head.first_offset));
     CHECK(each.counts.bytes() == end - each.head.first_offset);
-    if (!is_whole) CHECK(each.head.error == "not all of it was counted: " + std::string(bus));
+    if (!is_whole) CHECK(each.head.error == "not all of its text was counted: " + std::string(bus));
   }
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("an exception of the hook for remarks ends the run and is rethrown") {
   plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw);
   planned.forced_format = io::format_named("raw");
   run_hooks hooks = test::shuffled(1, 20);
-  hooks.remark = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
+  hooks.notice = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
   CHECK_THROWS_WITH(run_stage(planned, hooks, output::file), "nothing more is said");
 }
 

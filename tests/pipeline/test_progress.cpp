@@ -19,19 +19,19 @@ TEST_CASE("by default progress is shown only on a terminal, in its foreground, a
     const bool foreground = (bits & 2) != 0;
     const bool typed_on = (bits & 4) != 0;
     const progress_style expected = terminal && foreground && !typed_on ? progress_style::line : progress_style::none;
-    CHECK(choose_progress_style({.asked = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) ==
-          expected);
+    CHECK(choose_progress_style(
+              {.requested = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) == expected);
   }
 }
 
 TEST_CASE("--progress shows it anywhere, --no-progress and -q nowhere") {
   for (const bool terminal : {false, true}) {
     for (const bool unrelated : {false, true}) {
-      progress_setting setting{.asked = true, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      progress_setting setting{.requested = true, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
       CHECK(choose_progress_style(setting) == (terminal ? progress_style::line : progress_style::log));
       setting.quiet = true;
       CHECK(choose_progress_style(setting) == progress_style::none);
-      setting = {.asked = false, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      setting = {.requested = false, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
       CHECK(choose_progress_style(setting) == progress_style::none);
     }
   }

@@ -193,8 +193,8 @@ TEST_CASE("no change of a written byte that changes the text remains undetected"
       CHECK(unpacked(content(directory / "bad"), 4000) == content(text));
       fs::remove(directory / "bad");
     } else {
-      CHECK(holds(error, "bad: what was written is not what was "));
-      CHECK(holds(error, "; nothing is kept of it"));
+      CHECK(holds(error, "bad: the archive differs from its input: "));
+      CHECK(holds(error, "; the output was not kept"));
     }
     REQUIRE(directory.entries() == 2);
   }
@@ -232,7 +232,7 @@ TEST_CASE("frames that were lost or swapped on the disk are detected") {
     const std::string error =
         error_of([&] { repack(plan_of({text}, directory / "bad", 1000), {.before_verification = damage}); });
     CAPTURE(error);
-    CHECK(holds(error, "what was written is not what was read: frame "));
+    CHECK(holds(error, "the archive differs from its input: frame "));
     CHECK(directory.entries() == 1);
   }
 }
@@ -242,7 +242,7 @@ TEST_CASE("an existing file is an error before anything is read, and stays; --fo
   const std::string out = directory.file("out", "old");
   const std::string text = directory.file("text", "text");
   CHECK_THROWS_WITH_AS(plan_of({text}, out, 1000),
-                       ("--output: " + out + " is there already; give another name, or --force to replace it").c_str(),
+                       ("--output: " + out + " already exists; give another name, or --force to replace it").c_str(),
                        config::usage_error);
   repack_plan forced = plan_of({text}, directory / "new", 1000);
   forced.output = out;
@@ -278,12 +278,12 @@ TEST_CASE("an archive can replace its own source") {
 
 TEST_CASE("a target that is not a regular file is refused") {
   const folder directory;
-  const std::string no_file = " is no regular file";
+  const std::string no_file = " is not a regular file";
   for (const auto& [output, cause] :
        {std::pair(std::string("/dev/null"), no_file), {"fd:1", " names a descriptor"}, {directory / ".", no_file}}) {
     CHECK_THROWS_WITH_AS(plan_of({"x"}, output, 1000),
                          ("--output: " + output + cause +
-                          ", and what is written is read again before it gets its name; give the name of a file")
+                          ", and the archive is read again before it gets its name; give the name of a file")
                              .c_str(),
                          config::usage_error);
   }
@@ -306,6 +306,6 @@ TEST_CASE("fewer threads are used if the memory limit has no room for more; room
   CHECK(make_repack_plan(typed).threads < some.threads);
   typed.frame_size = std::uint64_t{1} << 30U;
   const std::string error = error_of([&] { (void)make_repack_plan(typed); });
-  CHECK(holds(error, "--memory-limit: one thread with frames of 1 GiB at level 19 and what else is needed take "));
+  CHECK(holds(error, "--memory-limit: one thread with frames of 1 GiB at level 19 and the other buffers need "));
   CHECK(holds(error, "; give a smaller --frame-size, a lower --level or a higher --memory-limit"));
 }

@@ -68,7 +68,7 @@ TEST_CASE("the error of an incomplete input has a row of its own after the sizes
 TEST_CASE("names that were skipped in trees have one row per cause") {
   report shown = report_of({"letters"}, "abc");
   CHECK(line_with(render_csv(shown, {}), "skipped").empty());
-  shown.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
+  shown.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   CHECK(line_with(render_csv(shown, {}), "skipped,,,FIFO") == "skipped,,,FIFO,3,");
   CHECK(line_with(render_csv(shown, {}), "skipped,,,unknown") == "skipped,,,unknown,7,");
 }
@@ -76,7 +76,7 @@ TEST_CASE("names that were skipped in trees have one row per cause") {
 TEST_CASE("a snapshot has rows of its own kinds") {
   report shown = empty_report({"letters"});
   add_input(shown, "a", "ab\n", "cc");
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   shown.elapsed_seconds = 1.25;
   const std::string text = render_csv(shown, {});
   CHECK(line_with(text, "snapshot,,,elapsed_milliseconds") == "snapshot,,,elapsed_milliseconds,1250,");

@@ -89,7 +89,7 @@ TEST_CASE("byte counts are also written for inputs and for unverified bytes, but
   CHECK(out["inputs"][1]["byte_counts"]['a'] == 1);
   CHECK(out["inputs"][1]["unverified"]["byte_counts"]['z'] == 2);
   CHECK(out["unverified"]["byte_counts"]['z'] == 2);
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   CHECK_FALSE(parsed(shown).contains("byte_counts"));
   CHECK_FALSE(parsed(shown)["provisional"].contains("byte_counts"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("JSON reports ignored case only if it was ignored") {
   CHECK_FALSE(parsed(shown).contains("ignore_case"));
   shown.ignore_case = true;
   CHECK(parsed(shown)["ignore_case"] == true);
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   CHECK(parsed(shown)["ignore_case"] == true);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("names and errors that are not UTF-8 never throw, and names are writte
   CHECK(is_utf8(out["inputs"][0]["error"].get<std::string>()));
   CHECK(out["inputs"][1]["name"] == "caf\xc3\xa9");
   CHECK_FALSE(out["inputs"][1].contains("name_base64"));
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   CHECK(parsed(shown)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   for (int byte = 0; byte < 256; ++byte) {
     change_input(shown, 0, [&](auto& input) { input.name = static_cast<char>(byte); });
@@ -170,7 +170,7 @@ TEST_CASE("a snapshot reports for each input which prefix it counts") {
   report shown = empty_report({"letters"});
   add_input(shown, "a", "ab\n", "cc");
   add_input(shown, "b", "", "");
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   shown.elapsed_seconds = 1.5;
   const ordered_json out = parsed(shown);
   CHECK(keys_of(out) ==
@@ -193,7 +193,7 @@ TEST_CASE("lines of JSON name the run if it has a name, and JSON of one line nev
   add_input(shown, "b", "", "");
   const render_target target{.run = "0123456789abcdef"};
   for (const auto kind : {report::kind::result, report::kind::snapshot}) {
-    shown.what = kind;
+    shown.type = kind;
     for (const std::string& line : lines_of(render_jsonl(shown, target))) {
       const ordered_json out = ordered_json::parse(line);
       CHECK(out["run"] == "0123456789abcdef");

@@ -36,7 +36,7 @@ TEST_CASE("a family is announced once and its samples are adjacent") {
   add_input(shown, "same", "abc", "z", "damaged");
   add_input(shown, "same", "abc");
   change_input(shown, 1, [&](auto& input) { input.compressed_bytes = 2; });
-  shown.skipped = {{.what = "FIFO", .count = 3, .first = "a"}, {.what = "socket", .count = 1, .first = "b"}};
+  shown.skipped = {{.cause = "FIFO", .count = 3, .first = "a"}, {.cause = "socket", .count = 1, .first = "b"}};
   std::set<std::string> families;
   std::string family;
   for (const std::string& line : lines_of(render_prometheus(shown, {}))) {
@@ -55,7 +55,7 @@ TEST_CASE("a family is announced once and its samples are adjacent") {
 TEST_CASE("names that were skipped in trees are a family with the cause as its label, if there are any") {
   report shown = report_of({"letters"}, "abc");
   CHECK(render_prometheus(shown, {}).find("skipped") == std::string::npos);
-  shown.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
+  shown.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   const std::string text = render_prometheus(shown, {});
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"FIFO\"") == "gpuhist_skipped_names{cause=\"FIFO\"} 3");
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"unknown\"") == "gpuhist_skipped_names{cause=\"unknown\"} 7");
@@ -65,7 +65,7 @@ TEST_CASE("a run in progress is not complete, and bytes without a verdict are un
   report shown = empty_report({"letters"});
   add_input(shown, "a", "abc", "zz");
   CHECK(line_with(render_prometheus(shown, {}), "gpuhist_complete") == "gpuhist_complete 1");
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   const std::string text = render_prometheus(shown, {});
   CHECK(line_with(text, "gpuhist_complete") == "gpuhist_complete 0");
   CHECK(line_with(text, "gpuhist_bytes") == "gpuhist_bytes 3");

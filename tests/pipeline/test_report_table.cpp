@@ -58,7 +58,7 @@ TEST_CASE("escape sequences are written only if colours are on, and take no colu
   add_input(shown, "bad", "a", "zz\n", "damaged");
   const std::regex escapes("\x1b\\[[0-9;]*m");
   for (const report::kind kind : {report::kind::result, report::kind::snapshot}) {
-    shown.what = kind;
+    shown.type = kind;
     for (const unsigned width : {20U, 40U, 80U}) {
       const std::string plain = render_table(shown, {.width = width});
       const std::string colored = render_table(shown, {.width = width, .color = true});
@@ -67,7 +67,7 @@ TEST_CASE("escape sequences are written only if colours are on, and take no colu
       CHECK(std::regex_replace(colored, escapes, "") == plain);
     }
   }
-  shown.what = report::kind::result;
+  shown.type = report::kind::result;
   CHECK(render_table(shown, {.color = true}).find("\x1b[1;31mINCOMPLETE\x1b[0m  bad: damaged") != std::string::npos);
 }
 
@@ -140,6 +140,15 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
   CHECK(line_with(table, "bytes") == "bytes           5");
 }
 
+TEST_CASE("a cause that the run printed on standard error is not repeated in the table") {
+  report what = empty_report({"letters"});
+  add_input(what, "one.log", "abc\n", "", "damaged at 17");
+  what.causes_printed = true;
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log");
+  change_input(what, 0, [](auto& input) { input.error.clear(); });
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log: not counted to its end");
+}
+
 TEST_CASE("the totals come last, followed only by incomplete inputs") {
   report shown = empty_report({"letters", "classes"});
   add_input(shown, "one", "abc\n");
@@ -156,7 +165,8 @@ TEST_CASE("the totals come last, followed only by incomplete inputs") {
 TEST_CASE("names that were skipped in trees are one line below the totals, in their columns") {
   report shown = report_of({"letters"}, std::string(1000, 'a'));
   CHECK(line_with(render_table(shown, {}), "skipped").empty());
-  shown.skipped = {{.what = "FIFO", .count = 1, .first = "a"}, {.what = "symbolic link", .count = 12345, .first = "b"}};
+  shown.skipped = {{.cause = "FIFO", .count = 1, .first = "a"},
+                   {.cause = "symbolic link", .count = 12345, .first = "b"}};
   const std::string table = render_table(shown, {});
   CHECK(line_with(table, "bytes") == "bytes     1,000");
   CHECK(line_with(table, "skipped") == "skipped  12,346 (FIFO: 1, symbolic link: 12,345)");
@@ -204,7 +214,7 @@ TEST_CASE("a run that ended early is marked as incomplete even if no input faile
 TEST_CASE("a snapshot table begins with its time and length, and includes provisional bytes") {
   report shown = empty_report({"letters"});
   add_input(shown, "one", std::string(1234555, 'a'), std::string(12, 'e'));
-  shown.what = report::kind::snapshot;
+  shown.type = report::kind::snapshot;
   shown.elapsed_seconds = 3.04;
   shown.complete = false;
   const std::string table = render_table(shown, {});

@@ -68,7 +68,7 @@ TEST_CASE("every slot is given to one caller, and a waiting caller gets the next
   std::set<slot*> taken;
   for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, tested.acquire()));
   CHECK(taken.size() == 3);
-  for (const slot* each : taken) CHECK(each->now == phase::filling);
+  for (const slot* each : taken) CHECK(each->current_phase == phase::filling);
 
   auto waiting = std::async(std::launch::async, [&] { return test::run(pool, tested.acquire()); });
   CHECK(waiting.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);

@@ -27,12 +27,12 @@ struct counted {
     std::vector<std::uint32_t> row(256);
     row['\n'] = newlines;
     row['x'] = letters;
-    const segment part{.owner = owner, .where = {0, newlines + letters}};
+    const segment part{.owner = owner, .extent = {0, newlines + letters}};
     CHECK_FALSE(counts.merge({&part, 1}, row).failure);
   }
 
   void drop(const text_owner& owner, std::uint32_t bytes) {
-    const segment part{.owner = owner, .where = {0, bytes}};
+    const segment part{.owner = owner, .extent = {0, bytes}};
     counts.drop({&part, 1}, "the engine failed");
   }
 
@@ -83,7 +83,7 @@ TEST_CASE("text that was decoded from a damaged frame is never part of the verif
     tested.merge({.input = 0, .group = group}, 1, 0);
     tested.merge(damaged, 4, 4);
     if (concluded) tested.counts.conclude(damaged, 8, false);
-    tested.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .wrong = [](std::uint64_t before) {
+    tested.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .failure = [](std::uint64_t before) {
                                            return input_failure{
                                                .kind = failure_kind::damaged,
                                                .text = "frame 2 is damaged behind " + std::to_string(before)};
@@ -130,7 +130,7 @@ TEST_CASE("text after a damaged group is not counted, whether it was merged befo
   const group_id third = tested.counts.open_group(0);
   tested.merge({.input = 0, .group = third}, 100, 0);
   tested.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
-  tested.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .wrong = [](std::uint64_t before) {
+  tested.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .failure = [](std::uint64_t before) {
                                           return input_failure{.kind = failure_kind::damaged,
                                                                .text = "damaged behind " + std::to_string(before)};
                                         }});

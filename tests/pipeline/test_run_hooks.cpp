@@ -226,7 +226,7 @@ TEST_CASE("an exception of the hook for finished inputs ends the run and is reth
 TEST_CASE("an exception of the hook for counts so far ends the run and is rethrown") {
   fed_pipe input;
   run_hooks hooks;
-  hooks.counted_so_far = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
+  hooks.check_counts = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   CHECK_THROWS_WITH(run(planned, hooks), "no more counts");

@@ -98,7 +98,7 @@ TEST_CASE("if the device cannot page-lock host memory, all slots are used as the
   REQUIRE(finished.stats);
   CHECK(finished.stats->slots == planned_slots);
   CHECK(finished.stats->engine_reason ==
-        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
 }
 
 TEST_CASE("if not even two slots can be page-locked, nothing is counted and the error gives a remedy") {

@@ -217,7 +217,7 @@ TEST_CASE("a window closes with its last byte, and does not wait for the next on
   CHECK(of_lines.order().empty());
   of_lines.cut("\n");
   CHECK(of_lines.order() == "w0");
-  CHECK(of_lines.windows()[0].head.why == window_end::full);
+  CHECK(of_lines.windows()[0].head.end_reason == window_end::full);
 }
 
 TEST_CASE("windows continue from one input to the next, or each input has its own") {
@@ -246,7 +246,7 @@ TEST_CASE("windows continue from one input to the next, or each input has its ow
       CHECK(offsets == std::vector<std::uint64_t>{0, 4, 8});
       CHECK(sources == std::vector<std::string>{"input 0", "input 0..input 1", "input 1"});
     }
-    CHECK(tested.windows().back().head.why == window_end::input);
+    CHECK(tested.windows().back().head.end_reason == window_end::input);
   }
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a window that is open where text is missing closes there with the err
   tested.cutter.end(noon);
   std::vector<std::string> reported;
   for (const reported_window& each : tested.windows()) {
-    reported.push_back(each.text + ":" + std::string(name_of(each.head.why)) + ":" + each.head.error);
+    reported.push_back(each.text + ":" + std::string(name_of(each.head.end_reason)) + ":" + each.head.error);
   }
   CHECK(reported == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
                                              "ghi:error:frame 1 is damaged", "i:error:frame 1 is damaged",
@@ -391,7 +391,7 @@ TEST_CASE("windows of time contain the text that arrived in them, and are report
       return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time - noon).count());
     };
     reported.push_back(each.text + " " + milliseconds(each.head.start) + "-" + milliseconds(each.head.end) + " " +
-                       std::string(name_of(each.head.why)));
+                       std::string(name_of(each.head.end_reason)));
   }
   CHECK(reported == std::vector<std::string>{"abc 0-200 full", "c 100-300 full", " 200-400 full", " 300-500 full",
                                              "d 400-540 end", "d 500-540 end"});
@@ -450,7 +450,47 @@ struct rolling {
 
 using counts = std::vector<std::vector<std::uint64_t>>;
 
+// The lines of text[begin, end), found byte by byte.
+line_range lines_of(const std::string& text, std::uint64_t begin, std::uint64_t end) {
+  const auto at = [&](std::uint64_t offset) { return text.begin() + static_cast<std::ptrdiff_t>(offset); };
+  const auto line_at = [&](std::uint64_t offset) {
+    return 1 + static_cast<std::uint64_t>(std::count(text.begin(), at(offset), '\n'));
+  };
+  return {.first = line_at(begin), .last = line_at(end - 1)};
+}
+
 }  // namespace
+
+TEST_CASE("a window has the numbers of the lines that its first and last byte are in") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 200; ++round) {
+    const window_shape shape = random_shape(random);
+    const std::string text = random_text(random, random() % 600);
+    rolling it(shape);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = 1 + random() % 90;
+      for (const auto& part : it.cut(text.substr(at, size))) it.merge(part);
+      if (random() % 8 == 0) it.windows.break_off(0, "text is missing");  // the numbers continue
+      at += size;
+    }
+    it.windows.end();
+    while (const auto next = it.windows.next()) {
+      const auto& window = std::get<closed_window>(*next);
+      CHECK(window.lines == lines_of(text, window.head.first_offset, window.head.end_offset));
+    }
+  }
+}
+
+TEST_CASE("after text that was not counted, windows have no line numbers") {
+  rolling it(bytes_shape(2));
+  const auto parts = it.cut("a\ncdef");
+  it.merge(parts[0]);
+  it.merge(parts[2]);
+  it.windows.give_up("not all of it was counted");
+  std::vector<std::optional<line_range>> found;
+  while (const auto next = it.windows.next()) found.push_back(std::get<closed_window>(*next).lines);
+  CHECK(found == std::vector<std::optional<line_range>>{line_range{.first = 1, .last = 1}, {}, {}});
+}
 
 TEST_CASE("a window is reported when all of its text was merged, in whatever order") {
   rolling tested(bytes_shape(3));
@@ -481,7 +521,7 @@ TEST_CASE("text that was never counted is reported as incomplete, and the window
   tested.windows.give_up("the device was lost");
   const auto lost = tested.windows.next();
   REQUIRE(lost);
-  CHECK(std::get<closed_window>(*lost).head.why == window_end::error);
+  CHECK(std::get<closed_window>(*lost).head.end_reason == window_end::error);
   CHECK(std::get<closed_window>(*lost).head.error == "the device was lost");
   CHECK(std::get<closed_window>(*lost).head.first_offset == 2);
   CHECK(tested.reported() == counts{{0, 2}});

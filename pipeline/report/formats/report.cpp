@@ -1,4 +1,4 @@
-// The table of report formats, and what the formats share.
+// The table of report formats, and functions that the formats share.
 #include "pipeline/report/formats/report.hpp"
 
 #include "config/quote.hpp"
@@ -28,14 +28,14 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
-std::uint64_t skipped_in_all(const run_counts& what) {
+std::uint64_t skipped_in_all(const run_counts& counts) {
   std::uint64_t all = 0;
-  for (const skipped_names& each : what.skipped) all += each.count;
+  for (const skipped_names& each : counts.skipped) all += each.count;
   return all;
 }
 
 std::string_view cause_of(const skipped_names& names) {
-  return names.what.empty() ? std::string_view("unknown") : std::string_view(names.what);
+  return names.cause.empty() ? std::string_view("unknown") : std::string_view(names.cause);
 }
 
 std::string printable(std::string_view raw) { return config::on_one_line(raw); }
