@@ -919,7 +919,7 @@ class Cpio(ArchiveTest):
         archive = self.cpio("newc")
         ended = run(*JSON, self.file("x.cpio", archive + archive))
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds something else after its end", ended.stderr)
+        self.assertIn("holds other data after its end", ended.stderr)
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):
