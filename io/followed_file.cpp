@@ -59,7 +59,7 @@ name_change followed_file::look(clock::time_point now) {
   forget_old(now);
   const name_change found = look_at_name(now);
   if (found != name_change::none) return found;
-  return begin_truncated_again() ? name_change::truncated : name_change::none;
+  return restart_truncated_files() ? name_change::truncated : name_change::none;
 }
 
 name_change followed_file::look_at_name(clock::time_point now) {
@@ -80,15 +80,15 @@ name_change followed_file::look_at_name(clock::time_point now) {
 }
 
 // Earlier files are checked by their size only: `shred` overwrites rotated files.
-bool followed_file::begin_truncated_again() {
+bool followed_file::restart_truncated_files() {
   bool found = false;
   for (generation& each : earlier_) {
     if (size_of(each) >= each.offset) continue;
-    begin_again(each);
+    restart(each);
     found = true;
   }
-  if (current_ && begins_anew(*current_)) {
-    begin_again(*current_);
+  if (current_ && is_rewritten(*current_)) {
+    restart(*current_);
     found = true;
   }
   return found;
@@ -122,7 +122,7 @@ std::size_t followed_file::read_some(std::span<std::byte> out) {
 std::size_t followed_file::read_file(generation& file, std::span<std::byte> out) {
   if (file.end) out = out.first(std::min<std::uint64_t>(out.size(), remaining_of(file)));
   const std::size_t bytes = read_at(file.fd, out, file.offset, position_);
-  if (bytes == 0 || begins_anew(file)) return 0;
+  if (bytes == 0 || is_rewritten(file)) return 0;
   remember(file, out.first(bytes));
   file.offset += bytes;
   file.grown = clock::now();
@@ -131,7 +131,7 @@ std::size_t followed_file::read_file(generation& file, std::span<std::byte> out)
 }
 
 // Detects a truncated or rewritten file by its size, and if it has grown again, by the bytes before the offset.
-bool followed_file::begins_anew(const generation& file) const {
+bool followed_file::is_rewritten(const generation& file) const {
   if (size_of(file) < file.offset) return true;
   std::array<std::byte, remembered_bytes> now{};
   std::size_t filled = 0;
@@ -148,7 +148,7 @@ std::uint64_t followed_file::size_of(const generation& file) const {
   return static_cast<std::uint64_t>(status_of(file.fd, position_).st_size);
 }
 
-void followed_file::begin_again(generation& file) {
+void followed_file::restart(generation& file) {
   file.offset = 0;
   file.last_size = 0;
 }

@@ -79,13 +79,13 @@ class followed_file {
   };
 
   name_change look_at_name(clock::time_point now);
-  bool begin_truncated_again();
+  bool restart_truncated_files();
   std::optional<generation> open_named(clock::time_point now) const;
   std::size_t read_file(generation& file, std::span<std::byte> out);
-  [[nodiscard]] bool begins_anew(const generation& file) const;
+  [[nodiscard]] bool is_rewritten(const generation& file) const;
   [[nodiscard]] std::uint64_t size_of(const generation& file) const;
   [[nodiscard]] std::uint64_t remaining_of(const generation& file) const;
-  static void begin_again(generation& file);
+  static void restart(generation& file);
   static void remember(generation& file, std::span<const std::byte> read);
   void retire(clock::time_point now);
   void forget_old(clock::time_point now);

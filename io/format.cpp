@@ -158,8 +158,8 @@ std::vector<format_row> archives() {
 std::vector<format_row> all_formats() {
   std::vector<format_row> all;
   all.push_back({.shown = {.name = "raw", .readable = true}, .magics = {}, .suffixes = {}});
-  for (auto* const some : {&compressed_formats, &rare_formats, &archives}) {
-    std::ranges::move(some(), std::back_inserter(all));
+  for (auto* const make_rows : {&compressed_formats, &rare_formats, &archives}) {
+    std::ranges::move(make_rows(), std::back_inserter(all));
   }
   return all;
 }
@@ -188,7 +188,7 @@ bool same_letters(std::string_view left, std::string_view right) {
   });
 }
 
-bool claims(const format_row& row, std::span<const std::byte> head) {
+bool matches(const format_row& row, std::span<const std::byte> head) {
   return std::ranges::any_of(row.magics, [head](const magic_number& magic) { return begins_with(head, magic); });
 }
 
@@ -213,14 +213,14 @@ promise promise_of(std::string_view name) {
 
 /// The promised format that the content has, or null. A format without a magic number matches content that has no other
 /// format.
-const format* kept_by(const promise& promised, std::span<const std::byte> head) {
-  const format* unmarked = nullptr;
+const format* matching_format(const promise& promised, std::span<const std::byte> head) {
+  const format* without_magic = nullptr;
   for (const format_row& row : table()) {
     if (std::ranges::count(row.suffixes, promised.suffix) == 0) continue;
-    if (claims(row, head)) return &row.shown;
-    if (row.magics.empty()) unmarked = &row.shown;
+    if (matches(row, head)) return &row.shown;
+    if (row.magics.empty()) without_magic = &row.shown;
   }
-  return !head.empty() && detect(head).name == "raw" ? unmarked : nullptr;
+  return !head.empty() && detect(head).name == "raw" ? without_magic : nullptr;
 }
 
 // Includes formats without a magic number.
@@ -230,7 +230,7 @@ const format& detect_all(std::span<const std::byte> head) {
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
-[[noreturn]] void refuse_broken(const promise& promised, const format& found, bool empty) {
+[[noreturn]] void throw_mismatch(const promise& promised, const format& found, bool empty) {
   std::string message = "is named " + std::string(promised.suffix) + " but ";
   if (empty) {
     message += "is empty";
@@ -249,7 +249,7 @@ const format& detect_all(std::span<const std::byte> head) {
 
 const format& detect(std::span<const std::byte> head) {
   for (const format_row& row : table()) {
-    if (claims(row, head)) return row.shown;
+    if (matches(row, head)) return row.shown;
   }
   return table().front().shown;
 }
@@ -286,9 +286,9 @@ std::vector<std::string_view> input_format_names() {
 const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced) {
   if (forced != nullptr) return *forced;  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
-  const format* const kept = promised.first == nullptr ? nullptr : kept_by(promised, head);
-  const format& found = kept == nullptr ? detect_all(head) : *kept;
-  if (promised.first != nullptr && kept == nullptr) refuse_broken(promised, found, head.empty());
+  const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
+  const format& found = matching == nullptr ? detect_all(head) : *matching;
+  if (promised.first != nullptr && matching == nullptr) throw_mismatch(promised, found, head.empty());
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
                           std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",

@@ -25,10 +25,8 @@ struct format {
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
-  std::string_view
-      frame_magic{};  ///< magic number by which frames are searched after damage; empty: they are not searched
-  archive_kind archive =
-      archive_kind::none;  ///< archives are detected by io/archive/archive_format.hpp, not by detect()
+  std::string_view frame_magic{};  ///< by which frames are searched after damage; empty: they are not searched
+  archive_kind archive = archive_kind::none;  ///< detected by io/archive/archive_format.hpp, not by detect()
 };
 
 /// The number of leading bytes that detect() needs; fewer only if the input is shorter.

@@ -29,7 +29,7 @@ frame_decoder::step_result frame_decoder::run_step(cursor& at) {
 }
 
 void frame_decoder::restart(const decode_start& start) {
-  begin_anew();
+  reset_frame();
   header_size_ = 0;
   holds_ahead_ = false;
   frames_ended_ = start.frames;
@@ -154,7 +154,7 @@ std::string frame_decoder::missing_cause_at_end() const {
   if (consumed_ == 0) {
     return "is empty: there is no " + std::string(names_.format) + " " + std::string(names_.frame);
   }
-  return in_frame() ? frame_name() + " ends early: the input stops" : loose_end();
+  return in_frame() ? frame_name() + " ends early: the input stops" : error_between_frames();
 }
 
 std::string frame_decoder::missing_cause_at_frame_end() const {

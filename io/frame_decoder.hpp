@@ -51,13 +51,13 @@ class frame_decoder : public decoder {
   virtual step_result step(cursor& at) = 0;
 
   /// Resets to the position before the header of a frame, even if a frame is open.
-  virtual void begin_anew() = 0;
+  virtual void reset_frame() = 0;
 
   /// Frees allocated memory. Called if no frame is open, or if the open frame will not be continued.
   virtual void free_memory() noexcept = 0;
 
   /// The error if the input ends between two frames; empty if there is none.
-  [[nodiscard]] virtual std::string loose_end() const { return {}; }
+  [[nodiscard]] virtual std::string error_between_frames() const { return {}; }
 
   void take(cursor& at, std::size_t bytes);
   void write(cursor& at, std::size_t bytes);

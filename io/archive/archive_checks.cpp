@@ -48,7 +48,7 @@ void archive_reader::check_end() {
       return check_cpio_end();
     case archive_kind::seven_zip:
       // libarchive treats some lists that it cannot parse as empty
-      if (!any_entry_ && list_bytes_ > 0) break_off("has a list of members, but no member was found in it");
+      if (!any_entry_ && list_bytes_ > 0) fail_archive("has a list of members, but no member was found in it");
       return;
     case archive_kind::tar:
     case archive_kind::none:
@@ -60,29 +60,29 @@ void archive_reader::check_end() {
 // that do not fill a block as a truncated header.
 bool archive_reader::tar_has_ended(int result) {
   if (const auto& error = tar_.first_error()) {
-    break_off("damaged tar archive: " + error->cause + ", at " + input_.place_of(error->at));
+    fail_archive("damaged tar archive: " + error->cause + ", at " + input_.place_of(error->at));
   }
   if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return false;
   if (tar_.has_end_mark()) return true;
   if (result != ARCHIVE_EOF && !input_ended_) return false;
-  break_off(std::string("ends early, ") +
-            (tar_.is_within_header() ? "within the header of a member" : "without the mark of a tar archive's end") +
-            ", at " + input_.place_of(position_));
+  fail_archive(std::string("ends early, ") +
+               (tar_.is_within_header() ? "within the header of a member" : "without the mark of a tar archive's end") +
+               ", at " + input_.place_of(position_));
 }
 
 void archive_reader::check_tar_member(int result) {
-  if (!tar_.has_member()) break_off("damaged tar archive: the header of a member is inconsistent: " + error_text());
+  if (!tar_.has_member()) fail_archive("damaged tar archive: the header of a member is inconsistent: " + error_text());
   const char* const warning = ::archive_error_string(archive_.get());
   if (result == ARCHIVE_OK || (warning != nullptr && is_harmless(warning))) return;
-  break_off("damaged tar archive: the header of a member: " + error_text());
+  fail_archive("damaged tar archive: the header of a member: " + error_text());
 }
 
 // libarchive reads only the content of a sparse file that the map lists, and then continues within the member.
 void archive_reader::check_tar_content() {
   const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
   if (end == tar_.content_end()) return;
-  break_off("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
-            input_.place_of(end));
+  fail_archive("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
+               input_.place_of(end));
 }
 
 // Compares the entry with the headers: if a header is missing, libarchive searches for the next one and does not always
@@ -90,27 +90,28 @@ void archive_reader::check_tar_content() {
 void archive_reader::check_cpio_entry(archive_entry* entry) {
   if (std::exchange(at_cpio_entry_, true) && cpio_.front() != nullptr) cpio_.pop();
   const cpio_headers::entry* const expected = cpio_.front();
-  if (expected == nullptr) break_off_cpio();
+  if (expected == nullptr) fail_cpio();
   if (::archive_entry_size(entry) == static_cast<std::int64_t>(expected->bytes)) return;
-  break_off("damaged cpio archive: no header is found where one should be, at " + input_.place_of(expected->header_at));
+  fail_archive("damaged cpio archive: no header is found where one should be, at " +
+               input_.place_of(expected->header_at));
 }
 
-void archive_reader::break_off_cpio() {
-  break_off("damaged cpio archive: no header is found where one should be, or a member has a wrong length, at " +
-            input_.place_of(cpio_.broken_at().value_or(position_)));
+void archive_reader::fail_cpio() {
+  fail_archive("damaged cpio archive: no header is found where one should be, or a member has a wrong length, at " +
+               input_.place_of(cpio_.broken_at().value_or(position_)));
 }
 
 // Reads to the end of the input: another archive may follow the end of a cpio archive.
 void archive_reader::check_cpio_end() {
   if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
-  if (cpio_.front() != nullptr || !cpio_.has_ended()) break_off_cpio();
+  if (cpio_.front() != nullptr || !cpio_.has_ended()) fail_cpio();
   const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
   const void* unused = nullptr;
   while (on_read(archive_.get(), this, &unused) > 0) {
   }
   rethrow_callback_error();
   if (nonzero_end_ > end)
-    break_off("holds other data after its end, which was not counted, at " + input_.place_of(end));
+    fail_archive("holds other data after its end, which was not counted, at " + input_.place_of(end));
 }
 
 void archive_reader::check_zip_end() {

@@ -105,7 +105,7 @@ void archive_reader::open() {
   }
   const int result = ::archive_read_open1(archive_.get());
   rethrow_callback_error();
-  if (result != ARCHIVE_OK) break_off(error_text());
+  if (result != ARCHIVE_OK) fail_archive(error_text());
 }
 
 std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const void** out) {
@@ -185,7 +185,7 @@ std::optional<std::string> archive_reader::next() {
     }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
-      break_off(error_text());
+      fail_archive(error_text());
     }
     if (kind_ == archive_kind::tar) check_tar_member(result);
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
@@ -215,9 +215,9 @@ void archive_reader::check_name(archive_entry* entry) {
   constexpr std::size_t longest = std::size_t{64} << 10U;
   const std::size_t size = path_of(entry).size();
   if (size <= longest) return;
-  break_off("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
-                std::to_string(longest) + ", at " + error_place(),
-            failure_kind::refused);
+  fail_archive("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
+                   std::to_string(longest) + ", at " + error_place(),
+               failure_kind::refused);
 }
 
 // Skips unread bytes of the member before the next header is read: tar_ needs the offset at which the headers begin.
@@ -226,7 +226,7 @@ void archive_reader::skip_rest() {
   ended_ = true;
   const int result = ::archive_read_data_skip(archive_.get());
   rethrow_callback_error();
-  if (result == ARCHIVE_FATAL) break_off(error_text());
+  if (result == ARCHIVE_FATAL) fail_archive(error_text());
   if (kind_ != archive_kind::tar) return;
   tar_.begin(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
   tar_.advance(position_ - in_buffer_, std::span(buffer_).first(in_buffer_));
@@ -367,7 +367,7 @@ std::span<const std::byte> archive_reader::take_block() {
       return {};
     }
     // the next member of a zip archive can still be read
-    if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) break_off(error_text());
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) fail_archive(error_text());
     if (result != ARCHIVE_OK) pending_error_ = error_text();
     if (result == ARCHIVE_FATAL) size = 0;  // otherwise a checksum failed, which is reported with the last block
     if (bytes == nullptr || size == 0) {
@@ -405,7 +405,7 @@ void archive_reader::rethrow_callback_error() {
   std::rethrow_exception(broken_);
 }
 
-void archive_reader::break_off(const std::string& message, failure_kind kind) {
+void archive_reader::fail_archive(const std::string& message, failure_kind kind) {
   ended_ = true;
   in_entry_ = false;
   broken_ = std::make_exception_ptr(input_error(message, 0, kind));

@@ -87,12 +87,12 @@ class archive_reader {
   void check_tar_content();
   void check_cpio_end();
   void check_cpio_entry(archive_entry* entry);
-  [[noreturn]] void break_off_cpio();
+  [[noreturn]] void fail_cpio();
   void check_zip_end();
   [[nodiscard]] std::string error_place() const;
   [[nodiscard]] std::string error_text() const;
   void rethrow_callback_error();
-  [[noreturn]] void break_off(const std::string& message, failure_kind kind = failure_kind::damaged);
+  [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
   void keep_error();
   [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
 
@@ -122,8 +122,7 @@ class archive_reader {
 
   // For zip archives:
   std::vector<zip_walked> walked_;
-  std::vector<std::byte>
-      unconsumed_;  // if not seekable: bytes before those in the buffer that libarchive did not consume
+  std::vector<std::byte> unconsumed_;  // bytes before the buffer that libarchive did not consume (not seekable)
   std::size_t in_buffer_ = 0;
 
   // For the current member:

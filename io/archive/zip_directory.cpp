@@ -48,7 +48,7 @@ std::uint64_t number(bytes_view bytes, std::size_t at, std::size_t size) {
   return value;
 }
 
-bool begins_with(bytes_view bytes, std::string_view magic) {
+bool has_magic(bytes_view bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::ranges::equal(bytes.first(magic.size()), std::as_bytes(std::span(magic)));
 }
 
@@ -203,7 +203,7 @@ std::uint64_t zip_check::find_end(std::uint64_t file_bytes) {
   std::optional<std::uint64_t> with_trailing;
   for (std::size_t i = tail.size() < end_bytes ? 0 : tail.size() - end_bytes + 1; i-- > 0;) {
     const bytes_view record = bytes_view(tail).subspan(i);
-    if (!begins_with(record, end_magic)) continue;
+    if (!has_magic(record, end_magic)) continue;
     const std::size_t record_bytes = end_bytes + number(record, 20, 2);
     if (record_bytes == record.size()) return begin + i;
     if (record_bytes < record.size() && !with_trailing) with_trailing = begin + i;
@@ -221,12 +221,12 @@ std::uint64_t zip_check::find_directory(std::uint64_t end_at) {
   std::uint64_t size = number(end, 12, 4);
   std::uint64_t ends_at = end_at;
   const bool has_locator =
-      end_at >= locator_bytes && read_at(end_at - locator_bytes, locator) > 0 && begins_with(locator, locator_magic);
+      end_at >= locator_bytes && read_at(end_at - locator_bytes, locator) > 0 && has_magic(locator, locator_magic);
   if (has_locator) {
     const std::uint64_t locator_at = end_at - locator_bytes;
     for (const std::uint64_t at :
          {number(locator, 8, 8), locator_at - std::min<std::uint64_t>(locator_at, end64_bytes)}) {
-      if (at >= locator_at || read_at(at, end64) < end64_bytes || !begins_with(end64, end64_magic)) continue;
+      if (at >= locator_at || read_at(at, end64) < end64_bytes || !has_magic(end64, end64_magic)) continue;
       size = number(end64, 40, 8);
       ends_at = at;
       break;
@@ -238,7 +238,7 @@ std::uint64_t zip_check::find_directory(std::uint64_t end_at) {
 }
 
 void zip_check::read_directory(sequence& input) {
-  while (begins_with(input.ahead(entry_magic.size()), entry_magic)) {
+  while (has_magic(input.ahead(entry_magic.size()), entry_magic)) {
     if (entries_.size() == walked_.size()) {
       fail("its directory lists more than the " + std::to_string(walked_.size()) + " members that were found",
            input.at());
@@ -248,7 +248,7 @@ void zip_check::read_directory(sequence& input) {
   directory_end_ = input.at();
   constexpr std::size_t signature_head = 6;
   const bytes_view signature = input.ahead(signature_head);
-  if (!begins_with(signature, signature_magic) || signature.size() < signature_head) return;
+  if (!has_magic(signature, signature_magic) || signature.size() < signature_head) return;
   const std::size_t size = signature_head + number(signature, 4, 2);
   if (input.ahead(size).size() < size) fail("its directory ends early", input.at());
   input.pass(size);
@@ -301,7 +301,7 @@ void zip_check::read_zip64_sizes(zip_entry& entry, bytes_view extra, std::uint64
 end_record zip_check::read_ends(sequence& input) {
   std::optional<end_record> wide;
   const std::uint64_t wide_at = input.at();
-  if (const bytes_view record = input.ahead(end64_bytes); begins_with(record, end64_magic)) {
+  if (const bytes_view record = input.ahead(end64_bytes); has_magic(record, end64_magic)) {
     constexpr std::size_t length_ends = 12;
     const std::uint64_t size = record.size() < end64_bytes ? 0 : number(record, 4, 8) + length_ends;
     constexpr std::uint64_t longest = std::uint64_t{1} << 20U;
@@ -311,13 +311,13 @@ end_record zip_check::read_ends(sequence& input) {
                       .directory_at = number(record, 48, 8)};
     if (input.ahead(static_cast<std::size_t>(size)).size() < size) fail("its zip64 end record ends early", wide_at);
     input.pass(static_cast<std::size_t>(size));
-    if (input.ahead(locator_bytes).size() < locator_bytes || !begins_with(input.ahead(locator_bytes), locator_magic)) {
+    if (input.ahead(locator_bytes).size() < locator_bytes || !has_magic(input.ahead(locator_bytes), locator_magic)) {
       fail("its zip64 end record has no locator", input.at());
     }
     input.pass(locator_bytes);
   }
   const bytes_view end = input.ahead(end_bytes);
-  if (end.size() < end_bytes || !begins_with(end, end_magic)) {
+  if (end.size() < end_bytes || !has_magic(end, end_magic)) {
     fail("other data is where an entry of the directory or the end record should be", input.at());
   }
   const end_record narrow{
@@ -420,13 +420,13 @@ void zip_check::check_local_headers(std::uint64_t shift) {
 // A self-extracting program may precede the first member; another member may not.
 void zip_check::check_front(std::uint64_t size) {
   std::array<std::byte, local_magic.size()> head{};
-  if (size == 0 || read_at(0, head) < head.size() || !begins_with(head, local_magic)) return;
+  if (size == 0 || read_at(0, head) < head.size() || !has_magic(head, local_magic)) return;
   fail(std::to_string(size) + " bytes in front belong to no member that its directory lists", 0);
 }
 
 std::uint64_t zip_check::end_of_entry(const zip_entry& entry, std::uint64_t at) {
   std::vector<std::byte> header(local_bytes + entry.name_bytes);
-  if (read_at(at, header) < header.size() || !begins_with(header, local_magic)) {
+  if (read_at(at, header) < header.size() || !has_magic(header, local_magic)) {
     fail("its directory lists an offset where no local header is", at);
   }
   compare_local(entry, header, at);
@@ -460,7 +460,7 @@ bool zip_check::is_descriptor(const zip_entry& entry, std::uint64_t at, std::uin
   if ((entry.flags & descriptor_flag) == 0 || size > longest) return false;
   std::array<std::byte, longest> buffer{};
   bytes_view found = bytes_view(buffer).first(read_at(at, std::span(buffer).first(static_cast<std::size_t>(size))));
-  if (found.size() % 8 == 0 && begins_with(found, descriptor_magic)) found = found.subspan(descriptor_magic.size());
+  if (found.size() % 8 == 0 && has_magic(found, descriptor_magic)) found = found.subspan(descriptor_magic.size());
   const std::size_t width = (found.size() - 4) / 2;
   if (found.size() < 4 || (width != 4 && width != 8) || found.size() != 4 + 2 * width) return false;
   return number(found, 0, 4) == entry.crc && number(found, 4, width) == entry.packed &&
@@ -472,7 +472,7 @@ bool zip_check::is_signing_block(std::uint64_t at, std::uint64_t size) {
   constexpr std::string_view magic = "APK Sig Block 42";
   std::array<std::byte, 24> tail{};
   if (size < tail.size() + 8 || read_at(at + size - tail.size(), tail) < tail.size()) return false;
-  return begins_with(std::span(tail).subspan(8), magic) && number(tail, 0, 8) + 8 == size;
+  return has_magic(std::span(tail).subspan(8), magic) && number(tail, 0, 8) + 8 == size;
 }
 
 // The walk stops where the next header would be: the directory begins there.
@@ -480,7 +480,7 @@ void zip_check::skip_to_directory(sequence& input) {
   const bytes_view next = input.ahead(entry_magic.size());
   if (next.empty()) fail("it ends early, without a directory", input.at());
   for (const std::string_view magic : {entry_magic, end_magic, end64_magic}) {
-    if (begins_with(next, magic)) return;
+    if (has_magic(next, magic)) return;
   }
   fail("other data is where its directory should begin", input.at());
 }

@@ -37,7 +37,7 @@ class bzip2_decoder final : public frame_decoder {
   };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { close(); }
 
   void close() noexcept;
@@ -67,7 +67,7 @@ frame_decoder::step_result bzip2_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void bzip2_decoder::begin_anew() {
+void bzip2_decoder::reset_frame() {
   close();
   phase_ = phase::header;
 }

@@ -46,7 +46,7 @@ class compress_decoder final : public frame_decoder {
   enum class phase { header, window, codes };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { table_.reset(); }
 
   step_result read_header(cursor& at);
@@ -97,7 +97,7 @@ frame_decoder::step_result compress_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void compress_decoder::begin_anew() {
+void compress_decoder::reset_frame() {
   phase_ = phase::header;
   spelled_ = 0;
 }

@@ -27,7 +27,7 @@ constexpr std::size_t max_at_once = std::size_t{1} << 30U;
 constexpr std::size_t careful_bytes = 7;
 
 /// More bytes than ISA-L may have read beyond an error when it reports it.
-constexpr std::size_t fault_distance = 64;
+constexpr std::size_t error_distance = 64;
 
 /// The bytes of a state that must be copied: the buffer at its end is seldom full.
 std::size_t size_of(const inflate_state& state) {
@@ -64,8 +64,8 @@ class gzip_decoder final : public decoder {
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
 
  private:
-  /// `text_before_fault`: the text that ISA-L still holds is written before the error is reported.
-  enum class phase { header, text, text_before_fault, trailer, failed };
+  /// `text_before_error`: the text that ISA-L still holds is written before the error is reported.
+  enum class phase { header, text, text_before_error, trailer, failed };
 
   /// The two spans of one fill() and the progress in them.
   struct cursor {
@@ -88,7 +88,7 @@ class gzip_decoder final : public decoder {
   step_result read_header(cursor& at);
   step_result inflate(cursor& at);
   position inflate(std::span<const std::byte> in, const position& begin, std::size_t bytes, std::span<std::byte> out);
-  position find_fault(std::span<const std::byte> in, std::size_t read, std::span<std::byte> out);
+  position find_error(std::span<const std::byte> in, std::size_t read, std::span<std::byte> out);
   step_result flush(cursor& at);
   step_result read_trailer(cursor& at);
   step_result end_member();
@@ -145,7 +145,7 @@ gzip_decoder::step_result gzip_decoder::step(cursor& at) {
       return read_header(at);
     case phase::text:
       return inflate(at);
-    case phase::text_before_fault:
+    case phase::text_before_error:
       return flush(at);
     case phase::trailer:
       return read_trailer(at);
@@ -196,14 +196,14 @@ gzip_decoder::step_result gzip_decoder::inflate(cursor& at) {
   std::memcpy(&before_, &inflate_, size_of(inflate_));
   position here = inflate(in, {.in = 0, .out = 0}, in.size(), out);
   const int code = here.code;
-  if (code < 0) here = find_fault(in, here.in, out);
+  if (code < 0) here = find_error(in, here.in, out);
   take(at, here.in);
   write(at, here.out);
 
   if (code < 0) {
     error_ = member_name() + " is damaged (" + std::string(cause_of(code)) + ")";
     error_at_ = consumed_ - static_cast<std::uint64_t>(std::max(inflate_.read_in_length, 0)) / 8;
-    phase_ = phase::text_before_fault;
+    phase_ = phase::text_before_error;
   } else if (inflate_.block_state == ISAL_BLOCK_FINISH) {
     begin_trailer();
   } else if (held() != 0 && at.produced == at.out.size()) {
@@ -231,11 +231,11 @@ gzip_decoder::position gzip_decoder::inflate(std::span<const std::byte> in, cons
 }
 
 /// Decodes again from the state `before_`, after a call that ended in an error with `read` bytes of `in` read.
-gzip_decoder::position gzip_decoder::find_fault(std::span<const std::byte> in, std::size_t read,
+gzip_decoder::position gzip_decoder::find_error(std::span<const std::byte> in, std::size_t read,
                                                 std::span<std::byte> out) {
   std::memcpy(&inflate_, &before_, size_of(before_));
   position here;
-  std::size_t bytes = read > fault_distance ? read - fault_distance : std::min(careful_bytes, in.size());
+  std::size_t bytes = read > error_distance ? read - error_distance : std::min(careful_bytes, in.size());
   for (bool continues = true; continues;) {
     const position begin = here;
     here = inflate(in, begin, bytes, out);

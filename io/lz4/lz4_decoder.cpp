@@ -56,7 +56,7 @@ class lz4_decoder final : public frame_decoder {
   enum class held { nothing, maybe, surely };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override;
 
   step_result read_header(cursor& at);
@@ -105,7 +105,7 @@ frame_decoder::step_result lz4_decoder::step(cursor& at) {
 }
 
 // LZ4F_resetDecompressionContext of 1.9.4 keeps the remaining size of a frame that was not finished.
-void lz4_decoder::begin_anew() {
+void lz4_decoder::reset_frame() {
   if (phase_ == phase::blocks) context_.reset();
   phase_ = phase::header;
 }

@@ -29,7 +29,7 @@ class headed_decoder : public frame_decoder {
   enum class phase { header, window, text, end };
 
   step_result step(cursor& at) final;
-  void begin_anew() final { phase_ = phase::header; }
+  void reset_frame() final { phase_ = phase::header; }
   void free_memory() noexcept final { coder_.free_memory(); }
 
   step_result begin();

@@ -55,9 +55,9 @@ class xz_decoder final : public frame_decoder {
   enum class phase { header, block_or_index, block_header, window, block, index, footer };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { coder_.free_memory(); }
-  [[nodiscard]] std::string loose_end() const override;
+  [[nodiscard]] std::string error_between_frames() const override;
 
   step_result read_header(cursor& at);
   step_result skip_padding(cursor& at);
@@ -101,13 +101,13 @@ frame_decoder::step_result xz_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void xz_decoder::begin_anew() {
+void xz_decoder::reset_frame() {
   phase_ = phase::header;
   padding_ = 0;
   filters_.clear();
 }
 
-std::string xz_decoder::loose_end() const {
+std::string xz_decoder::error_between_frames() const {
   if (padding_ % 4 == 0) return {};
   return "the padding after stream " + std::to_string(frames_ended()) + " is not a multiple of four bytes,";
 }
@@ -129,7 +129,7 @@ frame_decoder::step_result xz_decoder::skip_padding(cursor& at) {
   padding_ += zeros;
   take(at, zeros);
   if (at.in.empty()) return fill_status::needs_input;
-  return padding_ % 4 == 0 ? std::nullopt : fail(loose_end());
+  return padding_ % 4 == 0 ? std::nullopt : fail(error_between_frames());
 }
 
 frame_decoder::step_result xz_decoder::begin_stream() {

@@ -12,9 +12,6 @@ struct ZSTD_CCtx_s;
 
 namespace gpuhist::io {
 
-inline constexpr int zstd_least_level = 1;
-inline constexpr int zstd_most_level = 22;
-
 /// Reuses its memory for every frame. Used by one thread at a time; any thread.
 class zstd_compressor {
  public:

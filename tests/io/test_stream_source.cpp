@@ -237,8 +237,8 @@ TEST_CASE_FIXTURE(source_fixture, "an inherited FIFO whose last writer has close
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   io::descriptor opener(::open(path.c_str(), O_RDWR | O_CLOEXEC));  // so that the opens below do not wait
   const io::descriptor read(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  put(opener, "left behind");
+  put(opener, "last bytes");
   opener = {};
   io::stream_source source = stream(read.get());
-  CHECK(read_all(source, 4) == "left behind");
+  CHECK(read_all(source, 4) == "last bytes");
 }

@@ -93,7 +93,7 @@ class few_descriptors {
 
 }  // namespace
 
-TEST_CASE("files come depth first, in the order of the bytes of each directory's names") {
+TEST_CASE("files are reported depth first, with the names of each directory in byte order") {
   tree sample;
   for (const char* name : {"b", "a/z", "a/b/c", "a.b", "a/Z", "B", "c/d"}) sample.file(name);
   fs::create_directory(sample.path("empty"));

@@ -23,7 +23,7 @@ std::vector<decoder_sample> small_samples() {
   samples.push_back(packed_sample_builder("a stored chunk").xz(noise(100), {.check = LZMA_CHECK_SHA256}).build());
   samples.push_back(packed_sample_builder("no check").xz(sample_text(150), {.check = LZMA_CHECK_NONE}).build());
   samples.push_back(packed_sample_builder("blocks").xz(sample_text(300), {.block_bytes = 90}).build());
-  samples.push_back(packed_sample_builder("streams, padding between and behind, a filter")
+  samples.push_back(packed_sample_builder("streams, padding between them and at the end, a filter")
                         .xz(sample_text(100, 2))
                         .padding_in_fours(4)
                         .xz({})

@@ -39,7 +39,7 @@ byte_vector bytes_of(std::initializer_list<int> values) {
 }  // namespace
 
 TEST_CASE("zstd: each frame of a compressor decodes to its text, and states its size and checksum") {
-  for (const int level : {zstd_least_level, 3, 19}) {
+  for (const int level : {1, 3, 19}) {
     zstd_compressor compressor(level);
     for (const std::size_t size : {0U, 1U, 1000U, 300'000U, 5U}) {
       CAPTURE(size);
