@@ -295,7 +295,7 @@ void archive_reader::reset_member(archive_entry* entry) {
 
 void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
   ended_ = true;
-  if (kind_ == archive_kind::zip) walked_.back().type = zip_walked::kind::no_file;
+  if (kind_ == archive_kind::zip) walked_.back().type = zip_walked::kind::not_a_file;
   const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
   if (known == skipped_.end()) {
     skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
@@ -330,8 +330,8 @@ std::span<const std::byte> archive_reader::read() {
 // Verifies the length: libarchive checks only the lower 32 bits for zip.
 void archive_reader::end_member() {
   if (size_is_known_ && delivered_ != size_) {
-    fail_member("has " + std::to_string(delivered_) + " bytes, and the archive says that it has " +
-                std::to_string(size_));
+    fail_member("has " + std::to_string(delivered_) + " bytes, but the archive states " + std::to_string(size_) +
+                " bytes");
   }
   if (kind_ == archive_kind::cpio) {
     const cpio_headers::entry& here = *cpio_.front();

@@ -130,7 +130,7 @@ void tar_headers::take_block() {
 }
 
 void tar_headers::take_zero_block() {
-  if (dangling_) return fail("zeros follow a header, where the member that it belongs to should be", *dangling_);
+  if (dangling_) return fail("zeros follow a special header instead of its member", *dangling_);
   zero_bytes_ += block_bytes;
   first_header_at_.reset();
   continues_file_ = false;

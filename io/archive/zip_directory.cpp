@@ -337,13 +337,13 @@ void zip_check::check_ends(const end_record& stated) const {
   const std::uint64_t found = entries_.size();
   // without zip64 the field has 16 bits, and some programs store only the lower 16 bits of a larger count
   if (stated.entries != found && (found <= 0xFFFF || stated.entries != (found & 0xFFFF))) {
-    fail("its end record says that there are " + std::to_string(stated.entries) + " entries, and its directory has " +
+    fail("its end record states " + std::to_string(stated.entries) + " entries, but its directory has " +
              std::to_string(found),
          directory_end_);
   }
   if (stated.directory_bytes != directory_end_ - directory_at_) {
-    fail("its end record says that the directory has " + std::to_string(stated.directory_bytes) +
-             " bytes, and it has " + std::to_string(directory_end_ - directory_at_),
+    fail("its end record states a directory of " + std::to_string(stated.directory_bytes) + " bytes, but it has " +
+             std::to_string(directory_end_ - directory_at_),
          directory_end_);
   }
 }
@@ -379,8 +379,8 @@ void zip_check::compare_with_walk() {
 
 void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) const {
   const bool is_link = entry.type == type_of_links;
-  if (found.type == zip_walked::kind::no_file && entry.bytes > 0 && !is_link) {
-    fail("a member that is no file has " + std::to_string(entry.bytes) + " bytes", entry.header_at);
+  if (found.type == zip_walked::kind::not_a_file && entry.bytes > 0 && !is_link) {
+    fail("a member that is not a file has " + std::to_string(entry.bytes) + " bytes", entry.header_at);
   }
   if (found.type != zip_walked::kind::text) return;
   if (is_link) {
@@ -391,7 +391,7 @@ void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) c
   }
   const bool is_file = entry.type == 0 || entry.type == type_of_files || entry.type == type_of_fifos;
   if (!is_file && entry.bytes > 0) {
-    fail("its directory says that a member with text is no file", entry.header_at);
+    fail("its directory states that a member with bytes is not a file", entry.header_at);
   }
   if (found.bytes == entry.bytes && found.crc == entry.crc) return;
   fail("a member does not match its entry in the directory, which states " + std::to_string(entry.bytes) +

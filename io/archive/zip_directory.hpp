@@ -12,9 +12,9 @@ namespace gpuhist::io {
 /// One local header that a walk over a zip archive found; headers are in the order of their offsets.
 struct zip_walked {
   enum class kind {
-    text,     ///< a file that was read to its end
-    unread,   ///< a file that could not be read, or was not read to its end
-    no_file,  ///< a directory, link or device
+    text,        ///< a file that was read to its end
+    unread,      ///< a file that could not be read, or was not read to its end
+    not_a_file,  ///< a directory, link or device
   };
 
   kind type = kind::unread;
