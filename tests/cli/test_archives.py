@@ -680,7 +680,7 @@ class Zip(ArchiveTest):
         archive = zipped({"a": text(700), "b": text(60, 2)})
         directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
         cases = ((directory, "directory|end record|Damaged Zip archive"), (end + 10, "entries"), (end + 12, "directory"),
-                 (end + 16, "offset|directory|local header"), (directory + 24, "not the one that the directory lists|differ"),
+                 (end + 16, "offset|directory|local header"), (directory + 24, "does not match its entry|differ"),
                  (directory + 42, "local header|belong to no member|offset"))
         for at, words in sampled(cases, 3):
             with self.subTest(at=at - directory):
