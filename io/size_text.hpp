@@ -1,4 +1,4 @@
-// Sizes in messages about inputs.
+// Formats sizes for messages about inputs.
 #pragma once
 
 #include <cstdint>

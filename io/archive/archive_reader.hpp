@@ -113,7 +113,7 @@ class archive_reader {
   std::vector<skipped_entries> skipped_;
 
   tar_headers tar_;
-  bool in_tar_header_ = false;  // libarchive reads the headers of a member
+  bool in_tar_header_ = false;  // libarchive is reading the headers of a member
   bool input_ended_ = false;    // tar: the input has ended
 
   cpio_headers cpio_;

@@ -203,7 +203,7 @@ zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& hea
     phase_ = phase::skipping;
     return std::nullopt;
   }
-  // libzstd's buffer is never larger than the content
+  // the buffer of libzstd is at most as large as the content
   wanted_ = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
   if (header.window_bytes > largest_window_) return refuse_window(header.window_bytes);
   if (wanted_ > limits_.window_bytes) return refuse_window(wanted_);
@@ -217,7 +217,7 @@ zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& hea
 
 zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
   if (wanted_ > granted_) {
-    room_in_place_.reset();  // the next call has other room
+    room_in_place_.reset();  // the next call gets another output span
     return fill_status::needs_window;
   }
   if (room_in_place_.has_value() != output_is_stable_) {
@@ -236,7 +236,7 @@ zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
   return std::nullopt;
 }
 
-// A smaller window than the one before is worth giving its memory back.
+// A smaller window frees the memory of the larger one.
 void zstd_decoder::grant_window(std::uint64_t bytes) {
   if (bytes != granted_) make_context();
   granted_ = bytes;
@@ -253,7 +253,8 @@ zstd_decoder::step_result zstd_decoder::skip(cursor& at) {
   return std::nullopt;
 }
 
-/// No more than the frame's content where it is decoded in place: that keeps the buffer the same in every call.
+/// The output buffer of a frame that is decoded in place is limited to its content size, so that it is the same in
+/// every call.
 ZSTD_outBuffer zstd_decoder::output(const cursor& at) const {
   const std::size_t size = room_in_place_ ? at.produced + *room_in_place_ : at.out.size();
   return {.dst = at.out.data(), .size = size, .pos = at.produced};

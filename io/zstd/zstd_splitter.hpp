@@ -1,4 +1,4 @@
-// Frames of zstd, found by walking the headers of frames and blocks.
+// Finds zstd frames by walking the headers of frames and blocks.
 #pragma once
 
 #include "io/splitter.hpp"

@@ -38,7 +38,7 @@ inline std::string tar_header(std::string_view name, std::size_t size, char type
   return block;
 }
 
-/// Header, bytes and padding.
+/// A member: header, bytes and padding.
 inline std::string tar_member(std::string_view name, std::string_view text) {
   std::string whole = tar_header(name, text.size()) + std::string(text);
   whole.resize((whole.size() + 511) / 512 * 512);
