@@ -410,7 +410,7 @@ class Damage(ArchiveTest):
                 for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
                     with self.subTest(special=special[156:157], zeros=zeros):
                         self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
-                        self.assertRegex(ended.stderr, f"zeros follow a header, .*, at offset {len(a)}\n")
+                        self.assertRegex(ended.stderr, f"zeros follow a special header instead of its member, at offset {len(a)}\n")
         for special in (pax(b"comment=x", kind=b"g"), entry("label", kind=b"V", format=gnu)):
             ended = run(*JSON, self.file("x.tar", a + special + bytes(512) + b + END_OF_TAR))
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
@@ -680,7 +680,7 @@ class Zip(ArchiveTest):
         archive = zipped({"a": text(700), "b": text(60, 2)})
         directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
         cases = ((directory, "directory|end record|Damaged Zip archive"), (end + 10, "entries"), (end + 12, "directory"),
-                 (end + 16, "offset|directory|local header"), (directory + 24, "not the one that the directory lists|differ"),
+                 (end + 16, "offset|directory|local header"), (directory + 24, "does not match its entry|differ"),
                  (directory + 42, "local header|belong to no member|offset"))
         for at, words in sampled(cases, 3):
             with self.subTest(at=at - directory):
@@ -919,7 +919,7 @@ class Cpio(ArchiveTest):
         archive = self.cpio("newc")
         ended = run(*JSON, self.file("x.cpio", archive + archive))
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds something else after its end", ended.stderr)
+        self.assertIn("holds other data after its end", ended.stderr)
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):

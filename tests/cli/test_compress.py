@@ -38,7 +38,8 @@ class Compress(CommandTest):
                 self.assert_read(encoded, data)
         ended = run(*JSON, stdin_bytes=compressed(data, 9))  # which no tool reads
         self.assertEqual(ended.status, 1)
-        self.assertIn("stream 1 has codes of 9 bits only, which writers get wrong, at compressed offset 3", ended.stderr)
+        self.assertIn(
+            "stream 1 has only codes of 9 bits, which compressors write wrongly, at compressed offset 3", ended.stderr)
 
     def test_sizes_around_the_places_where_codes_widen(self):
         for data in (b"", b"x", b"x" * 3, text(2000), noise(255), noise(256), noise(257), noise(600), noise(1400)):

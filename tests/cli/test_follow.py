@@ -166,13 +166,13 @@ class Follow(FollowTest):
         self.assert_counts(ended.result, b"good")
         said = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
         self.assertIn("is zstd: --follow counts only uncompressed text", said["a.zst"]["error"])
-        self.assertIn("is no regular file", said["fifo"]["error"])
+        self.assertIn("is not a regular file", said["fifo"]["error"])
         self.assertIs(said["b.log"]["complete"], True)
 
     def test_where_nothing_can_be_followed_the_run_ends(self):
         ended = run(*FOLLOW, self.folder)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("is no regular file", ended.stderr)
+        self.assertIn("is not a regular file", ended.stderr)
 
     def test_streams_are_not_followed(self):
         for arguments in ((), ("-",), ("-", "a.log")):
