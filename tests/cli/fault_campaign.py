@@ -192,21 +192,21 @@ def frames_in(path):
 
 def judge(scenario, outcome):
     """One of VERDICTS, and what there is to say of it."""
-    said = outcome.stderr.decode("utf-8", "backslashreplace").strip()
+    messages = outcome.stderr.decode("utf-8", "backslashreplace").strip()
     if outcome.status is None:
-        return "hang", said
+        return "hang", messages
     if outcome.status < 0:
         verdict = "abort" if -outcome.status == signal.SIGABRT else "crash"
-        return verdict, f"{signal.Signals(-outcome.status).name} {said}"
-    left = [name for name in outcome.output if name.startswith(".")] + outcome.temporary
-    if left:
-        return "left over", f"status {outcome.status}: {' '.join(left)} {said}"
+        return verdict, f"{signal.Signals(-outcome.status).name} {messages}"
+    remaining = [name for name in outcome.output if name.startswith(".")] + outcome.temporary
+    if remaining:
+        return "left over", f"status {outcome.status}: {' '.join(remaining)} {messages}"
     wrong = scenario.check(outcome)
     if wrong:
-        return "wrong", f"status {outcome.status}: {wrong} {said}"
+        return "wrong", f"status {outcome.status}: {wrong} {messages}"
     if outcome.status == 0:
-        return "right", said
-    return ("failed", said) if said else ("silent", f"status {outcome.status}")
+        return "right", messages
+    return ("failed", messages) if messages else ("silent", f"status {outcome.status}")
 
 
 # ---- which faults ----------------------------------------------------------------------------------------------------
@@ -368,30 +368,30 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def classes(asked):
-    if asked.system_calls:
+def classes(arguments):
+    if arguments.system_calls:
         return [each for each in EFFECTS if each not in ("alloc", "thread")]
-    return asked.kinds or [*EFFECTS, *LIMITS]
+    return arguments.kinds or [*EFFECTS, *LIMITS]
 
 
 def main():
-    asked = parse_arguments()
+    arguments = parse_arguments()
     if SANITIZED or not PRELOAD:
         print("skipped: no FAULT_PRELOAD, or a sanitizer, which has an allocator of its own")
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="gpuhist-faults-") as folder:
-        campaign = Campaign(folder, asked.patience)
+        campaign = Campaign(folder, arguments.patience)
         known = {each.name: each for each in scenarios()}
-        if asked.reproduce:
-            name, kind, effect, ordinal = asked.reproduce
+        if arguments.reproduce:
+            name, kind, effect, ordinal = arguments.reproduce
             known[name].check(campaign.run(known[name])[0])  # some compare with a run without faults
             return 0 if reproduce(campaign, known[name], Fault(kind, effect, int(ordinal))) else 1
         start = campaign.run(dataclasses.replace(known["plain file"], arguments=("--version",)))[1]
-        chooser = Chooser(asked.all, random.Random(asked.seed), start)
-        chosen = [each for each in known.values() if asked.only in each.name]
-        tallies, findings = run_all(campaign, chooser, chosen, classes(asked), asked.jobs)
+        chooser = Chooser(arguments.all, random.Random(arguments.seed), start)
+        chosen = [each for each in known.values() if arguments.only in each.name]
+        tallies, findings = run_all(campaign, chooser, chosen, classes(arguments), arguments.jobs)
         print_table(tallies)
-        print_findings(findings, asked.examples)
+        print_findings(findings, arguments.examples)
     return 1 if findings else 0
 
 

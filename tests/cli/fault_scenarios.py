@@ -65,15 +65,15 @@ class Counts:
 
     def check_content(self, content, status):
         try:
-            said = documents(content)
+            printed = documents(content)
         except ValueError:
             # standard output cannot be taken back when a write to it fails
             return f"a torn document: {content[-100:]}" if status == 0 or self.output else None
-        if not said or said[-1].get("kind") != "result":
+        if not printed or printed[-1].get("kind") != "result":
             return "no result" if status == 0 else None
-        if status == 0 and not said[-1]["complete"]:
+        if status == 0 and not printed[-1]["complete"]:
             return "exit status 0 of an incomplete result"
-        return self.check_result(said[-1]) or self.check_before_result(said[:-1])
+        return self.check_result(printed[-1]) or self.check_before_result(printed[:-1])
 
     def check_result(self, result):
         for each in result.get("inputs", []):
@@ -87,8 +87,8 @@ class Counts:
             return f"wrong totals: {result['bytes']} bytes"
         return None
 
-    def check_before_result(self, said):
-        return f"an unexpected document: {said[0]}" if said else None
+    def check_before_result(self, printed):
+        return f"an unexpected document: {printed[0]}" if printed else None
 
 
 class Appended(Counts):
@@ -107,8 +107,8 @@ class Windows(Counts):
         super().__init__({"(standard input)": data})
         self.windows = [data[at : at + size] for at in range(0, len(data), size)]
 
-    def check_before_result(self, said):
-        windows = [each for each in said if each["kind"] == "window"]
+    def check_before_result(self, printed):
+        windows = [each for each in printed if each["kind"] == "window"]
         for window, content in zip(windows, self.windows):
             if window["bytes"] == len(content) and counts_of(window) != counts(content):
                 return f"wrong counts of window {window['index']}"
@@ -130,13 +130,13 @@ class Windows(Counts):
 class InputLines(Counts):
     """So, too, with a line for each input, in their order."""
 
-    def check_before_result(self, said):
-        for each, (name, data) in zip(said, self.inputs.items()):
+    def check_before_result(self, printed):
+        for each, (name, data) in zip(printed, self.inputs.items()):
             if each["kind"] != "input" or each["name"] != name:
                 return f"not the line of {name}: {each}"
             if each["complete"] and counts_of(each) != counts(data):
                 return f"wrong counts of {name}, which is said to be complete"
-        return None if len(said) <= len(self.inputs) else "more lines than inputs"
+        return None if len(printed) <= len(self.inputs) else "more lines than inputs"
 
     def __call__(self, outcome):
         wrong = super().__call__(outcome)
@@ -149,9 +149,9 @@ class InputLines(Counts):
 class Snapshots(Counts):
     """So, too, after snapshots, each of a prefix."""
 
-    def check_before_result(self, said):
+    def check_before_result(self, printed):
         (data,) = self.inputs.values()
-        for each in said:
+        for each in printed:
             if each["kind"] != "snapshot" or counts_of(each) != counts(data[: each["bytes"]]):
                 return f"a snapshot that is not of the first {each.get('bytes')} bytes"
         return None
@@ -177,15 +177,15 @@ class Text:
     drawn in ASCII where no locale can be had."""
 
     def __init__(self, size):
-        self.said = str(size)
+        self.size = str(size)
         self.expected = None
 
     def __call__(self, outcome):
         if outcome.status != 0:
             return None
-        said = outcome.stdout.decode()
-        words = [word for word in said.split() if any(character.isalnum() for character in word)]
-        if self.expected is None and self.said in said.replace(",", ""):
+        printed = outcome.stdout.decode()
+        words = [word for word in printed.split() if any(character.isalnum() for character in word)]
+        if self.expected is None and self.size in printed.replace(",", ""):
             self.expected = words
         return None if words == self.expected else "other text than without faults"
 

@@ -141,9 +141,9 @@ class OnTerminal:
         """Takes what comes within that time; whether anything did."""
         if not select.select([self._master], [], [], seconds)[0]:
             return False
-        came = os.read(self._master, 65536)
-        self.raw += came
-        self.screen.feed(self._decoder.decode(came))
+        data = os.read(self._master, 65536)
+        self.raw += data
+        self.screen.feed(self._decoder.decode(data))
         return True
 
     def watch_until(self, condition):

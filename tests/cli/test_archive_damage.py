@@ -230,11 +230,11 @@ class Damage(CommandTest):
         shutil.rmtree(root)
         self.assertIn(ended.status, (0, 1), ended)
         self.links = ended.result.get("skipped_by_cause", {}).get("symbolic link in an archive", 0)
-        said = collections.defaultdict(list)
+        reported = collections.defaultdict(list)
         width = len(str(root)) + 6
         for each in ended.documents[:-1]:
-            said[int(each["name"][width - 5 : width])].append(each)
-        return [self.verdict(sample, said[number]) for number in range(len(variants))]
+            reported[int(each["name"][width - 5 : width])].append(each)
+        return [self.verdict(sample, reported[number]) for number in range(len(variants))]
 
     @staticmethod
     def write_pipes(waiting):
@@ -304,12 +304,12 @@ class Damage(CommandTest):
         self.assertEqual(wrong, [])
 
     @staticmethod
-    def show(sample, pipe, what, count, table):
+    def show(sample, pipe, damage, count, table):
         if not ALL:
             return
         exceptions = {why: n for why, n in table.items() if why not in ("refused", "right", "silent")}
         named = ", ".join(f"{n} {why}" for why, n in exceptions.items())
-        print(f"| {sample.name} | {'pipe' if pipe else 'file'} | {what} | {count} | {table['refused']} | {table['right']} | "
+        print(f"| {sample.name} | {'pipe' if pipe else 'file'} | {damage} | {count} | {table['refused']} | {table['right']} | "
               f"{named or 0} | {table['silent']} |", flush=True)
 
     def test_zip(self):

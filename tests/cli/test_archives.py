@@ -70,9 +70,9 @@ class ArchiveTest(CommandTest):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         self.assertIs(ended.result["complete"], True)
         self.assertEqual([each["name"] for each in ended.result["inputs"]], [f"{name}/{path}" for path, _ in members])
-        for said, (_, data) in zip(ended.result["inputs"], members):
-            self.assertIs(said["complete"], True)
-            self.assert_counts(said, data)
+        for reported, (_, data) in zip(ended.result["inputs"], members):
+            self.assertIs(reported["complete"], True)
+            self.assert_counts(reported, data)
         self.assert_counts(ended.result, b"".join(data for _, data in members))
 
     def assert_read(self, name, archive, members, pipe=True):
@@ -87,13 +87,13 @@ class ArchiveTest(CommandTest):
         result = ended.result
         known = {f"{self.folder}/{path}": oracle(data) for path, data in members.items()}
         verified = 0
-        for said in result["inputs"]:
-            if said["complete"] and said["name"] in known:
-                self.assertEqual(said["bytes"], known[said["name"]]["bytes"], ended)
-                self.assertEqual(said["buckets"]["bytes"], known[said["name"]]["buckets"]["bytes"], ended)
-            elif not said["complete"]:
-                self.assertEqual(said["bytes"], 0, ended)  # members are verified whole or not at all
-            verified += said["bytes"]
+        for reported in result["inputs"]:
+            if reported["complete"] and reported["name"] in known:
+                self.assertEqual(reported["bytes"], known[reported["name"]]["bytes"], ended)
+                self.assertEqual(reported["buckets"]["bytes"], known[reported["name"]]["buckets"]["bytes"], ended)
+            elif not reported["complete"]:
+                self.assertEqual(reported["bytes"], 0, ended)  # members are verified whole or not at all
+            verified += reported["bytes"]
         self.assertEqual(result["bytes"], verified)
         self.assertEqual(ended.status, 0 if result["complete"] else 1, ended)
         self.assertEqual(result["complete"], all(each["complete"] for each in result["inputs"]))
@@ -181,16 +181,16 @@ class Tar(ArchiveTest):
         header.type, header.size = b"x", len(records)
         member = tarfile.TarInfo("GNUSparseFile/sp")
         member.size = 512 + 1200
-        for extents, whole in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
+        for extents, is_complete in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
                                (b"1\n0\n4000\n", False), (b"2\n0\n1200\n2000\n1\n", False)):
             archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents.ljust(512, b"\0") +
                        text(1200).ljust(1536, b"\0") + tar({"b": text(60, 2)}))
             with self.subTest(extents=extents):
                 ended = run(*JSON, self.file("x.tar", archive))
                 sparse, after = ended.result["inputs"]
-                self.assertEqual(ended.status, 0 if whole else 1, ended)
-                self.assertEqual((sparse["complete"], after["complete"]), (whole, True), ended)
-                if not whole:
+                self.assertEqual(ended.status, 0 if is_complete else 1, ended)
+                self.assertEqual((sparse["complete"], after["complete"]), (is_complete, True), ended)
+                if not is_complete:
                     self.assertIn("is a sparse file whose map lists data up to offset", sparse["error"])
                     self.assert_counts(ended.result, text(60, 2))
 
@@ -219,8 +219,8 @@ class Tar(ArchiveTest):
         archive += tar({"b": text(60, 2)})
         for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual(ended.status, 1, ended)
-            said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
-            self.assertEqual(said, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
+            reported = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+            self.assertEqual(reported, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
             self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
             self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
@@ -250,8 +250,8 @@ class Tar(ArchiveTest):
         archive = volume + pax(b"mtime=1") + rest + b + END_OF_TAR
         for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual(ended.status, 1, ended)
-            said = [(each["complete"], each["bytes"], each.get("error_kind")) for each in ended.result["inputs"]]
-            self.assertEqual(said, [(False, 0, "refused"), (True, 60, None)])
+            reported = [(each["complete"], each["bytes"], each.get("error_kind")) for each in ended.result["inputs"]]
+            self.assertEqual(reported, [(False, 0, "refused"), (True, 60, None)])
             self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
         self.assert_read("x.tar", pax(b"comment=x", kind=b"g") + rest + b + END_OF_TAR,
                          [("GNUFileParts/a.2", text(700)), ("b", text(60, 2))])
@@ -271,8 +271,8 @@ class Tar(ArchiveTest):
         for archive in (tar({}), tar({}, extra=[tarfile.TarInfo("x")][:0])):
             ended = run(*JSON, self.file("x.tar", archive))
             self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["bytes"], said["complete"]), ("tar", 0, True))
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["bytes"], reported["complete"]), ("tar", 0, True))
 
     def test_several_archives_are_reported_in_the_order_given_however_they_are_read(self):
         sizes = (400_000, 10, 200_000, 1000)
@@ -376,8 +376,8 @@ class Damage(ArchiveTest):
     def test_the_member_that_is_cut_short_is_unverified(self):
         archive = tar(self.SMALL)
         ended = run(*JSON, self.file("x.tar", archive[:1000]))
-        whole, cut = ended.result["inputs"]
-        self.assertIn("Truncated", whole["error"])
+        is_complete, cut = ended.result["inputs"]
+        self.assertIn("Truncated", is_complete["error"])
         self.assertEqual((cut["bytes"], cut["unverified"]["bytes"]), (0, 488))
         self.assert_counts(cut["unverified"], self.SMALL["a.log"][:488])
 
@@ -536,11 +536,11 @@ class Damage(ArchiveTest):
                 for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
                                                         "--input-format", "tar", "--label", str(path))):
                     with self.subTest(members=members, zeros=zeros):
-                        whole = zeros > 512
-                        self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                        is_complete = zeros > 512
+                        self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
                         counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
-                        self.assertEqual(counted, [*members, *(["c"] if whole else [])])
-                        if not whole:
+                        self.assertEqual(counted, [*members, *(["c"] if is_complete else [])])
+                        if not is_complete:
                             self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
 
     def test_something_else_behind_the_end_is_told(self):
@@ -584,7 +584,7 @@ class Damage(ArchiveTest):
             b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
         header = tarfile.TarInfo("PaxHeaders/sp")
         header.type, header.size = b"x", len(records)
-        for size, whole in ((100_000, True), (6_000_000, False)):
+        for size, is_complete in ((100_000, True), (6_000_000, False)):
             extents = b"%d\n" % size + b"0\n0\n" * size
             extents += bytes(-len(extents) % 512)
             member = tarfile.TarInfo("GNUSparseFile/sp")
@@ -595,8 +595,8 @@ class Damage(ArchiveTest):
             path = self.file("x.tar.gz", gzip.compress(archive))
             with self.subTest(size=size):
                 ended = run(*JSON, path)
-                self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
-                if not whole:
+                self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
+                if not is_complete:
                     self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
                     self.assertIn("has a member with more than 16 MiB of headers", ended.stderr)
 
@@ -736,8 +736,8 @@ class Zip(ArchiveTest):
             archive.writestr("b", text(60, 2))
         ended = run(*JSON, self.file("x.zip", out.getvalue()))
         self.assertEqual(ended.status, 1, ended)
-        said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
-        self.assertEqual(said, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
+        reported = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+        self.assertEqual(reported, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
         self.assertIn("is a symbolic link whose target cannot be read: ", ended.stderr)
 
     def test_a_member_that_zip_read_from_a_pipe_is_a_file(self):
@@ -779,8 +779,8 @@ class Zip(ArchiveTest):
         subprocess.run(["7z", "a", "-tzip", "-psesame", "-bso0", path, root / "inner.zip", root / "b.gz"], check=True)
         ended = run(*JSON, path)
         self.assertEqual(ended.status, 1, ended)
-        for said in ended.result["inputs"]:
-            self.assertIn("is encrypted", said["error"])
+        for reported in ended.result["inputs"]:
+            self.assertIn("is encrypted", reported["error"])
 
     @NEEDS_7Z
     def test_an_encrypted_member_is_an_error_of_that_member(self):
@@ -791,9 +791,9 @@ class Zip(ArchiveTest):
         subprocess.run(["7z", "a", "-tzip", "-bso0", path, plain], check=True)
         ended = run(*JSON, path)
         self.assertEqual(ended.status, 1, ended)
-        said = {each["name"].rsplit("/")[-1]: each for each in ended.result["inputs"]}
-        self.assertIn("is encrypted", said["secret"]["error"])
-        self.assertIs(said["plain"]["complete"], True)
+        reported = {each["name"].rsplit("/")[-1]: each for each in ended.result["inputs"]}
+        self.assertIn("is encrypted", reported["secret"]["error"])
+        self.assertIs(reported["plain"]["complete"], True)
         self.assert_counts(ended.result, text(300))
 
     def test_a_zip_without_members(self):
@@ -824,10 +824,10 @@ class SevenZip(ArchiveTest):
                 self.assertEqual(len(found), len(FILES))
                 ended = run(*JSON, path)
                 self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
-                said = {each["name"].removeprefix(f"{path}/"): each for each in ended.result["inputs"]}
-                self.assertEqual(sorted(said), sorted(FILES))
+                reported = {each["name"].removeprefix(f"{path}/"): each for each in ended.result["inputs"]}
+                self.assertEqual(sorted(reported), sorted(FILES))
                 for name, data in FILES.items():
-                    self.assert_counts(said[name], data)
+                    self.assert_counts(reported[name], data)
 
     def test_a_7z_archive_needs_a_file(self):
         path = self.seven_zip()
@@ -961,10 +961,10 @@ class Nested(ArchiveTest):
         cut = tar({"whole": text(600), "cut": text(9000, 2)})[:4000]
         ended = run(*JSON, self.file("x.tar", tar({"a.gz": bytes(broken), "b.tar": cut, "no.gz": b"text", "good": text(50)})))
         self.assertEqual(ended.status, 1, ended)
-        said = {each["name"].split("x.tar/")[1]: each for each in ended.result["inputs"]}
-        self.assertEqual({name: each["complete"] for name, each in said.items()},
+        reported = {each["name"].split("x.tar/")[1]: each for each in ended.result["inputs"]}
+        self.assertEqual({name: each["complete"] for name, each in reported.items()},
                          {"a.gz": False, "b.tar/whole": True, "b.tar/cut": False, "b.tar": False, "no.gz": False, "good": True})
-        self.assertIn("is named .gz but", said["no.gz"]["error"])
+        self.assertIn("is named .gz but", reported["no.gz"]["error"])
         self.assert_counts(ended.result, text(600) + text(50))
 
     def test_a_checksum_around_an_archive_within_covers_its_members(self):
@@ -1016,11 +1016,11 @@ class Streams(ArchiveTest):
                 wait_until(lambda: "stream/m2" in inputs())
                 running.process.send_signal(signal.SIGINT)
                 self.assertEqual(running.finish().status, -signal.SIGINT)
-            said = json.loads(reports.read_bytes().splitlines()[-1])
-            self.assertEqual((said["kind"], said["complete"], said["bytes"]), ("result", False, 0))
-            self.assertGreaterEqual(len(said["inputs"]), 3)
-            self.assertEqual({each["error_kind"] for each in said["inputs"]}, {"stopped"})
-            (first,) = [each["error"] for each in said["inputs"] if each["name"] == "stream/m0"]
+            reported = json.loads(reports.read_bytes().splitlines()[-1])
+            self.assertEqual((reported["kind"], reported["complete"], reported["bytes"]), ("result", False, 0))
+            self.assertGreaterEqual(len(reported["inputs"]), 3)
+            self.assertEqual({each["error_kind"] for each in reported["inputs"]}, {"stopped"})
+            (first,) = [each["error"] for each in reported["inputs"] if each["name"] == "stream/m0"]
             self.assertEqual(first, "not verified: the run ended before the end of what it is in")
 
     def test_members_that_wait_for_a_verdict_when_their_layer_is_damaged_are_damaged(self):

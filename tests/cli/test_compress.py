@@ -14,10 +14,10 @@ def compressed(data, bits=16):
     return subprocess.run(["compress", "-f", "-c", "-b", str(bits)], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-def as_gzip_reads_it(encoded):
+def decoded_by_gzip(encoded):
     """Its text, whatever it warns of, or None where it refuses."""
-    done = subprocess.run(["gzip", "-dcq"], input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout if done.returncode != 1 else None
+    process = subprocess.run(["gzip", "-dcq"], input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return process.stdout if process.returncode != 1 else None
 
 
 class Compress(CommandTest):
@@ -25,16 +25,16 @@ class Compress(CommandTest):
         for arguments, stdin_bytes in (((self.file("data.Z", encoded),), None), ((), encoded)):
             ended = run(*JSON, *arguments, stdin_bytes=stdin_bytes)
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("compress", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("compress", len(encoded)))
+            self.assert_counts(reported, data)
 
     def test_every_width_of_codes(self):
         data = text(400_000) + noise(300_000) + b"a" * 100_000 + text(200_000, 2)
         for bits in range(10, 17):
             with self.subTest(bits=bits):
                 encoded = compressed(data, bits)
-                self.assertEqual(as_gzip_reads_it(encoded), data)
+                self.assertEqual(decoded_by_gzip(encoded), data)
                 self.assert_read(encoded, data)
         ended = run(*JSON, stdin_bytes=compressed(data, 9))  # which no tool reads
         self.assertEqual(ended.status, 1)
@@ -60,20 +60,20 @@ class Compress(CommandTest):
     def test_most_cuts_are_told_and_what_is_told_is_not_counted(self):
         data = text(3000)
         encoded = compressed(data)
-        told = 0
+        errors = 0
         lengths = sampled(range(3, len(encoded), 11), 40)
         for length in lengths:
             ended = run(*JSON, "--input-format", "compress", stdin_bytes=encoded[:length])
-            (said,) = ended.result["inputs"]
+            (reported,) = ended.result["inputs"]
             if ended.status == 1:
-                told += 1
-                self.assertIn("stream 1 ends early: the input stops at compressed offset", said["error"])
+                errors += 1
+                self.assertIn("stream 1 ends early: the input stops at compressed offset", reported["error"])
                 self.assert_counts(ended.result, b"")
-                self.assertTrue(data.startswith(data[: said["unverified"]["bytes"]]))
+                self.assertTrue(data.startswith(data[: reported["unverified"]["bytes"]]))
             else:
                 self.assertEqual(ended.status, 0)
-                self.assert_counted(ended, as_gzip_reads_it(encoded[:length]))
-        self.assertGreater(told * 2, len(lengths))
+                self.assert_counted(ended, decoded_by_gzip(encoded[:length]))
+        self.assertGreater(errors * 2, len(lengths))
 
     def test_damage_is_refused_or_read_as_gzip_reads_it(self):
         chosen = random.Random(7)
@@ -85,7 +85,7 @@ class Compress(CommandTest):
             ended = run(*JSON, stdin_bytes=bytes(damaged))
             self.assertIn(ended.status, (0, 1))
             if ended.status == 0:
-                self.assert_counted(ended, as_gzip_reads_it(bytes(damaged)))
+                self.assert_counted(ended, decoded_by_gzip(bytes(damaged)))
             else:
                 refused += 1
         self.assertGreater(refused, 0)

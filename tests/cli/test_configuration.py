@@ -46,9 +46,9 @@ class Configuration(CommandTest):
 
     def test_a_flag_that_a_file_turned_on_is_turned_off(self):
         self.file("job.toml", b"byte-counts = true\n")
-        kept = self.run_with(*JSON, "--config", "job.toml", stdin_bytes=b"x").result
+        result = self.run_with(*JSON, "--config", "job.toml", stdin_bytes=b"x").result
         dropped = self.run_with(*JSON, "--config", "job.toml", "--no-byte-counts", stdin_bytes=b"x").result
-        self.assertIn("byte_counts", kept)
+        self.assertIn("byte_counts", result)
         self.assertNotIn("byte_counts", dropped)
 
     def test_a_bad_name_is_reported_where_it_stands(self):

@@ -27,7 +27,7 @@ class DamagedArchives(CommandTest):
         ended = run(*JSON, *options, before, self.file("hurt.zst", encoded), after)
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [True, False, True])
+        self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [True, False, True])
         self.assert_counts(ended.result["inputs"][0], b"before\n")
         self.assert_counts(ended.result["inputs"][2], b"after\n")
         hurt = ended.result["inputs"][1]
@@ -157,7 +157,7 @@ class BrokenPromises(CommandTest):
         for word in (path.name, *words):
             self.assertIn(word, ended.stderr)
         self.assert_counts(ended.result, b"hello")
-        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [False, True])
+        self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [False, True])
 
     def test_a_name_that_promises_an_archive(self):
         for content in (b"", b"(", b"\x28\xb5\x2f", b"just text\n", text(100_000), b"\0" + zstd(b"x")[1:]):

@@ -44,18 +44,18 @@ class Devices(CommandTest):
                 self.assertEqual(ended.result["stats"]["engine"]["kernel"], kernel)
 
     def test_every_kernel_is_listed_with_what_it_does(self):
-        found = self.listed()
-        for each in found["host"]["kernels"] + found["cuda"]["kernels"]:
+        listed = self.listed()
+        for each in listed["host"]["kernels"] + listed["cuda"]["kernels"]:
             self.assertTrue(each["name"] and each["description"], each)
-        self.assertIn("scalar", [each["name"] for each in found["host"]["kernels"]])
-        self.assertEqual([each["name"] for each in found["cuda"]["kernels"]], ["lane_private"])
+        self.assertIn("scalar", [each["name"] for each in listed["host"]["kernels"]])
+        self.assertEqual([each["name"] for each in listed["cuda"]["kernels"]], ["lane_private"])
 
     def test_verbose_lists_all_kernels_that_can_be_forced_for_a_scheme(self):
-        found = self.listed("--verbose")["host"]
-        names = [each["name"] for each in found["kernels"]]
-        self.assertEqual(list(found["scheme_kernels"]), list(found["schemes"]))
-        for scheme, able in found["scheme_kernels"].items():
-            self.assertIn(found["schemes"][scheme].split("/")[0], able)
+        listed = self.listed("--verbose")["host"]
+        names = [each["name"] for each in listed["kernels"]]
+        self.assertEqual(list(listed["scheme_kernels"]), list(listed["schemes"]))
+        for scheme, able in listed["scheme_kernels"].items():
+            self.assertIn(listed["schemes"][scheme].split("/")[0], able)
             for name in names:
                 with self.subTest(scheme=scheme, kernel=name):
                     ended = run("-b", scheme, "--kernel", name, "--format", "json", "--stats", stdin=subprocess.DEVNULL, engine="host")
@@ -85,10 +85,10 @@ class Devices(CommandTest):
         ended = run("devices", engine=None)
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         table = ended.stdout.decode()
-        found = self.listed()
-        for each in found["engines"]:
+        listed = self.listed()
+        for each in listed["engines"]:
             self.assertIn(f"\n{each['name']} ", table)
-        for scheme, kernel in found["host"]["schemes"].items():
+        for scheme, kernel in listed["host"]["schemes"].items():
             self.assertRegex(table, rf"(?m)^{scheme} +{kernel}$")
 
     def test_the_list_goes_to_a_file_that_appears_whole(self):
@@ -99,11 +99,11 @@ class Devices(CommandTest):
         self.assertEqual([each.name for each in self.folder.iterdir()], ["devices.json"])
 
     def test_another_format_or_a_file_is_a_usage_error(self):
-        for arguments, said in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
+        for arguments, words in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
             with self.subTest(arguments=arguments):
                 ended = run("devices", *arguments, engine=None)
                 self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-                self.assertIn(said, ended.stderr)
+                self.assertIn(words, ended.stderr)
 
 
 class ChosenDevices(CommandTest):

@@ -69,9 +69,9 @@ class ManyInputs(CommandTest):
     def assert_inputs_counted(self, ended, contents):
         self.assert_counted(ended, b"".join(contents))
         self.assertEqual(len(ended.result["inputs"]), len(contents))
-        for said, content in zip(ended.result["inputs"], contents):
-            self.assert_counts(said, content)
-            self.assertIs(said["complete"], True)
+        for reported, content in zip(ended.result["inputs"], contents):
+            self.assert_counts(reported, content)
+            self.assertIs(reported["complete"], True)
 
     def test_hundreds_of_tiny_files_share_chunks_and_keep_their_own_counts(self):
         chosen = random.Random(5)
@@ -81,7 +81,7 @@ class ManyInputs(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_inputs_counted(ended, contents)
-                self.assertEqual([said["name"] for said in ended.result["inputs"]], [str(path) for path in paths])
+                self.assertEqual([reported["name"] for reported in ended.result["inputs"]], [str(path) for path in paths])
 
     def test_only_empty_files(self):
         paths = [self.file(f"empty-{number}", b"") for number in range(50)]

@@ -76,8 +76,8 @@ class Follow(FollowTest):
                     self.wait_for(150_000 * (step + 1))
                 ended = self.stop(running, number)
                 self.assert_all(ended, b"".join(b"".join(part) for part in parts))
-                for said, part in zip(ended.result["inputs"], parts):
-                    self.assert_counts(said, b"".join(part))
+                for reported, part in zip(ended.result["inputs"], parts):
+                    self.assert_counts(reported, b"".join(part))
                 self.seen.unlink()
 
     def test_what_was_written_before_the_signal_is_counted(self):
@@ -115,11 +115,11 @@ class Follow(FollowTest):
     def test_a_file_that_is_not_there_is_waited_for(self):
         path = self.folder / "later.log"
         with self.follow(path) as running:
-            wait_until(lambda: "later.log: no such file yet: waiting for it" in running.said())
+            wait_until(lambda: "later.log: no such file yet: waiting for it" in running.messages())
             path.write_bytes(b"there\n")
             self.wait_for(6)
             path.unlink()
-            wait_until(lambda: "later.log: is gone: waiting for it to come back" in running.said())
+            wait_until(lambda: "later.log: is gone: waiting for it to come back" in running.messages())
             path.write_bytes(b"and again\n")
             self.wait_for(16)
             self.assert_all(self.stop(running), b"there\nand again\n")
@@ -164,10 +164,10 @@ class Follow(FollowTest):
             ended = self.stop(running)
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"good")
-        said = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
-        self.assertIn("is zstd: --follow counts text as it is written", said["a.zst"]["error"])
-        self.assertIn("is no regular file", said["fifo"]["error"])
-        self.assertIs(said["b.log"]["complete"], True)
+        reported = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
+        self.assertIn("is zstd: --follow counts text as it is written", reported["a.zst"]["error"])
+        self.assertIn("is no regular file", reported["fifo"]["error"])
+        self.assertIs(reported["b.log"]["complete"], True)
 
     def test_where_nothing_can_be_followed_the_run_ends(self):
         ended = run(*FOLLOW, self.folder)
@@ -189,7 +189,7 @@ class Conditions(FollowTest):
             log.write(data)
 
     def fired(self, running):
-        return [line.split("' holds for ")[1] for line in running.said().splitlines() if "' holds for " in line]
+        return [line.split("' holds for ")[1] for line in running.messages().splitlines() if "' holds for " in line]
 
     def test_fail_fast_ends_the_run_when_what_was_counted_so_far_fails(self):
         for snapshots in (("--snapshot-every", "10ms"), ("--snapshot-every", "10B"), ()):  # those by default come once a second
@@ -261,7 +261,7 @@ class StalledReader(FollowTest):
 
 
 class ManyRotations(FollowTest):
-    def assert_all_or_said(self, path, begin):
+    def assert_all_or_reported(self, path, begin):
         """`begin` makes the first file, once the run has begun."""
         (self.folder / "old").mkdir()
         parts = [text(100 + rotation, rotation) for rotation in range(200)]
@@ -275,32 +275,32 @@ class ManyRotations(FollowTest):
             running.process.terminate()
             ended = running.finish()
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
-        is_said = f"{path}: was replaced" in ended.stderr
-        self.assertEqual(is_said, ended.result["bytes"] < sum(map(len, parts)), ended)
+        is_reported = f"{path}: was replaced" in ended.stderr
+        self.assertEqual(is_reported, ended.result["bytes"] < sum(map(len, parts)), ended)
 
     def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
         path = self.file("a.log", b"")
-        self.assert_all_or_said(path, lambda _, first: path.write_bytes(first))
+        self.assert_all_or_reported(path, lambda _, first: path.write_bytes(first))
 
     def test_so_also_in_a_folder_that_is_made_later(self):
         path = self.folder / "later" / "a.log"
 
         def begin(running, first):
-            wait_until(lambda: "no such file yet" in running.said())
+            wait_until(lambda: "no such file yet" in running.messages())
             path.parent.mkdir()
             path.write_bytes(first)
 
-        self.assert_all_or_said(path, begin)
+        self.assert_all_or_reported(path, begin)
 
 
 class Writer(threading.Thread):
     """Writes lines all the time; opens its log anew on request, as daemons do on a signal."""
 
-    def __init__(self, path, told):
+    def __init__(self, path, reopen_request):
         super().__init__()
-        self.path, self.told = path, told
+        self.path, self.reopen_request = path, reopen_request
         self.lines = 0
-        self.paused = self.over = False
+        self.paused = self.ended = False
         self.rests = threading.Event()
 
     @staticmethod
@@ -309,11 +309,11 @@ class Writer(threading.Thread):
 
     def run(self):
         log = open(self.path, "ab", buffering=0)
-        while not self.over:
-            if self.told.exists():
+        while not self.ended:
+            if self.reopen_request.exists():
                 log.close()
                 log = open(self.path, "ab", buffering=0)
-                self.told.unlink()
+                self.reopen_request.unlink()
             if self.paused:
                 self.rests.set()
                 time.sleep(0.001)
@@ -333,19 +333,19 @@ class Writer(threading.Thread):
 
 @unittest.skipUnless(LOGROTATE, "no logrotate here")
 class Rotation(FollowTest):
-    def rotate(self, path, told, *how):
+    def rotate(self, path, reopen_request, *directives):
         config = self.folder / "logrotate.conf"
-        directives = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *how))
-        config.write_text(f"{path} {{\n{directives}\npostrotate\ntouch {told}\nendscript\n}}\n")
+        lines = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *directives))
+        config.write_text(f"{path} {{\n{lines}\npostrotate\ntouch {reopen_request}\nendscript\n}}\n")
         os.chmod(config, 0o644)
         subprocess.run([LOGROTATE, "-f", "-s", self.folder / "state", config], check=True)
 
-    def under_rotation(self, how, pause=False):
+    def under_rotation(self, directives, pause=False):
         (self.folder / "log").mkdir(mode=0o755)
         path = self.folder / "log" / "app.log"
-        told = self.folder / "told"
+        reopen_request = self.folder / "reopen"
         path.write_bytes(b"")
-        writer = Writer(path, told)
+        writer = Writer(path, reopen_request)
         with self.follow(path) as running:
             wait_until(lambda: self.holds(running, path))  # what was renamed before is not counted
             writer.start()
@@ -357,15 +357,15 @@ class Rotation(FollowTest):
                         writer.paused = True
                         self.assertTrue(writer.rests.wait(PATIENCE))
                         self.wait_for(writer.size())
-                    self.rotate(path, told, *how)
+                    self.rotate(path, reopen_request, *directives)
                     if pause:
                         writer.paused = False
                     else:
-                        wait_until(lambda: not told.exists())
+                        wait_until(lambda: not reopen_request.exists())
                         # a log that is renamed twice between two looks is missed: the next time it is a known one
                         self.wait_for(writer.size() + len(writer.block(0)))
             finally:
-                writer.over = True
+                writer.ended = True
                 writer.join()
             self.wait_for(writer.size())
             ended = self.stop(running)

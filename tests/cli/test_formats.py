@@ -20,9 +20,9 @@ class Json(CommandTest):
         self.assertEqual(result["kind"], "result")
         self.assertEqual(result["schema"], "gpuhist.result/1")
         self.assertEqual(set(result), {"kind", "schema", "complete", "bytes", "lines", "buckets", "inputs"})
-        (said,) = result["inputs"]
-        self.assertEqual(set(said), {"name", "format", "bytes", "complete", "lines", "buckets"})
-        self.assertEqual((said["name"], said["format"]), (str(path), "raw"))
+        (reported,) = result["inputs"]
+        self.assertEqual(set(reported), {"name", "format", "bytes", "complete", "lines", "buckets"})
+        self.assertEqual((reported["name"], reported["format"]), (str(path), "raw"))
 
     def test_a_document_is_one_line(self):
         ended = run_fed([b"a\nb\n"], *JSON)
@@ -57,8 +57,8 @@ class Json(CommandTest):
     def test_byte_counts_are_kept_of_every_input(self):
         paths = [self.file(name, text(1000, seed)) for seed, name in enumerate(("one", "two"))]
         inputs = run("--format", "json", "--byte-counts", *paths).result["inputs"]
-        for said, path in zip(inputs, paths):
-            self.assertEqual(said["byte_counts"], [path.read_bytes().count(bytes([value])) for value in range(256)])
+        for reported, path in zip(inputs, paths):
+            self.assertEqual(reported["byte_counts"], [path.read_bytes().count(bytes([value])) for value in range(256)])
 
     def test_stats_come_only_when_asked_and_change_no_count(self):
         data = text(50_000)
@@ -72,9 +72,9 @@ class Json(CommandTest):
 class Table(CommandTest):
     def test_the_table_names_every_bucket_with_its_count(self):
         data = text(70_000)
-        said = run_fed([data], "--buckets", "letters")
-        self.assertEqual((said.status, said.stderr), (0, ""))
-        printed = said.stdout.decode()
+        reported = run_fed([data], "--buckets", "letters")
+        self.assertEqual((reported.status, reported.stderr), (0, ""))
+        printed = reported.stdout.decode()
         for bucket, count in oracle(data)["buckets"]["letters"].items():
             line = next(line for line in printed.splitlines() if line.split()[:1] == [bucket])
             self.assertIn(str(count), re.sub(r"(?<=\d)[,'  ](?=\d{3})", "", line))
@@ -84,9 +84,9 @@ class Table(CommandTest):
 
     def test_a_name_that_would_move_the_cursor_is_printed_harmlessly(self):
         paths = [self.file("evil\x1b[2J\n.log", b"hello"), self.file("other", b"hello")]
-        said = run(*paths)
-        self.assertEqual(said.status, 0)
-        self.assertNotIn(b"\x1b[2J", said.stdout)
+        reported = run(*paths)
+        self.assertEqual(reported.status, 0)
+        self.assertNotIn(b"\x1b[2J", reported.stdout)
 
 
 class Destinations(CommandTest):

@@ -60,7 +60,7 @@ class Fuzz(CommandTest):
                 damaged[chosen.randrange(len(damaged))] ^= 1 << chosen.randrange(8)
             yield bytes(damaged)
 
-    def run_over(self, suffix, batch):
+    def run_batch(self, suffix, batch):
         """One run over all these files; what it says of each input. Memory and end are checked here."""
         names = []
         for number, data in enumerate(batch):
@@ -81,22 +81,22 @@ class Fuzz(CommandTest):
         self.assertEqual(result["bytes"], sum(each["bytes"] for each in inputs))
         return inputs, result
 
-    def over_all(self, suffix, encoded, flips, check):
+    def run_all(self, suffix, encoded, flips, check):
         self.slowest, self.largest = 0, 0
         batch = []
         for data in self.damaged_in(encoded, flips):
             batch.append(data)
             if len(batch) == FILES_A_RUN:
-                check(*self.run_over(suffix, batch), len(batch))
+                check(*self.run_batch(suffix, batch), len(batch))
                 batch = []
         if batch:
-            check(*self.run_over(suffix, batch), len(batch))
+            check(*self.run_batch(suffix, batch), len(batch))
         if "FLIPS" in os.environ:
             print(f"{suffix}: {flips} flips; the slowest run, of {FILES_A_RUN} files: {self.slowest:.1f} s, "
                   f"{self.largest / 2**20:.0f} MiB")
 
     def test_compressed_files(self):
-        whole = oracle(DATA)["buckets"]["bytes"]
+        expected = oracle(DATA)["buckets"]["bytes"]
         prefixes = {0: oracle(b"")["buckets"]["bytes"]}
         for number in range(1, len(CONTENTS) + 1):
             before = b"".join(CONTENTS[:number])
@@ -105,14 +105,14 @@ class Fuzz(CommandTest):
 
             def check(inputs, _, files):
                 self.assertEqual(len(inputs), files)
-                for said in inputs:
+                for reported in inputs:
                     # cut behind a frame it is good as it is; of a damaged one the frames before it count
-                    self.assertEqual(said["buckets"]["bytes"], prefixes.get(said["bytes"]), said)
-                    if said["complete"]:
-                        self.assertNotIn("error", said)
+                    self.assertEqual(reported["buckets"]["bytes"], prefixes.get(reported["bytes"]), reported)
+                    if reported["complete"]:
+                        self.assertNotIn("error", reported)
 
             with self.subTest(suffix=suffix):
-                self.over_all(suffix, make(), FLIPS // 10, check)
+                self.run_all(suffix, make(), FLIPS // 10, check)
 
     def test_archives(self):
         known = {oracle(data)["bytes"]: oracle(data)["buckets"]["bytes"] for data in CONTENTS}
@@ -122,17 +122,17 @@ class Fuzz(CommandTest):
         for suffix, make in kinds.items():
 
             def check(inputs, result, files):
-                said = [[] for _ in range(files)]
+                reported = [[] for _ in range(files)]
                 for each in inputs:
                     self.assertEqual(each["buckets"]["bytes"], known.get(each["bytes"]), each)
-                    said[int(os.path.relpath(each["name"], self.folder)[:5])].append(each)
-                lost = [each for each in said if all(one["complete"] for one in each) and
-                        sorted(one["bytes"] for one in each) != sorted(map(len, CONTENTS))]
+                    reported[int(os.path.relpath(each["name"], self.folder)[:5])].append(each)
+                lost = [each for each in reported if all(part["complete"] for part in each) and
+                        sorted(part["bytes"] for part in each) != sorted(map(len, CONTENTS))]
                 # the kind of a member of a zip is not covered by a checksum: it is listed as skipped then
                 self.assertLessEqual(len(lost), sum(result.get("skipped_by_cause", {}).values()), lost)
 
             with self.subTest(suffix=suffix):
-                self.over_all(suffix, make(), FLIPS // 10, check)
+                self.run_all(suffix, make(), FLIPS // 10, check)
 
 
 if __name__ == "__main__":

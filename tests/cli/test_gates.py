@@ -37,17 +37,17 @@ class Gates(CommandTest):
 
     def test_one_that_does_not_hold_changes_nothing(self):
         path = self.file("a", text(5_000))
-        with_it = run("--format", "json", "--fail-if", "digit > 0.9", path)
-        self.assertEqual((with_it.status, with_it.stderr, with_it.stdout), (0, "", run("--format", "json", path).stdout))
+        with_condition = run("--format", "json", "--fail-if", "digit > 0.9", path)
+        self.assertEqual((with_condition.status, with_condition.stderr, with_condition.stdout), (0, "", run("--format", "json", path).stdout))
 
     def test_totals_and_each_input_are_watched_or_what_is_asked_for(self):
         letters, digits, half = self.files()
-        for watch, told in (((), [digits, half, "the totals"]), (("--watch", "inputs"), [digits, half]), (("--watch", "totals"), ["the totals"]),
+        for watch, subjects in (((), [digits, half, "the totals"]), (("--watch", "inputs"), [digits, half]), (("--watch", "totals"), ["the totals"]),
                             (("--watch", "totals,inputs"), [digits, half, "the totals"])):
             with self.subTest(watch=watch):
                 ended = run("--fail-if", "digit > 0.4", *watch, letters, digits, half)
                 self.assertEqual(ended.status, 3)
-                self.assertEqual([line.split(" holds for ")[1].split(", ")[0] for line in ended.stderr.splitlines()], [str(each) for each in told])
+                self.assertEqual([line.split(" holds for ")[1].split(", ")[0] for line in ended.stderr.splitlines()], [str(each) for each in subjects])
 
     def test_several_conditions_are_each_held_against_everything(self):
         letters, digits, _ = self.files()
@@ -79,16 +79,16 @@ class Gates(CommandTest):
 
     def test_a_result_with_alerts_is_read_back(self):
         path = self.file("digits", b"12345678\n")
-        kept = self.file("kept", run("--format", "jsonl", "--byte-counts", "--alert-if", "bytes > 1", path).stdout)
-        ended = run("report", "--format", "json", kept, engine=None)
+        result_file = self.file("kept", run("--format", "jsonl", "--byte-counts", "--alert-if", "bytes > 1", path).stdout)
+        ended = run("report", "--format", "json", result_file, engine=None)
         self.assertEqual((ended.status, ended.stderr), (0, ""))
         self.assert_counts(ended.result, b"12345678\n")
 
     def test_report_holds_kept_counts_against_conditions(self):
         letters, digits, _ = self.files()
-        kept = self.file("kept", run("--format", "json", "--byte-counts", letters, digits).stdout)
+        result_file = self.file("kept", run("--format", "json", "--byte-counts", letters, digits).stdout)
         options = ("--fail-if", "'1' > 0.1", "-b", "1=1", "--alert-if", "entropy > 1")
-        ended = run("report", *options, kept, engine=None)
+        ended = run("report", *options, result_file, engine=None)
         direct = run(*options, letters, digits)
         self.assertEqual((ended.status, ended.stderr, ended.stdout), (3, direct.stderr, direct.stdout))
 
@@ -246,8 +246,8 @@ class Author:
             return f"!({typed})", None if holds is None else not holds
         (a, x), (b, y) = self.condition(depth - 1), self.condition(depth - 1)
         decides = kind == 3  # true decides ||, false &&
-        said = decides if decides in (x, y) else None if None in (x, y) else not decides
-        return f"({a} {'||' if decides else '&&'} {b})", said
+        value = decides if decides in (x, y) else None if None in (x, y) else not decides
+        return f"({a} {'||' if decides else '&&'} {b})", value
 
 
 class Language(CommandTest):

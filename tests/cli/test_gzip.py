@@ -18,10 +18,10 @@ def deflated(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY):
     return compress.compress(data) + compress.flush()
 
 
-def member(data, flags=0, fields=b"", **how):
+def member(data, flags=0, fields=b"", **options):
     """One member, with a header of our own: its flags, and the fields that they announce."""
     header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags, 1234567890, 0, 3) + fields
-    return header + deflated(data, **how) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return header + deflated(data, **options) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
 def with_header_checksum(data, flags=0, fields=b""):
@@ -57,9 +57,9 @@ class Gzip(CommandTest):
         path = self.file("data.gz", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("gzip", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("gzip", len(encoded)))
+            self.assert_counts(reported, data)
 
     def test_every_level_of_the_gzip_command(self):
         data = text(300_000) + noise(50_000)
@@ -74,9 +74,9 @@ class Gzip(CommandTest):
 
     def test_blocks_of_every_type(self):
         data = text(150_000) + bytes(100_000)
-        for how in sampled(({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}), 2):
-            with self.subTest(how=how):
-                self.assert_gzip_counted(member(data, **how), data)
+        for options in sampled(({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}), 2):
+            with self.subTest(options=options):
+                self.assert_gzip_counted(member(data, **options), data)
 
     def test_what_compresses_to_nearly_nothing(self):
         self.assert_gzip_counted(gzip.compress(bytes(20_000_000)), bytes(20_000_000))
@@ -148,8 +148,8 @@ class Gzip(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_counted(ended, b"".join(contents))
-                for said, content in zip(ended.result["inputs"], contents):
-                    self.assert_counts(said, content)
+                for reported, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(reported, content)
 
     def test_members_that_arrive_byte_by_byte(self):
         data = text(20_000)
@@ -171,14 +171,14 @@ class DamagedGzip(CommandTest):
         for ended in (by_name, from_pipe):
             self.assertEqual(ended.status, 1, ended)
             self.assertIs(ended.result["complete"], False)
-        (said,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
-        self.assertIn(f"hurt.gz: {said['error']}", by_name.stderr)
-        self.assertEqual(counts_of(said), counts_of(other))
-        return by_name, said
+        (reported,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
+        self.assertIn(f"hurt.gz: {reported['error']}", by_name.stderr)
+        self.assertEqual(counts_of(reported), counts_of(other))
+        return by_name, reported
 
-    def assert_unverified_is_a_prefix(self, said, data):
-        if "unverified" in said:
-            self.assert_counts(said["unverified"], data[: said["unverified"]["bytes"]])
+    def assert_unverified_is_a_prefix(self, reported, data):
+        if "unverified" in reported:
+            self.assert_counts(reported["unverified"], data[: reported["unverified"]["bytes"]])
 
     def test_a_file_that_ends_anywhere_counts_its_whole_members_and_no_more(self):
         parts = [text(150), b"", text(60, 2)]
@@ -190,11 +190,11 @@ class DamagedGzip(CommandTest):
                 if length in ends:
                     self.assert_counted(run(*JSON, stdin_bytes=whole[:length]), b"".join(parts[: ends[length]]))
                     continue
-                ended, said = self.run_damaged(whole[:length])
+                ended, reported = self.run_damaged(whole[:length])
                 number = max(count for end, count in ends.items() if end < length)
                 self.assert_counts(ended.result, b"".join(parts[:number]))
-                self.assertIn(f"member {number + 1} ends early: the input stops at compressed offset {length}", said["error"])
-                self.assert_unverified_is_a_prefix(said, parts[number])
+                self.assertIn(f"member {number + 1} ends early: the input stops at compressed offset {length}", reported["error"])
+                self.assert_unverified_is_a_prefix(reported, parts[number])
 
     def test_no_less_is_reported_as_unverified_of_a_cut_member_than_zlib_decodes_but_two_bytes(self):
         data = text(400_000)
@@ -203,9 +203,9 @@ class DamagedGzip(CommandTest):
         for length in (len(encoded) - 1, len(encoded) - 9, *(chosen.randrange(100, len(encoded)) for _ in sampled(range(20), 2))):
             with self.subTest(length=length):
                 decoded = decoded_by_zlib(encoded[:length])
-                ended, said = self.run_damaged(encoded[:length])
-                self.assert_unverified_is_a_prefix(said, decoded)
-                self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 2)
+                ended, reported = self.run_damaged(encoded[:length])
+                self.assert_unverified_is_a_prefix(reported, decoded)
+                self.assertGreaterEqual(reported["unverified"]["bytes"], len(decoded) - 2)
 
     def test_a_changed_byte_is_found_wherever_it_is(self):
         data = text(120)
@@ -214,9 +214,9 @@ class DamagedGzip(CommandTest):
             damaged = bytearray(encoded)
             damaged[place] ^= 1 << place % 8
             with self.subTest(place=place):
-                ended, said = self.run_damaged(bytes(damaged))
+                ended, reported = self.run_damaged(bytes(damaged))
                 self.assertEqual(ended.result["bytes"], 0)
-                self.assertIn("member 1 ", said["error"])
+                self.assertIn("member 1 ", reported["error"])
 
     def test_what_was_decoded_before_a_fault_is_what_zlib_decodes(self):
         data = text(400_000)
@@ -231,20 +231,20 @@ class DamagedGzip(CommandTest):
                     decoded += decoder.decompress(bytes([byte]))
             except zlib.error:
                 pass
-            ended, said = self.run_damaged(bytes(damaged))
+            ended, reported = self.run_damaged(bytes(damaged))
             self.assertEqual(ended.result["bytes"], 0)
-            self.assert_unverified_is_a_prefix(said, decoded)
-            self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 300)
+            self.assert_unverified_is_a_prefix(reported, decoded)
+            self.assertGreaterEqual(reported["unverified"]["bytes"], len(decoded) - 300)
 
     def test_a_wrong_checksum_keeps_a_member_out_of_the_totals(self):
         parts = [text(50_000, seed) for seed in range(3)]
         members = [gzip.compress(part) for part in parts]
         broken = members[1][:-8] + bytes([members[1][-8] ^ 1]) + members[1][-7:]
-        ended, said = self.run_damaged(members[0] + broken + members[2])
+        ended, reported = self.run_damaged(members[0] + broken + members[2])
         self.assert_counts(ended.result, parts[0])
-        self.assertEqual(counts_of(said["unverified"]), oracle(parts[1]))
+        self.assertEqual(counts_of(reported["unverified"]), oracle(parts[1]))
         self.assertEqual(
-            said["error"],
+            reported["error"],
             "member 2 is damaged (its text does not match its checksum) at compressed offset "
             f"{len(members[0]) + len(broken)}, decompressed offset 100000",
         )
@@ -255,11 +255,11 @@ class DamagedGzip(CommandTest):
             number = 2 if encoded[3] == 0 else 3
             for garbage in sampled((b"garbage", b"\x1fgarbage", b"\0\0garbage", text(100_000)), 2):
                 with self.subTest(garbage=garbage[:10]):
-                    ended, said = self.run_damaged(encoded + garbage)
+                    ended, reported = self.run_damaged(encoded + garbage)
                     self.assert_counts(ended.result, data)
                     at = len(encoded) + (2 if garbage[0] == 0 else 0)
                     self.assertEqual(
-                        said["error"],
+                        reported["error"],
                         f"trailing data that is not gzip where member {number} would begin, "
                         f"at compressed offset {at}, decompressed offset 30000",
                     )
@@ -272,10 +272,10 @@ class DamagedGzip(CommandTest):
             hurt[number] = hurt[number][:-8] + b"\0\0\0\0" + hurt[number][-4:]
             for options in sampled(((), ("-T", "7"), ("--chunk-size", "5000")), 2):
                 with self.subTest(number=number, options=options):
-                    ended, said = self.run_damaged(b"".join(hurt) + BGZF_END, *options)
+                    ended, reported = self.run_damaged(b"".join(hurt) + BGZF_END, *options)
                     self.assert_counts(ended.result, data[: number * 50_000])
-                    self.assertIn(f"member {number + 1} is damaged", said["error"])
-                    self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", said["error"])
+                    self.assertIn(f"member {number + 1} is damaged", reported["error"])
+                    self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", reported["error"])
 
     def test_behind_damage_counting_goes_on_with_the_next_member_that_is_found(self):
         """Misread text runs on for a while, at times into the next members: those are lost as well, and said to be."""
@@ -295,7 +295,7 @@ class DamagedGzip(CommandTest):
                 self.assertIn("member 2 ", lost[0]["error"])
                 whole, at = [], 0
                 for part, each in zip(parts, members):
-                    if all(at >= one["compressed_end"] or at + len(each) <= one["compressed_begin"] for one in lost):
+                    if all(at >= loss["compressed_end"] or at + len(each) <= loss["compressed_begin"] for loss in lost):
                         whole.append(part)
                     at += len(each)
                 self.assert_counts(ended.result, b"".join(whole))
@@ -317,8 +317,8 @@ class DamagedGzip(CommandTest):
         data = text(1000)
         encoded = gzip.compress(data)
         for place, value, words in ((2, 9, "by method 9, not by deflate (8)"), (3, 0x20, "reserved flags")):
-            ended, said = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
-            self.assertIn(words, said["error"])
+            ended, reported = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
+            self.assertIn(words, reported["error"])
 
 
 class WrongBgzfSizes(CommandTest):

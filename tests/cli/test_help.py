@@ -11,7 +11,7 @@ import unittest
 from support import GPUHIST, CommandTest, main, run
 
 
-def said(*arguments):
+def output_of(*arguments):
     ended = run(*arguments, engine=None)
     assert (ended.status, ended.stderr) == (0, ""), ended
     return ended.stdout.decode()
@@ -19,7 +19,7 @@ def said(*arguments):
 
 def all_options():
     """Every option of the long help: {"--output": "-o" or None}, with the --no- forms."""
-    text = said("--help", "all")
+    text = output_of("--help", "all")
     found = {}
     for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
         found[name] = short or None
@@ -39,7 +39,7 @@ class Help(CommandTest):
         self.assertGreater(len(options), 30)
 
     def test_the_short_help_fits_a_screen(self):
-        lines = said("-h").splitlines()
+        lines = output_of("-h").splitlines()
         self.assertLessEqual(len(lines), 40)
         self.assertLessEqual(max(map(len, lines)), 80)
 
@@ -47,15 +47,15 @@ class Help(CommandTest):
         for name, short in all_options().items():
             for topic in filter(None, (name, name[2:], short)):
                 with self.subTest(topic=topic):
-                    self.assertIn(name, said("--help", topic))
+                    self.assertIn(name, output_of("--help", topic))
 
     def test_a_command_has_help_of_its_own(self):
         for command in ("report", "devices"):
-            self.assertEqual(said(command, "--help"), said("-h", command) if command == "report" else said(command, "-h"))
-            self.assertTrue(said(command, "--help").startswith(f"usage: gpuhist {command}"))
+            self.assertEqual(output_of(command, "--help"), output_of("-h", command) if command == "report" else output_of(command, "-h"))
+            self.assertTrue(output_of(command, "--help").startswith(f"usage: gpuhist {command}"))
 
     def test_help_wins_over_other_mistakes(self):
-        self.assertEqual(said("--thrads", "0", "--help"), said("--help"))
+        self.assertEqual(output_of("--thrads", "0", "--help"), output_of("--help"))
 
     def test_every_option_is_accepted(self):
         """None of them is unknown to the parser."""
@@ -65,7 +65,7 @@ class Help(CommandTest):
 
     def test_every_example_is_understood(self):
         """As typed in an empty folder: inputs are missing there, but nothing is wrong with the usage."""
-        texts = (said("--help", "all"), said("--help"), said("report", "--help"), said("devices", "--help"))
+        texts = (output_of("--help", "all"), output_of("--help"), output_of("report", "--help"), output_of("devices", "--help"))
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)
@@ -80,7 +80,7 @@ class Help(CommandTest):
                 self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_every_escape_that_the_help_of_buckets_lists_is_understood_and_no_other_is(self):
-        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(said("--help", "buckets").split())).group(1).split()
+        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(output_of("--help", "buckets").split())).group(1).split()
         listed[-1] = listed[-1].rstrip(".")
         self.assertIn("\\xNN", listed)
         for code in map(chr, range(0x21, 0x7F)):
@@ -90,24 +90,24 @@ class Help(CommandTest):
                 self.assertEqual(status, 0 if "\\" + code in [each[:2] for each in listed] else 2)
 
     def test_an_unwritable_result_ends_with_the_status_that_the_help_tells(self):
-        self.assertRegex(" ".join(said("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
+        self.assertRegex(" ".join(output_of("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
         ended = run("--output", self.folder / "no" / "such" / "folder", engine="host")
         self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
         with open("/dev/full", "wb") as full:
             self.assertEqual(run("--format", "json", engine="host", stdout=full).status, 1)
 
     def test_what_report_needs_is_what_its_help_says(self):
-        told = " ".join(said("--help", "report").split())
-        self.assertIn("as json or jsonl", told)
-        self.assertIn("--byte-counts, or with the scheme bytes", told)
+        help_text = " ".join(output_of("--help", "report").split())
+        self.assertIn("as json or jsonl", help_text)
+        self.assertIn("--byte-counts, or with the scheme bytes", help_text)
         for form in ("json", "jsonl"):
-            for kept, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
-                with self.subTest(form=form, kept=kept):
-                    path = self.file("kept", run("--format", form, *kept, stdin_bytes=b"text", engine="host").stdout)
+            for options, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
+                with self.subTest(form=form, options=options):
+                    path = self.file("kept", run("--format", form, *options, stdin_bytes=b"text", engine="host").stdout)
                     self.assertEqual(run("report", "-b", "letters", path, engine=None).status, status)
 
     def test_the_signals_are_told(self):
-        for text in (said("--help", "all"), said("--generate", "man"), said("--help", "progress")):
+        for text in (output_of("--help", "all"), output_of("--generate", "man"), output_of("--help", "progress")):
             self.assertIn("SIGUSR1", text)
 
     def test_an_unknown_topic_is_refused(self):
@@ -118,7 +118,7 @@ class Help(CommandTest):
 
 class ManualPage(CommandTest):
     def test_every_option_is_in_it(self):
-        page = said("--generate", "man").replace("\\-", "-")
+        page = output_of("--generate", "man").replace("\\-", "-")
         for name, short in all_options().items():
             self.assertIn(rf"\fB{name}\fR", page)
             if short:
@@ -126,7 +126,7 @@ class ManualPage(CommandTest):
 
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
     def test_mandoc_finds_nothing_wrong(self):
-        path = self.file("gpuhist.1", said("--generate", "man").encode())
+        path = self.file("gpuhist.1", output_of("--generate", "man").encode())
         checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((checked.returncode, checked.stdout), (0, ""))
 
@@ -134,7 +134,7 @@ class ManualPage(CommandTest):
 class BashCompletion(CommandTest):
     def completions(self, *words, script=None):
         """What bash offers for the last of the words, by the function itself; '=' is a word of its own, as in bash."""
-        script = script or self.file("completions.bash", said("--generate", "bash").encode())
+        script = script or self.file("completions.bash", output_of("--generate", "bash").encode())
         driver = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuhist; printf "%s\\n" "${COMPREPLY[@]}"'
         words = ("gpuhist", *words)
         ended = subprocess.run(["bash", "-c", driver, "bash", script, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -169,7 +169,7 @@ class BashCompletion(CommandTest):
         self.assertEqual(self.completions("--threads", ""), [])
 
     def test_files_are_offered_where_files_stand(self):
-        script = self.file("completions.bash", said("--generate", "bash").encode())
+        script = self.file("completions.bash", output_of("--generate", "bash").encode())
         self.file("one file.log", b"")
         for words in (("one",), ("--output", "one"), ("--config", "one"), ("-o", "one"), ("report", "one"), ("--stats", "one"), ("--", "one")):
             with self.subTest(words=words):
@@ -178,7 +178,7 @@ class BashCompletion(CommandTest):
 
 class OtherShells(CommandTest):
     def check(self, shell):
-        path = self.file("script", said("--generate", shell).encode())
+        path = self.file("script", output_of("--generate", shell).encode())
         ended = subprocess.run([shell, "-n", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((ended.returncode, ended.stdout), (0, ""))
 
@@ -195,7 +195,7 @@ class OtherShells(CommandTest):
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
     def test_fish_offers_what_each_command_takes(self):
-        path = self.file("gpuhist.fish", said("--generate", "fish").encode())
+        path = self.file("gpuhist.fish", output_of("--generate", "fish").encode())
 
         def offered(line):
             ended = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{line}'"], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
@@ -211,7 +211,7 @@ class OtherShells(CommandTest):
         self.assertEqual(offered("gpuhist report --app"), ["--append"])
 
     def test_every_option_is_in_the_completions_of_zsh(self):
-        script = said("--generate", "zsh")
+        script = output_of("--generate", "zsh")
         for name, short in all_options().items():
             for each in filter(None, (name, short)):
                 self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")

@@ -17,7 +17,7 @@ class LostDevice(CommandTest):
         return run("--format", "json", "--buckets", "bytes", "--chunk-size", "16KiB", "-T", "2", "--streams", "2", *arguments,
                    engine="cuda", env={**os.environ, "FAKE_CUDA_CALL": str(call)})
 
-    def calls_of_a_run(self, *arguments):
+    def count_calls(self, *arguments):
         low, high = 1, MOST_CALLS
         while low < high:
             middle = (low + high) // 2
@@ -30,12 +30,12 @@ class LostDevice(CommandTest):
     def check(self, ended, data):
         self.assertNotIn(AT_EXIT, ended.stderr)
         self.assertIn(ended.status, (0, 1, 2), ended)
-        said = ended.stderr.replace(FAILED, "")
+        messages = ended.stderr.replace(FAILED, "")
         if ended.stdout:
             self.assert_counts(ended.result, data[: ended.result["bytes"]])
             self.assertEqual(ended.result["complete"], ended.status == 0, ended)
         if ended.status:
-            self.assertIn("fake error 719", said)
+            self.assertIn("fake error 719", messages)
         else:
             self.assertEqual(ended.result["bytes"], len(data))
 
@@ -46,7 +46,7 @@ class LostDevice(CommandTest):
     def test_whichever_call_is_the_first_that_fails_the_process_ends_at_once_with_a_prefix_counted(self):
         data = text(100_000)
         path = self.file("text", data)
-        calls = self.calls_of_a_run(path)
+        calls = self.count_calls(path)
         self.assertGreater(calls, 50)
         for call in evenly(range(1, calls + 1), 40):
             with self.subTest(call=call):
@@ -56,7 +56,7 @@ class LostDevice(CommandTest):
     def test_where_the_report_cannot_be_written_either_the_process_ends_at_once(self):
         data = text(100_000)
         path = self.file("text", data)
-        calls = self.calls_of_a_run(path)
+        calls = self.count_calls(path)
         for call in evenly(range(1, calls + 1), 20):
             with self.subTest(call=call):
                 with open("/dev/full", "wb") as full:

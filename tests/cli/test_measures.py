@@ -75,10 +75,10 @@ class Measures(CommandTest):
     def test_entropy_chi_squared_and_mean_are_those_of_ent(self):
         for data in (text(50_000), noise(50_000), b"a" * 5_000, bytes(range(256)) * 20, text(1_280)):
             path = self.file("data", data)
-            said = subprocess.run(["ent", "-t", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()[-1].split(",")
+            message = subprocess.run(["ent", "-t", path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()[-1].split(",")
             measures = self.measures("--measures", "entropy,chi2,mean", path)["measures"]
-            for name, of_ent in zip(("entropy", "chi2", "mean"), said[2:5]):
-                self.assertAlmostEqual(measures[name]["value"], float(of_ent), delta=2e-6 * max(1, float(of_ent)), msg=name)
+            for name, expected in zip(("entropy", "chi2", "mean"), message[2:5]):
+                self.assertAlmostEqual(measures[name]["value"], float(expected), delta=2e-6 * max(1, float(expected)), msg=name)
 
     def test_of_totals_and_of_each_input_are_what_the_formulas_say(self):
         parts = [text(20_000), noise(30_000), b"\xc3\xb6\n" * 1_000, text(9_999, 5)]
@@ -110,8 +110,8 @@ class Measures(CommandTest):
         for name in COMPARING:
             self.assertEqual(result["measures"][name]["baseline_size"], len(before))
         self.assertLess(result["measures"]["chi2_baseline_p"]["value"], 1e-6)
-        same = self.measures("--measures", "all", "--baseline", self.baseline(before), self.file("same", before))["measures"]
-        self.assertEqual([same[name]["value"] for name in COMPARING], [0, 0, 0, 1, 0, 1])
+        unchanged = self.measures("--measures", "all", "--baseline", self.baseline(before), self.file("same", before))["measures"]
+        self.assertEqual([unchanged[name]["value"] for name in COMPARING], [0, 0, 0, 1, 0, 1])
 
     def test_what_few_bytes_cannot_support_has_a_reason_instead_of_a_value(self):
         measures = self.measures("--measures", "all", self.file("a", b"short"))["measures"]
@@ -133,11 +133,11 @@ class Measures(CommandTest):
         self.assertEqual(rows, {(part, name): (each["sample_size"], each["value"])
                                 for part, measures in parts.items() for name, each in measures.items()})
         metrics = run("--format", "prometheus", *arguments).stdout.decode()
-        of_totals = dict(re.findall(r'^gpuhist_measure\{measure="(\w+)"\} (.*)$', metrics, re.MULTILINE))
-        self.assertEqual({name: float(value) for name, value in of_totals.items()},
+        total_values = dict(re.findall(r'^gpuhist_measure\{measure="(\w+)"\} (.*)$', metrics, re.MULTILINE))
+        self.assertEqual({name: float(value) for name, value in total_values.items()},
                          {name: each["value"] for name, each in parts[""].items() if each["value"] is not None})
-        of_few = dict(re.findall(r'^gpuhist_input_measure\{index="1",input="[^"]*few",measure="(\w+)"\} (.*)$', metrics, re.MULTILINE))
-        self.assertEqual({name: float(value) for name, value in of_few.items()},
+        input_values = dict(re.findall(r'^gpuhist_input_measure\{index="1",input="[^"]*few",measure="(\w+)"\} (.*)$', metrics, re.MULTILINE))
+        self.assertEqual({name: float(value) for name, value in input_values.items()},
                          {name: each["value"] for name, each in parts[str(paths[1])].items() if each["value"] is not None})
         table = run("--measures", "entropy,chi2", self.file("c", b"abcd")).stdout.decode()
         self.assertIn("entropy      2  bits a byte\n", table)
@@ -153,11 +153,11 @@ class Measures(CommandTest):
 
     def test_report_measures_kept_counts_as_counting_again_would(self):
         paths = [self.file("a", text(9_000)), self.file("b", noise(4_000)), self.file("c", b"")]
-        kept = self.file("kept", run("--byte-counts", "--format", "json", *paths).stdout)
+        result_file = self.file("kept", run("--byte-counts", "--format", "json", *paths).stdout)
         options = ("--measures", "all", "--baseline", self.baseline(text(5_000, 8)))
         for name in ("table", "json", "jsonl", "csv", "prometheus"):
             with self.subTest(format=name):
-                self.assertEqual(without_run(run("report", "--format", name, *options, kept, engine=None).stdout),
+                self.assertEqual(without_run(run("report", "--format", name, *options, result_file, engine=None).stdout),
                                  without_run(run("--format", name, *options, *paths).stdout))
 
     def test_case_is_ignored_by_buckets_only(self):
@@ -183,10 +183,10 @@ class Usage(CommandTest):
         self.assertIn("is of use only with --measures, --fail-if or --alert-if", self.refused("--baseline", "b.json"))
 
     def test_a_baseline_without_byte_counts_is_refused_and_told_how_to_be_made(self):
-        kept = self.file("kept.json", run("--format", "json", self.file("a", b"abc")).stdout)
-        said = self.refused("--measures", "jsd", "--baseline", kept)
-        self.assertIn("no byte counts were kept", said)
-        self.assertIn("--byte-counts", said)
+        result_file = self.file("kept.json", run("--format", "json", self.file("a", b"abc")).stdout)
+        message = self.refused("--measures", "jsd", "--baseline", result_file)
+        self.assertIn("no byte counts were kept", message)
+        self.assertIn("--byte-counts", message)
 
     def test_a_baseline_that_is_no_result_is_refused(self):
         for name, content in (("text", b"no result\n"), ("empty", b""), ("other", b'{"schema":"else"}\n')):
@@ -199,11 +199,11 @@ class Usage(CommandTest):
 
     def test_a_baseline_of_an_incomplete_run_is_compared_with_under_a_warning_that_says_what_was_wrong(self):
         before, now = text(20_000, 1), text(5_000, 2)
-        whole, gone = self.file("whole", before), self.folder / "gone"
-        kept = {form: self.file(f"kept.{form}", run("--byte-counts", "--format", form, whole, gone).stdout) for form in ("json", "jsonl")}
-        expected = (f'gpuhist: warning: --baseline: "{{}}" is of an incomplete run ("complete":false): {gone}: '
+        present, absent = self.file("whole", before), self.folder / "gone"
+        result_file = {form: self.file(f"kept.{form}", run("--byte-counts", "--format", form, present, absent).stdout) for form in ("json", "jsonl")}
+        expected = (f'gpuhist: warning: --baseline: "{{}}" is of an incomplete run ("complete":false): {absent}: '
                     "No such file or directory; what it lacks is not compared with\n")
-        for form, path in kept.items():
+        for form, path in result_file.items():
             with self.subTest(format=form):
                 ended = run("--format", "json", "--measures", "jsd", "--baseline", path, self.file("now", now))
                 self.assertEqual((ended.status, ended.stderr), (0, expected.format(path)), ended)

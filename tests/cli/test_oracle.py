@@ -7,20 +7,20 @@ from support import added, evenly, noise, oracle, text
 
 class Oracle(unittest.TestCase):
     def test_a_line_counted_by_eye(self):
-        said = oracle(b"Hello, z9\x00\n\xc3\xa4")
-        self.assertEqual((said["bytes"], said["lines"]), (13, 1))
+        counted = oracle(b"Hello, z9\x00\n\xc3\xa4")
+        self.assertEqual((counted["bytes"], counted["lines"]), (13, 1))
         self.assertEqual(
-            said["buckets"]["letters"],
+            counted["buckets"]["letters"],
             {"a-d": 0, "e-h": 1, "i-l": 2, "m-p": 1, "q-t": 0, "u-x": 0, "y-z": 1, "other": 8},
         )
         self.assertEqual(
-            said["buckets"]["classes"],
+            counted["buckets"]["classes"],
             {"upper": 1, "lower": 5, "digit": 1, "space": 2, "punctuation": 1, "control": 1, "non-ascii": 2},
         )
-        self.assertEqual(said["buckets"]["bytes"]["0x6c"], 2)
-        self.assertEqual({letter: n for letter, n in said["buckets"]["alphabet"].items() if n}, {"e": 1, "l": 2, "o": 1, "z": 1, "other": 8})
+        self.assertEqual(counted["buckets"]["bytes"]["0x6c"], 2)
+        self.assertEqual({letter: n for letter, n in counted["buckets"]["alphabet"].items() if n}, {"e": 1, "l": 2, "o": 1, "z": 1, "other": 8})
         self.assertEqual(
-            said["buckets"]["utf8"], {"ascii": 11, "continuation": 1, "lead-2": 1, "lead-3": 0, "lead-4": 0, "invalid": 0}
+            counted["buckets"]["utf8"], {"ascii": 11, "continuation": 1, "lead-2": 1, "lead-3": 0, "lead-4": 0, "invalid": 0}
         )
 
     def test_the_bytes_that_no_utf8_contains_are_thirteen(self):

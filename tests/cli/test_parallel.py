@@ -93,9 +93,9 @@ class ManyArchives(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *(self.paths[number] for number in order))
                 self.assert_counted(ended, b"".join(self.texts))
-                said = ended.result["inputs"]
-                self.assertEqual([each["name"] for each in said], [str(self.paths[number]) for number in order])
-                for number, each in zip(order, said):
+                reported = ended.result["inputs"]
+                self.assertEqual([each["name"] for each in reported], [str(self.paths[number]) for number in order])
+                for number, each in zip(order, reported):
                     self.assert_counts(each, self.texts[number])
 
     def test_damage_in_one_archive_is_its_own(self):
@@ -110,12 +110,12 @@ class ManyArchives(CommandTest):
                 self.assertEqual(ended.status, 1, ended)
                 self.assertIn(f"{hit}.zst: frame 2 is damaged", ended.stderr)
                 self.assert_counts(ended.result, b"".join(good))
-                said = ended.result["inputs"]
-                self.assertEqual([each["complete"] for each in said], [number != hit for number in range(40)])
-                for number, each in enumerate(said):
+                reported = ended.result["inputs"]
+                self.assertEqual([each["complete"] for each in reported], [number != hit for number in range(40)])
+                for number, each in enumerate(reported):
                     self.assert_counts(each, good[number])
                 expected = oracle(self.texts[hit][150_000:])
-                unverified = counts_of(said[hit]["unverified"])
+                unverified = counts_of(reported[hit]["unverified"])
                 self.assertEqual(unverified["bytes"], expected["bytes"])
                 self.assertEqual(unverified["buckets"]["bytes"], expected["buckets"]["bytes"])
 
@@ -125,8 +125,8 @@ class ManyArchives(CommandTest):
         self.paths[11].unlink()
         ended = run(*JSON, "-T", "3", *self.paths)
         self.assertEqual(ended.status, 1, ended)
-        rest = [part for number, part in enumerate(self.texts) if number not in (3, 7, 11)]
-        self.assert_counts(ended.result, b"".join(rest))
+        verified = [part for number, part in enumerate(self.texts) if number not in (3, 7, 11)]
+        self.assert_counts(ended.result, b"".join(verified))
 
 
 if __name__ == "__main__":

@@ -27,13 +27,13 @@ COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
 
 def read_within(descriptor, size):
     """The next `size` bytes; fewer where there are no more, or where they do not come."""
-    got = b""
-    while len(got) < size and select.select([descriptor], [], [], PATIENCE)[0]:
-        piece = os.read(descriptor, size - len(got))
+    received = b""
+    while len(received) < size and select.select([descriptor], [], [], PATIENCE)[0]:
+        piece = os.read(descriptor, size - len(received))
         if not piece:
             break
-        got += piece
-    return got
+        received += piece
+    return received
 
 
 def lz4(data):
@@ -107,8 +107,8 @@ class Bytes(PassThroughTest):
             chosen = random.Random(seed)
             data = text(1_000_000, seed)
             with self.subTest(seed=seed), self.passing() as running:
-                seen = []
-                reading = drain(running.process.stdout.fileno(), seen)
+                outputs = []
+                reading = drain(running.process.stdout.fileno(), outputs)
                 at = 0
                 while at < len(data):
                     size = chosen.choice((1, 7, 100, 4096, 70_000, 300_000))
@@ -117,7 +117,7 @@ class Bytes(PassThroughTest):
                 running.process.stdin.close()
                 reading.join(PATIENCE)
                 self.assertEqual(running.finish().status, 0)
-                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assertEqual(outputs, [(hashlib.sha256(data).hexdigest(), len(data))])
                 self.assert_counts(self.result(), data)
 
     def test_a_line_comes_out_before_the_next_goes_in(self):
@@ -163,13 +163,13 @@ class Ends(PassThroughTest):
             far, near = socket.socketpair()
             with self.subTest(mode=mode), ours, far, self.passing(mode=mode, stdin=theirs, stdout=near) as running:
                 theirs.close(), near.close()
-                seen = []
-                reading = drain(far.fileno(), seen)
+                outputs = []
+                reading = drain(far.fileno(), outputs)
                 ours.sendall(data)
                 ours.shutdown(socket.SHUT_WR)
                 self.assertEqual(running.finish().status, 0)
                 reading.join(PATIENCE)
-                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assertEqual(outputs, [(hashlib.sha256(data).hexdigest(), len(data))])
                 self.assert_counts(self.result(), data)
 
     def test_a_terminal_at_both_ends(self):
@@ -238,11 +238,11 @@ class Ends(PassThroughTest):
             for inputs in (("-",), (path,)):
                 with self.subTest(nonblocking=nonblocking, inputs=inputs), path.open("rb") as source:
                     with self.passing(*inputs, stdin=source, stdout=write) as running:
-                        got = read_within(read, 1000)
+                        received = read_within(read, 1000)
                         self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
-                        got += read_within(read, len(data) - 1000)
+                        received += read_within(read, len(data) - 1000)
                         self.assertEqual(running.finish().status, 0)
-                    self.assertEqual(got, data)
+                    self.assertEqual(received, data)
                     self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
             os.close(read), os.close(write)
 
@@ -349,16 +349,16 @@ class Consumers(PassThroughTest):
 
     def test_a_shell_sees_141_and_the_report_is_on_standard_error(self):
         script = f"yes | {GPUHIST} --engine {ENGINE} --pass-through --format json | head -n 1; echo ${{PIPESTATUS[1]}}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE,
+        process = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE,
                               preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))  # fmt: skip
-        self.assertEqual(done.stdout, b"y\n141\n")
-        self.assertIs(json.loads(done.stderr)["complete"], False)
+        self.assertEqual(process.stdout, b"y\n141\n")
+        self.assertIs(json.loads(process.stderr)["complete"], False)
 
     def test_where_sigpipe_is_ignored_it_is_an_error_that_names_standard_output(self):
         script = f"trap '' PIPE; yes | {GPUHIST} --engine {ENGINE} --pass-through -o /dev/null | head -n 1; echo ${{PIPESTATUS[1]}}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE)
-        self.assertEqual(done.stdout, b"y\n1\n")
-        self.assertIn(b"gpuhist: cannot write standard output: Broken pipe\n", done.stderr)
+        process = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE)
+        self.assertEqual(process.stdout, b"y\n1\n")
+        self.assertIn(b"gpuhist: cannot write standard output: Broken pipe\n", process.stderr)
 
     def test_a_consumer_that_does_not_read_stops_the_producer(self):
         for mode in ("raw", "text"):
@@ -374,12 +374,12 @@ class Consumers(PassThroughTest):
                         time.sleep(0.01)
                 self.assertLess(sent, 2 * PIPE_BYTES + (8 << 20))  # two pipes, and slots of 256 KiB (8 MiB with a device)
                 os.set_blocking(descriptor, True)
-                seen = []
-                reading = drain(running.process.stdout.fileno(), seen)
+                outputs = []
+                reading = drain(running.process.stdout.fileno(), outputs)
                 running.process.stdin.close()
                 self.assertEqual(running.finish().status, 0)
                 reading.join(PATIENCE)
-                self.assertEqual(seen[0][1], sent)
+                self.assertEqual(outputs[0][1], sent)
 
     def test_memory_does_not_grow_with_what_passes(self):
         if SANITIZED or ENGINE != "host":
@@ -416,17 +416,17 @@ class Consumers(PassThroughTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         with out.open("wb") as target:
-            done = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
+            process = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
                                   stdout=target, stderr=subprocess.PIPE, preexec_fn=limited, timeout=PATIENCE)  # fmt: skip
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"cannot write standard output: File too large at offset 100000\n", done.stderr)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"cannot write standard output: File too large at offset 100000\n", process.stderr)
         self.assertEqual(out.read_bytes(), text(300_000)[:limit])
 
     def test_a_closed_standard_output_is_an_error(self):
-        done = subprocess.run(["sh", "-c", f"echo x | {GPUHIST} --engine {ENGINE} --pass-through >&-"], capture_output=True,
+        process = subprocess.run(["sh", "-c", f"echo x | {GPUHIST} --engine {ENGINE} --pass-through >&-"], capture_output=True,
                               timeout=PATIENCE)  # fmt: skip
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, b"gpuhist: cannot write standard output: Bad file descriptor\n")
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.stderr, b"gpuhist: cannot write standard output: Bad file descriptor\n")
 
 
 class Signals(PassThroughTest):
@@ -454,15 +454,15 @@ class Signals(PassThroughTest):
                 ended = running.finish()
                 pouring.join()
                 self.assertEqual(ended.status, -signal.SIGTERM, ended)
-                handed_on = running.process.stdout.read()
+                forwarded = running.process.stdout.read()
                 if mode == "raw":
-                    self.assertEqual(handed_on, (packed * 4)[: len(handed_on)])
+                    self.assertEqual(forwarded, (packed * 4)[: len(forwarded)])
                 else:
-                    self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
+                    self.assertEqual(forwarded, (data * 4)[: len(forwarded)])
                 if packed is data:  # text that was counted and could not be handed on is told
-                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
-                    kept = int(told[1].replace(",", "")) if told else 0
-                    self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
+                    message = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    excess = int(message[1].replace(",", "")) if message else 0
+                    self.assert_counts(self.result(), (data * 4)[: len(forwarded) + excess])
 
     @staticmethod
     def is_still(descriptor):
@@ -475,7 +475,7 @@ class Signals(PassThroughTest):
             feed(running, [b"x" * 1234])
             wait_until(lambda: unread(running.process.stdout.fileno()) == 1234)
             running.process.send_signal(signal.SIGUSR1)
-            wait_until(running.said)
+            wait_until(running.messages)
             running.process.stdin.close()
             ended = running.finish()
             self.assertEqual(ended.status, 0)
@@ -485,7 +485,7 @@ class Signals(PassThroughTest):
     def test_sigusr1_asks_for_a_snapshot_where_the_report_is_lines(self):
         report = self.folder / "snapshots.jsonl"
 
-        def last_is_of(size):
+        def last_counts(size):
             lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
             return bool(lines) and json.loads(lines[-1])["bytes"] == size
 
@@ -495,11 +495,11 @@ class Signals(PassThroughTest):
                 feed(running, [b"x" * more])
                 wait_until(lambda: unread(running.process.stdout.fileno()) == size)
                 running.process.send_signal(signal.SIGUSR1)
-                wait_until(lambda: last_is_of(size))
+                wait_until(lambda: last_counts(size))
             running.process.stdin.close()
             self.assertEqual(running.finish().status, 0)
-        said = [json.loads(line) for line in report.read_bytes().splitlines()]
-        self.assertEqual([(each["kind"], each["bytes"]) for each in said if each["kind"] != "input"],
+        documents = [json.loads(line) for line in report.read_bytes().splitlines()]
+        self.assertEqual([(each["kind"], each["bytes"]) for each in documents if each["kind"] != "input"],
                          [("snapshot", 1000), ("snapshot", 3000), ("result", 3000)])
 
 
@@ -531,9 +531,9 @@ class Reports(PassThroughTest):
         full = "gpuhist: cannot write /dev/full: No space left on device"
         for arguments in (("--snapshot-every", "100KiB"), ("--window", "1000lines")):
             with self.subTest(arguments=arguments):
-                done = self.run_stage(*lines, *arguments, input=data)
-                self.assertEqual((done.returncode, done.stdout), (1, data))
-                self.assertEqual(done.stderr.decode().splitlines(),
+                process = self.run_stage(*lines, *arguments, input=data)
+                self.assertEqual((process.returncode, process.stdout), (1, data))
+                self.assertEqual(process.stderr.decode().splitlines(),
                                  [f"{full}; the bytes are still passed through, but nothing more is reported"])  # fmt: skip
 
     def test_a_report_that_cannot_be_written_after_a_signal_is_reported_once_and_promises_no_bytes(self):
@@ -549,14 +549,14 @@ class Reports(PassThroughTest):
 
     def locked(self, log):
         """The report file, which this process locks until it closes it."""
-        held = open(log, "a+b")
-        self.addCleanup(held.close)
-        fcntl.lockf(held, fcntl.LOCK_EX)
-        return held
+        lock_file = open(log, "a+b")
+        self.addCleanup(lock_file.close)
+        fcntl.lockf(lock_file, fcntl.LOCK_EX)
+        return lock_file
 
     def test_bytes_do_not_wait_for_a_report_file_that_is_locked_and_no_window_or_alert_is_lost(self):
         log = self.file("log.jsonl", b"")
-        held = self.locked(log)
+        lock_file = self.locked(log)
         options = ("--pass-through", "--format", "jsonl", "--window", "2lines", "--alert-if", "lines == 2")
         with Running(*options, "--append", "-o", log, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             for number in range(20):
@@ -565,9 +565,9 @@ class Reports(PassThroughTest):
                 self.assertEqual(read_within(running.process.stdout.fileno(), len(line)), line)
                 if number % 5 == 4:  # a snapshot
                     running.process.send_signal(signal.SIGUSR1)
-                    wait_until(lambda: running.said().count("bytes counted") > number // 5)
+                    wait_until(lambda: running.messages().count("bytes counted") > number // 5)
             self.assertEqual(log.read_bytes(), b"")
-            held.close()
+            lock_file.close()
             wait_until(lambda: log.read_bytes().count(b'"kind":"alert"') == 10)  # though nothing comes in
             running.process.stdin.close()
             self.assertEqual(running.finish().status, 0)
@@ -582,9 +582,9 @@ class Reports(PassThroughTest):
         log = self.file("log.jsonl", b"")
         data = text(400_000)
         self.locked(log)
-        done = self.run_stage("--format", "jsonl", "--window", "100B", "-b", "bytes", "--append", "-o", log, input=data)
-        self.assertEqual((done.returncode, done.stdout), (1, data))
-        self.assertEqual(done.stderr.decode(), f"gpuhist: cannot write {log}: it is still locked by another process and too many"
+        process = self.run_stage("--format", "jsonl", "--window", "100B", "-b", "bytes", "--append", "-o", log, input=data)
+        self.assertEqual((process.returncode, process.stdout), (1, data))
+        self.assertEqual(process.stderr.decode(), f"gpuhist: cannot write {log}: it is still locked by another process and too many"
                          " reports wait for it (lslocks shows which); end that process and run again; the bytes are still passed"
                          " through, but nothing more is reported\n")  # fmt: skip
 
@@ -605,43 +605,43 @@ class Reports(PassThroughTest):
         data = text(3_000_000)
         reading, writing = os.pipe()
         os.close(reading)
-        done = self.run_stage("--format", "jsonl", "--snapshot-every", "100KiB", "-o", f"fd:{writing}", input=data,
+        process = self.run_stage("--format", "jsonl", "--snapshot-every", "100KiB", "-o", f"fd:{writing}", input=data,
                               pass_fds=[writing])  # fmt: skip
         os.close(writing)
-        self.assertEqual((done.stdout, done.returncode), (data, -signal.SIGPIPE))
-        self.assertIn(b"nothing more is reported", done.stderr)
+        self.assertEqual((process.stdout, process.returncode), (data, -signal.SIGPIPE))
+        self.assertIn(b"nothing more is reported", process.stderr)
 
     def test_the_report_goes_to_standard_error_or_where_output_says(self):
-        done = self.run_stage("--format", "json")
-        self.assertEqual((done.returncode, done.stdout), (0, b"some text\n"))
-        self.assertEqual(json.loads(done.stderr)["bytes"], 10)
-        done = self.run_stage("--format", "json", "-o", self.report)
-        self.assertEqual((done.stdout, done.stderr, self.result()["bytes"]), (b"some text\n", b"", 10))
+        process = self.run_stage("--format", "json")
+        self.assertEqual((process.returncode, process.stdout), (0, b"some text\n"))
+        self.assertEqual(json.loads(process.stderr)["bytes"], 10)
+        process = self.run_stage("--format", "json", "-o", self.report)
+        self.assertEqual((process.stdout, process.stderr, self.result()["bytes"]), (b"some text\n", b"", 10))
         read, write = os.pipe()
-        done = self.run_stage("--format", "json", "-o", f"fd:{write}", pass_fds=[write])
+        process = self.run_stage("--format", "json", "-o", f"fd:{write}", pass_fds=[write])
         os.close(write)
         with os.fdopen(read, "rb") as report:
-            self.assertEqual((done.stdout, done.stderr, json.loads(report.read())["bytes"]), (b"some text\n", b"", 10))
+            self.assertEqual((process.stdout, process.stderr, json.loads(report.read())["bytes"]), (b"some text\n", b"", 10))
 
     def test_snapshots_go_there_as_well(self):
         with Running("--pass-through", "--snapshot-every", "20ms", "--format", "jsonl", stdin=subprocess.PIPE) as running:
             feed(running, [b"some text\n"])
-            wait_until(running.said)
+            wait_until(running.messages)
             running.process.stdin.close()
             ended = running.finish()
         self.assertEqual(ended.stdout, b"some text\n")
-        said = [json.loads(line) for line in ended.stderr.splitlines()]
-        self.assertEqual((said[0]["kind"], said[-1]["kind"], said[-1]["bytes"]), ("snapshot", "result", 10))
+        documents = [json.loads(line) for line in ended.stderr.splitlines()]
+        self.assertEqual((documents[0]["kind"], documents[-1]["kind"], documents[-1]["bytes"]), ("snapshot", "result", 10))
 
     def test_statistics_tell_how_bytes_were_handed_on(self):
-        for source, how in ((subprocess.PIPE, "tee"), (self.file("a", b"x").open("rb"), "write")):
+        for source, system_call in ((subprocess.PIPE, "tee"), (self.file("a", b"x").open("rb"), "write")):
             with source if source != subprocess.PIPE else os.fdopen(os.dup(0)):
                 with self.passing("--stats", stdin=source) as running:
                     if running.process.stdin:
                         running.process.stdin.close()
                     self.assertEqual(running.process.stdout.read(), b"" if running.process.stdin else b"x")
                     self.assertEqual(running.finish().status, 0)
-            self.assertIn(f"handed on by {how}", json.dumps(self.result()["stats"]))
+            self.assertIn(f"handed on by {system_call}", json.dumps(self.result()["stats"]))
 
     def test_statistics_name_a_consumer_that_was_waited_for(self):
         data = text(1_000_000) * 4
@@ -661,16 +661,16 @@ class Reports(PassThroughTest):
         self.assertRegex(limit, "^the consumer: standard output took no more [0-9]+ % of the time$")
 
     def test_what_makes_no_sense_is_a_usage_error(self):
-        for arguments, said in (
+        for arguments, documents in (
             (("--output", "fd:1"), "carries what --pass-through hands on"),
             (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):
             with self.subTest(arguments=arguments):
-                done = self.run_stage(*arguments)
-                self.assertEqual((done.returncode, done.stdout), (2, b""))
-                self.assertIn(said, done.stderr.decode())
+                process = self.run_stage(*arguments)
+                self.assertEqual((process.returncode, process.stdout), (2, b""))
+                self.assertIn(documents, process.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -11,26 +11,26 @@ LINE = re.compile(r"^gpuhist: (?:(\d+) %  )?(\S+) (?:of (\S+) )?(\S+) read \([^)
 
 
 class Progress(CommandTest):
-    def lines_of_a_slow_run(self, lines, *arguments, **options):
+    def progress_of_slow_run(self, lines, *arguments, **options):
         """The first lines of progress of a run that takes long, which is then ended; parsed."""
         with Running("--progress", *arguments, stderr=subprocess.PIPE, **options) as running:
-            said = [running.process.stderr.readline().decode() for _ in range(lines)]
+            printed = [running.process.stderr.readline().decode() for _ in range(lines)]
             running.process.send_signal(signal.SIGINT)
-            rest = running.process.stderr.read().decode()
+            remaining = running.process.stderr.read().decode()
             self.assertEqual(running.finish().status, -signal.SIGINT)
-        self.assertIn("ended by SIGINT", rest)
-        for line in said:
+        self.assertIn("ended by SIGINT", remaining)
+        for line in printed:
             self.assertRegex(line.rstrip("\n"), LINE)
             self.assertTrue(line.removesuffix("\n").isprintable())
-        return [LINE.match(line).groups() for line in said]
+        return [LINE.match(line).groups() for line in printed]
 
     def test_a_pipe_has_no_share(self):
         with Running("--progress", stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
             feed(running, [text(20_000)])
-            said = ""
-            while "gpuhist: 20 KiB" not in said:
-                said = running.process.stderr.readline().decode()
-                self.assertRegex(said, r"^gpuhist: (0 bytes|20 KiB) read \(.*B/s\), \d+ s\n$")
+            printed = ""
+            while "gpuhist: 20 KiB" not in printed:
+                printed = running.process.stderr.readline().decode()
+                self.assertRegex(printed, r"^gpuhist: (0 bytes|20 KiB) read \(.*B/s\), \d+ s\n$")
             feed(running, [text(30_000)])
             wait_until(lambda: b"gpuhist: 49 KiB read (" in running.process.stderr.readline())
             running.process.stdin.close()
@@ -38,18 +38,18 @@ class Progress(CommandTest):
 
     def test_of_files_the_share_is_of_all_their_bytes_and_grows(self):
         data = self.file("data", text(1_000_000) * 50)
-        said = self.lines_of_a_slow_run(3, "--chunk-size", "16", data, data)
-        shares = [int(share) for share, *_ in said]
+        printed = self.progress_of_slow_run(3, "--chunk-size", "16", data, data)
+        shares = [int(share) for share, *_ in printed]
         self.assertEqual(shares, sorted(shares))
-        self.assertEqual({total for _, _, total, _ in said}, {"95.4"})
-        for share, read, total, _ in said:
+        self.assertEqual({total for _, _, total, _ in printed}, {"95.4"})
+        for share, read, total, _ in printed:
             self.assertLessEqual(abs(int(share) - 100 * float(read) / float(total)), 1.1)
 
     def test_of_redirected_input_the_size_is_what_lies_behind_its_offset(self):
         data = self.file("data", text(1_000_000) * 100)
         with open(data, "rb") as file:
             file.seek(40_000_000)
-            [(_, _, total, unit)] = self.lines_of_a_slow_run(1, "--chunk-size", "16", stdin=file.fileno())
+            [(_, _, total, unit)] = self.progress_of_slow_run(1, "--chunk-size", "16", stdin=file.fileno())
         self.assertEqual((total, unit), ("57.2", "MiB"))
 
     def test_one_pipe_among_the_inputs_leaves_the_size_unknown(self):

@@ -47,11 +47,11 @@ class ReferenceFiles(CommandTest):
         self.assertGreaterEqual(len(files), 7)
         for path in files:
             with self.subTest(path=path.name):
-                done = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                process = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
                 ended = run(*JSON, path)
-                self.assertEqual(ended.status, min(done.returncode, 1), ended)
-                if done.returncode == 0:
-                    self.assert_counts(ended.result, done.stdout)
+                self.assertEqual(ended.status, min(process.returncode, 1), ended)
+                if process.returncode == 0:
+                    self.assert_counts(ended.result, process.stdout)
 
     def test_frames_that_fuzzing_of_another_zstd_found_are_taken_and_refused_as_the_zstd_of_this_machine_does(self):
         # It has no text and a compressed block, which is longer than its window: libzstd takes it only where it has all of
@@ -63,11 +63,11 @@ class ReferenceFiles(CommandTest):
                 frames = {member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()}
             for name, frame in frames.items():
                 with self.subTest(path=path.name, name=name):
-                    done = subprocess.run(["zstd", "-dcq"], input=frame, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                    process = subprocess.run(["zstd", "-dcq"], input=frame, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
                     ended = run(*JSON, "--input-format", "zstd", self.file("frame.zst", frame))
-                    self.assertEqual(ended.status, 1 if name == by_the_letter else min(done.returncode, 1), ended)
+                    self.assertEqual(ended.status, 1 if name == by_the_letter else min(process.returncode, 1), ended)
                     if ended.status == 0:
-                        self.assert_counts(ended.result, done.stdout)
+                        self.assert_counts(ended.result, process.stdout)
                     taken, refused = taken + (ended.status == 0), refused + (ended.status == 1)
         self.assertGreaterEqual(min(taken, refused), 10)
 
@@ -76,11 +76,11 @@ class ReferenceFiles(CommandTest):
         self.assertEqual(len(files), 6)
         for path in files:
             with self.subTest(path=path.name):
-                done = subprocess.run(["lz4", "-dcq", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                process = subprocess.run(["lz4", "-dcq", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
                 ended = run(*JSON, "--input-format", "lz4", path)
-                self.assertEqual(ended.status, min(done.returncode, 1), ended)
-                if done.returncode == 0:
-                    self.assert_counts(ended.result, done.stdout)
+                self.assertEqual(ended.status, min(process.returncode, 1), ended)
+                if process.returncode == 0:
+                    self.assert_counts(ended.result, process.stdout)
 
     def test_good_files_are_counted_exactly(self):
         for project, tool in TOOLS.items():
@@ -101,14 +101,14 @@ class ReferenceFiles(CommandTest):
         sys.path.insert(0, str(EXPECTED))
         from make_expected import digest
 
-        expected = [line.split() for line in (EXPECTED / "expected.txt").read_text().splitlines()]
-        self.assertGreaterEqual(len(expected), 190)
-        for name, *said in sampled(expected, 30):
+        rows = [line.split() for line in (EXPECTED / "expected.txt").read_text().splitlines()]
+        self.assertGreaterEqual(len(rows), 190)
+        for name, *expected in sampled(rows, 30):
             with self.subTest(name=name):
                 ended = run("--format", "json", "--buckets", "bytes", DATA / "libarchive" / name)
                 if name in NOT_BY_EVERY_LIBARCHIVE and ended.status == 1:
                     continue
-                if name in REFUSED or (said == ["refused"] and name not in COUNTED):
+                if name in REFUSED or (expected == ["refused"] and name not in COUNTED):
                     self.assertEqual(ended.status, 1, ended)
                     self.assertIs(ended.result["complete"], False)
                 elif name in COUNTED:
@@ -117,15 +117,15 @@ class ReferenceFiles(CommandTest):
                 else:
                     self.assertEqual(ended.status, 0, ended)
                     counts = ended.result["buckets"]["bytes"]
-                    self.assertEqual([str(ended.result["bytes"]), digest([counts[f"0x{v:02x}"] for v in range(256)])], said)
+                    self.assertEqual([str(ended.result["bytes"]), digest([counts[f"0x{v:02x}"] for v in range(256)])], expected)
 
     def test_archives_with_something_in_front_are_read_when_they_are_asked_for(self):
-        for name, said in {"compat_zip_4.zip": 12, "zip_padded1.zip": 12}.items():
+        for name, expected in {"compat_zip_4.zip": 12, "zip_padded1.zip": 12}.items():
             with self.subTest(name=name):
                 ended = run(*JSON, DATA / "libarchive" / name)
                 self.assertIn("--input-format", ended.stderr)
                 ended = run(*JSON, "--input-format", "zip", DATA / "libarchive" / name)
-                self.assertEqual((ended.status, ended.result["bytes"]), (0, said), ended)
+                self.assertEqual((ended.status, ended.result["bytes"]), (0, expected), ended)
 
     def test_bad_and_unsupported_files_are_refused(self):
         for project in TOOLS:
@@ -136,8 +136,8 @@ class ReferenceFiles(CommandTest):
                     ended = run(*JSON, path)
                     self.assertEqual(ended.status, 1, ended)
                     self.assertIs(ended.result["complete"], False)
-                    (said,) = ended.result["inputs"]
-                    self.assertTrue(said["error"])
+                    (reported,) = ended.result["inputs"]
+                    self.assertTrue(reported["error"])
 
 
 if __name__ == "__main__":

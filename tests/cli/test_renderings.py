@@ -60,14 +60,14 @@ class Renderings(CommandTest):
 
     def test_lines_of_json_are_the_inputs_and_then_the_result(self):
         paths = [*self.paths(), self.damaged()]
-        whole = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
+        document = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
         *inputs, result = run("--format", "jsonl", *ALL_SCHEMES, "--byte-counts", *paths).documents
         name = result.pop("run")
-        for said in inputs:
-            self.assertEqual((said.pop("kind"), said.pop("schema")), ("input", "gpuhist.result/1"))
-            self.assertEqual(said.pop("run"), name)
+        for reported in inputs:
+            self.assertEqual((reported.pop("kind"), reported.pop("schema")), ("input", "gpuhist.result/1"))
+            self.assertEqual(reported.pop("run"), name)
         self.assertEqual(result.pop("input_count"), 4)
-        self.assertEqual({**result, "inputs": inputs}, whole)
+        self.assertEqual({**result, "inputs": inputs}, document)
         self.assertEqual(base64.b64decode(inputs[1]["name_base64"]), paths[1])
 
     def test_stats_are_in_the_last_line(self):
@@ -76,21 +76,21 @@ class Renderings(CommandTest):
 
     def test_csv_says_what_json_says(self):
         paths = [*self.paths(), self.damaged()]
-        whole = run("--format", "json", *ALL_SCHEMES, *paths).result
+        result = run("--format", "json", *ALL_SCHEMES, *paths).result
         printed = run("--format", "csv", *ALL_SCHEMES, *paths).stdout
         self.assertNotIn(b"\r", printed)
         rows = list(csv.reader(io.StringIO(printed.decode("utf-8", "surrogateescape"), newline=""), strict=True))
         self.assertEqual(rows[0], ["kind", "input", "scheme", "bucket", "count", "share"])
-        expected = [*self.rows("total", "", whole), *self.rows("unverified", "", whole["unverified"])]
-        for path, said in zip(paths, whole["inputs"]):
-            sizes, *buckets = [list(of) for of in self.split(self.rows("input", os.fsdecode(path), said))]
-            error = [["error", os.fsdecode(path), "", said["error"], "1", None]] if "error" in said else []
-            expected += [*sizes, *error, *(row for of in buckets for row in of)]
-            if "unverified" in said:
-                expected += self.rows("unverified", os.fsdecode(path), said["unverified"])
+        expected = [*self.rows("total", "", result), *self.rows("unverified", "", result["unverified"])]
+        for path, reported in zip(paths, result["inputs"]):
+            sizes, *buckets = [list(group) for group in self.split(self.rows("input", os.fsdecode(path), reported))]
+            error = [["error", os.fsdecode(path), "", reported["error"], "1", None]] if "error" in reported else []
+            expected += [*sizes, *error, *(row for group in buckets for row in group)]
+            if "unverified" in reported:
+                expected += self.rows("unverified", os.fsdecode(path), reported["unverified"])
         self.assertEqual([row[:5] for row in rows[1:]], [row[:5] for row in expected])
-        for said, row in zip(rows[1:], expected):
-            self.assertEqual(float(said[5]) if said[5] else None, row[5])
+        for reported, row in zip(rows[1:], expected):
+            self.assertEqual(float(reported[5]) if reported[5] else None, row[5])
 
     @staticmethod
     def split(rows):
@@ -108,24 +108,24 @@ class Renderings(CommandTest):
 
     def test_metrics_say_what_json_says(self):
         paths = [*self.paths(), self.damaged(), self.folder / "absent"]
-        whole = run("--format", "json", *ALL_SCHEMES, *paths).result
+        result = run("--format", "json", *ALL_SCHEMES, *paths).result
         families = metrics(run("--format", "prometheus", *ALL_SCHEMES, *paths).stdout)
-        self.assertEqual(value(families, "gpuhist_bytes"), whole["bytes"])
-        self.assertEqual(value(families, "gpuhist_lines"), whole["lines"])
+        self.assertEqual(value(families, "gpuhist_bytes"), result["bytes"])
+        self.assertEqual(value(families, "gpuhist_lines"), result["lines"])
         self.assertEqual(value(families, "gpuhist_complete"), 0)
-        self.assertEqual(value(families, "gpuhist_unverified_bytes"), whole["unverified"]["bytes"])
-        self.assert_buckets(families["gpuhist_bucket_bytes"], {}, whole)
-        self.assert_buckets(families["gpuhist_unverified_bucket_bytes"], {}, whole["unverified"])
-        for index, said in enumerate(whole["inputs"]):
+        self.assertEqual(value(families, "gpuhist_unverified_bytes"), result["unverified"]["bytes"])
+        self.assert_buckets(families["gpuhist_bucket_bytes"], {}, result)
+        self.assert_buckets(families["gpuhist_unverified_bucket_bytes"], {}, result["unverified"])
+        for index, reported in enumerate(result["inputs"]):
             name = os.fsencode(paths[index])
-            shown = name.decode() if b"\xff" not in name else f"{self.folder}/-x\\x0a\\x1b[2J\\xff\"q\",\\"
-            labels = {"index": str(index), "input": shown}
-            self.assertEqual(value(families, "gpuhist_input_bytes", **labels, format=said["format"]), said["bytes"])
-            self.assertEqual(value(families, "gpuhist_input_lines", **labels), said["lines"])
-            self.assertEqual(value(families, "gpuhist_input_complete", **labels), said["complete"])
-            self.assert_buckets(families["gpuhist_input_bucket_bytes"], labels, said)
+            displayed = name.decode() if b"\xff" not in name else f"{self.folder}/-x\\x0a\\x1b[2J\\xff\"q\",\\"
+            labels = {"index": str(index), "input": displayed}
+            self.assertEqual(value(families, "gpuhist_input_bytes", **labels, format=reported["format"]), reported["bytes"])
+            self.assertEqual(value(families, "gpuhist_input_lines", **labels), reported["lines"])
+            self.assertEqual(value(families, "gpuhist_input_complete", **labels), reported["complete"])
+            self.assert_buckets(families["gpuhist_input_bucket_bytes"], labels, reported)
         self.assertEqual(len(families["gpuhist_input_compressed_bytes"]), 1)
-        self.assertEqual(sum(families["gpuhist_input_bytes"].values()), whole["bytes"])
+        self.assertEqual(sum(families["gpuhist_input_bytes"].values()), result["bytes"])
 
     def assert_buckets(self, series, labels, part):
         for scheme, buckets in part["buckets"].items():
@@ -141,19 +141,19 @@ class Renderings(CommandTest):
         (tree / "nowhere").symlink_to("absent")
         (tree / "link").symlink_to("data")
         causes = {"FIFO": 2, "symbolic link": 2}
-        kept = run("-r", tree, "--format", "json", "--byte-counts").stdout
-        for by, arguments in (("count", ("-r", tree)), ("report", ("report", self.file("kept", kept)))):
+        result = run("-r", tree, "--format", "json", "--byte-counts").stdout
+        for by, arguments in (("count", ("-r", tree)), ("report", ("report", self.file("kept", result)))):
             with self.subTest(by=by):
                 printed = {form: run(*arguments, "--format", form, engine=None) for form in ("table", "json", "jsonl", "csv", "prometheus")}
                 for form in ("json", "jsonl"):
-                    said = printed[form].result
-                    self.assertEqual((said["skipped"], said["skipped_by_cause"]), (4, causes))
+                    reported = printed[form].result
+                    self.assertEqual((reported["skipped"], reported["skipped_by_cause"]), (4, causes))
                 rows = csv.reader(io.StringIO(printed["csv"].stdout.decode()))
-                self.assertEqual([row for row in rows if row[0] == "skipped"], [["skipped", "", "", *map(str, of), ""] for of in causes.items()])
-                found = metrics(printed["prometheus"].stdout)["gpuhist_skipped_names"]
-                self.assertEqual(found, {frozenset({("cause", cause)}): count for cause, count in causes.items()})
-                shown = ", ".join(f"{cause}: {count}" for cause, count in causes.items())
-                self.assertRegex(printed["table"].stdout.decode(), rf"(?m)^skipped +4 \({re.escape(shown)}\)$")
+                self.assertEqual([row for row in rows if row[0] == "skipped"], [["skipped", "", "", *map(str, group), ""] for group in causes.items()])
+                samples = metrics(printed["prometheus"].stdout)["gpuhist_skipped_names"]
+                self.assertEqual(samples, {frozenset({("cause", cause)}): count for cause, count in causes.items()})
+                displayed = ", ".join(f"{cause}: {count}" for cause, count in causes.items())
+                self.assertRegex(printed["table"].stdout.decode(), rf"(?m)^skipped +4 \({re.escape(displayed)}\)$")
                 self.assertEqual([each.status for each in printed.values()], [0] * 5)
 
     def test_nothing_is_said_of_skipping_where_nothing_was_skipped(self):

@@ -64,8 +64,8 @@ class Repacking(CommandTest):
             at += length
         self.assertEqual(at, len(data))
         listed = subprocess.run(["zstd", "-lv", self.out], capture_output=True, check=True).stdout.decode()
-        for said in ("Zstandard Frames: 5", "Skippable Frames: 1", "(300000 B)", "Check: XXH64"):
-            self.assertIn(said, listed)
+        for message in ("Zstandard Frames: 5", "Skippable Frames: 1", "(300000 B)", "Check: XXH64"):
+            self.assertIn(message, listed)
 
     def test_levels_and_threads(self):
         data = text(400_000)
@@ -104,8 +104,8 @@ class Repacking(CommandTest):
 
     def test_one_line_tells_sizes_frames_and_seconds_unless_quiet(self):
         path = self.file("data", text(300_000))
-        said = repack("--frame-size", "64KiB", "-o", self.out, path).stderr
-        self.assertRegex(said, r"^gpuhist: \S+out\.zst: 293 KiB of text in [\d.]+ KiB \([\d.]+ %\), 5 frames, verified; "
+        message = repack("--frame-size", "64KiB", "-o", self.out, path).stderr
+        self.assertRegex(message, r"^gpuhist: \S+out\.zst: 293 KiB of text in [\d.]+ KiB \([\d.]+ %\), 5 frames, verified; "
                                r"293 KiB read in [\d.e-]+ s\n$")
         self.assertEqual(repack("-q", "--force", "-o", self.out, path).stderr, "")
 

@@ -32,11 +32,11 @@ class Report(CommandTest):
             self.folder / "absent",
         ]
 
-    def assert_round_trip(self, kept, paths, options):
+    def assert_round_trip(self, result, paths, options):
         for name in FORMATS:
             with self.subTest(format=name, options=options):
                 direct = run(*options, "--format", name, *paths)
-                again = report(*options, "--format", name, stdin_bytes=kept.stdout)
+                again = report(*options, "--format", name, stdin_bytes=result.stdout)
                 self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
                 self.assertEqual(again.status, direct.status)
 
@@ -44,27 +44,27 @@ class Report(CommandTest):
         paths = self.inputs()
         chosen = random.Random(21)
         for keep in (KEEP, ("--byte-counts", "--format", "jsonl", "--stats"), (*KEEP, "--ignore-case", "-b", "alphabet")):
-            kept = run(*keep, *paths)
+            result = run(*keep, *paths)
             definitions, _ = random_schemes(chosen)
             options = [option for each in ("utf8,classes", *definitions) for option in ("-b", each)]
-            self.assert_round_trip(kept, paths, options)
-            self.assert_round_trip(kept, paths[:-1] + [self.folder / "absent"], [*options, "--ignore-case"])
+            self.assert_round_trip(result, paths, options)
+            self.assert_round_trip(result, paths[:-1] + [self.folder / "absent"], [*options, "--ignore-case"])
 
     def test_of_what_was_counted_though_unverified_as_well(self):
         paths = self.inputs()
-        kept = run(*KEEP, "--count-unverified", *paths)
+        result = run(*KEEP, "--count-unverified", *paths)
         for name in FORMATS:
             direct = run("--count-unverified", "-b", "letters", "--format", name, *paths)
-            again = report("-b", "letters", "--format", name, stdin_bytes=kept.stdout)
+            again = report("-b", "letters", "--format", name, stdin_bytes=result.stdout)
             self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
 
     def test_several_results_are_one(self):
         paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
-        kept = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
-        ended = report("-b", "letters,utf8", "--format", "json", *kept)
+        result = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
+        ended = report("-b", "letters,utf8", "--format", "json", *result)
         self.assertEqual((ended.status, ended.stderr), (0, ""))
         self.assertEqual(ended.stdout, run("-b", "letters,utf8", "--format", "json", *paths).stdout)
-        together = self.file("all.json", b"".join(each.read_bytes() for each in kept))
+        together = self.file("all.json", b"".join(each.read_bytes() for each in result))
         self.assertEqual(report("-b", "letters,utf8", "--format", "json", together).stdout, ended.stdout)
 
     def test_snapshots_before_a_result_are_passed_over(self):
@@ -76,8 +76,8 @@ class Report(CommandTest):
 
     def test_the_scheme_bytes_serves_where_no_byte_counts_were_kept(self):
         data = text(10_000)
-        kept = run_fed([data], "-b", "bytes", "--format", "json")
-        self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=kept.stdout), data)
+        result = run_fed([data], "-b", "bytes", "--format", "json")
+        self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=result.stdout), data)
 
     def test_without_kept_counts_it_says_what_to_do(self):
         path = self.file("counts.json", run_fed([b"abc"], "--format", "json").stdout)
@@ -109,23 +109,23 @@ class Report(CommandTest):
             self.assertIn(f"{path}: ", ended.stderr)
 
     def test_an_incomplete_result_stays_one(self):
-        kept = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
-        ended = report("--format", "json", stdin_bytes=kept.stdout)
+        result = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
+        ended = report("--format", "json", stdin_bytes=result.stdout)
         self.assertEqual((ended.status, ended.result["complete"]), (1, False))
         self.assertIn("incomplete", ended.stderr)
 
     def many_inputs(self, form, number):
         """A kept result of so many inputs of the same text, written without holding it here; the file."""
         document = run(*KEEP, self.file("data", b"hello\n")).result
-        [one] = document.pop("inputs")
-        del one["name"]
+        [entry] = document.pop("inputs")
+        del entry["name"]
         for key in ("bytes", "lines"):
             document[key] *= number
         document["byte_counts"] = [count * number for count in document["byte_counts"]]
         document["buckets"] = {}
         path = self.folder / form
         with open(path, "w") as to:
-            inputs = ({"name": f"logs/{i}", **one} for i in range(number))
+            inputs = ({"name": f"logs/{i}", **entry} for i in range(number))
             if form == "json":
                 to.write(json.dumps(document)[:-1] + ',"inputs":[' + json.dumps(next(inputs)))
                 to.writelines("," + json.dumps(each) for each in inputs)
@@ -151,8 +151,8 @@ class Report(CommandTest):
             with self.subTest(format=form), open(self.folder / "out") as out:
                 self.assertGreater(path.stat().st_size, 16 << 20)
                 for i in range(number):
-                    said = json.loads(out.readline())
-                    self.assertEqual((said["name"], said["buckets"]["letters"]["e-h"]), (f"logs/{i}", 2))
+                    document = json.loads(out.readline())
+                    self.assertEqual((document["name"], document["buckets"]["letters"]["e-h"]), (f"logs/{i}", 2))
                 [result] = map(json.loads, out)
                 self.assertEqual((result["bytes"], result["input_count"], result["complete"]), (6 * number, number, True))
                 self.assertEqual(result["buckets"]["letters"]["e-h"], 2 * number)
@@ -162,14 +162,14 @@ class Report(CommandTest):
     def test_a_document_that_is_nested_too_deeply_is_refused_early(self):
         for nested in (b"[", b'{"a":'):
             with self.subTest(nested=nested):
-                kept = run_fed([b"hello"], *KEEP).stdout
-                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + kept)
-                with open(self.folder / "out", "wb") as out, open(self.folder / "said", "wb") as said:
-                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+                result = run_fed([b"hello"], *KEEP).stdout
+                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + result)
+                with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:
+                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
                     _, status, usage = os.wait4(process.pid, 0)
                     process.returncode = os.waitstatus_to_exitcode(status)
                 self.assertEqual(process.returncode, 1)
-                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
+                self.assertEqual((self.folder / "err").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
                                  "nested); every line is to hold a document as gpuhist writes them\n")
                 self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
                 self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # it may be that of the test, which forked
@@ -182,18 +182,18 @@ class Report(CommandTest):
         damaged[-1] ^= 1
         (tree / "damaged.zst").write_bytes(zstd(b"whole\n") + bytes(damaged) + zstd(b"more\n"))
         options = ("-r", "--skip-damage", tree)
-        kept = run(*KEEP, *options).stdout
-        self.assertEqual((json.loads(kept)["skipped"], len(json.loads(kept)["inputs"][0]["lost"])), (1, 1))
+        result = run(*KEEP, *options).stdout
+        self.assertEqual((json.loads(result)["skipped"], len(json.loads(result)["inputs"][0]["lost"])), (1, 1))
         for name in FORMATS:
             with self.subTest(format=name):
-                again, direct = report("--format", name, stdin_bytes=kept), run("--format", name, *options)
+                again, direct = report("--format", name, stdin_bytes=result), run("--format", name, *options)
                 self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
 
     def test_reports_are_appended_and_go_where_output_says(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         to = self.folder / "history.csv"
         for _ in range(2):
-            self.assertEqual(report("--format", "csv", "--append", "-o", to, kept).stdout, b"")
+            self.assertEqual(report("--format", "csv", "--append", "-o", to, result).stdout, b"")
         self.assertEqual(to.read_text().count("kind,"), 1)
         self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
 
@@ -251,14 +251,14 @@ class Report(CommandTest):
         self.assertEqual((len(sizes), sum(sizes)), (4, len(data)))
 
     def test_reports_that_append_csv_at_once_write_one_header(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         log = self.file("log.csv", b"")
-        with open(log, "r+b") as held:
-            fcntl.lockf(held, fcntl.LOCK_EX)
-            running = [Running("report", "--format", "csv", "--append", "-o", log, kept, engine=None) for _ in range(3)]
+        with open(log, "r+b") as lock_file:
+            fcntl.lockf(lock_file, fcntl.LOCK_EX)
+            running = [Running("report", "--format", "csv", "--append", "-o", log, result, engine=None) for _ in range(3)]
             for each in running:
                 wait_until(lambda: each.waits_for_a_lock() or each.process.poll() is not None)
-            fcntl.lockf(held, fcntl.LOCK_UN)
+            fcntl.lockf(lock_file, fcntl.LOCK_UN)
         for each in running:
             with each:
                 self.assertEqual(each.finish().status, 0)
@@ -271,9 +271,9 @@ class Report(CommandTest):
         self.assertEqual(log.read_text().splitlines()[:3], ["kind,inp", "kind,input,scheme,bucket,count,share", "total,,,bytes,5,"])
 
     def test_a_descriptor_of_the_shell_is_appended_to_like_the_file(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         log = self.folder / "log.csv"
-        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", kept]
+        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", result]
         for _ in range(2):
             subprocess.run(["bash", "-c", f'exec "$@" 3>> {log}', "-", *command], check=True)
             with log.open("ab") as torn:
@@ -315,10 +315,10 @@ class AlternatingRuns(CommandTest):
     @staticmethod
     def merged(chosen, all_lines):
         """All lines in an order in which each run keeps its own."""
-        left = [list(lines) for lines in all_lines]
+        remaining = [list(lines) for lines in all_lines]
         out = []
-        while any(left):
-            out.append(chosen.choice([lines for lines in left if lines]).pop(0))
+        while any(remaining):
+            out.append(chosen.choice([lines for lines in remaining if lines]).pop(0))
         return out
 
     @staticmethod
@@ -341,9 +341,9 @@ class AlternatingRuns(CommandTest):
                 self.assertNotIn(name, names)
                 names.add(name)
             self.assertGreaterEqual(len(lines), 2)
-        kept = run_fed([data], "--byte-counts", "--format", "jsonl")
-        (name,) = {line["run"] for line in report("--format", "jsonl", "--alert-if", "bytes > 1", stdin_bytes=kept.stdout).documents}
-        self.assertNotIn(name, names | {kept.documents[0]["run"]})
+        result = run_fed([data], "--byte-counts", "--format", "jsonl")
+        (name,) = {line["run"] for line in report("--format", "jsonl", "--alert-if", "bytes > 1", stdin_bytes=result.stdout).documents}
+        self.assertNotIn(name, names | {result.documents[0]["run"]})
 
     def test_lines_in_any_order_that_keeps_that_of_each_run(self):
         all_lines, data = self.runs(5)
@@ -372,14 +372,14 @@ class AlternatingRuns(CommandTest):
             if document["kind"] not in ("input", "result"):
                 continue
             hurt = next(i for i, own in enumerate(all_lines) if line in own)
-            rest = b"".join(each for i, texts in enumerate(data) if i != hurt for each in texts)
+            undamaged = b"".join(each for i, texts in enumerate(data) if i != hurt for each in texts)
             other = json.dumps({**document, "bytes": document["bytes"] + 1}).encode() + b"\n"
             for damaged in (line[: len(line) // 2] + b"\n", other):
                 with self.subTest(line=at, kind=document["kind"], torn=damaged != other):
                     path = self.file("log", b"".join([*lines[:at], damaged, *lines[at + 1 :]]))
                     ended = report("--format", "json", *ALL_SCHEMES, path)
                     self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
-                    self.assert_counts(ended.result, rest)
+                    self.assert_counts(ended.result, undamaged)
                     self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
                     self.assertIn(f"{path}:{at + 1}: ", ended.stderr)
 

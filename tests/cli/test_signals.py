@@ -107,7 +107,7 @@ class Signals(CommandTest):
         with Running(*JSON, "--snapshot-every", "1ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             full = fcntl.fcntl(running.process.stdout.fileno(), fcntl.F_GETPIPE_SZ) // 2
             wait_until(lambda: unread(running.process.stdout.fileno()) > full)
-            self.signal_until_gone(running, signal.SIGTERM)
+            self.signal_until_ended(running, signal.SIGTERM)
 
     def test_a_consumer_that_leaves_is_an_error_where_the_parent_ignores_it(self):
         command = f"trap '' PIPE; {GPUHIST} --engine {ENGINE} {self.file('data', b'x')} 2>&1 >&3 | cat; echo ${{PIPESTATUS[0]}}"
@@ -126,8 +126,8 @@ class Signals(CommandTest):
             feed(running, [encoded[:-4]])
             reached = 0
             while reached <= len(first):  # what was read may still have to be decoded
-                said = json.loads(running.process.stdout.readline())["inputs"]  # at first there may be none
-                reached = sum(each["prefix_bytes"] for each in said)
+                printed = json.loads(running.process.stdout.readline())["inputs"]  # at first there may be none
+                reached = sum(each["prefix_bytes"] for each in printed)
             running.process.send_signal(signal.SIGINT)
             result = json.loads(running.process.stdout.readlines()[-1])
             self.assertEqual(running.finish().status, -signal.SIGINT)
@@ -167,7 +167,7 @@ class Signals(CommandTest):
         with Running(*JSON, stdin=subprocess.PIPE, stdout=writing) as running:
             feed(running, [b"hello"])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-            self.signal_until_gone(running, signal.SIGINT)
+            self.signal_until_ended(running, signal.SIGINT)
         os.close(reading)
         os.close(writing)
 
@@ -208,13 +208,13 @@ class Signals(CommandTest):
                     sent += len(piece)
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
                     plural = "" if sent == 1 else "s"
-                    said = ""
-                    while f"{sent} byte{plural} counted" not in said:  # what was read may not have reached a slot yet
+                    printed = ""
+                    while f"{sent} byte{plural} counted" not in printed:  # what was read may not have reached a slot yet
                         running.process.send_signal(signal.SIGUSR1)
-                        said = running.process.stderr.readline().decode()
-                        self.assertTrue(said.endswith("/s\n"), said)
+                        printed = running.process.stderr.readline().decode()
+                        self.assertTrue(printed.endswith("/s\n"), printed)
                     self.assertRegex(
-                        said,
+                        printed,
                         rf"^gpuhist: {sent} byte{plural} counted \(.*\), {sent} byte{plural} read, [0-9.]+ s, [0-9.]+ [kMG]?B/s\n$")
                 running.process.stdin.close()
                 self.assertEqual(running.process.stderr.read(), b"")
@@ -266,14 +266,14 @@ class Signals(CommandTest):
         wait_until(opened)
         return found[0]
 
-    def signal_until_gone(self, running, number):
+    def signal_until_ended(self, running, number):
         """Repeats that come within a second of the first belong to it; a later one ends the process."""
 
-        def gone():
+        def has_ended():
             running.process.send_signal(number)
             return running.process.poll() is not None
 
-        wait_until(gone)
+        wait_until(has_ended)
         self.assertEqual(running.finish().status, -number)
 
     def test_the_same_request_twice_still_gets_its_report(self):
@@ -296,9 +296,9 @@ class Signals(CommandTest):
     def test_every_run_that_timeout_ends_leaves_its_report(self):
         """Once it has begun, which it has when it has taken its list from the pipe. On a busy machine `timeout` may come
         before that: such a run leaves a report or nothing, does not count here, and the next ones are given more time."""
-        seconds, left = 0.3, REPEATS
+        seconds, remaining = 0.3, REPEATS
         listed, to = self.file("listed", text(1000)), self.folder / "result.json"
-        while left > 0:
+        while remaining > 0:
             reading, writing = os.pipe()
             os.write(writing, os.fsencode(listed) + b"\n")
             ended = subprocess.run(["timeout", str(seconds), GPUHIST, "--engine", ENGINE, *JSON, "--files-from", "-", "-o", to],
@@ -312,7 +312,7 @@ class Signals(CommandTest):
                 to.unlink()
             self.assertEqual(list(self.folder.iterdir()), [listed])
             if has_begun:
-                left -= 1
+                remaining -= 1
             else:
                 seconds *= 2
                 self.assertLess(seconds, PATIENCE, "it does not begin")
@@ -340,13 +340,13 @@ class Signals(CommandTest):
 
     def test_a_signal_while_kept_counts_are_reported_lets_the_record_be_completed(self):
         """A FIFO that is full blocks the writing."""
-        kept = self.file("kept.json", run(*JSON, "--byte-counts", *[self.file(f"{number}", text(100, number)) for number in range(40)]).stdout)
+        result = self.file("kept.json", run(*JSON, "--byte-counts", *[self.file(f"{number}", text(100, number)) for number in range(40)]).stdout)
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
             capacity = fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ)
-            with self.subTest(number=number), Running("report", "--format", "jsonl", *ALL_SCHEMES, "--append", "-o", fifo, kept, engine=None) as running:
+            with self.subTest(number=number), Running("report", "--format", "jsonl", *ALL_SCHEMES, "--append", "-o", fifo, result, engine=None) as running:
                 wait_until(lambda: unread(reading) == capacity or running.process.poll() is not None)
                 for _ in range(2):
                     running.process.send_signal(number)
@@ -361,26 +361,26 @@ class Signals(CommandTest):
 
     def test_a_signal_while_a_record_waits_for_its_turn_lets_it_be_appended_whole(self):
         log = self.file("log.jsonl", b'{"old":1}\n')
-        with open(log, "r+b") as held:
-            fcntl.lockf(held, fcntl.LOCK_EX)
+        with open(log, "r+b") as lock_file:
+            fcntl.lockf(lock_file, fcntl.LOCK_EX)
             options = ("--append", "--format", "jsonl", "-o", log, self.file("data", b"hello"))
             with Running(*JSON, *options, engine="host") as running:  # a device's driver would sleep, too
                 wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                 for _ in range(2):
                     running.process.send_signal(signal.SIGTERM)
-                fcntl.lockf(held, fcntl.LOCK_UN)
+                fcntl.lockf(lock_file, fcntl.LOCK_UN)
                 ended = running.finish()
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
         self.assertEqual([json.loads(line).get("kind") for line in log.read_bytes().splitlines()], [None, "input", "result"])
 
     def test_a_signal_ends_the_wait_for_a_lock_that_another_process_keeps(self):
-        kept = self.file("kept.json", run(*JSON, "--byte-counts", self.file("data", b"hello")).stdout)
+        result = self.file("kept.json", run(*JSON, "--byte-counts", self.file("data", b"hello")).stdout)
         log = self.file("log.jsonl", b'{"old":1}\n')
-        with open(log, "r+b") as held:
-            fcntl.lockf(held, fcntl.LOCK_EX)
+        with open(log, "r+b") as lock_file:
+            fcntl.lockf(lock_file, fcntl.LOCK_EX)
             to = ("--append", "--format", "jsonl", "-o", log)
             counting = Running(*JSON, *to, self.folder / "data", engine="host")  # likewise
-            with counting, Running("report", *to, kept, engine=None) as reporting:
+            with counting, Running("report", *to, result, engine=None) as reporting:
                 for running in (counting, reporting):
                     wait_until(lambda: running.waits_for_a_lock() or running.process.poll() is not None)
                     running.process.send_signal(signal.SIGTERM)
@@ -406,7 +406,7 @@ class Signals(CommandTest):
             feed(running, [b"hello"])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             self.assertEqual(len(list(self.folder.iterdir())), 1)
-            self.signal_until_gone(running, signal.SIGTERM)
+            self.signal_until_ended(running, signal.SIGTERM)
         self.assertEqual(list(self.folder.iterdir()), [])
         os.close(reading)
         os.close(writing)
@@ -432,8 +432,8 @@ class Signals(CommandTest):
             wait_until(lambda: unread(process.stdin.fileno()) == 0)
             for number in (signal.SIGQUIT, signal.SIGUSR2):
                 process.send_signal(number)
-            said, _ = process.communicate(b"world", PATIENCE)
-        self.assertEqual((process.returncode, json.loads(said)["bytes"]), (0, 11))
+            printed, _ = process.communicate(b"world", PATIENCE)
+        self.assertEqual((process.returncode, json.loads(printed)["bytes"]), (0, 11))
 
     def test_a_signal_at_any_moment_of_the_start_leaves_a_report_or_nothing(self):
         data = self.file("data", text(1000))
@@ -447,12 +447,12 @@ class Signals(CommandTest):
                     running.process.send_signal(number)
                     status = running.process.wait(PATIENCE)
                 self.assertEqual(status, -number)
-                left = [each.name for each in self.folder.iterdir() if each != data]
-                self.assertIn(left, ([], ["result.json"]))
+                remaining = [each.name for each in self.folder.iterdir() if each != data]
+                self.assertIn(remaining, ([], ["result.json"]))
                 if to.exists():
-                    text_left = to.read_bytes()
-                    if text_left:  # a live file is there from the start
-                        self.assertIs(json.loads(text_left.splitlines()[-1])["complete"], False)
+                    report = to.read_bytes()
+                    if report:  # a live file is there from the start
+                        self.assertIs(json.loads(report.splitlines()[-1])["complete"], False)
                     to.unlink()
 
     def test_a_signal_at_any_moment_of_a_run_leaves_a_whole_report_or_the_old_one(self):
@@ -471,12 +471,12 @@ class Signals(CommandTest):
                 to.write_bytes(b"old")
 
     def test_sigusr1_ends_no_command(self):
-        kept = run("--byte-counts", "--format", "json", stdin_bytes=b"hello").stdout
+        result = run("--byte-counts", "--format", "json", stdin_bytes=b"hello").stdout
         with Running("report", "--format", "json", engine=None, stdin=subprocess.PIPE) as running:
-            feed(running, [kept[:10]])
+            feed(running, [result[:10]])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.send_signal(signal.SIGUSR1)
-            feed(running, [kept[10:]])
+            feed(running, [result[10:]])
             running.process.stdin.close()
             ended = running.finish()
         self.assertEqual((ended.status, ended.result["bytes"]), (0, 5), ended)
@@ -505,8 +505,8 @@ class Signals(CommandTest):
             os.write(process.stdin.fileno(), b"hello ")
             wait_until(lambda: unread(process.stdin.fileno()) == 0)
             process.send_signal(signal.SIGUSR1)
-            said, complained = process.communicate(b"world", PATIENCE)
-        self.assertEqual((process.returncode, complained, json.loads(said)["bytes"]), (0, b"", 11))
+            printed, messages = process.communicate(b"world", PATIENCE)
+        self.assertEqual((process.returncode, messages, json.loads(printed)["bytes"]), (0, b"", 11))
 
     def test_sigusr1_after_a_signal_that_ends_it_changes_nothing(self):
         with Running(*JSON, stdin=subprocess.PIPE) as running:

@@ -16,9 +16,9 @@ def frames_of(parts):
 class Skipping(CommandTest):
     def assert_lost_explains(self, ended, parts, frames):
         """What counts is the text of exactly the frames that no lost stretch touches."""
-        said = ended.result["inputs"][0]
-        lost = said.get("lost", [])
-        self.assertEqual(said.get("lost_stretches", 0), len(lost))
+        reported = ended.result["inputs"][0]
+        lost = reported.get("lost", [])
+        self.assertEqual(reported.get("lost_stretches", 0), len(lost))
         whole, at = [], 0
         for part, frame in zip(parts, frames):
             begin, at = at, at + len(frame)

@@ -14,10 +14,10 @@ class Snapshots(CommandTest):
         self.assertEqual(snapshot["kind"], "snapshot")
         self.assertGreaterEqual(snapshot["elapsed_seconds"], 0)
         prefixes = b""
-        for said in snapshot["inputs"]:
-            self.assertEqual(said["bytes"] + said["provisional_bytes"], said["prefix_bytes"])
-            self.assertLessEqual(said["prefix_bytes"], len(contents[said["name"]]))
-            prefixes += contents[said["name"]][: said["prefix_bytes"]]
+        for reported in snapshot["inputs"]:
+            self.assertEqual(reported["bytes"] + reported["provisional_bytes"], reported["prefix_bytes"])
+            self.assertLessEqual(reported["prefix_bytes"], len(contents[reported["name"]]))
+            prefixes += contents[reported["name"]][: reported["prefix_bytes"]]
         self.assertEqual(added(counts_of(snapshot), counts_of(snapshot["provisional"])), oracle(prefixes))
 
     def assert_stream(self, documents, contents):
@@ -25,9 +25,9 @@ class Snapshots(CommandTest):
         reached = dict.fromkeys(contents, 0)
         for snapshot in documents[:-1]:
             self.assert_snapshot(snapshot, contents)
-            for said in snapshot["inputs"]:
-                self.assertGreaterEqual(said["prefix_bytes"], reached[said["name"]])
-                reached[said["name"]] = said["prefix_bytes"]
+            for reported in snapshot["inputs"]:
+                self.assertGreaterEqual(reported["prefix_bytes"], reached[reported["name"]])
+                reached[reported["name"]] = reported["prefix_bytes"]
         self.assertEqual(documents[-1]["kind"], "result")
         self.assert_counts(documents[-1], b"".join(contents.values()))
 
@@ -36,7 +36,7 @@ class Snapshots(CommandTest):
         with Running(*JSON, "--snapshot-every", interval, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             feed(running, [encoded[: len(encoded) // 2]])
             documents = []
-            while not documents or all(said["prefix_bytes"] == 0 for said in documents[-1]["inputs"]):
+            while not documents or all(reported["prefix_bytes"] == 0 for reported in documents[-1]["inputs"]):
                 line = running.process.stdout.readline()
                 self.assertTrue(line, "it ended before a snapshot")
                 documents.append(json.loads(line))
@@ -108,19 +108,19 @@ class Snapshots(CommandTest):
     def test_a_live_file_that_is_also_read_is_refused_and_keeps_its_text(self):
         data = text(60_000)
         path = self.file("x", data)
-        for how in (("--snapshot-every", "8KiB"), ("--window", "8K", "--format", "jsonl"), ("--snapshot-every", "1ms", "--append", "--format", "jsonl")):
-            with self.subTest(how=how):
-                ended = run(*JSON, *how, "-o", path, path)
+        for options in (("--snapshot-every", "8KiB"), ("--window", "8K", "--format", "jsonl"), ("--snapshot-every", "1ms", "--append", "--format", "jsonl")):
+            with self.subTest(options=options):
+                ended = run(*JSON, *options, "-o", path, path)
                 self.assertEqual(ended.status, 2, ended)
                 self.assertIn(f"{path}: is an input, and the same file as the output {path}", ended.stderr)
                 self.assertEqual(path.read_bytes(), data)
 
     def test_a_new_live_file_that_is_also_an_input_is_refused_and_not_created(self):
         path = self.folder / "new.jsonl"
-        for how in (("--snapshot-every", "8KiB"), ("--append", "--format", "jsonl")):
+        for options in (("--snapshot-every", "8KiB"), ("--append", "--format", "jsonl")):
             for inputs in ((path,), (self.folder / "." / "new.jsonl", "-")):
-                with self.subTest(how=how, inputs=inputs):
-                    ended = run(*JSON, *how, "-o", path, *inputs)
+                with self.subTest(options=options, inputs=inputs):
+                    ended = run(*JSON, *options, "-o", path, *inputs)
                     self.assertEqual(ended.status, 2, ended)
                     self.assertIn(f"{path}: is an input and the output, and there is no such file; give another --output", ended.stderr)
                     self.assertFalse(path.exists())

@@ -110,29 +110,29 @@ class Limits(CommandTest):
                 yield text(300_000)
 
         for seconds in (0.3, 1.5, 6):  # until it is most of the run
-            said = run_fed(slowly(seconds), *JSON).result["stats"]
-            if said["limited_by"].startswith("the source"):
+            stats = run_fed(slowly(seconds), *JSON).result["stats"]
+            if stats["limited_by"].startswith("the source"):
                 break
-        self.assertRegex(said["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
-        self.assertTrue(said["would_help"].startswith("a faster writer"))
-        self.assertFalse(said["stopped"])
+        self.assertRegex(stats["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
+        self.assertTrue(stats["would_help"].startswith("a faster writer"))
+        self.assertFalse(stats["stopped"])
 
     def test_no_text_is_limited_by_nothing(self):
-        said = run(*JSON, self.file("empty", b"")).result["stats"]
-        self.assertEqual((said["limited_by"], said["would_help"]), ("nothing: there was no text", "nothing"))
+        stats = run(*JSON, self.file("empty", b"")).result["stats"]
+        self.assertEqual((stats["limited_by"], stats["would_help"]), ("nothing: there was no text", "nothing"))
 
     def test_a_text_of_one_slot_is_limited_by_its_start(self):
-        said = run(*JSON, self.file("small", text(1000))).result["stats"]
-        self.assertTrue(said["limited_by"].startswith("start-up: "), said["limited_by"])
+        stats = run(*JSON, self.file("small", text(1000))).result["stats"]
+        self.assertTrue(stats["limited_by"].startswith("start-up: "), stats["limited_by"])
 
     def test_a_run_that_was_stopped_says_so(self):
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             feed(running, [text(300_000)])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.send_signal(signal.SIGTERM)
-            said = running.finish().result["stats"]
-        self.assertTrue(said["stopped"])
-        self.assertTrue(said["limited_by"].startswith("being stopped after "), said["limited_by"])
+            stats = running.finish().result["stats"]
+        self.assertTrue(stats["stopped"])
+        self.assertTrue(stats["limited_by"].startswith("being stopped after "), stats["limited_by"])
 
 
 class ForPeople(CommandTest):

@@ -17,8 +17,8 @@ UTF8 = {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
 
 
 def environment(**changes):
-    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "TERM")}
-    return {**kept, **changes}
+    inherited = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "TERM")}
+    return {**inherited, **changes}
 
 
 def on_terminal(columns, *arguments, **variables):

@@ -21,7 +21,7 @@ from support import ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Ended, Ru
 
 JSON = ("--buckets", "bytes", "--format", "json", "-q")
 LETTERS = ("--buckets", "letters", "--format", "json", "-q")
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 def files_below(root, follow=False):
@@ -56,8 +56,8 @@ def bytes_counted(part):
     return collections.Counter({int(name, 16): count for name, count in part["buckets"]["bytes"].items() if count})
 
 
-def run_listed(names, *options, **how):
-    return run(*JSON, *options, "--files-from", "-", stdin_bytes=names, **how)
+def run_listed(names, *options, **output_options):
+    return run(*JSON, *options, "--files-from", "-", stdin_bytes=names, **output_options)
 
 
 def running_lines(running):
@@ -123,12 +123,12 @@ class Walking(TreeTest):
         to = self.folder / "sub/r.json"
         options = ("--buckets", "letters", "-r", "-o", to, self.folder)
         for run_before in (False, True):
-            for how in (("--format", "json"), ("--format", "json", "--snapshot-every", "1h"), ("--format", "jsonl", "--append")):
+            for output_options in (("--format", "json"), ("--format", "json", "--snapshot-every", "1h"), ("--format", "jsonl", "--append")):
                 if run_before:
                     (self.folder / "hard").unlink(missing_ok=True)
                     os.link(to, self.folder / "hard")
-                with self.subTest(run_before=run_before, how=how):
-                    ended = run(*how, *options)
+                with self.subTest(run_before=run_before, output_options=output_options):
+                    ended = run(*output_options, *options)
                     self.assertEqual(ended.status, 0, ended)
                     lines = [json.loads(line) for line in to.read_bytes().splitlines()]
                     self.assertEqual(lines[-1]["bytes"], 2000)
@@ -201,7 +201,7 @@ class Walking(TreeTest):
                 self.assert_inputs(run(*JSON, "-r", *options, at), [at / each for each in expected])
 
     def test_options_that_are_of_no_use_alone_are_refused(self):
-        for options, said in (
+        for options, message in (
             (("--include", "*"), "--include: is of use only with --recursive"),
             (("--exclude", "*"), "--exclude: is of use only with --recursive"),
             (("--follow-symlinks",), "--follow-symlinks: is of use only with --recursive"),
@@ -211,7 +211,7 @@ class Walking(TreeTest):
             with self.subTest(options=options):
                 ended = run(*options)
                 self.assertEqual(ended.status, 2)
-                self.assertIn(said, ended.stderr)
+                self.assertIn(message, ended.stderr)
 
     def test_names_of_every_kind(self):
         names = [b"\n", b" ", b"*", b"-r", b"--", b"a\nb", b"n" * 255, b"caf\xe9", b"\xff\xfe", "größe".encode(), b"\x1b[2J"]
@@ -311,8 +311,8 @@ class Lists(TreeTest):
             self.assert_inputs(running.finish(), paths)
 
     def test_what_is_missing_is_an_error_of_that_name_and_the_rest_is_counted(self):
-        there = self.make("there", b"text")
-        ended = run_listed(f"{self.folder}/none\n{there}\n{self.folder}\n-\n".encode())
+        present = self.make("there", b"text")
+        ended = run_listed(f"{self.folder}/none\n{present}\n{self.folder}\n-\n".encode())
         self.assertEqual(ended.status, 1)
         self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True, False, False])
         self.assertEqual(ended.result["inputs"][0]["error"], "No such file or directory")
@@ -357,17 +357,17 @@ class Hostile(TreeTest):
         (self.root / "c/closed").chmod(0)
         self.addCleanup(lambda: (self.root / "c/closed").chmod(0o700))
         if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.root], check=True)
+            subprocess.run(["chown", "-R", f"{UNPRIVILEGED}:{UNPRIVILEGED}", self.root], check=True)
 
-    def run_as_somebody(self, *arguments):
+    def run_unprivileged(self, *arguments):
         command = [self.program, "--engine", ENGINE, *map(os.fspath, arguments)]
         if os.geteuid() == 0:
-            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+            command = ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups", *command]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def test_what_may_not_be_read_is_an_error_of_that_name_and_the_rest_is_counted(self):
-        ended = self.run_as_somebody(*JSON, "-r", self.root)
+        ended = self.run_unprivileged(*JSON, "-r", self.root)
         self.assertEqual(ended.status, 1, ended)
         by_name = {os.path.relpath(name_of(each).decode(), self.root): each for each in ended.result["inputs"]}
         self.assertEqual(list(by_name), ["a/x", "b/secret", "c/closed", "c/open/z", "d"])
@@ -381,7 +381,7 @@ class Hostile(TreeTest):
     def test_errors_of_a_tree_are_in_every_format(self):
         for form in ("table", "json", "jsonl", "csv"):
             with self.subTest(form=form):
-                ended = self.run_as_somebody("--format", form, "-r", self.root)
+                ended = self.run_unprivileged("--format", form, "-r", self.root)
                 self.assertEqual(ended.status, 1)
                 self.assertIn(b"secret", ended.stdout)
                 self.assertIn(b"c/closed", ended.stdout)
@@ -393,11 +393,11 @@ class Changing(TreeTest):
         for i in range(300):
             self.make(f"t/{i:03}", text(5000, i))
         steady = self.make("u", text(10_000))
-        over = threading.Event()
+        ended_event = threading.Event()
 
         def change():
             for i in itertools.cycle(range(300)):
-                if over.is_set():
+                if ended_event.is_set():
                     return
                 path = root / f"{i:03}"
                 try:
@@ -425,20 +425,20 @@ class Changing(TreeTest):
                 for each in entries:
                     self.assertIn(each.get("error", "No such file or directory"), ("No such file or directory",))
         finally:
-            over.set()
+            ended_event.set()
             changing.join()
 
     def test_a_file_that_grows_while_it_is_read_among_others_is_read_to_an_end(self):
         self.make("t/a", b"small")
         growing = self.make("t/b", text(200_000))
         with open(growing, "ab") as writer:
-            over = threading.Event()
-            thread = threading.Thread(target=lambda: [writer.write(b"more\n") for _ in iter(over.is_set, True)])
+            ended_event = threading.Event()
+            thread = threading.Thread(target=lambda: [writer.write(b"more\n") for _ in iter(ended_event.is_set, True)])
             thread.start()
             try:
                 ended = run(*JSON, "-r", self.folder / "t")
             finally:
-                over.set()
+                ended_event.set()
                 thread.join()
         self.assertEqual(ended.status, 0, ended)
         self.assertGreaterEqual(ended.result["inputs"][1]["bytes"], 200_000)
@@ -496,8 +496,8 @@ class NoTemporaryFile(TreeTest):
         ended = self.count(self.folder / "none")
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
-        self.assertEqual(ended.stderr.count(told), 1, ended)
+        message = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
+        self.assertEqual(ended.stderr.count(message), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
         self.assertEqual(ended.result["bytes"], 2 * len(listed))
         if ENGINE == "host":  # with a GPU all of them can be in its first block, counted before the file is needed
@@ -531,7 +531,7 @@ class Many(CommandTest):
     def tearDownClass(cls):
         shutil.rmtree(cls.tree)
 
-    def counted(self, *options, limit=None, what=None):
+    def counted(self, *options, limit=None, inputs=None):
         def in_child():
             if limit:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -539,7 +539,7 @@ class Many(CommandTest):
         out = tempfile.TemporaryFile()
         self.addCleanup(out.close)
         process = subprocess.Popen(
-            [GPUHIST, "--engine", ENGINE, *LETTERS, *map(os.fspath, options), *map(os.fspath, what or ["-r", self.tree])],
+            [GPUHIST, "--engine", ENGINE, *LETTERS, *map(os.fspath, options), *map(os.fspath, inputs or ["-r", self.tree])],
             stdin=subprocess.DEVNULL, stdout=out, preexec_fn=in_child)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -565,9 +565,9 @@ class Many(CommandTest):
     @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
     def test_memory_does_not_grow_with_the_number_of_inputs(self):
         options = ("--byte-counts", "--format", "csv", "--output", "/dev/null")
-        few, few_bytes = self.counted(*options, what=["-r", self.tree / "d0000", self.tree / "d0001"])
+        few, few_bytes = self.counted(*options, inputs=["-r", self.tree / "d0000", self.tree / "d0001"])
         many, many_bytes = self.counted(*options)
-        more, more_bytes = self.counted(*options, what=["-r", self.tree, self.tree, self.tree])
+        more, more_bytes = self.counted(*options, inputs=["-r", self.tree, self.tree, self.tree])
         self.assertEqual([each.status for each in (few, many, more)], [0, 0, 0])
         self.assertLess(many_bytes - few_bytes, 8 << 20, "20,000 inputs of 256 counts would be 40 MB and more")
         self.assertLess(more_bytes - many_bytes, 2 << 20)

@@ -122,10 +122,10 @@ class InputsThatCannotBeRead(CommandTest):
                 self.assertIn(word, ended.stderr)
             self.assertIs(ended.result["complete"], False)
             self.assert_counts(ended.result, b"hello\n" * inputs.count(good))
-            for said, given in zip(ended.result["inputs"], inputs):
-                self.assertEqual(said["name"], str(given))
-                self.assertIs(said["complete"], given == good)
-                self.assertEqual("error" in said, given != good)
+            for reported, name in zip(ended.result["inputs"], inputs):
+                self.assertEqual(reported["name"], str(name))
+                self.assertIs(reported["complete"], name == good)
+                self.assertEqual("error" in reported, name != good)
 
     def test_a_missing_file(self):
         self.assert_named_and_the_rest_counted(self.folder / "absent", "No such file or directory")

@@ -36,9 +36,9 @@ class WindowWatch(CommandTest):
     def test_every_window_has_measures_of_its_own(self):
         data = text(10_000) + noise(5_000)
         ended = run(*JSONL, "--window", "1000B", "--measures", "entropy,distinct", stdin_bytes=data)
-        told = kinds(ended, "window")
-        self.assertEqual(len(told), 15)
-        for number, each in enumerate(told):
+        windows = kinds(ended, "window")
+        self.assertEqual(len(windows), 15)
+        for number, each in enumerate(windows):
             piece = data[1000 * number : 1000 * (number + 1)]
             self.assertAlmostEqual(each["measures"]["entropy"]["value"], entropy(piece), places=9)
             self.assertEqual(each["measures"]["distinct"]["value"], len(set(piece)))
@@ -49,21 +49,21 @@ class WindowWatch(CommandTest):
         data = text(6_000) + noise(2_000) + text(4_000, 9)
         ended = run(*JSONL, "--window", "1000B", "--measures", "jsd", "--baseline", "previous:3", stdin_bytes=data)
         for number, each in enumerate(kinds(ended, "window")):
-            said = each["measures"]["jsd"]
+            measure = each["measures"]["jsd"]
             if number == 0:
-                self.assertIsNone(said["value"])
+                self.assertIsNone(measure["value"])
                 continue
             before = data[1000 * max(0, number - 3) : 1000 * number]
-            self.assertAlmostEqual(said["value"], jsd(data[1000 * number : 1000 * (number + 1)], before), places=9)
-            self.assertEqual(said["baseline_size"], len(before))
+            self.assertAlmostEqual(measure["value"], jsd(data[1000 * number : 1000 * (number + 1)], before), places=9)
+            self.assertEqual(measure["baseline_size"], len(before))
         self.assertIsNone(ended.result["measures"]["jsd"]["value"])
 
     def test_inputs_with_windows_of_their_own_are_compared_with_themselves(self):
         parts = [text(3_000), noise(3_000)]
         paths = [self.file(f"{number}.log", data) for number, data in enumerate(parts)]
         ended = run(*JSONL, "--window", "1000B", "--per-input", "--measures", "jsd", "--baseline", "previous:1", *paths)
-        told = kinds(ended, "window")
-        self.assertEqual([each["measures"]["jsd"]["value"] is None for each in told], [True, False, False] * 2)
+        windows = kinds(ended, "window")
+        self.assertEqual([each["measures"]["jsd"]["value"] is None for each in windows], [True, False, False] * 2)
 
     def test_windows_are_compared_with_a_result(self):
         usual = self.file("usual.json", run("--format", "json", "--byte-counts", stdin_bytes=text(50_000)).stdout)
@@ -128,9 +128,9 @@ class Recipes(CommandTest):
                 for block in re.findall(r"```sh\n(.*?)```", recipe.read_text(), re.S):
                     for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
                         typed, printed = self.taken_apart(piece)
-                        done = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
+                        process = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
                                               stderr=subprocess.STDOUT, env={"PATH": f"{program.parent}:/usr/bin:/bin"})  # fmt: skip
-                        self.assertEqual(done.stdout.decode(), printed, typed)
+                        self.assertEqual(process.stdout.decode(), printed, typed)
 
     @staticmethod
     def taken_apart(piece):

@@ -41,48 +41,48 @@ def lines_alone(data):
     return split_lines(data, 1)
 
 
-def instant(said):
-    return datetime.datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp()
+def instant(reported):
+    return datetime.datetime.fromisoformat(reported.replace("Z", "+00:00")).timestamp()
 
 
 class WindowTest(CommandTest):
-    def assert_windows(self, told, texts, offsets=None):
+    def assert_windows(self, windows, texts, offsets=None):
         """So many windows, one behind the other in number, each with the counts and the offsets of its text."""
-        self.assertEqual([each["bytes"] for each in told], [len(each) for each in texts])
-        self.assertEqual([each["index"] for each in told], list(range(len(texts))))
+        self.assertEqual([each["bytes"] for each in windows], [len(each) for each in texts])
+        self.assertEqual([each["index"] for each in windows], list(range(len(texts))))
         if offsets is None:
             offsets = list(itertools.accumulate(map(len, texts), initial=0))[:-1]
-        self.assertEqual([each["first_offset"] for each in told], offsets)
-        for said, content in zip(told, texts):
+        self.assertEqual([each["first_offset"] for each in windows], offsets)
+        for reported, content in zip(windows, texts):
             expected = oracle(content)
             expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in ("letters", "classes")}
-            self.assertEqual(counts_of(said), expected)
-            self.assertEqual(said["end_offset"] - said["first_offset"], len(content))
-            self.assertLessEqual(said["start_time"], said["end_time"])
+            self.assertEqual(counts_of(reported), expected)
+            self.assertEqual(reported["end_offset"] - reported["first_offset"], len(content))
+            self.assertLessEqual(reported["start_time"], reported["end_time"])
 
     def assert_sum(self, ended):
         """Windows that do not overlap add up to the totals, and what is unverified beside them."""
-        said = lines_of(ended, "window")
-        of = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
-        self.assertEqual(sum(each["bytes"] for each in said), sum(each["bytes"] for each in of))
+        reported = lines_of(ended, "window")
+        parts = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
+        self.assertEqual(sum(each["bytes"] for each in reported), sum(each["bytes"] for each in parts))
         for scheme, buckets in ended.result["buckets"].items():
             for name in buckets:
-                total = sum(each["buckets"][scheme][name] for each in of)
-                self.assertEqual(sum(each["buckets"][scheme][name] for each in said), total)
+                total = sum(each["buckets"][scheme][name] for each in parts)
+                self.assertEqual(sum(each["buckets"][scheme][name] for each in reported), total)
 
     def assert_judged(self, ended):
         """Each window that was not verified when it was told gets exactly one verdict, behind it; the verdicts."""
-        told, verdicts = {}, {}
+        windows, verdicts = {}, {}
         for each in ended.documents:
             if each["kind"] == "window":
-                told[each["index"]] = each["verified"]
+                windows[each["index"]] = each["verified"]
             elif each["kind"] == "verdict":
                 for index in range(each["first_index"], each["last_index"] + 1):
-                    self.assertIs(told.get(index), False)
+                    self.assertIs(windows.get(index), False)
                     self.assertNotIn(index, verdicts)
                     verdicts[index] = each["verified"]
-        self.assertEqual(set(verdicts), {index for index, verified in told.items() if not verified})
-        return [verified or verdicts[index] for index, verified in sorted(told.items())]
+        self.assertEqual(set(verdicts), {index for index, verified in windows.items() if not verified})
+        return [verified or verdicts[index] for index, verified in sorted(windows.items())]
 
     def assert_all_good(self, ended):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
@@ -149,21 +149,21 @@ class Amounts(WindowTest):
         contents = [text(5000, 1), b"", b"x", text(700_000, 2), text(1200, 3)]
         paths = [self.file(f"{i}.log", content) for i, content in enumerate(contents)]
         ended = run(*JSONL, "--window", "1000B", "--chunk-size", "16KiB", *paths)
-        told = lines_of(ended, "window")
-        self.assert_windows(told, split(b"".join(contents), 1000))
+        windows = lines_of(ended, "window")
+        self.assert_windows(windows, split(b"".join(contents), 1000))
         self.assert_all_good(ended)
-        self.assertEqual((told[4]["source"], "last_source" in told[4]), (str(paths[0]), False))
-        self.assertEqual((told[5]["source"], told[5]["last_source"]), (str(paths[2]), str(paths[3])))
+        self.assertEqual((windows[4]["source"], "last_source" in windows[4]), (str(paths[0]), False))
+        self.assertEqual((windows[5]["source"], windows[5]["last_source"]), (str(paths[2]), str(paths[3])))
         ended = run(*JSONL, "--window", "1000B", "--per-input", *paths)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         texts, offsets, sources = [], [], []
         for path, content in zip(paths, contents):
             parts = split(content, 1000)
             texts += parts
             offsets += [1000 * i for i in range(len(parts))]
             sources += [str(path)] * len(parts)
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["source"] for each in told], sources)
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["source"] for each in windows], sources)
         self.assert_all_good(ended)
         self.assert_sum(ended)
 
@@ -195,8 +195,8 @@ class Amounts(WindowTest):
 
     def test_a_name_that_is_not_utf8_is_carried(self):
         path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
-        said = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
-        self.assertEqual(said["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
+        reported = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
+        self.assertEqual(reported["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
 
     def test_results_are_read_again_past_their_windows(self):
         data = text(5000)
@@ -230,11 +230,11 @@ class Archives(WindowTest):
                 self.assert_all_good(ended)
                 self.assert_sum(ended)
                 ended = run(*JSONL, "--window", "1000B", "--per-input", path)
-                told = lines_of(ended, "window")
+                windows = lines_of(ended, "window")
                 texts = [part for content in contents.values() for part in split(content, 1000)]
                 offsets = [1000 * i for content in contents.values() for i in range(len(split(content, 1000)))]
-                self.assert_windows(told, texts, offsets)
-                self.assertEqual(told[-1]["source"], f"{path}/c.log.zst")
+                self.assert_windows(windows, texts, offsets)
+                self.assertEqual(windows[-1]["source"], f"{path}/c.log.zst")
                 self.assert_all_good(ended)
 
     def test_mixed_inputs_keep_their_order(self):
@@ -253,14 +253,14 @@ class Archives(WindowTest):
         after = self.file("after.log", b"after\n" * 500)
         ended = run(*JSONL, "--window", "3000B", path, after)
         self.assertEqual(ended.status, 1)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         # the frame's text is told, up to where the damage was found
         texts = split(parts[0] + parts[1], 3000) + [b"after\n" * 500]
         offsets = [3000 * i for i in range(7)] + [20_000]
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["complete"] for each in told], [True] * 6 + [False, True])
-        self.assertEqual(told[6]["closed_by"], "error")
-        self.assertEqual(told[6]["error"], lines_of(ended, "input")[0]["error"])
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["complete"] for each in windows], [True] * 6 + [False, True])
+        self.assertEqual(windows[6]["closed_by"], "error")
+        self.assertEqual(windows[6]["error"], lines_of(ended, "input")[0]["error"])
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
 
@@ -285,13 +285,13 @@ class Archives(WindowTest):
         hurt[-2] ^= 1
         path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
         ended = run(*JSONL, "--window", "3000B", "--step", "1500B", "--skip-damage", path)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         before, behind = parts[0] + parts[1], parts[2]
         texts = [before[at : at + 3000] for at in range(0, 20_000, 1500)] + [behind[at : at + 3000] for at in range(0, 10_000, 1500)]
         offsets = list(range(0, 20_000, 1500)) + list(range(20_000, 30_000, 1500))
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["index"] for each in told if not each["complete"]], [12, 13])
-        self.assertIn("frame 2", told[13]["error"])
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["index"] for each in windows if not each["complete"]], [12, 13])
+        self.assertIn("frame 2", windows[13]["error"])
         good = [offset + 3000 <= 10_000 or offset >= 20_000 for offset in offsets]
         self.assertEqual(self.assert_judged(ended), good)
 
@@ -299,9 +299,9 @@ class Archives(WindowTest):
         data = noise_free(300_000)
         encoded = zstd(data)
         ended = run(*JSONL, "--window", "100000B", stdin_bytes=encoded[: len(encoded) * 2 // 3])
-        told = lines_of(ended, "window")
-        self.assertIs(told[-1]["complete"], False)
-        self.assertEqual(told[-1]["error"], lines_of(ended, "input")[0]["error"])
+        windows = lines_of(ended, "window")
+        self.assertIs(windows[-1]["complete"], False)
+        self.assertEqual(windows[-1]["error"], lines_of(ended, "input")[0]["error"])
         self.assertFalse(any(self.assert_judged(ended)))
         self.assert_sum(ended)
         ended = run(*JSONL, "--window", "1000B", self.file("a", b"a" * 1500), self.folder / "missing", self.file("b", b"b" * 900))
@@ -313,12 +313,12 @@ class Archives(WindowTest):
         hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
         after = self.file("after", b"after\n" * 200)
         ended = run(*JSONL, "--window", "2000B", self.file("hurt.tar.zst", hurt), after)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         self.assertEqual(ended.status, 1)
         judged = self.assert_judged(ended)
-        self.assertEqual((told[-1]["bytes"], judged[-1], told[-1]["complete"]), (1200, True, True))
+        self.assertEqual((windows[-1]["bytes"], judged[-1], windows[-1]["complete"]), (1200, True, True))
         self.assertFalse(any(judged[:-1]))
-        self.assertIs(told[-2]["complete"], False)
+        self.assertIs(windows[-2]["complete"], False)
         self.assert_sum(ended)
 
 
@@ -338,8 +338,8 @@ class Live(WindowTest):
             with self.subTest(extent=extent, encoded=encoded):
                 with Running(*JSONL, "--window", extent, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
                     feed(running, [zstd(first) if encoded else first])
-                    said = next(self.lines(running))
-                    self.assertEqual((said["kind"], said["index"], said["bytes"]), ("window", 0, 6))
+                    reported = next(self.lines(running))
+                    self.assertEqual((reported["kind"], reported["index"], reported["bytes"]), ("window", 0, 6))
                     running.process.stdin.close()
                     rest = [json.loads(line) for line in running.process.stdout]
                     self.assertEqual(rest[-1]["bytes"], 8)
@@ -348,39 +348,39 @@ class Live(WindowTest):
     def test_windows_of_time_hold_what_came_in_them_and_are_told_when_nothing_came(self):
         pieces = [text(1000, 1), text(2000, 2), text(500, 3)]
         with Running(*JSONL, "--window", "200ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-            told = []
+            windows = []
             lines = self.lines(running)
             for piece in pieces:
                 feed(running, [piece])
                 fed = time.time()
                 # until its window was told, and an empty one behind it, while nothing comes
-                while not told or told[-1]["bytes"] or told[-1]["end_offset"] == 0 or instant(told[-1]["start_time"]) < fed:
-                    told.append(next(lines))
+                while not windows or windows[-1]["bytes"] or windows[-1]["end_offset"] == 0 or instant(windows[-1]["start_time"]) < fed:
+                    windows.append(next(lines))
             running.process.stdin.close()
             rest = [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, 0)
-        told += [each for each in rest if each["kind"] == "window"]
-        self.assertEqual([each["index"] for each in told], list(range(len(told))))
-        for before, after in zip(told, told[1:]):
+        windows += [each for each in rest if each["kind"] == "window"]
+        self.assertEqual([each["index"] for each in windows], list(range(len(windows))))
+        for before, after in zip(windows, windows[1:]):
             self.assertEqual((before["end_offset"], before["end_time"]), (after["first_offset"], after["start_time"]))
-        for each in told[: len(told) - 1]:
+        for each in windows[: len(windows) - 1]:
             self.assertAlmostEqual(instant(each["end_time"]) - instant(each["start_time"]), 0.2, 5)
         data = b"".join(pieces)
-        self.assert_windows(told, [data[each["first_offset"] : each["end_offset"]] for each in told])
-        self.assertEqual(told[-1]["end_offset"] if told else 0, len(data))
+        self.assert_windows(windows, [data[each["first_offset"] : each["end_offset"]] for each in windows])
+        self.assertEqual(windows[-1]["end_offset"] if windows else 0, len(data))
 
     def test_overlapping_windows_of_time(self):
         with Running(*JSONL, "--window", "100ms", "--step", "50ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             lines = self.lines(running)
-            told = [next(lines)]
+            windows = [next(lines)]
             feed(running, [b"hello\n"])
-            while not told[-1]["bytes"]:
-                told.append(next(lines))
-            told.append(next(lines))
+            while not windows[-1]["bytes"]:
+                windows.append(next(lines))
+            windows.append(next(lines))
             running.process.stdin.close()
-            told += [json.loads(line) for line in running.process.stdout]
+            windows += [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, 0)
-        with_text = [each for each in told if each["kind"] == "window" and each["bytes"]]
+        with_text = [each for each in windows if each["kind"] == "window" and each["bytes"]]
         self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window holds two steps
         self.assertAlmostEqual(instant(with_text[1]["start_time"]) - instant(with_text[0]["start_time"]), 0.05, 5)
 
@@ -395,34 +395,34 @@ class Live(WindowTest):
             running.process.send_signal(signal.SIGTERM)
             seen += [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, -signal.SIGTERM)
-        told = [each for each in seen if each["kind"] == "window"]
-        self.assert_windows(told, split(text(2500), 1000))
-        self.assertEqual([each["complete"] for each in told], [True, True, False])
-        self.assertIn("stopped at offset 2500", told[2]["error"])
+        windows = [each for each in seen if each["kind"] == "window"]
+        self.assert_windows(windows, split(text(2500), 1000))
+        self.assertEqual([each["complete"] for each in windows], [True, True, False])
+        self.assertIn("stopped at offset 2500", windows[2]["error"])
 
     def test_sigusr1_asks_for_a_snapshot_between_the_windows_also_where_they_are_appended(self):
         for append in ((), ("--append",)):
-            told = self.file(f"told{len(append)}", b"")
+            windows = self.file(f"told{len(append)}", b"")
 
-            def said(kind, told=told):
-                return [each for each in map(json.loads, told.read_bytes().splitlines()) if each["kind"] == kind]
+            def reported(kind, windows=windows):
+                return [each for each in map(json.loads, windows.read_bytes().splitlines()) if each["kind"] == kind]
 
-            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", told, stdin=subprocess.PIPE) as running:
+            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", windows, stdin=subprocess.PIPE) as running:
                 sent = b""
                 for more in (text(2500), text(700)):
                     feed(running, [more])
                     sent += more
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
                     # what was read may not have reached a slot yet
-                    while not said("snapshot") or said("snapshot")[-1]["bytes"] < len(sent):
-                        before = len(said("snapshot"))
+                    while not reported("snapshot") or reported("snapshot")[-1]["bytes"] < len(sent):
+                        before = len(reported("snapshot"))
                         running.process.send_signal(signal.SIGUSR1)
-                        wait_until(lambda: len(said("snapshot")) > before)
-                    self.assert_counts(said("snapshot")[-1], sent)
+                        wait_until(lambda: len(reported("snapshot")) > before)
+                    self.assert_counts(reported("snapshot")[-1], sent)
                 running.process.stdin.close()
                 self.assertEqual(running.process.wait(PATIENCE), 0)
-                self.assert_windows(said("window"), split(sent, 1000))
-                self.assert_counts(said("result")[0], sent)
+                self.assert_windows(reported("window"), split(sent, 1000))
+                self.assert_counts(reported("result")[0], sent)
 
     def test_files_that_are_followed_have_windows_together_or_each_its_own(self):
         paths = [self.file("a.log", b"a" * 25), self.file("b.log", b"b" * 25)]
@@ -431,19 +431,19 @@ class Live(WindowTest):
                 path.write_bytes(bytes([letter]) * 25)
             with Running(*JSONL, "--follow", "--window", "10B", *options, *paths, stdout=subprocess.PIPE) as running:
                 lines = self.lines(running)
-                told = [next(lines) for _ in range(4 if options else 5)]
+                windows = [next(lines) for _ in range(4 if options else 5)]
                 for path, letter in zip(paths, b"ab"):
                     with path.open("ab") as log:
                         log.write(bytes([letter]) * 5)
-                while len(told) < 6:
-                    told.append(next(lines))
+                while len(windows) < 6:
+                    windows.append(next(lines))
                 running.process.send_signal(signal.SIGTERM)
                 rest = [json.loads(line) for line in running.process.stdout]
                 running.finish()
-            self.assertEqual([each["bytes"] for each in told], expected)
+            self.assertEqual([each["bytes"] for each in windows], expected)
             self.assertEqual(rest[-1]["bytes"], 60)
             if options:
-                for each in told:
+                for each in windows:
                     self.assertEqual(max(each["buckets"]["letters"].values()), 10)
                     self.assertIn(each["source"], map(str, paths))
 
@@ -453,13 +453,13 @@ class Live(WindowTest):
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
             status = f"/proc/{running.process.pid}/status"
             time.sleep(1)
-            with open(status) as said:
-                fields = dict(line.split(":", 1) for line in said)
+            with open(status) as reported:
+                fields = dict(line.split(":", 1) for line in reported)
             if not SANITIZED and ENGINE == "host":
                 self.assertLess(int(fields["VmRSS"].split()[0]), 64 * 1024)
-            told = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
+            windows = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
             self.assertEqual(running.finish().status, 0)
-        self.assertEqual(told, 125_000)
+        self.assertEqual(windows, 125_000)
 
     def test_a_reader_that_leaves_ends_the_run(self):
         path = self.file("a.log", text(2_000_000))

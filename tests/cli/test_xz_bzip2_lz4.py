@@ -19,8 +19,8 @@ def packed(data, *command):
 
 def unpacked(encoded, *command):
     """What a tool makes of it, or None where it refuses."""
-    done = subprocess.run(command, input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout if done.returncode == 0 else None
+    process = subprocess.run(command, input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return process.stdout if process.returncode == 0 else None
 
 
 
@@ -65,18 +65,18 @@ class Formats(CommandTest):
         for arguments, stdin_bytes in sampled(ways, 2):
             ended = run(*JSON, *options, *arguments, stdin_bytes=stdin_bytes)
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), (kind, len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), (kind, len(encoded)))
+            self.assert_counts(reported, data)
 
     def run_damaged(self, kind, encoded, *options):
         """By its name, beside a good file that must count all the same; what is said of the damaged one."""
         ended = run(*JSON, *options, self.file("hurt" + SUFFIXES[kind], encoded))
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        (said,) = ended.result["inputs"]
-        self.assertIn(said["error"], ended.stderr)
-        return ended, said
+        (reported,) = ended.result["inputs"]
+        self.assertIn(reported["error"], ended.stderr)
+        return ended, reported
 
     def test_what_the_tools_write_at_every_level_and_in_every_shape(self):
         data = text(150_000) + noise(50_000)
@@ -158,9 +158,9 @@ class Formats(CommandTest):
                 if expected is not None:
                     self.assert_format_counted("xz", padded, expected)
                 else:
-                    ended, said = self.run_damaged("xz", padded)
+                    ended, reported = self.run_damaged("xz", padded)
                     self.assert_counts(ended.result, data)
-                    self.assertIn("is not a multiple of four bytes", said["error"])
+                    self.assertIn("is not a multiple of four bytes", reported["error"])
 
     def test_what_is_cut_off_is_never_counted(self):
         data = text(2000)
@@ -169,12 +169,12 @@ class Formats(CommandTest):
             chosen = random.Random(len(encoded))
             for length in sampled(sorted(chosen.sample(range(14, len(encoded)), 12)) + [len(encoded) - 1], 3):
                 with self.subTest(kind=kind, length=length):
-                    ended, said = self.run_damaged(kind, encoded[:length])
+                    ended, reported = self.run_damaged(kind, encoded[:length])
                     self.assertEqual(ended.result["bytes"], 0)
-                    self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", said["error"])
-                    unverified = said.get("unverified", {"bytes": 0})["bytes"]
+                    self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", reported["error"])
+                    unverified = reported.get("unverified", {"bytes": 0})["bytes"]
                     if unverified:
-                        self.assertEqual(counts_of(said["unverified"]), oracle(data[:unverified]))
+                        self.assertEqual(counts_of(reported["unverified"]), oracle(data[:unverified]))
 
     def test_damage_of_a_later_frame_leaves_those_before_it_counted(self):
         parts = [text(30_000, seed) for seed in range(3)]
@@ -185,10 +185,10 @@ class Formats(CommandTest):
             encoded = frames[0] + bytes(broken) + frames[2]
             with self.subTest(kind=kind):
                 self.assertIsNone(unpacked(encoded, *READERS[kind]))
-                ended, said = self.run_damaged(kind, encoded)
+                ended, reported = self.run_damaged(kind, encoded)
                 self.assert_counts(ended.result, parts[0])
                 clause = rf"^{FRAME[kind]} 2 is damaged \(.*\) at compressed offset \d+, decompressed offset \d+$"
-                self.assertRegex(said["error"], clause)
+                self.assertRegex(reported["error"], clause)
 
     def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
         data = text(30_000)
@@ -196,10 +196,10 @@ class Formats(CommandTest):
             encoded = written(kind, data)
             for garbage in (b"garbage", text(100_000)):
                 with self.subTest(kind=kind):
-                    ended, said = self.run_damaged(kind, encoded + garbage)
+                    ended, reported = self.run_damaged(kind, encoded + garbage)
                     self.assert_counts(ended.result, data)
-                    self.assertIn("trailing data", said["error"])
-                    self.assertIn(f"at compressed offset {len(encoded)}, decompressed offset 30000", said["error"])
+                    self.assertIn("trailing data", reported["error"])
+                    self.assertIn(f"at compressed offset {len(encoded)}, decompressed offset 30000", reported["error"])
 
     def test_a_flipped_bit_is_never_counted_as_other_text(self):
         data = text(3000)
@@ -243,10 +243,10 @@ class Formats(CommandTest):
             ("lzip", b"LZIP\1\x1d" + written("lzip", data)[6:]),  # 512 MiB in the header; the data needs less
         ):
             with self.subTest(kind=kind):
-                ended, said = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
+                ended, reported = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
                 self.assertEqual(ended.result["bytes"], 0)
                 clause = rf"^{FRAME[kind]} 1 needs a window of (1 GiB|512 MiB), more than .* --memory-limit"
-                self.assertRegex(said["error"], clause)
+                self.assertRegex(reported["error"], clause)
                 self.assert_format_counted(kind, encoded, data, "--memory-limit", "3GiB")
 
     def test_names_and_force(self):
@@ -272,8 +272,8 @@ class Formats(CommandTest):
         for options in ((), ("-T", "1"), ("-T", "6", "--chunk-size", "5000")):
             ended = run(*JSON, *options, *paths)
             self.assert_counted(ended, b"".join(parts.values()))
-            for said, part in zip(ended.result["inputs"], parts.values()):
-                self.assert_counts(said, part)
+            for reported, part in zip(ended.result["inputs"], parts.values()):
+                self.assert_counts(reported, part)
 
 
 if __name__ == "__main__":

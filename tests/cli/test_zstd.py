@@ -21,9 +21,9 @@ class Archives(CommandTest):
         path = self.file("data.zst", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("zstd", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("zstd", len(encoded)))
+            self.assert_counts(reported, data)
 
     def test_levels_checksums_and_content_sizes(self):
         data = text(700_000)
@@ -86,8 +86,8 @@ class Archives(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_counted(ended, b"".join(contents))
-                for said, content in zip(ended.result["inputs"], contents):
-                    self.assert_counts(said, content)
+                for reported, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(reported, content)
 
     def test_an_archive_is_found_by_content_under_any_name(self):
         self.assert_counted(run(*JSON, self.file("data.log", zstd(text(1000)))), text(1000))
