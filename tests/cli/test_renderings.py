@@ -1,5 +1,5 @@
-"""The formats for programs: read back by Python's own parsers and a strict one for metrics, and held against golden
-files. TEST_WRITE_GOLDEN=1 writes these anew; then look at what git says has changed."""
+"""The formats for programs: read by Python's own parsers and a strict parser of metrics, and compared with golden files.
+TEST_WRITE_GOLDEN=1 writes the golden files again; check the difference with git."""
 
 import base64
 import csv
@@ -17,7 +17,7 @@ HOSTILE = b"-x\n\x1b[2J\xff\"q\",\\"
 
 
 def metrics(exposition):
-    """All samples by family, labels and value, by the rules of the text format; raises where one is broken."""
+    """All samples by family, labels and value, by the rules of the text format; an error in the format raises."""
     name, value = r"[a-zA-Z_:][a-zA-Z0-9_:]*", r"[0-9]+"
     label = rf'{name}="(?:[^"\\\n]|\\\\|\\"|\\n)*"'
     sample = re.compile(rf"({name})(?:\{{({label}(?:,{label})*)\}})? ({value})")
@@ -48,7 +48,7 @@ def value(families, name, **labels):
 
 class Renderings(CommandTest):
     def paths(self):
-        """Two inputs, one hostile by its name, given twice."""
+        """Two inputs. One has a name with control characters, and is given twice."""
         hostile = os.fsencode(self.folder) + b"/" + HOSTILE
         pathlib.Path(os.fsdecode(hostile)).write_bytes(text(5_000))
         return [self.file("plain", noise(3_000)), hostile, hostile]
@@ -58,7 +58,7 @@ class Renderings(CommandTest):
         spoilt[-1] ^= 1
         return self.file("damaged.zst", bytes(spoilt))
 
-    def test_lines_of_json_are_the_inputs_and_then_the_result(self):
+    def test_jsonl_has_a_line_for_each_input_and_then_the_result(self):
         paths = [*self.paths(), self.damaged()]
         document = run("--format", "json", *ALL_SCHEMES, "--byte-counts", *paths).result
         *inputs, result = run("--format", "jsonl", *ALL_SCHEMES, "--byte-counts", *paths).documents
@@ -70,11 +70,11 @@ class Renderings(CommandTest):
         self.assertEqual({**result, "inputs": inputs}, document)
         self.assertEqual(base64.b64decode(inputs[1]["name_base64"]), paths[1])
 
-    def test_stats_are_in_the_last_line(self):
+    def test_statistics_are_in_the_last_line(self):
         documents = run_fed([b"x"], "--format", "jsonl", "--stats").documents
         self.assertEqual([("stats" in each) for each in documents], [False, True])
 
-    def test_csv_says_what_json_says(self):
+    def test_csv_has_the_values_of_json(self):
         paths = [*self.paths(), self.damaged()]
         result = run("--format", "json", *ALL_SCHEMES, *paths).result
         printed = run("--format", "csv", *ALL_SCHEMES, *paths).stdout
@@ -94,7 +94,7 @@ class Renderings(CommandTest):
 
     @staticmethod
     def split(rows):
-        """The rows of sizes, and those of buckets."""
+        """The rows of sizes, and the rows of buckets."""
         rows = list(rows)
         return [row for row in rows if not row[2]], [row for row in rows if row[2]]
 
@@ -106,7 +106,7 @@ class Renderings(CommandTest):
             for bucket, count in buckets.items():
                 yield [kind, name, scheme, bucket, str(count), count / part["bytes"] if part["bytes"] else None]
 
-    def test_metrics_say_what_json_says(self):
+    def test_metrics_have_the_values_of_json(self):
         paths = [*self.paths(), self.damaged(), self.folder / "absent"]
         result = run("--format", "json", *ALL_SCHEMES, *paths).result
         families = metrics(run("--format", "prometheus", *ALL_SCHEMES, *paths).stdout)
@@ -132,7 +132,7 @@ class Renderings(CommandTest):
             for bucket, count in buckets.items():
                 self.assertEqual(series[frozenset({**labels, "scheme": scheme, "bucket": bucket}.items())], count)
 
-    def test_what_was_skipped_in_trees_is_in_every_format_by_its_cause(self):
+    def test_every_format_lists_the_skipped_names_of_trees_by_cause(self):
         tree = self.folder / "tree"
         tree.mkdir()
         (tree / "data").write_bytes(b"hello\n")
@@ -156,11 +156,11 @@ class Renderings(CommandTest):
                 self.assertRegex(printed["table"].stdout.decode(), rf"(?m)^skipped +4 \({re.escape(displayed)}\)$")
                 self.assertEqual([each.status for each in printed.values()], [0] * 5)
 
-    def test_nothing_is_said_of_skipping_where_nothing_was_skipped(self):
+    def test_skipped_names_are_not_reported_if_there_are_none(self):
         for form in ("table", "json", "jsonl", "csv", "prometheus"):
             self.assertNotIn(b"skipped", run("--format", form, *self.paths()).stdout)
 
-    def test_promtool_takes_the_metrics(self):
+    def test_promtool_accepts_the_metrics(self):
         promtool = shutil.which("promtool")
         if not promtool:
             self.skipTest("no promtool on this machine")
@@ -168,7 +168,7 @@ class Renderings(CommandTest):
         checked = subprocess.run([promtool, "check", "metrics"], input=printed, capture_output=True)
         self.assertEqual((checked.returncode, checked.stderr), (0, b""))
 
-    def test_snapshots_are_of_every_format(self):
+    def test_every_format_can_have_snapshots(self):
         data = text(60_000)
         live = ("--snapshot-every", "16KiB", "--chunk-size", "4KiB")
         printed = run_fed([data], "--format", "csv", *live).stdout.decode()
@@ -176,7 +176,7 @@ class Renderings(CommandTest):
         self.assertEqual(printed.count("kind,"), 1)
         reached = [int(row[4]) for row in rows if row[:4] == ["snapshot", "", "", "bytes"]]
         self.assertEqual(reached, sorted(reached))
-        self.assertGreaterEqual(len(reached), 1)  # what a device counted together is one
+        self.assertGreaterEqual(len(reached), 1)  # text that a device counted together is one snapshot
         self.assertIn(["total", "", "", "bytes", str(len(data)), ""], rows)
         kinds = [each["kind"] for each in run_fed([data], "--format", "jsonl", *live).documents]
         self.assertEqual(kinds[-2:], ["input", "result"])
@@ -184,9 +184,9 @@ class Renderings(CommandTest):
 
 
 class Golden(CommandTest):
-    """Two inputs, one hostile by its name, in a folder of their own, so that names are the same everywhere."""
+    """Two inputs, one with control characters in its name, in the current folder: names are the same everywhere."""
 
-    def test_every_format_is_the_golden_file(self):
+    def test_every_format_is_equal_to_its_golden_file(self):
         self.file("plain.txt", "Hello, wörld!\nzzz 123\n".encode())
         pathlib.Path(os.fsdecode(os.fsencode(self.folder) + b"/" + HOSTILE)).write_bytes(b"\x00ABC abc\xff\n")
         schemes = ("-b", "letters,classes,utf8", "-b", r"vowels:low=aeiou;high=AEIOU;line end=\n")
