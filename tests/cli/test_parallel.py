@@ -67,7 +67,7 @@ class ManyFrames(CommandTest):
                 archive.write(frames[number % 4])
         for source in (f"'{path}'", f"- < '{path}'", f"'{path}' '{path}' '{path}' '{path}'"):
             with self.subTest(source=source):
-                # started through a small shell: a child inherits the peak memory of its parent
+                # run by a small shell: a child of this process would start with its peak of memory
                 command = f"{GPUHIST} --engine host --format json -T 2 --stats {source}"
                 ended = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, timeout=PATIENCE)
                 self.assertEqual(ended.returncode, 0)

@@ -220,7 +220,7 @@ class Report(CommandTest):
             self.assertEqual(log.read_bytes(), old)
 
     def append_at_once(self, form, by_shell):
-        """Four runs append records of more than 256 KiB to one file at the same time. Returns the file and their text."""
+        """Four runs append records of more than 256 KiB to one file at the same time. Returns the file and the text."""
         log = self.folder / f"log.{form}"
         all_paths = [[self.file(f"{number}-{each}", text(300, 100 * number + each)) for each in range(120)] for number in range(4)]
         command = [GPUHIST, "--engine", ENGINE, *ALL_SCHEMES, "--byte-counts", "--format", form]

@@ -1,4 +1,4 @@
-"""Threads that cannot be had: a run goes on with those that it has, and says so, or ends with a message."""
+"""Threads that cannot be started: a run continues with the others and says so, or ends with a message."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Threads(unittest.TestCase):
         command = [GPUHIST, "--engine", "host", "--threads", "4", *arguments]
         return subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
 
-    def test_a_run_counts_all_with_the_threads_that_could_be_started_and_says_how_many(self):
+    def test_a_run_continues_with_the_threads_that_could_be_started_and_reports_their_number(self):
         for processes in (2, 3, 4):
             with self.subTest(processes=processes):
                 process = self.run_with(processes, "--stats", "--format", "json", self.path)
@@ -47,14 +47,14 @@ class Threads(unittest.TestCase):
                 self.assertEqual(result["stats"]["threads_planned"], 4)
                 self.assertIn(f"only {processes - 1} of 4 threads could be started".encode(), process.stderr)
 
-    def test_without_a_thread_a_run_ends_with_cause_and_remedy(self):
+    def test_a_run_without_any_thread_ends_with_cause_and_remedy(self):
         process = self.run_with(1, self.path)
         self.assertEqual(process.returncode, 1)
         self.assertEqual(process.stdout, b"")
         self.assertIn(b"no thread can be started", process.stderr)
         self.assertIn(b"ulimit -u", process.stderr)
 
-    def test_an_archive_whose_thread_cannot_be_started_fails_alone(self):
+    def test_only_the_archive_whose_thread_cannot_be_started_fails(self):
         archive = os.path.join(self.folder, "all.tar")
         subprocess.run(["tar", "cf", archive, "-C", self.folder, "text"], check=True)
         process = self.run_with(2, "--format", "json", archive, self.path)
@@ -64,7 +64,7 @@ class Threads(unittest.TestCase):
         self.assertEqual([each["complete"] for each in inputs], [False, True])
         self.assertEqual(inputs[1]["bytes"], len(TEXT))
 
-    def test_repack_writes_all_with_the_threads_that_could_be_started(self):
+    def test_repack_continues_with_the_threads_that_could_be_started(self):
         output = os.path.join(self.folder, "out.zst")
 
         def become_limited():

@@ -1,5 +1,5 @@
-"""Rolling windows: every one that closes is a line, with the counts that recounting its text gives; at once, and verified
-by then or by a verdict that follows."""
+"""Windows: every window that closes is reported at once in a line of its own, with exactly the counts of its text. It is
+verified by then, or by a verdict that follows."""
 
 import bz2
 import datetime
@@ -21,19 +21,19 @@ def lines_of(ended, kind):
 
 
 def split(data, size):
-    """Windows of so many bytes."""
+    """Windows of this many bytes."""
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def split_lines(data, lines):
-    """Windows of so many lines, found line by line."""
+    """Windows of this many lines, found line by line."""
     pieces = data.split(b"\n")
     whole = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
     return [b"".join(whole[at : at + lines]) for at in range(0, len(whole), lines)]
 
 
 def sliding(units, window, step):
-    """Windows over units of text (bytes as bytes objects, or lines): each begins a step behind the one before."""
+    """Windows over units (single bytes, or lines): each begins one step after the window before."""
     return [b"".join(units[at : at + window]) for at in range(0, len(units), step)]
 
 
@@ -47,7 +47,7 @@ def instant(reported):
 
 class WindowTest(CommandTest):
     def assert_windows(self, windows, texts, offsets=None):
-        """So many windows, one behind the other in number, each with the counts and the offsets of its text."""
+        """The windows have these texts, consecutive numbers, and the counts and offsets of their texts."""
         self.assertEqual([each["bytes"] for each in windows], [len(each) for each in texts])
         self.assertEqual([each["index"] for each in windows], list(range(len(texts))))
         if offsets is None:
@@ -61,7 +61,7 @@ class WindowTest(CommandTest):
             self.assertLessEqual(reported["start_time"], reported["end_time"])
 
     def assert_sum(self, ended):
-        """Windows that do not overlap add up to the totals, and what is unverified beside them."""
+        """Windows that do not overlap add up to the totals and the unverified counts."""
         reported = lines_of(ended, "window")
         parts = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
         self.assertEqual(sum(each["bytes"] for each in reported), sum(each["bytes"] for each in parts))
@@ -71,7 +71,7 @@ class WindowTest(CommandTest):
                 self.assertEqual(sum(each["buckets"][scheme][name] for each in reported), total)
 
     def assert_judged(self, ended):
-        """Each window that was not verified when it was told gets exactly one verdict, behind it; the verdicts."""
+        """Each window that was unverified when it was reported gets exactly one later verdict. Returns the verdicts."""
         windows, verdicts = {}, {}
         for each in ended.documents:
             if each["kind"] == "window":
@@ -91,7 +91,7 @@ class WindowTest(CommandTest):
 
 
 class Amounts(WindowTest):
-    def test_windows_of_bytes_are_cut_at_the_byte_whatever_the_chunks_and_the_pieces_that_come(self):
+    def test_windows_of_bytes_are_exact_for_all_chunk_sizes_and_all_pieces_of_a_pipe(self):
         data = text(50_000)
         chosen = random.Random(1)
         for window, chunk in ((1000, "4KiB"), (1, "64KiB"), (7, "16"), (4096, "4KiB"), (50_000, "1KiB"), (60_000, "1"), (333, "1")):
@@ -112,7 +112,7 @@ class Amounts(WindowTest):
                 self.assertEqual(ends[:-1], ["full"] * (len(ends) - 1))
                 self.assertEqual(ends[-1], "full" if len(content) % window == 0 else "end")
 
-    def test_windows_of_lines_end_behind_the_newline(self):
+    def test_windows_of_lines_end_after_the_newline(self):
         log = text(12_000)
         for data in (log, log[:-1], b"\n" * 700, b"a\n\n\nb", b"no newline at all", b"\n"):
             for lines in (1, 7, 10_000):
@@ -122,7 +122,7 @@ class Amounts(WindowTest):
                     self.assert_all_good(ended)
                     self.assert_sum(ended)
 
-    def test_overlapping_windows_are_what_recounting_gives(self):
+    def test_overlapping_windows_have_exactly_the_counts_of_their_text(self):
         data = text(20_000)
         for window, step in ((100, 100), (1000, 250), (999, 37), (4096, 1), (64, 63)):
             content = data[: 500 if step == 1 else None]
@@ -137,7 +137,7 @@ class Amounts(WindowTest):
         ended = run(*JSONL, "--window", "10lines", "--step", "4lines", stdin_bytes=data)
         self.assert_windows(lines_of(ended, "window"), texts, starts)
 
-    def test_nothing_and_a_single_byte(self):
+    def test_an_empty_input_has_no_window_and_a_single_byte_has_one(self):
         for extent in ("1B", "10MiB", "1line"):
             ended = run(*JSONL, "--window", extent, stdin_bytes=b"")
             self.assertEqual([each["kind"] for each in ended.documents], ["input", "result"])
@@ -145,7 +145,7 @@ class Amounts(WindowTest):
             self.assert_windows(lines_of(ended, "window"), [b"x"])
             self.assert_all_good(ended)
 
-    def test_files_are_divided_one_behind_the_other_or_each_for_itself(self):
+    def test_files_are_divided_as_one_stream_or_each_for_itself(self):
         contents = [text(5000, 1), b"", b"x", text(700_000, 2), text(1200, 3)]
         paths = [self.file(f"{i}.log", content) for i, content in enumerate(contents)]
         ended = run(*JSONL, "--window", "1000B", "--chunk-size", "16KiB", *paths)
@@ -184,21 +184,21 @@ class Amounts(WindowTest):
         for kernel in ("scalar", "lookup"):
             ended = run(*JSONL, "--window", "100B", "--kernel", kernel, stdin_bytes=data)
             if ended.status == 2:
-                continue  # this machine has it not
+                continue  # this machine does not support the kernel
             self.assert_windows(lines_of(ended, "window"), split(data, 100))
 
-    def test_the_lines_of_windows_are_the_same_in_json(self):
+    def test_windows_in_json_are_those_in_jsonl(self):
         data = text(5000)
         ended = run("--format", "json", "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
         self.assert_windows(lines_of(ended, "window"), split(data, 1000))
         self.assertEqual(ended.result["kind"], "result")
 
-    def test_a_name_that_is_not_utf8_is_carried(self):
+    def test_a_name_that_is_not_utf8_is_reported_in_base64(self):
         path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
         reported = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
         self.assertEqual(reported["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
 
-    def test_results_are_read_again_past_their_windows(self):
+    def test_report_ignores_the_windows_of_a_result(self):
         data = text(5000)
         ended = run(*JSONL, "--byte-counts", "--window", "1000B", stdin_bytes=data)
         again = run("report", "--format", "json", stdin_bytes=ended.stdout, engine=None)
@@ -206,7 +206,7 @@ class Amounts(WindowTest):
 
 
 class Archives(WindowTest):
-    def test_compressed_text_is_told_at_once_and_judged_when_its_frame_is(self):
+    def test_windows_of_compressed_text_are_reported_at_once_and_verified_with_their_frame(self):
         parts = [text(size, size) for size in (30_000, 500, 200_000, 1)]
         data = b"".join(parts)
         many = b"".join(zstd(part) for part in parts)
@@ -244,17 +244,17 @@ class Archives(WindowTest):
         self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 700))
         self.assert_all_good(ended)
 
-    def test_a_window_open_at_damage_closes_there_and_says_so(self):
+    def test_a_window_that_is_open_at_damage_closes_there_with_the_error(self):
         parts = [text(10_000, i) for i in range(3)]
         frames = [zstd(part) for part in parts]
         hurt = bytearray(frames[1])
-        hurt[-2] ^= 1  # its checksum
+        hurt[-2] ^= 1  # the checksum
         path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
         after = self.file("after.log", b"after\n" * 500)
         ended = run(*JSONL, "--window", "3000B", path, after)
         self.assertEqual(ended.status, 1)
         windows = lines_of(ended, "window")
-        # the frame's text is told, up to where the damage was found
+        # the text of the damaged frame is reported up to the damage
         texts = split(parts[0] + parts[1], 3000) + [b"after\n" * 500]
         offsets = [3000 * i for i in range(7)] + [20_000]
         self.assert_windows(windows, texts, offsets)
@@ -264,8 +264,8 @@ class Archives(WindowTest):
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
 
-    def test_windows_end_where_the_result_does_also_where_several_frames_lie_in_one_block(self):
-        frames = [zstd(noise(66_000, seed), "--check") for seed in range(9)]  # of which a block holds three
+    def test_windows_end_at_the_end_of_the_result_also_if_several_frames_are_in_one_block(self):
+        frames = [zstd(noise(66_000, seed), "--check") for seed in range(9)]  # a block holds three of these frames
         chosen = random.Random(7)
         for _ in range(12):
             hit = chosen.randrange(9)
@@ -278,7 +278,7 @@ class Archives(WindowTest):
                 self.assert_sum(ended)
                 self.assertGreaterEqual(ended.result["bytes"], 66_000 * hit)
 
-    def test_behind_damage_that_is_skipped_windows_begin_anew(self):
+    def test_after_skipped_damage_a_new_window_begins(self):
         parts = [text(10_000, i) for i in range(3)]
         frames = [zstd(part) for part in parts]
         hurt = bytearray(frames[1])
@@ -295,7 +295,7 @@ class Archives(WindowTest):
         good = [offset + 3000 <= 10_000 or offset >= 20_000 for offset in offsets]
         self.assertEqual(self.assert_judged(ended), good)
 
-    def test_a_truncated_stream_and_an_input_that_is_not_there(self):
+    def test_windows_of_a_truncated_stream_and_of_a_missing_input_have_the_error(self):
         data = noise_free(300_000)
         encoded = zstd(data)
         ended = run(*JSONL, "--window", "100000B", stdin_bytes=encoded[: len(encoded) * 2 // 3])
@@ -308,7 +308,7 @@ class Archives(WindowTest):
         self.assert_windows(lines_of(ended, "window"), [b"a" * 1000, b"a" * 500, b"b" * 900])
         self.assertIn("No such file", lines_of(ended, "window")[1]["error"])
 
-    def test_a_damaged_archive_closes_windows_and_the_next_input_begins_anew(self):
+    def test_windows_close_at_the_end_of_a_damaged_archive_and_a_new_window_begins_with_the_next_input(self):
         encoded = zstd(tar({f"{i}.log": text(5000, i) for i in range(3)}))
         hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
         after = self.file("after", b"after\n" * 200)
@@ -333,7 +333,7 @@ class Live(WindowTest):
             self.assertTrue(line, "it ended early")
             yield json.loads(line)
 
-    def test_a_window_that_has_closed_is_told_while_the_stream_goes_on(self):
+    def test_a_closed_window_is_reported_while_the_stream_continues(self):
         for extent, first, encoded in (("6B", b"a\nb\nc\nd\n", False), ("3lines", b"a\nb\nc\nd\n", False), ("6B", b"a\nb\nc\nd\n", True)):
             with self.subTest(extent=extent, encoded=encoded):
                 with Running(*JSONL, "--window", extent, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
@@ -345,7 +345,7 @@ class Live(WindowTest):
                     self.assertEqual(rest[-1]["bytes"], 8)
                     self.assertEqual(running.finish().status, 0)
 
-    def test_windows_of_time_hold_what_came_in_them_and_are_told_when_nothing_came(self):
+    def test_windows_of_time_hold_the_data_that_arrived_in_them_and_are_reported_also_without_data(self):
         pieces = [text(1000, 1), text(2000, 2), text(500, 3)]
         with Running(*JSONL, "--window", "200ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             windows = []
@@ -353,7 +353,7 @@ class Live(WindowTest):
             for piece in pieces:
                 feed(running, [piece])
                 fed = time.time()
-                # until its window was told, and an empty one behind it, while nothing comes
+                # until the window of this piece and an empty window after it were reported
                 while not windows or windows[-1]["bytes"] or windows[-1]["end_offset"] == 0 or instant(windows[-1]["start_time"]) < fed:
                     windows.append(next(lines))
             running.process.stdin.close()
@@ -369,7 +369,7 @@ class Live(WindowTest):
         self.assert_windows(windows, [data[each["first_offset"] : each["end_offset"]] for each in windows])
         self.assertEqual(windows[-1]["end_offset"] if windows else 0, len(data))
 
-    def test_overlapping_windows_of_time(self):
+    def test_windows_of_time_may_overlap(self):
         with Running(*JSONL, "--window", "100ms", "--step", "50ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             lines = self.lines(running)
             windows = [next(lines)]
@@ -381,7 +381,7 @@ class Live(WindowTest):
             windows += [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, 0)
         with_text = [each for each in windows if each["kind"] == "window" and each["bytes"]]
-        self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window holds two steps
+        self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window has two steps
         self.assertAlmostEqual(instant(with_text[1]["start_time"]) - instant(with_text[0]["start_time"]), 0.05, 5)
 
     def test_a_signal_closes_the_open_window(self):
@@ -400,7 +400,7 @@ class Live(WindowTest):
         self.assertEqual([each["complete"] for each in windows], [True, True, False])
         self.assertIn("stopped at offset 2500", windows[2]["error"])
 
-    def test_sigusr1_asks_for_a_snapshot_between_the_windows_also_where_they_are_appended(self):
+    def test_sigusr1_requests_a_snapshot_between_the_windows_also_in_an_appended_file(self):
         for append in ((), ("--append",)):
             windows = self.file(f"told{len(append)}", b"")
 
@@ -413,7 +413,7 @@ class Live(WindowTest):
                     feed(running, [more])
                     sent += more
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                    # what was read may not have reached a slot yet
+                    # bytes that were read may not be in a slot yet
                     while not reported("snapshot") or reported("snapshot")[-1]["bytes"] < len(sent):
                         before = len(reported("snapshot"))
                         running.process.send_signal(signal.SIGUSR1)
@@ -424,7 +424,7 @@ class Live(WindowTest):
                 self.assert_windows(reported("window"), split(sent, 1000))
                 self.assert_counts(reported("result")[0], sent)
 
-    def test_files_that_are_followed_have_windows_together_or_each_its_own(self):
+    def test_followed_files_are_divided_together_or_each_for_itself(self):
         paths = [self.file("a.log", b"a" * 25), self.file("b.log", b"b" * 25)]
         for options, expected in ((("--per-input",), [10, 10, 10, 10, 10, 10]), ((), [10] * 6)):
             for path, letter in zip(paths, b"ab"):
@@ -447,7 +447,7 @@ class Live(WindowTest):
                     self.assertEqual(max(each["buckets"]["letters"].values()), 10)
                     self.assertIn(each["source"], map(str, paths))
 
-    def test_a_reader_that_stalls_holds_up_the_run_and_not_the_memory(self):
+    def test_a_reader_that_stalls_stops_the_run_and_memory_does_not_grow(self):
         data = text(8_000_000)
         path = self.file("a.log", data)
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
@@ -461,7 +461,7 @@ class Live(WindowTest):
             self.assertEqual(running.finish().status, 0)
         self.assertEqual(windows, 125_000)
 
-    def test_a_reader_that_leaves_ends_the_run(self):
+    def test_a_reader_that_closes_the_pipe_ends_the_run(self):
         path = self.file("a.log", text(2_000_000))
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
             running.process.stdout.readline()
@@ -476,7 +476,7 @@ class Usage(WindowTest):
         for word in words:
             self.assertIn(word, ended.stderr)
 
-    def test_what_cannot_be_meant_is_refused(self):
+    def test_invalid_combinations_of_options_are_refused(self):
         path = self.file("a.log", b"abc")
         self.assert_refused(["--window", "1KiB", path], "--window", "--format jsonl")
         self.assert_refused(["--window", "1KiB", "--format", "csv", path], "--format jsonl")
@@ -486,13 +486,13 @@ class Usage(WindowTest):
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "10lines", path], "another unit")
         self.assert_refused([*JSONL, "--window", "5ms", "-"], "10ms")
 
-    def test_a_window_has_no_more_than_4096_panes(self):
+    def test_a_window_has_at_most_4096_panes(self):
         path = self.file("a.log", b"abc")
         self.assertEqual(run(*JSONL, "--window", "4096B", "--step", "1B", path).status, 0)
         self.assert_refused([*JSONL, "--window", "4097B", "--step", "1B", path], "4097", "4096")
         self.assert_refused([*JSONL, "--window", "8193B", "--step", "8192B", path], "8193", "4096")
 
-    def test_windows_of_time_need_an_input_that_comes_in_time(self):
+    def test_windows_of_time_need_an_input_that_is_not_a_file(self):
         path = self.file("a.log", b"abc")
         self.assert_refused([*JSONL, "--window", "10s", path], "--window", "all inputs are files")
         self.assert_refused([*JSONL, "--window", "10s", "-r", self.folder], "all inputs are files")
