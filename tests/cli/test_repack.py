@@ -98,7 +98,7 @@ class Repacking(CommandTest):
         with open(path, "rb") as stream:
             stream.seek(7)
             ended = repack("-o", self.out, stdin=stream)
-            self.assertEqual(stream.tell(), 50_007)
+            self.assertEqual(stream.tell(), 50_007)  # style-ok
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(unzstd(self.out.read_bytes()), text(50_000))
 

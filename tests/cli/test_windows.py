@@ -402,12 +402,12 @@ class Live(WindowTest):
 
     def test_sigusr1_requests_a_snapshot_between_the_windows_also_in_an_appended_file(self):
         for append in ((), ("--append",)):
-            windows = self.file(f"told{len(append)}", b"")
+            output = self.file(f"output{len(append)}", b"")
 
-            def reported(kind, windows=windows):
-                return [each for each in map(json.loads, windows.read_bytes().splitlines()) if each["kind"] == kind]
+            def reported(kind, output=output):
+                return [each for each in map(json.loads, output.read_bytes().splitlines()) if each["kind"] == kind]
 
-            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", windows, stdin=subprocess.PIPE) as running:
+            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", output, stdin=subprocess.PIPE) as running:
                 sent = b""
                 for more in (text(2500), text(700)):
                     feed(running, [more])
@@ -453,8 +453,8 @@ class Live(WindowTest):
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
             status = f"/proc/{running.process.pid}/status"
             time.sleep(1)
-            with open(status) as reported:
-                fields = dict(line.split(":", 1) for line in reported)
+            with open(status) as lines:
+                fields = dict(line.split(":", 1) for line in lines)
             if not SANITIZED and ENGINE == "host":
                 self.assertLess(int(fields["VmRSS"].split()[0]), 64 * 1024)
             windows = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
