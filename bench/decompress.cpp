@@ -4,6 +4,7 @@
 #include "bench/log_lines.hpp"
 #include "bench/table.hpp"
 #include "config/size.hpp"
+#include "io/discard_frame.hpp"
 #include "io/format.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 
@@ -108,12 +109,11 @@ class worker {
     format_ = what.of->format;
     decoder_->restart(what.start);
     std::span<const std::byte> rest = what.packed;
-    for (;;) {
-      const io::fill_result got = decoder_->fill(rest, {buffer_.get(), buffer_bytes});
-      rest = rest.subspan(got.consumed);
-      if (got.status == io::fill_status::failed) fail(what, decoder_->fault(0));
-      if (got.status == io::fill_status::needs_input) break;
+    auto status = io::fill_status::frame_verified;
+    while (status == io::fill_status::frame_verified) {
+      status = io::discard_frame(*decoder_, rest, {buffer_.get(), buffer_bytes});
     }
+    if (status == io::fill_status::failed) fail(what, decoder_->fault(0));
     if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) fail(what, missing);
     return decoder_->produced_total();
   }

@@ -1,4 +1,4 @@
-// Numbers in text for people.
+// Numbers as text for people.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpuhist::config {
 /// "1,234,567".
 std::string grouped(std::uint64_t number);
 
-/// With so many decimals: "3.142".
+/// With this many decimals: "3.142".
 std::string fixed(double value, int decimals);
 
 }  // namespace gpuhist::config

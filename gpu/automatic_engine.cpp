@@ -21,7 +21,17 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-bool cores_are_wanted(const engine_request& request) { return request.cores_are_wanted && request.cores_are_wanted(); }
+// Whether decompression could use all cores.
+bool cores_are_wanted(const engine_request& request) {
+  return request.load.busy_decoders != nullptr && *request.load.busy_decoders >= request.threads;
+}
+
+// From 0 to 1; nothing where the size of the inputs is not known.
+std::optional<double> share_read(const workload& load) {
+  if (load.bytes_read == nullptr || !load.bytes_in_all) return std::nullopt;
+  const auto read = static_cast<double>(*load.bytes_read);
+  return read > 0 ? read / std::max(read, static_cast<double>(*load.bytes_in_all)) : 0;
+}
 
 std::exception_ptr miscount_of(const counting_job& job, const partition& counted) {
   try {
@@ -170,7 +180,7 @@ bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) c
 // Goes by what was read so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any
 // amount.
 bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) const {
-  const std::optional<double> read = request_.share_read ? request_.share_read() : std::nullopt;
+  const std::optional<double> read = share_read(request_.load);
   if (!read) return true;
   return (1 - *read) * elapsed.count() > *read * std::chrono::duration<double>(how_.worthwhile).count();
 }

@@ -3,6 +3,8 @@
 
 #include "gpu/engine.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +49,13 @@ struct engine_forecast {
   std::string why{};                   ///< one clause for people: the device's name, or what is missing
 };
 
+/// What an engine may know of the run that it counts for. The counters outlive the engine.
+struct workload {
+  const std::atomic<std::uint64_t>* bytes_read = nullptr;     ///< from the inputs so far; null: not known
+  std::optional<std::uint64_t> bytes_in_all{};                ///< of the inputs; nothing: not known
+  const std::atomic<std::uint64_t>* busy_decoders = nullptr;  ///< decoders at work; null: none
+};
+
 struct engine_request {
   partition counted;     ///< what rows hold
   executor run;          ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
@@ -54,16 +63,11 @@ struct engine_request {
   unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
   bool all_devices = false;
-  std::string kernel{};           ///< by name; of `auto`, that of the host; empty: the best
-  std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
-  std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
-  std::uint32_t max_copy = 0;     ///< bytes that cross at once: chunks are grouped up to here; 0: singly
-  /// Of `auto`: which share of what is to be read has been, 0 to 1, or nothing where nobody knows. Asked from any
-  /// thread; may be empty.
-  std::function<std::optional<double>()> share_read{};
-  /// Of `auto`: whether something else, decompression, could use all cores right now. Asked from any thread; may be
-  /// empty.
-  std::function<bool()> cores_are_wanted{};
+  std::string kernel{};                       ///< by name; of `auto`, that of the host; empty: the best
+  std::uint32_t max_chunk = 0;                ///< bytes of the largest chunk
+  std::uint32_t max_extents = 0;              ///< extents of a chunk at the most
+  std::uint32_t max_copy = 0;                 ///< bytes that cross at once: chunks are grouped up to here; 0: singly
+  workload load{};                            ///< of `auto`: decides whether a device is woken
   std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
 };
 

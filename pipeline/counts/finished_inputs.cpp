@@ -21,7 +21,7 @@ std::string bytes_of(Number value) {
 }
 
 [[noreturn]] void throw_short_read() {
-  throw std::system_error(EIO, std::system_category(), "the temporary file of finished inputs is cut short");
+  throw std::system_error(EIO, std::system_category(), "the temporary file of finished inputs is truncated");
 }
 
 template <typename Number>
@@ -52,15 +52,15 @@ void finished_inputs::cut_back(extent to) {
   reports_.cut_back(to.report_bytes);
 }
 
-input_report finished_inputs::at(location where) const {
-  std::string text = reports_.read(where, read_at_once);
+input_report finished_inputs::at(location position) const {
+  std::string text = reports_.read(position, read_at_once);
   const std::size_t whole = sizeof(length_type) + number_in<length_type>(text);
-  if (text.size() < whole) text = reports_.read(where, whole);
+  if (text.size() < whole) text = reports_.read(position, whole);
   if (text.size() < whole) throw_short_read();
   return unpacked_report(std::string_view(text).substr(sizeof(length_type), whole - sizeof(length_type)), classes_);
 }
 
-finished_inputs::location finished_inputs::number(std::uint64_t input) const {
+finished_inputs::location finished_inputs::location_of(std::uint64_t input) const {
   return number_in<location>(order_.read(input * sizeof(location), sizeof(location)));
 }
 

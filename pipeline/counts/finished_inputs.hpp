@@ -1,5 +1,5 @@
-// Inputs that are over, out of the way: their reports are laid down in whatever order they end, and read back in the
-// order of the inputs. Memory does not grow with their number (see spilled_bytes).
+// Reports of finished inputs. They are spilled in the order in which inputs finish, and read back in the order of the
+// inputs. Memory does not grow with their number (see spilled_bytes).
 #pragma once
 
 #include "pipeline/counts/input_report.hpp"
@@ -11,43 +11,44 @@
 
 namespace gpuhist::pipeline {
 
-/// All members are thread-safe. What was laid down never changes, so a reader may go on while more comes.
+/// All members are thread-safe. Spilled reports never change, so they can be read while others are appended.
 class finished_inputs {
  public:
-  /// Where a report lies.
+  /// Position of a spilled report.
   using location = std::uint64_t;
 
-  /// `classes`: of the tallies. `in_memory`: bytes held at the most before a file takes them.
+  /// `classes`: of the tallies. `in_memory`: bytes that are held in memory at most; further ones go to a file.
   explicit finished_inputs(std::size_t classes, std::size_t in_memory = std::size_t{1} << 20U);
 
-  /// Throws spill_error where no temporary file takes it, and std::bad_alloc; nothing has changed then.
+  /// Returns the position. Throws spill_error if the temporary file cannot be created or written, and std::bad_alloc.
+  /// If it throws, nothing has changed.
   location spill(const input_report& input);
 
-  /// That report is the next one in the order of the inputs. Throws likewise.
+  /// Appends the report to the order of the inputs. Throws the same as spill().
   void append(location at) { append(std::span<const location>(&at, 1)); }
 
-  /// Those are, in this order: all of them, or none where it throws.
+  /// Appends these reports in this order. If it throws, none was appended.
   void append(std::span<const location> all);
 
-  /// How much was laid down and appended.
+  /// Sizes at one moment: bytes of spilled reports, bytes of their order.
   struct extent {
     std::uint64_t report_bytes = 0;
     std::uint64_t order_bytes = 0;
   };
   [[nodiscard]] extent now() const { return {reports_.size(), order_.size()}; }
 
-  /// Forgets all that came after that moment, of which nobody else knows.
+  /// Removes everything that was spilled and appended after that moment. Precondition: no other caller uses it.
   void cut_back(extent to);
 
-  /// Throws std::system_error where it cannot be read back.
-  [[nodiscard]] input_report at(location where) const;
+  /// Throws std::system_error if the report cannot be read back.
+  [[nodiscard]] input_report at(location position) const;
 
-  /// The location of the input with this number, of those that were appended.
-  [[nodiscard]] location number(std::uint64_t input) const;
+  /// The location of the report that was appended as number `input`, from 0.
+  [[nodiscard]] location location_of(std::uint64_t input) const;
 
  private:
   const std::size_t classes_;
-  spilled_bytes reports_;  // each behind its length, as 4 bytes
+  spilled_bytes reports_;  // each after its length in 4 bytes
   spilled_bytes order_;    // locations
 };
 

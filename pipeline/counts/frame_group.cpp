@@ -12,7 +12,7 @@ void frame_group::merge(frame_id frame, std::uint64_t bytes, std::span<const std
     merged_ += bytes;
     return;
   }
-  open_frame& known = named(frame);  // may throw: before anything is counted
+  open_frame& known = find_or_add(frame);  // first, because it may throw
   rows_->add(known.counts, row);
   known.merged += bytes;
   merged_ += bytes;
@@ -20,26 +20,26 @@ void frame_group::merge(frame_id frame, std::uint64_t bytes, std::span<const std
 }
 
 void frame_group::conclude(frame_id frame, std::uint64_t bytes, bool verified) {
-  open_frame& known = named(frame);
+  open_frame& known = find_or_add(frame);
   known.expected = bytes;
   known.verified = verified;
   settle(known);
 }
 
-void frame_group::drop(std::uint64_t bytes, const std::string& why) {
-  why_dropped_ = why;
+void frame_group::drop(std::uint64_t bytes, const std::string& cause) {
+  drop_cause_ = cause;
   dropped_ += bytes;
 }
 
-// Known by its first bytes or by its verdict, whichever comes first.
-frame_group::open_frame& frame_group::named(frame_id id) {
+// A frame is added by its first bytes or by its verdict, whichever is earlier.
+frame_group::open_frame& frame_group::find_or_add(frame_id id) {
   const auto found = std::ranges::find(frames_, id, &open_frame::id);
   if (found != frames_.end()) return *found;
   frames_.push_back({.id = id, .counts = gpu::tally(rows_->classes())});
   return frames_.back();
 }
 
-// Moves a frame's counts to where they belong once the verdict is known and all of its bytes were merged.
+// Adds a frame's counts to the verified or damaged ones once its verdict is known and all of its bytes were merged.
 void frame_group::settle(const open_frame& frame) {
   if (frame.expected != frame.merged) return;
   (frame.verified ? verified_ : damaged_) += frame.counts;

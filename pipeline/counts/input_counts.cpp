@@ -9,9 +9,9 @@ namespace gpuhist::pipeline {
 
 namespace {
 
-input_failure not_counted(std::uint64_t offset, const std::string& why) {
+input_failure not_counted(std::uint64_t offset, const std::string& cause) {
   return {.kind = failure_kind::not_counted,
-          .text = "not counted from offset " + std::to_string(offset) + " on: " + why};
+          .text = "not counted from offset " + std::to_string(offset) + " on: " + cause};
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ bool input_counts::is_complete() const {
   return expected_ == merged_ && groups_.empty() && failure_.is_none() && unverified_.bytes() == 0;
 }
 
-// What is damaged brings nothing any more.
+// No text is added after a damaged group.
 bool input_counts::is_finished() const { return dropping_ || (expected_ == merged_ + dropped_ && groups_.empty()); }
 
 void input_counts::set_compressed_bytes(group_id group, std::uint64_t bytes) {
@@ -32,8 +32,8 @@ void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row
   merged_ += bytes;
 }
 
-void input_counts::drop(std::uint64_t bytes, const std::string& why) {
-  if (failure_.is_none()) failure_ = not_counted(merged_, why);
+void input_counts::drop(std::uint64_t bytes, const std::string& cause) {
+  if (failure_.is_none()) failure_ = not_counted(merged_, cause);
   dropped_ += bytes;
 }
 
@@ -47,14 +47,14 @@ frame_group* input_counts::group(group_id group) {
 }
 
 void input_counts::close_group(group_id group, group_end end) {
-  frame_group* const of = this->group(group);
+  frame_group* const closing = this->group(group);
   closed_ += end.text_bytes;
-  of->close(std::move(end));
+  closing->close(std::move(end));
 }
 
 void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
   while (!groups_.empty() && groups_.front().is_finished()) {
-    const bool is_last = groups_.front().has_dropped() || groups_.front().end().wrong;
+    const bool is_last = groups_.front().has_dropped() || groups_.front().end().failure;
     commit(groups_.front(), verified, unverified);
     if (is_last) {
       groups_.clear();
@@ -66,10 +66,10 @@ void input_counts::commit_groups(gpu::tally& verified, gpu::tally& unverified) {
   }
 }
 
-// First all that may fail, for lack of memory, then what changes the counts.
+// Allocations, which may fail, come before the first change of a count.
 void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified) {
   const gpu::tally damaged = group.unverified();
-  std::vector<lost_stretch> lost = lost_in(group.end());
+  std::vector<lost_range> lost = lost_in(group.end());
   input_failure failure = failure_after(group);
   lost_.reserve(lost_.size() + lost.size());
   for (gpu::tally* each : {&verified_, &unverified_, &verified, &unverified}) each->counts.resize(rows_->classes());
@@ -80,39 +80,39 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   unverified += damaged;
   compressed_bytes_ = group.end().compressed_bytes;
   lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
-  lost_stretches_ += group.end().lost_stretches;
+  number_of_lost_ranges_ += group.end().number_of_lost_ranges;
   failure_ = std::move(failure);
   merged_ += group.merged_bytes();
 }
 
-// The stretches that are listed, with offsets in the input's text.
-std::vector<lost_stretch> input_counts::lost_in(const group_end& end) const {
-  std::vector<lost_stretch> listed;
-  for (const lost_stretch& each : end.lost) {
-    if (lost_.size() + listed.size() == max_lost_stretches) break;
+// The lost ranges to be listed, with offsets in the input's text.
+std::vector<lost_range> input_counts::lost_in(const group_end& end) const {
+  std::vector<lost_range> listed;
+  for (const lost_range& each : end.lost_ranges) {
+    if (lost_.size() + listed.size() == max_lost_ranges) break;
     listed.push_back(each);
     listed.back().text_offset += merged_;
   }
   return listed;
 }
 
-// The input's failure once the group is committed: the first there was.
+// The first failure of the input up to the end of this group.
 input_failure input_counts::failure_after(const frame_group& group) const {
   const group_end& end = group.end();
   if (!failure_.is_none()) return failure_;
-  if (!end.lost.empty()) {
-    const lost_stretch& first = end.lost.front();
+  if (!end.lost_ranges.empty()) {
+    const lost_range& first = end.lost_ranges.front();
     return {.kind = failure_kind::damaged,
             .text = first.cause + " at compressed offset " + std::to_string(first.compressed_begin) +
-                    "; went on at compressed offset " + std::to_string(first.compressed_end)};
+                    "; decoding resumed at compressed offset " + std::to_string(first.compressed_end)};
   }
-  if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.why_dropped());
-  return end.wrong ? end.wrong(merged_) : input_failure();
+  if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.drop_cause());
+  return end.failure ? end.failure(merged_) : input_failure();
 }
 
 void input_counts::fail(std::uint64_t bytes, input_failure failure) {
   if (failure_.is_none()) failure_ = std::move(failure);
-  if (!expected_) finish(bytes);  // what was handed on before is still to be merged
+  if (!expected_) finish(bytes);
 }
 
 std::uint64_t input_counts::merged_bytes() const {
@@ -132,8 +132,8 @@ input_report input_counts::report() const {
           .error_kind = failure_.kind,
           .verified = sized(verified_),
           .unverified = sized(unverified_),
-          .lost = lost_,
-          .lost_stretches = lost_stretches_};
+          .lost_ranges = lost_,
+          .number_of_lost_ranges = number_of_lost_ranges_};
 }
 
 void input_counts::add_front(gpu::tally& verified, gpu::tally& unverified) const {

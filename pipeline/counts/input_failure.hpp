@@ -1,4 +1,4 @@
-// Why an input is not complete: the kind, by which decisions are made, and the words of a result.
+// Why an input is not complete: a kind for programs and a text for people.
 #pragma once
 
 #include "io/failure_kind.hpp"
@@ -12,29 +12,29 @@ namespace gpuhist::pipeline {
 
 using io::failure_kind;
 
-/// One failure of one input. Of kind `none` there was no failure, and the text is empty.
+/// One failure of one input. Kind `none`: no failure, and the text is empty.
 struct input_failure {
   failure_kind kind = failure_kind::none;
-  std::string text{};  ///< a clause for people, without the input's name
+  std::string text{};  ///< a clause without the input's name
 
   [[nodiscard]] bool is_none() const { return kind == failure_kind::none; }
 
   bool operator==(const input_failure&) const = default;
 };
 
-/// "Input/output error at offset 4096", "No such file or directory": what was thrown by a source or a decoder.
+/// The text of an exception of a source or decoder: "Input/output error at offset 4096", "No such file or directory".
 std::string failure_text(const std::exception_ptr& error);
 
-/// The same with its kind: that of an io::input_error, out of memory of std::bad_alloc, else unreadable.
+/// The text and the kind: that of an io::input_error, out_of_memory for std::bad_alloc, else unreadable.
 input_failure failure_from(const std::exception_ptr& error);
 
-/// "stopped at offset 4096": reading was given up, because of a signal or a failure elsewhere.
+/// "stopped at offset 4096": reading was stopped by a signal or by a failure elsewhere.
 input_failure left_at(std::uint64_t offset);
 
-/// "not read": the run was stopped before it came to this input.
+/// "not read": the run was stopped before this input was read.
 input_failure not_read();
 
-/// To be thrown.
+/// The failure as an exception.
 io::input_error as_error(const input_failure& failure);
 
 }  // namespace gpuhist::pipeline

@@ -1,5 +1,5 @@
-// The compact form: numbers as LEB128 (seven bits a byte, the lowest first), texts behind their length, tallies as
-// pairs of a distance to the last class that occurs and its count.
+// The compact form of reports: numbers as LEB128 (seven bits a byte, the lowest first), texts after their length,
+// tallies as pairs: the distance from the previous class that occurs, and the count.
 #include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class unpacker {
   gpu::tally tally(std::size_t classes) {
     gpu::tally value(classes);
     std::size_t next = 0;
-    for (std::uint64_t left = number(); left > 0; --left) {
+    for (std::uint64_t remaining = number(); remaining > 0; --remaining) {
       next += number();
       value.counts[next++] = number();
     }
@@ -80,9 +80,9 @@ class unpacker {
 
 }  // namespace
 
-void count_unverified(input_report& of) {
-  of.verified += of.unverified;
-  of.counted_unverified = of.unverified.bytes() > 0;
+void count_unverified(input_report& input) {
+  input.verified += input.unverified;
+  input.counted_unverified = input.unverified.bytes() > 0;
 }
 
 std::string packed_report(const input_report& input) {
@@ -92,8 +92,11 @@ std::string packed_report(const input_report& input) {
              (input.compressed_bytes ? compressed_bit : 0));
   out.number(static_cast<std::uint64_t>(input.error_kind));
   if (input.compressed_bytes) out.number(*input.compressed_bytes);
-  out.tally(input.verified).tally(input.unverified).number(input.lost_stretches).number(input.lost.size());
-  for (const lost_stretch& each : input.lost) {
+  out.tally(input.verified)
+      .tally(input.unverified)
+      .number(input.number_of_lost_ranges)
+      .number(input.lost_ranges.size());
+  for (const lost_range& each : input.lost_ranges) {
     out.number(each.compressed_begin).number(each.compressed_end).number(each.text_offset);
     out.number(each.unverified_bytes).text(each.cause);
   }
@@ -113,9 +116,9 @@ input_report unpacked_report(std::string_view text, std::size_t classes) {
   if ((bits & compressed_bit) != 0) made.compressed_bytes = in.number();
   made.verified = in.tally(classes);
   made.unverified = in.tally(classes);
-  made.lost_stretches = in.number();
-  made.lost.resize(in.number());
-  for (lost_stretch& each : made.lost) {
+  made.number_of_lost_ranges = in.number();
+  made.lost_ranges.resize(in.number());
+  for (lost_range& each : made.lost_ranges) {
     each.compressed_begin = in.number();
     each.compressed_end = in.number();
     each.text_offset = in.number();

@@ -1,4 +1,5 @@
-// The inputs of a report, in order: read back one by one where they are over and were laid down, held here where not.
+// The inputs of a report, in order. Reports of finished inputs are read back from finished_inputs one by one. Reports
+// of other inputs are held in memory.
 #pragma once
 
 #include "pipeline/counts/finished_inputs.hpp"
@@ -13,19 +14,19 @@
 
 namespace gpuhist::pipeline {
 
-/// A value whose copies share what was laid down. Reading throws std::system_error where that cannot be read back.
+/// A value. Copies share the spilled reports. Reading throws std::system_error if a report cannot be read back.
 class input_reports {
  public:
   using value_type = input_report;
 
-  /// One pass over all. What it gives is the iterator's own: valid until that moves on.
+  /// One pass over all inputs. A reference to a report is valid until the iterator is incremented.
   class iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
     using value_type = input_report;
     using difference_type = std::ptrdiff_t;
 
-    explicit iterator(const input_reports& of) : of_(&of) { load(); }
+    explicit iterator(const input_reports& inputs) : inputs_(&inputs) { load(); }
     const input_report& operator*() const { return current_; }
     const input_report* operator->() const { return &current_; }
     iterator& operator++() {
@@ -34,21 +35,21 @@ class input_reports {
       return *this;
     }
     void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t /*end*/) const { return at_ == of_->size(); }
+    bool operator==(std::default_sentinel_t /*end*/) const { return at_ == inputs_->size(); }
 
    private:
     void load() {
-      if (at_ < of_->size()) current_ = (*of_)[at_];
+      if (at_ < inputs_->size()) current_ = (*inputs_)[at_];
     }
 
-    const input_reports* of_;
+    const input_reports* inputs_;
     std::size_t at_ = 0;
     input_report current_;
   };
 
   input_reports() = default;
 
-  /// The first `number` of those that were laid down.
+  /// The first `number` inputs that were appended to `spilled`.
   input_reports(std::shared_ptr<const finished_inputs> spilled, std::size_t number)
       : spilled_(std::move(spilled)), finished_(number) {}
 
@@ -56,7 +57,7 @@ class input_reports {
     rest_.push_back({.held = std::make_shared<const input_report>(std::move(next))});
   }
 
-  /// One that was laid down, out of turn.
+  /// A spilled report that is not appended yet.
   void push_back(finished_inputs::location next) { rest_.push_back({.at = next}); }
 
   [[nodiscard]] std::size_t size() const { return finished_ + rest_.size(); }
@@ -64,21 +65,20 @@ class input_reports {
   [[nodiscard]] iterator begin() const { return iterator(*this); }
   [[nodiscard]] static std::default_sentinel_t end() { return {}; }
 
-  /// A copy.
   [[nodiscard]] input_report operator[](std::size_t number) const;
 
-  /// Puts another one in the place of one that is held here.
-  void replace(std::size_t number, input_report by) {
-    rest_.at(number - finished_).held = std::make_shared<const input_report>(std::move(by));
+  /// Replaces a report that was added by push_back().
+  void replace(std::size_t number, input_report replacement) {
+    rest_.at(number - finished_).held = std::make_shared<const input_report>(std::move(replacement));
   }
 
-  /// --count-unverified, for all of them.
+  /// --count-unverified, for all inputs.
   void count_unverified() { counts_unverified_ = true; }
 
  private:
   struct entry {
     finished_inputs::location at = 0;
-    std::shared_ptr<const input_report> held{};  // null: laid down
+    std::shared_ptr<const input_report> held{};  // null: spilled
   };
 
   std::shared_ptr<const finished_inputs> spilled_;

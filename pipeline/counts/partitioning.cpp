@@ -1,4 +1,3 @@
-// From schemes to the partition that is counted, and back from its counts to buckets.
 #include "pipeline/counts/partitioning.hpp"
 
 #include <algorithm>
@@ -9,13 +8,13 @@ namespace gpuhist::pipeline {
 
 gpu::partition coarsest_partition(std::span<const config::scheme> schemes) {
   gpu::partition result;
-  // what a byte value looks like to those who ask: its bucket in every scheme, and whether it ends a line
+  // the key: whether the byte value is '\n', and its bucket in every scheme
   std::map<std::vector<std::uint16_t>, std::uint8_t> classes;
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    std::vector<std::uint16_t> looks{byte == '\n'};
-    for (const config::scheme& each : schemes) looks.push_back(each.bucket_of[byte]);
+    std::vector<std::uint16_t> key{byte == '\n'};
+    for (const config::scheme& each : schemes) key.push_back(each.bucket_of[byte]);
     const auto next = static_cast<std::uint8_t>(classes.size());
-    result.class_of[byte] = classes.try_emplace(std::move(looks), next).first->second;
+    result.class_of[byte] = classes.try_emplace(std::move(key), next).first->second;
   }
   result.classes = static_cast<std::uint16_t>(classes.size());
   return result;

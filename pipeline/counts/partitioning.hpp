@@ -1,4 +1,4 @@
-// From schemes to the partition that is counted, and back from its counts to buckets.
+// The partition that is counted for a set of schemes, and the folding of its counts into buckets.
 #pragma once
 
 #include "config/scheme.hpp"
@@ -12,8 +12,8 @@
 
 namespace gpuhist::pipeline {
 
-/// The coarsest partition from which every scheme, and the number of lines, can be folded: two byte values share a
-/// class exactly when all schemes put them into the same bucket and neither is '\n'. Classes are numbered in the order
+/// The coarsest partition whose counts give the buckets of every scheme and the number of lines. Two byte values share
+/// a class exactly if every scheme has them in the same bucket and neither is '\n'. Classes are numbered in the order
 /// of their smallest byte value.
 gpu::partition coarsest_partition(std::span<const config::scheme> schemes);
 
@@ -22,14 +22,14 @@ struct scheme_view {
   config::scheme scheme;
   std::vector<std::uint16_t> bucket_of_class;
 
-  /// One count a bucket, in the order of scheme.buckets. A tally without classes is one of nothing.
+  /// One count per bucket, in the order of scheme.buckets. A tally without classes counts no bytes.
   [[nodiscard]] std::vector<std::uint64_t> fold(const gpu::tally& counts) const;
 };
 
-/// Precondition: the partition separates whatever the scheme separates.
+/// Precondition: the partition is at least as fine as the scheme.
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
 
-/// From the rows of an engine to tallies of the partition that is counted.
+/// Adds the rows of an engine to tallies of the counted partition.
 class row_folding {
  public:
   /// `rows`: the engine's partition, at least as fine as `counted`.
@@ -38,7 +38,7 @@ class row_folding {
   [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a row
   [[nodiscard]] std::size_t classes() const { return classes_; }  ///< of a tally
 
-  /// A tally without classes is one of nothing, and gets them.
+  /// A tally without classes is resized first.
   void add(gpu::tally& to, std::span<const std::uint32_t> row) const;
   void add(gpu::tally& to, const gpu::tally& more) const;
 
@@ -48,7 +48,7 @@ class row_folding {
   std::array<std::uint8_t, 256> class_of_column_{};
 };
 
-/// How many bytes are '\n': what `wc -l` says. Precondition: the partition has a class for '\n' alone.
+/// The number of '\n', as `wc -l` prints it. Precondition: the partition has a class for '\n' alone.
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition);
 
 }  // namespace gpuhist::pipeline

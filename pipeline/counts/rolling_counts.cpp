@@ -19,12 +19,6 @@ void rolling_counts::add_windows(const window_shape& shape, std::function<void()
   windows_ = std::make_unique<rolling_windows>(shape, rows_, std::move(changed));
 }
 
-void rolling_counts::cut(std::span<const std::byte> text, const text_owner& owner, std::vector<pane_part>& parts) {
-  source_name name;
-  if (windows_->is_new(owner.input)) name = std::make_shared<const std::string>(name_of(owner.input));
-  windows_->cut(text, owner, name, parts);
-}
-
 void rolling_counts::note_gap(input_id input, const std::string& cause) {
   if (windows_) windows_->break_off(input, cause);
 }
@@ -46,25 +40,25 @@ std::size_t rolling_counts::inputs_in_order() const {
   return appended_;
 }
 
-// What was laid down never changes: no lock is held while it is read.
+// Without the lock: spilled reports never change.
 input_report rolling_counts::input_in_order(std::size_t number) const {
-  return finished_->at(finished_->number(number));
+  return finished_->at(finished_->location_of(number));
 }
 
-// Null where it was laid down: nothing more can be said of it.
-input_counts* rolling_counts::open_one(input_id input) const {
+// Null if the input is spilled.
+input_counts* rolling_counts::find_open(input_id input) const {
   return input < before_ ? nullptr : inputs_[input - before_].open.get();
 }
 
-// Not under the lock: what stops calls may want to say so here.
-rolling_counts::guard::~guard() {
-  const bool stops = std::exchange(of_.stop_is_due_, false);
+// The stop is requested without the lock, because its callbacks may call this object.
+rolling_counts::stopping_lock::~stopping_lock() {
+  const bool stops = std::exchange(counts_.stop_is_due_, false);
   lock_.unlock();
-  if (stops) of_.stop_.request_stop();
+  if (stops) counts_.stop_.request_stop();
 }
 
 void rolling_counts::note_failure(std::exception_ptr error) noexcept {
-  const guard locked(*this);
+  const stopping_lock locked(*this);
   if (failure_) return;
   failure_ = std::move(error);
   stop_is_due_ = true;
@@ -75,13 +69,13 @@ std::exception_ptr rolling_counts::failure() const {
   return failure_;
 }
 
-// After text was merged, or a verdict or an end came. What fails here has lost nothing: the counts are in memory and
-// right, but there is no room for more of them.
+// Called after a merge, a verdict or the end of an input or group. A failure here loses no counts: they stay in memory,
+// but the memory for more of them is missing.
 void rolling_counts::settle(input_id input) noexcept {
-  input_counts* const of = open_one(input);
-  if (of == nullptr || failure_) return;
+  input_counts* const counted = find_open(input);
+  if (counted == nullptr || failure_) return;
   try {
-    of->commit_groups(verified_, unverified_);
+    counted->commit_groups(verified_, unverified_);
     spill_if_finished(input);
   } catch (...) {
     failure_ = std::current_exception();
@@ -90,26 +84,26 @@ void rolling_counts::settle(input_id input) noexcept {
 }
 
 void rolling_counts::spill_if_finished(input_id input) {
-  const input_counts& of = *open_one(input);
-  if (!of.is_finished()) return;
-  const input_report said = of.report();
+  const input_counts& counted = *find_open(input);
+  if (!counted.is_finished()) return;
+  const input_report report = counted.report();
   input_entry& spilled = entry(input);
-  spilled.at = finished_->spill(said);
-  spilled.is_wrong = said.error_kind != failure_kind::none;
+  spilled.at = finished_->spill(report);
+  spilled.has_failed = report.error_kind != failure_kind::none;
   spilled.open.reset();
-  all_complete_ = all_complete_ && said.complete;
+  all_complete_ = all_complete_ && report.complete;
   if (spilled.archive) --entry(*spilled.archive).open_members;
   append_finished();
 }
 
-// Archives are read side by side: their members are opened in any order but their own. An archive is over last, and
-// takes its members with it. Where appending fails, it is tried again with the next input that is over.
+// Archives are read in parallel, so members of several archives are opened in any order. An archive finishes after its
+// members, which are appended with it. If appending fails, the next finished input tries it again.
 void rolling_counts::append_finished() {
   for (; !inputs_.empty() && !inputs_.front().open && inputs_.front().open_members == 0; ++before_) {
     const input_entry& front = inputs_.front();
     appending_.clear();
     if (!front.archive) {
-      if (!front.is_represented_by_members || front.is_wrong) appending_.push_back(front.at);
+      if (!front.is_represented_by_members || front.has_failed) appending_.push_back(front.at);
       for (const input_id member : front.members) appending_.push_back(entry(member).at);
     }
     finished_->append(appending_);
@@ -134,28 +128,28 @@ void rolling_counts::represent_by_members(input_id archive) {
 
 std::string rolling_counts::name_of(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  const input_counts* const of = open_one(input);
-  return of != nullptr ? of->name() : spilled(input).name;
+  const input_counts* const counted = find_open(input);
+  return counted != nullptr ? counted->name() : spilled(input).name;
 }
 
-// Those before the first open one are known by their place in the report only: the same as long as there are no
-// archives. (Who asks with archives asks of inputs whose text is missing, which are open.)
+// Inputs before the first unfinished one are found by their number in reports, which equals the input's number only
+// without archives. With archives the callers ask only for inputs whose text is missing, which are open.
 input_report rolling_counts::spilled(input_id input) const {
-  return finished_->at(input < before_ ? finished_->number(input) : entry(input).at);
+  return finished_->at(input < before_ ? finished_->location_of(input) : entry(input).at);
 }
 
 group_id rolling_counts::open_group(input_id input) {
   const std::scoped_lock lock(mutex_);
-  input_counts* const of = open_one(input);
-  return of == nullptr ? 1 : of->open_group();  // damaged meanwhile: whatever comes of any of its groups is dropped
+  input_counts* const counted = find_open(input);
+  return counted == nullptr ? 1 : counted->open_group();  // null: it is damaged, and text of its groups is dropped
 }
 
 merged_part rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept {
   merged_part part;
-  const guard locked(*this);
+  const stopping_lock locked(*this);
   try {
     for (; part.segments < segments.size(); ++part.segments) {
-      merge_one(segments[part.segments], rows.subspan(part.segments * rows_.columns(), rows_.columns()));
+      merge_segment(segments[part.segments], rows.subspan(part.segments * rows_.columns(), rows_.columns()));
     }
   } catch (...) {
     part.failure = std::current_exception();
@@ -163,97 +157,97 @@ merged_part rolling_counts::merge(std::span<const segment> segments, std::span<c
   return part;
 }
 
-// What may fail comes before what changes a count, so that a segment is merged whole or not at all. Windows come first:
-// what they have and the input has not is right all the same.
-void rolling_counts::merge_one(const segment& what, std::span<const std::uint32_t> row) {
-  const std::uint64_t bytes = what.where.size();
-  if (windows_) windows_->merge(what.pane, bytes, row);
-  input_counts* const input = open_one(what.owner.input);
-  const bool is_grouped = what.owner.group != 0;
-  if (frame_group* const group = is_grouped ? group_of(what.owner) : nullptr) {
-    group->merge(what.owner.frame, bytes, row);
+// Calls that may fail come before the first change of a count, so that a segment is merged whole or not at all. Windows
+// come first: their counts stay correct if the input's part fails.
+void rolling_counts::merge_segment(const segment& merged, std::span<const std::uint32_t> row) {
+  const std::uint64_t bytes = merged.extent.size();
+  if (windows_) windows_->merge(merged.pane, bytes, row);
+  input_counts* const input = find_open(merged.owner.input);
+  const bool is_grouped = merged.owner.group != 0;
+  if (frame_group* const group = is_grouped ? find_group(merged.owner) : nullptr) {
+    group->merge(merged.owner.frame, bytes, row);
   } else if (input != nullptr && !is_grouped) {
     input->merge(bytes, row);
     rows_.add(verified_, row);
   } else {
-    all_complete_ = false;  // of an input or a group that ended before it, or after a damaged group
+    all_complete_ = false;  // its input or group had ended before, or an earlier group is damaged
   }
   merged_ += bytes;
-  settle(what.owner.input);
+  settle(merged.owner.input);
 }
 
-void rolling_counts::drop(std::span<const segment> segments, const std::string& why) {
-  if (windows_) windows_->give_up("not all of it was counted: " + why);
-  const guard locked(*this);
-  for (const segment& each : segments) drop_one(each, why);
+void rolling_counts::drop(std::span<const segment> segments, const std::string& cause) {
+  if (windows_) windows_->give_up("not all of its text was counted: " + cause);
+  const stopping_lock locked(*this);
+  for (const segment& each : segments) drop_segment(each, cause);
 }
 
-void rolling_counts::drop_one(const segment& what, const std::string& why) {
-  input_counts* const input = open_one(what.owner.input);
-  if (input == nullptr) return;  // damaged before that
-  if (what.owner.group == 0) {
-    input->drop(what.where.size(), why);
-  } else if (frame_group* const group = input->group(what.owner.group)) {
-    group->drop(what.where.size(), why);
+void rolling_counts::drop_segment(const segment& dropped, const std::string& cause) {
+  input_counts* const input = find_open(dropped.owner.input);
+  if (input == nullptr) return;  // damaged before this segment
+  if (dropped.owner.group == 0) {
+    input->drop(dropped.extent.size(), cause);
+  } else if (frame_group* const group = input->group(dropped.owner.group)) {
+    group->drop(dropped.extent.size(), cause);
   }
-  settle(what.owner.input);
+  settle(dropped.owner.input);
 }
 
-// Null where the group does not count any more.
-frame_group* rolling_counts::group_of(const text_owner& owner) const {
-  input_counts* const input = open_one(owner.input);
+// Null if the group is not counted.
+frame_group* rolling_counts::find_group(const text_owner& owner) const {
+  input_counts* const input = find_open(owner.input);
   return input == nullptr ? nullptr : input->group(owner.group);
 }
 
 void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
   if (windows_) windows_->conclude(frame, verified);
   const std::scoped_lock lock(mutex_);
-  if (frame_group* const group = group_of(frame)) group->conclude(frame.frame, bytes, verified);
+  if (frame_group* const group = find_group(frame)) group->conclude(frame.frame, bytes, verified);
 }
 
 void rolling_counts::close_group(input_id input, group_id group, group_end end) {
-  const guard locked(*this);
-  if (group_of({.input = input, .group = group}) == nullptr) return;
-  input_counts& of = *open_one(input);
-  if (windows_ && end.wrong) {  // with windows, groups come one after the other
-    windows_->break_off(input, end.wrong(of.closed_bytes()).text);
+  const stopping_lock locked(*this);
+  if (find_group({.input = input, .group = group}) == nullptr) return;
+  input_counts& counted = *find_open(input);
+  if (windows_ && end.failure) {  // with windows, groups are decoded in sequence
+    windows_->break_off(input, end.failure(counted.closed_bytes()).text);
     windows_->abandon(input, group);
   }
-  of.close_group(group, std::move(end));
+  counted.close_group(group, std::move(end));
   settle(input);
 }
 
 void rolling_counts::set_format(input_id input, std::string_view format) {
   const std::scoped_lock lock(mutex_);
-  if (input_counts* const of = open_one(input)) of->set_format(format);
+  if (input_counts* const counted = find_open(input)) counted->set_format(format);
 }
 
 void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  if (input_counts* const of = open_one(input)) of->set_compressed_bytes(group, bytes);
+  if (input_counts* const counted = find_open(input)) counted->set_compressed_bytes(group, bytes);
 }
 
 void rolling_counts::finish(input_id input, std::uint64_t bytes) {
   if (windows_) windows_->end_input(input);
-  const guard locked(*this);
-  if (input_counts* const of = open_one(input)) of->finish(bytes);
+  const stopping_lock locked(*this);
+  if (input_counts* const counted = find_open(input)) counted->finish(bytes);
   settle(input);
 }
 
 void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failure& failure) {
   if (windows_) windows_->break_off(input, failure.text);
-  const guard locked(*this);
-  input_counts* const of = open_one(input);
-  if (of == nullptr) return;
-  of->fail(bytes, failure);  // a copy is made first
+  const stopping_lock locked(*this);
+  input_counts* const counted = find_open(input);
+  if (counted == nullptr) return;
+  counted->fail(bytes, failure);
   settle(input);
 }
 
 std::uint64_t rolling_counts::merged_bytes(input_id input) const {
   const std::scoped_lock lock(mutex_);
-  if (const input_counts* const of = open_one(input)) return of->merged_bytes();
-  const input_report said = spilled(input);
-  return said.verified.bytes() + said.unverified.bytes();
+  if (const input_counts* const counted = find_open(input)) return counted->merged_bytes();
+  const input_report report = spilled(input);
+  return report.verified.bytes() + report.unverified.bytes();
 }
 
 std::uint64_t rolling_counts::merged_bytes() const {
@@ -279,14 +273,16 @@ run_counts rolling_counts::counts() const {
 
 void rolling_counts::write_input(const input_entry& from, run_counts& out) {
   if (!from.open) {
-    if (!from.is_represented_by_members || from.is_wrong) out.inputs.push_back(from.at);
+    if (!from.is_represented_by_members || from.has_failed) out.inputs.push_back(from.at);
     return;
   }
-  input_report said = from.open->report();
-  from.open->add_front(said.verified, said.unverified);
+  input_report report = from.open->report();
+  from.open->add_front(report.verified, report.unverified);
   from.open->add_front(out.verified, out.unverified);
-  out.complete = out.complete && said.complete;
-  if (!from.is_represented_by_members || said.error_kind != failure_kind::none) out.inputs.push_back(std::move(said));
+  out.complete = out.complete && report.complete;
+  if (!from.is_represented_by_members || report.error_kind != failure_kind::none) {
+    out.inputs.push_back(std::move(report));
+  }
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// The counts of a run as a value: what rolling counts are at the end of a run, or at any moment during it.
+// The counts of a run as a value, at its end or at any moment during it.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -12,7 +12,7 @@ namespace gpuhist::pipeline {
 
 /// Names in trees and archives that are not read, all for the same cause.
 struct skipped_names {
-  std::string what;         ///< the cause, in the singular: "FIFO"; empty if an older result does not contain it
+  std::string cause;        ///< the cause, in the singular: "FIFO"; empty if an older result does not contain it
   std::uint64_t count = 0;  ///< number of names
   std::string first;        ///< the first of them, raw bytes; empty if read back from a result
   std::uint64_t bytes = 0;  ///< that archives hold for them
@@ -21,12 +21,12 @@ struct skipped_names {
 /// Adds `more` to the entry with the same cause, or inserts it. Entries are sorted by cause.
 void add_skipped(std::vector<skipped_names>& to, const skipped_names& more);
 
-/// At the end of a run, or during it; then the counts of every input are those of a prefix of its text.
+/// The counts of a run. During the run, the counts of every input are those of a prefix of its text.
 struct run_counts {
   bool complete = false;  ///< every byte of every input was counted and verified
   gpu::partition partition;
   gpu::tally verified;                 ///< the totals
-  gpu::tally unverified;               ///< snapshots print it as "provisional"
+  gpu::tally unverified;               ///< snapshots print them as "provisional"
   bool counted_unverified = false;     ///< --count-unverified: `verified` includes the unverified bytes
   input_reports inputs;                ///< in the order in which they were given or found
   std::vector<skipped_names> skipped;  ///< in trees and archives, sorted by cause

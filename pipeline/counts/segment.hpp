@@ -1,8 +1,9 @@
-// What a segment of a chunk belongs to: the vocabulary that the counts and the flow of bytes share.
+// The owner of a segment of a chunk: types shared by pipeline/counts and pipeline/flow.
 #pragma once
 
 #include "gpu/engine.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gpuhist::pipeline {
@@ -10,11 +11,11 @@ namespace gpuhist::pipeline {
 /// Number of an input: inputs are numbered from 0 in the order in which they are opened.
 using input_id = std::uint32_t;
 
-/// Number of a group of consecutive frames of one input, decoded by one task: from 1, in the order of the input. 0:
-/// text that needs no verification.
+/// Number of a group of consecutive frames of one input that one task decodes: from 1, in the order of the input. 0:
+/// the text needs no verification.
 using group_id = std::uint64_t;
 
-/// Number of a frame within its group, from 1. 0: text that is verified already.
+/// Number of a frame within its group, from 1. 0: the text is verified.
 using frame_id = std::uint64_t;
 
 /// Number of a pane of windows, from 1. 0: the run has no windows.
@@ -32,8 +33,16 @@ struct text_owner {
 /// The part of a chunk that belongs to one owner and one pane. The segments of a chunk are in the order of their bytes.
 struct segment {
   text_owner owner;
-  gpu::extent where;
+  gpu::extent extent;
   pane_id pane = 0;
+};
+
+/// The part of a text, up to `end`, that belongs to a pane.
+struct pane_part {
+  std::size_t end = 0;
+  pane_id pane = 0;
+
+  bool operator==(const pane_part&) const = default;
 };
 
 }  // namespace gpuhist::pipeline

@@ -12,7 +12,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// $TMPDIR, or /tmp, whether it is there or not.
+// $TMPDIR, else /tmp; the folder may not exist.
 std::filesystem::path temporary_folder() {
   std::error_code missing;
   std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
@@ -26,12 +26,12 @@ std::filesystem::path temporary_folder() {
                     std::system_category().message(error) + "; make room there, or set TMPDIR to another folder");
 }
 
-// With errno where there is none.
+// If it cannot be created, the descriptor is empty and errno is set.
 io::descriptor temporary_file() {
   const std::filesystem::path folder = temporary_folder();
   io::descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (file) return file;
-  // filesystems that make none without a name
+  // the filesystem does not support O_TMPFILE
   std::string name = (folder / "gpuhist-XXXXXX").string();
   file = io::descriptor(::mkostemp(name.data(), O_CLOEXEC));
   if (file) ::unlink(name.c_str());
@@ -60,7 +60,7 @@ std::uint64_t spilled_bytes::append(std::string_view piece) {
   return at;
 }
 
-// Under the lock. What the file did not take whole stays in memory.
+// Under the lock. If the write fails, all bytes stay in memory.
 void spilled_bytes::spill() {
   if (!file_) file_ = temporary_file();
   if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(errno);
@@ -87,11 +87,12 @@ std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
   std::string out(length, '\0');
   std::size_t have = 0;
   while (have < length) {
-    const ssize_t got = ::pread(file_.get(), out.data() + have, length - have, static_cast<off_t>(from + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw std::system_error(errno, std::system_category(), "the file of finished inputs cannot be read");
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
+    const ssize_t count = ::pread(file_.get(), out.data() + have, length - have, static_cast<off_t>(from + have));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw std::system_error(errno, std::system_category(), "cannot read the temporary file of finished inputs");
+    if (count == 0) break;
+    have += static_cast<std::size_t>(count);
   }
   out.resize(have);
   return out;

@@ -1,5 +1,5 @@
-// Bytes that are written once, in pieces, and read back: in memory as long as they are few, else in a file without a
-// name in the folder for temporary files, which is gone with the process.
+// Bytes that are written once, in pieces, and read back. A few are held in memory; the rest is in an unnamed file in
+// the folder for temporary files, which the system removes when the process ends.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -13,8 +13,7 @@
 
 namespace gpuhist::pipeline {
 
-/// The temporary file cannot be had or does not take what is to be written: the message names the folder, the cause and
-/// the remedy.
+/// The temporary file cannot be created or written. The message names the folder, the cause and the remedy.
 struct spill_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,24 +21,24 @@ struct spill_error : std::runtime_error {
 /// All members are thread-safe.
 class spilled_bytes {
  public:
-  /// `in_memory`: bytes that are held in memory at most; of a larger piece, that piece alone.
+  /// `in_memory`: bytes that are held in memory at most; a larger piece is held alone.
   explicit spilled_bytes(std::size_t in_memory) : in_memory_(in_memory) {}
 
-  /// Returns where the piece lies. Throws spill_error where memory holds as much as it may and no file takes it (no
-  /// folder, no room), and std::bad_alloc; nothing has changed then, and a later call tries again.
+  /// Returns the offset of the piece. Throws spill_error if `in_memory` is exceeded and the file cannot be created or
+  /// written, and std::bad_alloc. If it throws, nothing has changed, and a later call tries again.
   std::uint64_t append(std::string_view piece);
 
-  /// Takes back what was appended behind the first `length` bytes: for whoever wrote it and is its only reader.
+  /// Removes all bytes after the first `length`. Precondition: the caller is the only writer and reader of them.
   void cut_back(std::uint64_t length);
 
-  /// How many bytes there are in all.
+  /// Bytes in memory and in the file.
   [[nodiscard]] std::uint64_t size() const;
 
-  /// Up to `length` bytes from there; fewer only where there are no more, or at the end of a piece. Throws
-  /// std::system_error where the file cannot be read back.
+  /// Up to `length` bytes from this offset; fewer only at the end of all bytes or of a piece. Throws std::system_error
+  /// if the file cannot be read.
   [[nodiscard]] std::string read(std::uint64_t from, std::size_t length) const;
 
-  /// Bytes that are held in memory now.
+  /// Bytes in memory.
   [[nodiscard]] std::size_t held() const;
 
  private:
@@ -49,7 +48,7 @@ class spilled_bytes {
   mutable std::mutex mutex_;
   io::descriptor file_;
   std::uint64_t file_bytes_ = 0;
-  std::string tail_;  // behind those of the file
+  std::string tail_;  // the bytes after those of the file
 };
 
 }  // namespace gpuhist::pipeline

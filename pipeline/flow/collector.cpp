@@ -24,7 +24,7 @@ cutter_id collector::add_cutter() {
 }
 
 void collector::submit(slot& sealed) noexcept {
-  for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].where;
+  for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].extent;
   const std::size_t rows = sealed.segments.size() * engine_.row_partition().classes;
   sealed.job.bytes = sealed.bytes.first(sealed.used);
   sealed.job.extents = sealed.extents.first(sealed.segments.size());
@@ -34,7 +34,7 @@ void collector::submit(slot& sealed) noexcept {
     const std::scoped_lock lock(mutex_);
     ++submitted_;
   }
-  if (sealed.segments.empty()) return answered(sealed, nullptr);  // nothing but gaps
+  if (sealed.segments.empty()) return answered(sealed, nullptr);  // only gaps
   try {
     engine_.submit(sealed.job);
   } catch (...) {
@@ -42,7 +42,7 @@ void collector::submit(slot& sealed) noexcept {
   }
 }
 
-std::exception_ptr collector::fault_of(const slot& chunk) const {
+std::exception_ptr collector::miscount_of(const slot& chunk) const {
   try {
     gpu::check_rows(chunk.job, engine_.row_partition().classes, engine_.name());
     return nullptr;
@@ -52,7 +52,7 @@ std::exception_ptr collector::fault_of(const slot& chunk) const {
 }
 
 void collector::answered(slot& chunk, std::exception_ptr error) noexcept {
-  if (!error) error = fault_of(chunk);
+  if (!error) error = miscount_of(chunk);
   {
     const std::scoped_lock lock(mutex_);
     ++answering_;
@@ -90,7 +90,7 @@ void collector::resume() noexcept {
 
 bool collector::is_settled() const { return merged_chunks_ == submitted_ && answering_ == 0; }
 
-// Under the lock: the merge itself is short (a row a segment), and order is what the lock is for.
+// Under the lock, which keeps the order. A merge is short: one row per segment.
 void collector::merge_in_order(cutter_order& order) noexcept {
   for (;;) {
     answer& head = order.waiting[order.next % order.waiting.size()];
@@ -105,7 +105,7 @@ void collector::merge_in_order(cutter_order& order) noexcept {
   }
 }
 
-// What cannot be merged is lost like what cannot be counted.
+// A chunk that cannot be merged is lost, as one that cannot be counted.
 void collector::merge_or_drop(cutter_order& order, std::span<const segment> segments,
                               std::span<const std::uint32_t> rows) {
   if (!order.lost) {
@@ -118,13 +118,13 @@ void collector::merge_or_drop(cutter_order& order, std::span<const segment> segm
   try {
     counts_.drop(segments, failure_text(lost_->reason));
   } catch (...) {
-    return;  // the loss is noted, and what is neither merged nor dropped is incomplete
+    return;  // the loss is noted, and inputs whose text is neither merged nor dropped are incomplete
   }
 }
 
-// The first of these segments is the first that is not in the counts.
-void collector::note_loss(cutter_order& of, std::span<const segment> segments, std::exception_ptr reason) noexcept {
-  of.lost = true;
+// Precondition: the first of these segments is the first that was not merged.
+void collector::note_loss(cutter_order& order, std::span<const segment> segments, std::exception_ptr reason) noexcept {
+  order.lost = true;
   const bool is_first = !lost_;
   if (is_first) {
     lost_ = {.input = segments.empty() ? 0 : segments.front().owner.input, .reason = std::move(reason)};
@@ -135,7 +135,7 @@ void collector::note_loss(cutter_order& of, std::span<const segment> segments, s
     try {
       on_continued_loss_();
     } catch (...) {
-      return;  // the end of the run says it as well
+      return;  // the result of the run reports the loss as well
     }
   }
 }

@@ -1,6 +1,6 @@
-// Takes counted chunks back from the engine in whatever order they finish, merges those of each cutter in the order in
-// which it cut them, and frees their slots. What could not be counted ends the prefix: nothing that its cutter cut
-// after it is merged.
+// Receives counted chunks from the engine in any order, merges the chunks of each cutter in the order in which it cut
+// them, and frees their slots. A chunk that could not be counted ends the prefix: no later chunk of its cutter is
+// merged.
 #pragma once
 
 #include "async/semaphore.hpp"
@@ -22,51 +22,48 @@
 
 namespace gpuhist::pipeline {
 
-/// A chunk that the engine could not count: the first one merged of those.
+/// A chunk that was not counted or not merged.
 struct lost_chunk {
   input_id input = 0;        ///< the first input with bytes in it
-  std::uint64_t offset = 0;  ///< as of now, the first byte of that input's text that was not counted
+  std::uint64_t offset = 0;  ///< the first byte of that input's text that is not counted so far
   std::exception_ptr reason;
 };
 
-/// How far a cutter had come.
+/// The progress of a cutter at one moment.
 struct cut_mark {
   cutter_id cut_by = 0;
-  std::uint64_t chunks = 0;  ///< that were sealed
+  std::uint64_t chunks = 0;  ///< sealed so far
 };
 
 class collector {
  public:
-  /// `stop` is asked to stop when a chunk is lost, or the counts fail (rolling_counts::stop_on_failure). `merged` is
-  /// called after each merge, with no lock of the collector held, but perhaps the cutter's.
+  /// A lost chunk or a failure of the counts (rolling_counts::stop_on_failure) requests `stop`. `merged` is called
+  /// after each merge without the collector's lock; the lock of a cutter may be held.
   collector(ring& slots, gpu::engine& engine, rolling_counts& counts, std::stop_source stop,
             std::function<void()> merged);
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
-  /// What is merged into.
-  [[nodiscard]] rolling_counts& counts() const { return counts_; }
-
-  /// Merges what was held back while windows were not told (rolling_counts::is_backed_up). Thread-safe.
+  /// Merges the chunks that waited for windows to be taken (rolling_counts::is_backed_up). Thread-safe.
   void resume() noexcept;
 
-  /// Others want the bytes, counted or not: when a chunk is lost `stop` is not asked to stop. What its cutter cuts
-  /// after it is dropped (rolling_counts::drop). `told` is called once then, under the lock, from any thread; what it
-  /// throws is of no consequence. To be called before the first submit().
-  void continue_after_loss(std::function<void()> told) { on_continued_loss_ = std::move(told); }
+  /// A lost chunk does not request the stop, because the bytes are still forwarded. Later chunks of its cutter are
+  /// dropped (rolling_counts::drop). `on_loss` is called once, by any thread, under the lock; its exceptions are
+  /// ignored. Must be called before the first submit().
+  void continue_after_loss(std::function<void()> on_loss) { on_continued_loss_ = std::move(on_loss); }
 
-  /// One more cutter will submit chunks. Thread-safe.
+  /// Returns the number of a new cutter. Thread-safe.
   cutter_id add_cutter();
 
-  /// Hands a sealed slot to the engine. The sequences of a cutter begin at 0 and are submitted in any order. What fails
-  /// ends as a loss of the chunk: it does not throw. Thread-safe.
+  /// Submits a sealed slot to the engine. The sequence numbers of a cutter begin at 0 and are submitted in any order.
+  /// If the engine throws, the chunk is lost. Thread-safe.
   void submit(slot& sealed) noexcept;
 
-  /// Whether chunks are counted where they were filled, if that is asked for (gpu::engine). Thread-safe.
+  /// Whether the engine counts on the calling thread if counting_job::count_here is set. Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
-  /// Awaited, completes when every submitted chunk was answered and no call of `merged` is under way. To be called
-  /// once, after the last submit().
+  /// The awaitable completes when every submitted chunk is merged or lost, and no call of `merged` is running. Must be
+  /// called once, after the last submit().
   [[nodiscard]] auto settled() noexcept {
     note_last_submitted();
     return settled_.wait();
@@ -75,17 +72,17 @@ class collector {
   /// Chunks merged so far, of all cutters. Thread-safe.
   [[nodiscard]] std::uint64_t merged_chunks() const;
 
-  /// Whether all that was cut up to these marks was merged. Thread-safe.
+  /// Whether all chunks up to these marks are merged. Thread-safe.
   [[nodiscard]] bool has_merged(std::span<const cut_mark> marks) const;
 
-  /// Why something was lost; null where nothing was. Thread-safe.
+  /// Why the first lost chunk was lost; null if no chunk was. Thread-safe.
   [[nodiscard]] std::exception_ptr loss_reason() const;
 
-  /// What was lost, if anything, and the run was stopped for. Thread-safe.
+  /// The first lost chunk. Thread-safe.
   [[nodiscard]] std::optional<lost_chunk> lost() const;
 
-  /// What failed without losing a chunk, and the run was stopped for: the counts (rolling_counts::failure) or `merged`.
-  /// Null where nothing did. Thread-safe.
+  /// A failure that stopped the run without losing a chunk: of the counts (rolling_counts::failure) or of `merged`.
+  /// Null: none. Thread-safe.
   [[nodiscard]] std::exception_ptr failure() const;
 
  private:
@@ -95,7 +92,7 @@ class collector {
   };
 
   struct cutter_order {
-    std::vector<answer> waiting;  // by sequence modulo slots: an answered chunk whose turn has not come
+    std::vector<answer> waiting;  // by sequence modulo slots: counted chunks that cannot be merged yet
     std::uint64_t next = 0;
     bool lost = false;
   };
@@ -107,12 +104,12 @@ class collector {
 
   void notify_merged() noexcept;
   void answered(slot& chunk, std::exception_ptr error) noexcept;
-  [[nodiscard]] std::exception_ptr fault_of(const slot& chunk) const;  ///< what an engine that failed did not notice
+  [[nodiscard]] std::exception_ptr miscount_of(const slot& chunk) const;  // null: the rows are plausible
   void merge_in_order(cutter_order& order) noexcept;
   void merge_or_drop(cutter_order& order, std::span<const segment> segments, std::span<const std::uint32_t> rows);
   [[nodiscard]] bool is_settled() const;
   void note_last_submitted() noexcept;
-  void note_loss(cutter_order& of, std::span<const segment> segments, std::exception_ptr reason) noexcept;
+  void note_loss(cutter_order& order, std::span<const segment> segments, std::exception_ptr reason) noexcept;
 
   ring& ring_;
   gpu::engine& engine_;
@@ -125,10 +122,10 @@ class collector {
   std::deque<cutter_order> orders_;  // by cutter_id
   std::uint64_t submitted_ = 0;
   std::uint64_t merged_chunks_ = 0;
-  unsigned answering_ = 0;  // threads in answered()
+  unsigned answering_ = 0;  // calls of notify_merged() that are due or running
   bool last_was_submitted_ = false;
   std::optional<loss> lost_;
-  std::exception_ptr failure_;  // of merged_
+  std::exception_ptr failure_;  // thrown by merged_
   async::event settled_;
 };
 

@@ -30,14 +30,14 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// One run. The loop, run by the calling thread, reads streams, watches signals and writes snapshots; the pool reads
-// files, decodes and, for the host engine, counts. Nothing in either blocks on the other.
+// One run. The calling thread runs the event loop, which reads streams, watches signals and writes snapshots. The pool
+// reads files, decodes and, for the host engine, counts. Neither blocks on the other.
 //
-// There is one way to end it, whatever happened: the first failure asks for a stop, the feeding ends everything that it
-// began, what was submitted comes back, the loops of this thread end, and then the threads do.
+// Every run ends in one way. The first failure requests a stop. The feeder ends all work that it began, the engine
+// returns all submitted chunks, the tasks of the event loop end, and then the threads end.
 class driver {
  public:
-  driver(const run_plan& what, const run_hooks& hooks);
+  driver(const run_plan& plan, const run_hooks& hooks);
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
   ~driver();
@@ -60,48 +60,47 @@ class driver {
   [[nodiscard]] bool ends_at_once() const noexcept;
 
   [[nodiscard]] run_progress progress() const;
-  [[nodiscard]] std::optional<double> share_read() const;
-  async::task<> flush_what_ages();
+  async::task<> flush_forwarded();
   void end_by_hook();
-  void remark(const std::string& what) const;
-  void remark_later(const std::string& what);
-  void remark_loss() noexcept;
+  void notify(const std::string& text) const;
+  void notify_later(const std::string& text);
+  void notify_loss() noexcept;
   void note_failure(const std::exception_ptr& error) noexcept;
   [[nodiscard]] run_counts snapshot() const;
   [[nodiscard]] run_counts make_result() const;
   [[nodiscard]] run_stats make_stats() const;
   [[nodiscard]] double elapsed() const;
 
-  run_plan plan_;                      // with as many slots as memory could be page-locked for ...
-  const std::uint32_t slots_planned_;  // ... of these ...
-  const unsigned threads_planned_;     // ... and as many threads as could be started of these
+  run_plan plan_;                      // its slots and threads are reduced to those that the system allows
+  const std::uint32_t slots_planned_;  // before the reduction
+  const unsigned threads_planned_;     // before the reduction
   const run_hooks& hooks_;
   feed_notes notes_;
   std::stop_source stop_;
   async::first_failure failures_;
   async::event_loop loop_;
   std::optional<async::worker_pool> pool_;
-  std::unique_ptr<ring> ring_;  // outlives the engine, which knows its memory
+  std::unique_ptr<ring> ring_;  // outlives the engine, which has registered its memory
   gpu::engine_choice engine_;
   std::unique_ptr<rolling_counts> counts_;
   std::unique_ptr<collector> collector_;
-  std::unique_ptr<io::stream_sink> sink_;  // null: nothing is handed on
+  std::unique_ptr<io::stream_sink> sink_;  // null: nothing is forwarded
   std::unique_ptr<feeder> feeder_;
   run_notifier notifier_;
-  async::wakeup written_;  // something was handed on
+  async::wakeup forwarded_;  // notified after bytes were written to standard output
   async::alarm age_alarm_;
   stop_signals signals_;
   clock::time_point began_;
   double seconds_ = 0;
   bool feeding_has_ended_ = false;
   bool ended_by_hook_ = false;
-  bool leaves_device_ = false;  // as it is, for the end of the process
+  bool leaves_device_ = false;  // the engine is not destroyed, because the process exits
 };
 
-driver::driver(const run_plan& what, const run_hooks& hooks)
-    : plan_(what),
-      slots_planned_(what.buffers.slots),
-      threads_planned_(what.threads),
+driver::driver(const run_plan& plan, const run_hooks& hooks)
+    : plan_(plan),
+      slots_planned_(plan.buffers.slots),
+      threads_planned_(plan.threads),
       hooks_(hooks),
       failures_(stop_),
       notifier_(loop_, plan_, hooks),
@@ -119,36 +118,38 @@ void driver::prepare() {
   make_sink();
   feeder_ = std::make_unique<feeder>(
       plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
-      [this](const std::string& text) { remark_later(text); }, sink_.get(), stop_.get_token());
+      [this](const std::string& text) { notify_later(text); }, sink_.get(), stop_.get_token());
 }
 
-// Fewer threads where the system does not let the process have as many.
+// If the system limits the threads of the process, the run uses fewer.
 void driver::make_pool() {
   pool_.emplace(plan_.threads);
   plan_.threads = pool_->size();
   if (plan_.threads == threads_planned_) return;
-  remark("warning: only " + std::to_string(plan_.threads) + " of " + std::to_string(threads_planned_) +
+  notify("warning: only " + std::to_string(plan_.threads) + " of " + std::to_string(threads_planned_) +
          " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
 }
 
 void driver::make_engine() {
-  engine_ = hooks_.make_engine(plan_.engine,
-                               {.counted = plan_.partition,
-                                .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
-                                .threads = plan_.threads,
-                                .streams = plan_.streams,
-                                .devices = plan_.devices,
-                                .all_devices = plan_.all_devices,
-                                .kernel = plan_.kernel,
-                                .max_chunk = plan_.buffers.chunk_bytes,
-                                .max_extents = plan_.buffers.max_extents,
-                                .max_copy = plan_.buffers.copy_bytes,
-                                .share_read = [this] { return share_read(); },
-                                .cores_are_wanted = [this] { return notes_.decompress.now_in_flight >= plan_.threads; },
-                                .forecast = plan_.forecast});
+  engine_ =
+      hooks_.make_engine(plan_.engine, {.counted = plan_.partition,
+                                        .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
+                                        .threads = plan_.threads,
+                                        .streams = plan_.streams,
+                                        .devices = plan_.devices,
+                                        .all_devices = plan_.all_devices,
+                                        .kernel = plan_.kernel,
+                                        .max_chunk = plan_.buffers.chunk_bytes,
+                                        .max_extents = plan_.buffers.max_extents,
+                                        .max_copy = plan_.buffers.copy_bytes,
+                                        .load = {.bytes_read = &notes_.read.bytes,
+                                                 .bytes_in_all = plan_.source_bytes,
+                                                 .busy_decoders = &notes_.decompress.now_in_flight},
+                                        .forecast = plan_.forecast});
 }
 
-// Fewer slots where the machine cannot page-lock as many; what works with slots of its own gives way with them.
+// If the machine cannot page-lock the planned slots, the run uses fewer slots, and fewer decoders, which need a slot
+// each.
 void driver::make_ring() {
   constexpr std::uint32_t min_slots = 2;
   buffer_plan& buffers = plan_.buffers;
@@ -162,7 +163,7 @@ void driver::make_ring() {
       return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
     } catch (const gpu::memory_shortage&) {
       if (buffers.slots <= min_slots) throw;
-      ring_.reset();  // first: there is little memory
+      ring_.reset();  // before the next ring is made, because memory is short
     }
     buffers.slots = std::max(min_slots, buffers.slots / 2);
     buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);
@@ -172,19 +173,19 @@ void driver::make_ring() {
 void driver::make_sink() {
   if (plan_.passes_through == config::pass_through_mode::nothing) return;
   try {
-    sink_ = std::make_unique<io::stream_sink>(
-        loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
-        io::stream_sink::events{.written = [this] { written_.notify(); }, .failed = [this] { stop_.request_stop(); }});
+    sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
+                                              io::stream_sink::events{.written = [this] { forwarded_.notify(); },
+                                                                      .failed = [this] { stop_.request_stop(); }});
   } catch (const std::system_error& error) {
     throw io::destination_error(error.code(), "cannot write standard output");
   }
 }
 
-// On any thread; hooks are called on one.
-void driver::remark_later(const std::string& what) {
-  const auto call = std::make_shared<async::deferred_call>(loop_, [this, what] {
+// Any thread may call it. The hook is called on the thread of the loop.
+void driver::notify_later(const std::string& text) {
+  const auto call = std::make_shared<async::deferred_call>(loop_, [this, text] {
     try {
-      remark(what);
+      notify(text);
     } catch (...) {
       note_failure(std::current_exception());
     }
@@ -192,36 +193,36 @@ void driver::remark_later(const std::string& what) {
   call->post();
 }
 
-void driver::remark(const std::string& what) const {
-  if (hooks_.remark) hooks_.remark(what);
+void driver::notify(const std::string& text) const {
+  if (hooks_.notice) hooks_.notice(text);
 }
 
-// At once: a stage may run for days.
-void driver::remark_loss() noexcept {
+// At once, because a pipeline may run for days.
+void driver::notify_loss() noexcept {
   try {
-    remark("counting has failed: " + failure_text(collector_->loss_reason()) +
-           "; what comes is handed on and not counted");
+    notify("counting failed: " + failure_text(collector_->loss_reason()) +
+           "; later input is forwarded, but not counted");
   } catch (...) {
     note_failure(std::current_exception());
   }
 }
 
-// What was handed on is counted when it is this old, also where its slot is not full by then.
-async::task<> driver::flush_what_ages() {
+// Forwarded bytes are counted after 100 ms even if their slot is not full.
+async::task<> driver::flush_forwarded() {
   constexpr std::chrono::milliseconds oldest{100};
   for (;;) {
-    co_await written_.wait();
+    co_await forwarded_.wait();
     age_alarm_.set(oldest);
     co_await age_alarm_.wait();
     feeder_->flush();
   }
 }
 
-// The threads end before what they use: the pool's, then the engine's own.
+// Threads end before the objects that they use: the threads of the pool, then those of the engine.
 driver::~driver() {
   if (pool_) pool_->join();
   if (leaves_device_) {
-    [[maybe_unused]] const auto* left = engine_.taken.release();  // its lanes wait for jobs that do not come
+    [[maybe_unused]] const auto* leaked = engine_.taken.release();  // its lanes wait for jobs until the process exits
   } else {
     engine_.taken.reset();
   }
@@ -241,14 +242,14 @@ outcome driver::run() {
   std::rethrow_exception(failure);
 }
 
-// Ends everything that it begins, and keeps what went wrong.
+// All work that it begins has ended when it returns. Failures are kept in failures_.
 void driver::feed() {
   began_ = clock::now();
   ring_->begin_history();
   async::posted_call end_of_feeding(loop_, [this] { feeding_has_ended_ = true; });
-  async::posted_call loss(loop_, [this] { remark_loss(); });
+  async::posted_call loss(loop_, [this] { notify_loss(); });
   async::posted_call stopped(loop_, [this] {
-    if (sink_) sink_->cancel();  // a consumer that stalls does not hold up the end
+    if (sink_) sink_->cancel();  // so that a stalled consumer does not delay the end
   });
   if (sink_) collector_->continue_after_loss([&loss] { loss.post(); });
   const std::stop_callback cancel_on_stop(stop_.get_token(), [&stopped]() noexcept { stopped.post(); });
@@ -269,7 +270,7 @@ void driver::feed() {
   run_loop_until([&] { return !end_of_feeding.is_posted() && !loss.is_posted() && !stopped.is_posted(); });
 }
 
-// What is said while it lasts.
+// Starts the loops that report during the run.
 void driver::begin() {
   notifier_.start({.counts = *counts_,
                    .collected = *collector_,
@@ -279,12 +280,12 @@ void driver::begin() {
                    .end_by_hook = [this] { end_by_hook(); },
                    .failure = [this](const std::exception_ptr& error) { note_failure(error); }});
   if (sink_) {
-    async::spawn(loop_, flush_what_ages(), [this](const std::exception_ptr& error) noexcept { note_failure(error); });
+    async::spawn(loop_, flush_forwarded(), [this](const std::exception_ptr& error) noexcept { note_failure(error); });
   }
-  loop_.poll();  // a signal that came while the engine was made: nothing is read then
+  loop_.poll();  // handles a stop signal that arrived while the engine was made, before anything is read
 }
 
-// A handler that throws ends the run, not the loop, which others still wait for.
+// An exception of a handler ends the run. The loop continues, because other tasks depend on it.
 template <typename Condition>
 void driver::run_loop_until(Condition holds) noexcept {
   for (;;) {
@@ -303,7 +304,7 @@ async::task<> driver::feed_and_settle() {
   } catch (...) {
     failures_.note(std::current_exception());
   }
-  co_await collector_->settled();  // in any case: what was submitted must come back before its memory goes
+  co_await collector_->settled();  // in any case: submitted chunks must return before their memory is freed
   seconds_ = elapsed();
 }
 
@@ -312,7 +313,7 @@ void driver::end_by_hook() {
   stop_.request_stop();
 }
 
-// Cancelled waits are how snapshots, progress and status end; everything else ends the run.
+// The loops for snapshots, progress and status end with async::wait_ended. Every other exception ends the run.
 void driver::note_failure(const std::exception_ptr& error) noexcept {
   if (!error) return;
   try {
@@ -324,7 +325,7 @@ void driver::note_failure(const std::exception_ptr& error) noexcept {
   }
   try {
     notifier_.discard_windows();
-  } catch (...) {  // the first failure is what is reported
+  } catch (...) {  // only the first failure is reported
     failures_.note(std::current_exception());
   }
 }
@@ -338,41 +339,40 @@ void driver::finish() noexcept {
   }
   signals_.ignore();
   notifier_.cancel();
-  written_.close();
+  forwarded_.close();
   age_alarm_.cancel();
 }
 
 outcome driver::make_outcome() {
   const gpu::engine_stats counting = engine_.taken->stats();
-  outcome done{.result = make_result(),
+  outcome made{.result = make_result(),
                .stats = plan_.stats ? std::optional(make_stats()) : std::nullopt,
                .signal = signals_.received(),
                .ended_by_hook = ended_by_hook_,
                .engine_failure = {},
-               .pass_through_fault = sink_ ? sink_->fault() : std::nullopt,
+               .pass_through_error = sink_ ? sink_->fault() : std::nullopt,
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
-  notifier_.notify_remaining_inputs(done.result);
-  if (done.pass_through_fault) done.result.complete = false;
+  notifier_.notify_remaining_inputs(made.result);
+  if (made.pass_through_error) made.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
-    done.result.complete = false;
-    done.engine_failure =
-        "counting failed: " + failure_text(reason) + "; what came after that was handed on, not counted";
+    made.result.complete = false;
+    made.engine_failure = "counting failed: " + failure_text(reason) + "; later input was forwarded, but not counted";
   } else if (const auto lost = collector_->lost()) {
-    done.result.complete = false;
-    done.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
+    made.result.complete = false;
+    made.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
                           " on: " + failure_text(lost->reason);
   } else if (const auto failure = collector_->failure()) {
-    done.result.complete = false;
-    done.engine_failure = "the run was stopped: " + failure_text(failure);
+    made.result.complete = false;
+    made.engine_failure = "the run was stopped: " + failure_text(failure);
   }
-  leaves_device_ = hooks_.process_ends && !counting.device.empty();
-  done.end_at_once = done.end_at_once || leaves_device_;
-  return done;
+  leaves_device_ = hooks_.process_exits && !counting.device.empty();
+  made.end_at_once = made.end_at_once || leaves_device_;
+  return made;
 }
 
-// Where that cannot be found out, so: it does no harm.
+// If it cannot be determined, true: ending at once does no harm.
 bool driver::ends_at_once() const noexcept {
   if (!engine_.taken) return false;
   try {
@@ -385,12 +385,6 @@ bool driver::ends_at_once() const noexcept {
 
 run_progress driver::progress() const {
   return {.source_bytes = notes_.read.bytes, .text_bytes = counts_->merged_bytes(), .seconds = elapsed()};
-}
-
-std::optional<double> driver::share_read() const {
-  if (!plan_.source_bytes) return std::nullopt;
-  const auto read = static_cast<double>(notes_.read.bytes);
-  return read > 0 ? read / std::max(read, static_cast<double>(*plan_.source_bytes)) : 0;
 }
 
 double driver::elapsed() const { return std::chrono::duration<double>(clock::now() - began_).count(); }
@@ -448,6 +442,6 @@ run_stats driver::make_stats() const {
 
 }  // namespace
 
-outcome run(const run_plan& what, const run_hooks& hooks) { return driver(what, hooks).run(); }
+outcome run(const run_plan& plan, const run_hooks& hooks) { return driver(plan, hooks).run(); }
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// Runs a plan: builds the engine, the ring and the stages around it, lets them work, and hands back the report.
+// Runs a plan: makes the engine, the ring and the stages around it, runs them, and returns the result.
 #pragma once
 
 #include "io/sink_fault.hpp"
@@ -18,38 +18,37 @@ namespace gpuhist::pipeline {
 struct outcome {
   run_counts result;
   std::optional<run_stats> stats{};  ///< if the plan asks for them
-  int signal = 0;                    ///< the signal that ended the run, if one did: to be raised again
-  bool ended_by_hook = false;        ///< input_finished ended the reading
-  /// What the engine failed with, naming the input and the offset (with --pass-through the inputs name them); empty if
-  /// it did not.
+  int signal = 0;                    ///< the signal that ended the run, to be raised again; 0: none
+  bool ended_by_hook = false;        ///< a hook ended the reading
+  /// Why counting failed, with input and offset (with --pass-through these are in the inputs); empty: it did not fail.
   std::string engine_failure;
-  std::optional<io::sink_fault> pass_through_fault{};  ///< what ended the handing on to standard output
-  std::uint64_t not_passed_through = 0;  ///< bytes that were counted and not handed on, because the run ended
-  std::string engine_warning;  ///< what went wrong and was mended: a device that failed, whose chunks the host counted
-  /// A detached thread wakes a device that nobody needs any more, or a device is lost: what CUDA does when a process
-  /// ends in the usual way could race or hang.
+  std::optional<io::sink_fault> pass_through_error{};  ///< the failed write to standard output
+  std::uint64_t not_passed_through = 0;  ///< bytes that were counted but not forwarded before the run ended
+  std::string engine_warning;            ///< a recovered failure: a device failed, and the host counted its chunks
+  /// The process must end without exit handlers: a detached thread is still starting a device, or a device is lost, and
+  /// CUDA's exit handlers could race with it or hang.
   bool end_at_once = false;
 };
 
-/// A failure after which the process is to end as for outcome::end_at_once.
+/// A failure after which the process must end as for outcome::end_at_once.
 class unclean_end : public std::exception {
  public:
-  // NOLINTNEXTLINE(bugprone-throw-keyword-missing): it is kept, not to be thrown here
+  // NOLINTNEXTLINE(bugprone-throw-keyword-missing): it is stored, not thrown
   explicit unclean_end(std::exception_ptr cause) noexcept : cause_(std::move(cause)) {}
 
   [[nodiscard]] const char* what() const noexcept override { return "a device was left as it was"; }
 
-  /// What was thrown; never null.
+  /// The exception; never null.
   [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:
   std::exception_ptr cause_;
 };
 
-/// Counts everything the plan names. Blocks. Throws gpu::engine_error where the engine cannot be had, what a hook
-/// threw, and std::system_error or std::bad_alloc where the machine lacks something; all of it as the cause of an
-/// unclean_end where the process must end at once. All threads have ended then, except one that wakes a device. Bad
-/// inputs do not throw: they are in the report.
-outcome run(const run_plan& what, const run_hooks& hooks);
+/// Counts all inputs of the plan, and blocks until it is done. Throws gpu::engine_error if the engine cannot be made,
+/// exceptions of hooks, and std::system_error or std::bad_alloc if a resource of the system is missing. If the process
+/// must end at once, an unclean_end is thrown with the exception as its cause. All threads have ended when it throws,
+/// except one that starts a device. Failures of inputs do not throw: they are in the result.
+outcome run(const run_plan& plan, const run_hooks& hooks);
 
 }  // namespace gpuhist::pipeline

@@ -3,6 +3,7 @@
 #include "config/size.hpp"
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
+#include "pipeline/flow/window_divider.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -14,34 +15,34 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t batch_inputs = 32;                          // read by one thread: worth waking it for
-constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // larger files are worth several threads each
+constexpr std::size_t batch_inputs = 32;                          // per task: enough to be worth waking a thread
+constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // several threads read a larger file
 constexpr std::string_view small_manner = "small files whole, several at once";
 
-// What promises to be an archive would only be opened twice.
-bool is_small(const listed_input& what) {
-  return what.regular && what.size <= small_bytes && io::promised_by(what.name) == nullptr &&
-         io::promised_archive(what.name).kind == io::archive_kind::none;
+// Files whose name is that of an archive are not read by small_files, which would open them twice.
+bool is_small(const listed_input& listed) {
+  return listed.regular && listed.size <= small_bytes && io::promised_by(listed.name) == nullptr &&
+         io::promised_archive(listed.name).kind == io::archive_kind::none;
 }
 
-// What decoders within archives may have, which nobody shares with them; and an entry in the result for each member.
-archive_limits limits_of_archives(const run_plan& what, io::stream_sink* text_to) {
+// Decoders of members have their own window memory, and each member has an entry in the result.
+archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
-  const buffer_plan& buffers = what.buffers;
+  const buffer_plan& buffers = plan.buffers;
   const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
-  const std::uint64_t of_a_member =
-      std::uint64_t{8} * sizeof(std::uint64_t) * what.partition.classes + archive_limits::bytes_of_name;
-  return {.max_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
-          .max_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / of_a_member),
+  const std::uint64_t bytes_of_member =
+      std::uint64_t{8} * sizeof(std::uint64_t) * plan.partition.classes + archive_limits::bytes_of_name;
+  return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+          .max_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / bytes_of_member),
           .inner_decoder = {.window_bytes = window,
                             .granted_bytes = window,
-                            .dictionary = what.dictionary,
+                            .dictionary = plan.dictionary,
                             .largest_bytes = usual_window},
           .text_to = text_to};
 }
 
-// Throws what the input is not to blame for.
+// Throws failures that the input does not cause.
 void note_failure(input_id input, const std::exception_ptr& error, rolling_counts& counts) {
   if (!error) return;
   try {
@@ -53,9 +54,9 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   }
 }
 
-async::task<std::exception_ptr> failure_of(async::task<> of) {
+async::task<std::exception_ptr> failure_of(async::task<> task) {
   try {
-    co_await std::move(of);
+    co_await std::move(task);
   } catch (...) {
     co_return std::current_exception();
   }
@@ -64,42 +65,42 @@ async::task<std::exception_ptr> failure_of(async::task<> of) {
 
 }  // namespace
 
-feeder::feeder(const run_plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-               feed_notes& notes, async::first_failure& failures, follower::remark tell,
-               io::stream_sink* pass_through_sink, std::stop_token stop)
-    : plan_(what),
-      where_(where),
-      cutter_(slots, counted),
+feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted,
+               rolling_counts& counts, feed_notes& notes, async::first_failure& failures, follower::remark notify,
+               io::stream_sink* sink, std::stop_token stop)
+    : plan_(plan),
+      executors_(executors),
+      divider_(counts.windows() != nullptr ? std::make_unique<window_divider>(counts) : nullptr),
+      cutter_(slots, counted, divider_.get()),
       counts_(counts),
       notes_(notes),
       failures_(failures),
-      tell_(std::move(tell)),
-      sink_(pass_through_sink),
+      notify_(std::move(notify)),
+      sink_(sink),
       stop_(stop),
-      files_({.range_bytes = what.buffers.chunk_bytes, .in_flight = what.threads + std::size_t{4}}, cutter_, counts,
-             notes.read, where.pool, failures, stop),
-      contexts_(what.buffers.decoders, what.buffers.window_limit, what.dictionary, slots, counted),
-      compressed_({.block_bytes = what.buffers.block_bytes,
-                   .own_blocks = what.buffers.blocks,
-                   .extra_blocks = what.buffers.extra_blocks,
-                   .open_inputs = what.buffers.open_inputs,
-                   .busy_chunk_bytes = what.buffers.busy_chunk_bytes,
-                   .threads = what.threads,
-                   .group_bytes = what.buffers.group_bytes,
-                   .max_text = what.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
-                   .skip_damage = what.skip_damage,
-                   .text_to = passes_through(config::pass_through_mode::text) ? pass_through_sink : nullptr,
-                   .in_order_for = what.in_order_for},
-                  {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, failures, stop),
-      archives_({.limits = limits_of_archives(
-                     what, passes_through(config::pass_through_mode::text) ? pass_through_sink : nullptr),
-                 .block_bytes = what.buffers.block_bytes,
-                 .own_blocks = what.buffers.blocks},
-                {.pool = where.pool, .streams = where.streams}, contexts_, counts, notes, failures, stop),
-      small_({.max_bytes = small_bytes, .forced_format = what.forced_format}, contexts_, counts, notes, where.pool,
+      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
+             notes.read, executors.pool, failures, stop),
+      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
+      compressed_({.block_bytes = plan.buffers.block_bytes,
+                   .own_blocks = plan.buffers.blocks,
+                   .extra_blocks = plan.buffers.extra_blocks,
+                   .open_inputs = plan.buffers.open_inputs,
+                   .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
+                   .threads = plan.threads,
+                   .group_bytes = plan.buffers.group_bytes,
+                   .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+                   .skip_damage = plan.skip_damage,
+                   .text_to = passes_through(config::pass_through_mode::text) ? sink : nullptr,
+                   .in_order_for = plan.in_order_for},
+                  {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
+      archives_({.limits = limits_of_archives(plan, passes_through(config::pass_through_mode::text) ? sink : nullptr),
+                 .block_bytes = plan.buffers.block_bytes,
+                 .own_blocks = plan.buffers.blocks},
+                {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
+      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format}, contexts_, counts, notes, executors.pool,
              failures, stop),
-      list_(what, where.streams, std::move(stop)),
-      heads_(what, {.pool = where.pool, .streams = where.streams}, contexts_, notes) {}
+      list_(plan, executors.streams, std::move(stop)),
+      heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
 
 async::task<> feeder::follow_all() {
   std::vector<std::pair<input_id, std::string>> inputs;
@@ -108,9 +109,9 @@ async::task<> feeder::follow_all() {
     counts_.set_format(inputs.back().first, "raw");
   }
   add_manner(notes_.reading, "followed, straight into the slots");
-  // not on the thread that writes snapshots: a reader of those that stalls must not stop the following
+  // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
-  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, tell_, stop_);
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
   co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }
@@ -124,7 +125,7 @@ async::task<> feeder::feed_all() {
     error = std::current_exception();
   }
   failures_.note(error);
-  // in any case: what is in flight is still to be submitted. These waits need no memory
+  // in any case: work in flight must still be submitted. These waits need no memory
   co_await small_.drain();
   static_cast<void>(co_await files_.all_read());
   static_cast<void>(co_await archives_.drain());
@@ -137,11 +138,11 @@ async::task<> feeder::feed_listed() {
     std::vector<listed_input> batch = co_await list_.next(batch_inputs);
     if (batch.empty()) break;
     co_await feed_batch(std::move(batch));
-    co_await feed_left();
+    co_await feed_remaining();
   }
   co_await small_.drain();
-  co_await feed_left();
-  fail_left();
+  co_await feed_remaining();
+  fail_remaining();
   co_await drain();
   if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
   flush();
@@ -154,36 +155,36 @@ async::task<> feeder::drain() {
   co_await compressed_.drain();
 }
 
-input_id feeder::open(const listed_input& what) {
-  return counts_.open_input(what.name == "-" ? plan_.label : what.name);
+input_id feeder::open(const listed_input& listed) {
+  return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
 }
 
-// Numbers them in their order, whoever reads them when.
+// Inputs are numbered in the order of the list; they may be read in another order.
 async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
-  // a single one is read by all threads, in ranges; windows, and what is handed on, need the text of all in its order
+  // all threads read a single file, in ranges; windows and forwarding need the text of all inputs in order
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
   std::vector<numbered_input> small;
   for (listed_input& each : batch) {
-    numbered_input one{.input = open(each), .what = std::move(each)};
-    if (!one.what.error.is_none()) {
-      counts_.fail(one.input, 0, one.what.error);
+    numbered_input next{.input = open(each), .listed = std::move(each)};
+    if (!next.listed.error.is_none()) {
+      counts_.fail(next.input, 0, next.listed.error);
     } else if (stop_.stop_requested()) {
-      counts_.fail(one.input, 0, not_read());
-    } else if (many && is_small(one.what)) {
-      small.push_back(std::move(one));
+      counts_.fail(next.input, 0, not_read());
+    } else if (many && is_small(next.listed)) {
+      small.push_back(std::move(next));
     } else {
-      // what stands before standard input is not to wait for its end
-      if (one.what.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
-      co_await feed(std::move(one));
+      // inputs before standard input must not wait for its end
+      if (next.listed.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
+      co_await feed(std::move(next));
       if (plan_.windows) co_await drain();
     }
   }
   if (!small.empty()) co_await small_.add(std::move(small));
 }
 
-// What small_files did not take.
-async::task<> feeder::feed_left() {
-  for (numbered_input& each : small_.take_left()) {
+// Feeds the inputs that small_files did not read.
+async::task<> feeder::feed_remaining() {
+  for (numbered_input& each : small_.take_deferred()) {
     if (stop_.stop_requested()) {
       counts_.fail(each.input, 0, not_read());
     } else {
@@ -192,9 +193,9 @@ async::task<> feeder::feed_left() {
   }
 }
 
-void feeder::fail_left() {
+void feeder::fail_remaining() {
   if (!stop_.stop_requested()) return;
-  for (const listed_input& each : list_.left()) counts_.fail(open(each), 0, each.error);
+  for (const listed_input& each : list_.unreached()) counts_.fail(open(each), 0, each.error);
 }
 
 std::vector<cut_mark> feeder::flush() {
@@ -203,41 +204,41 @@ std::vector<cut_mark> feeder::flush() {
   return marks;
 }
 
-// What is handed on as it is, is read from its first byte to its last, once and in order: files, too, are streams then.
-io::source feeder::open_source(const listed_input& what) const {
-  io::source opened =
-      what.in_tree ? io::source(io::open_regular(what.name, what.follow_links))
-                   : io::open_source(what.name, where_.streams.context().get_executor(), plan_.buffers.pipe_bytes);
+// With --pass-through=raw files are opened as streams, which are read and forwarded once and in order.
+io::source feeder::open_source(const listed_input& listed) const {
+  io::source opened = listed.in_tree ? io::source(io::open_regular(listed.name, listed.follow_links))
+                                     : io::open_source(listed.name, executors_.streams.context().get_executor(),
+                                                       plan_.buffers.pipe_bytes);
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is standard output as well, and would never end", 0, failure_kind::refused);
+    throw io::input_error("is also standard output: reading it would never end", 0, failure_kind::refused);
   }
   if (plan_.passes_through == config::pass_through_mode::text) return opened;
   if (file != nullptr) {
-    return io::source(std::in_place_type<io::stream_source>, where_.streams.context().get_executor(),
+    return io::source(std::in_place_type<io::stream_source>, executors_.streams.context().get_executor(),
                       std::move(*file).release(), std::size_t{0});
   }
   return opened;
 }
 
-async::task<> feeder::feed(numbered_input one) {
-  const input_id input = one.input;
-  const std::string& name = one.what.name;
-  if (name == "-") co_await drain();  // only then is the offset of a redirected file where the next one begins
+async::task<> feeder::feed(numbered_input next) {
+  const input_id input = next.input;
+  const std::string& name = next.listed.name;
+  if (name == "-") co_await drain();  // until then, the offset of a redirected file may still change
   shared_source source;
   try {
-    source = std::make_shared<io::source>(open_source(one.what));
+    source = std::make_shared<io::source>(open_source(next.listed));
   } catch (...) {
     co_return note_failure(input, std::current_exception(), counts_);
   }
   const std::stop_callback cancel_on_stop(
-      stop_, [cancel = make_stream_cancel(where_.streams, source)]() noexcept { cancel->post(); });
+      stop_, [cancel = make_stream_cancel(executors_.streams, source)]() noexcept { cancel->post(); });
   const bool is_passed_through = passes_through(config::pass_through_mode::raw);
   if (is_passed_through) std::get<io::stream_source>(*source).pass_through_to(*sink_);
   note_failure(input, co_await failure_of(count(input, name, source)), counts_);
   if (is_passed_through) {
-    co_await async::run_on(where_.streams, pass_through_rest(input, std::move(source)));
+    co_await async::run_on(executors_.streams, pass_through_rest(input, std::move(source)));
   }
 }
 
@@ -247,7 +248,7 @@ std::vector<skipped_names> feeder::skipped() const {
   return all;
 }
 
-// Completes when all of a stream was read, and of what is handed on.
+// For streams and forwarded inputs, completes when all bytes were read.
 async::task<> feeder::count(input_id input, const std::string& name, const shared_source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
@@ -268,7 +269,7 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
     co_await compressed_.add(input, source, std::move(head), format);
     if (in_turn) co_await compressed_.drain();
   } else if (!is_file) {
-    co_await async::run_on(where_.streams, feed_stream(input, source, std::move(head)));
+    co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
   } else if (sink_ != nullptr) {
     co_await feed_file_in_order(input, std::get<io::file_source>(*source));
   } else {
@@ -276,37 +277,37 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
   }
 }
 
-// For the statistics: how the input is read.
+// For the statistics: the manner in which the input is read.
 void feeder::note_manner(const io::source& source, bool is_raw) {
   const auto* stream = std::get_if<io::stream_source>(&source);
-  std::string how = "pread";
+  std::string manner = "pread";
   if (stream != nullptr) {
-    how = stream->kind();
-    if (const std::size_t capacity = stream->pipe_capacity()) how += " of " + config::format_size(capacity);
+    manner = stream->kind();
+    if (const std::size_t capacity = stream->pipe_capacity()) manner += " of " + config::format_size(capacity);
   }
   if (!is_raw) {
-    how += stream == nullptr ? " in blocks of " : ", blocks of ";
-    how += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
-           " of them";
+    manner += stream == nullptr ? " in blocks of " : ", blocks of ";
+    manner += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
+              " of them";
     ++notes_.compressed_inputs;
   } else if (stream == nullptr && sink_ != nullptr) {
-    how += " in order, straight into the slots";
+    manner += " in order, straight into the slots";
   } else if (stream == nullptr) {
-    how += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " + std::to_string(plan_.threads) +
-           (plan_.threads == 1 ? " thread" : " threads");
+    manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
+              std::to_string(plan_.threads) + (plan_.threads == 1 ? " thread" : " threads");
     notes_.files_in_parallel = true;
   } else {
-    how += ", straight into the slots";
+    manner += ", straight into the slots";
   }
-  if (sink_ != nullptr) how += stream != nullptr && stream->tees() ? ", handed on by tee" : ", handed on by write";
-  add_manner(notes_.reading, how);
+  if (sink_ != nullptr) manner += stream != nullptr && stream->tees() ? ", forwarded by tee" : ", forwarded by write";
+  add_manner(notes_.reading, manner);
 }
 
 async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {
   auto& stream = std::get<io::stream_source>(*source);
   std::uint64_t committed = 0;
   try {
-    if (passes_through(config::pass_through_mode::text)) {  // only now is it known that the bytes are the text
+    if (passes_through(config::pass_through_mode::text)) {  // the head was read before the format was known
       co_await sink_->write(head);
       stream.pass_through_to(*sink_);
     }
@@ -319,15 +320,15 @@ async::task<> feeder::feed_stream(input_id input, shared_source source, bytes he
   }
 }
 
-// What nobody counts, because it cannot be decoded, is the consumer's all the same.
+// With --pass-through=raw: reads and forwards the rest of an input whose decoding has ended early.
 async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
   constexpr std::size_t step = std::size_t{64} << 10U;
   auto& stream = std::get<io::stream_source>(*source);
-  bytes passing(step);
-  stream.resume();  // whoever decoded it may have given it up
+  bytes buffer(step);
+  stream.resume();  // its decoder may have stopped it
   try {
     while (!stop_.stop_requested()) {
-      const std::optional<std::size_t> read = stream.read_some(passing);
+      const std::optional<std::size_t> read = stream.read_some(buffer);
       if (read == 0U) break;
       notes_.read.bytes += read.value_or(0);
       if (read) {
@@ -341,23 +342,23 @@ async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
   }
 }
 
-// The place is held until its bytes are written: a consumer that is slow slows the reading.
+// A reservation is held until its bytes are written, so a slow consumer slows down the reading.
 async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
   std::uint64_t offset = 0;
   try {
     while (!stop_.stop_requested()) {
-      held_reservation where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
       std::size_t read = 0;
       {
         const stopwatch busy(notes_.read.busy_nanoseconds);
-        read = file.read_at(where.bytes(), offset);
+        read = file.read_at(reserved.bytes(), offset);
       }
-      co_await sink_->write(where.bytes().first(read));
-      where.commit(read, {.input = input});
+      co_await sink_->write(reserved.bytes().first(read));
+      reserved.commit(read, {.input = input});
       notes_.read.bytes += read;
       offset += read;
       file.leave_offset_at(offset);
-      if (read < where.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+      if (read < reserved.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
     }
     counts_.fail(input, offset, left_at(offset));
   } catch (const io::input_error&) {
@@ -369,32 +370,32 @@ async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& 
 
 async::task<> feeder::put(input_id input, std::span<const std::byte> text, std::uint64_t& committed) {
   while (!text.empty()) {
-    const reservation where = co_await cutter_.reserve(text.size());
-    std::copy_n(text.begin(), where.bytes.size(), where.bytes.begin());
-    cutter_.commit(where, where.bytes.size(), {.input = input});
-    committed += where.bytes.size();
-    text = text.subspan(where.bytes.size());
+    const reservation reserved = co_await cutter_.reserve(text.size());
+    std::copy_n(text.begin(), reserved.bytes.size(), reserved.bytes.begin());
+    cutter_.commit(reserved, reserved.bytes.size(), {.input = input});
+    committed += reserved.bytes.size();
+    text = text.subspan(reserved.bytes.size());
   }
 }
 
-// Reads straight into the slot. No place is held while waiting, so that a snapshot can have what came so far.
+// Reads directly into the slot. No reservation is held while waiting, so that a snapshot can contain all bytes so far.
 async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed) {
   for (;;) {
     std::optional<std::size_t> read;
     {
-      held_reservation where(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
       {
         const stopwatch busy(notes_.read.busy_nanoseconds);
-        read = stream.read_some(where.bytes());
+        read = stream.read_some(reserved.bytes());
       }
-      where.commit(read.value_or(0), {.input = input});
+      reserved.commit(read.value_or(0), {.input = input});
     }
     committed += read.value_or(0);
     notes_.read.bytes += read.value_or(0);
     if (read == 0U) co_return counts_.finish(input, committed);
     if (stop_.stop_requested()) break;
     if (read) {
-      // a stream that always has something must not keep signals and timers from their turn on this thread
+      // signals and timers of this thread must be handled although the stream always has bytes
       co_await async::yield();
       continue;
     }

@@ -1,6 +1,7 @@
-// Feeds the ring: takes the inputs of the list in turn, settles their formats, and has their text put into slots, by
-// small_files where there are many, by plain_files, by compressed_inputs, by archive_inputs, by a follower, or read
-// from a stream. What fails is the input's error in the rolling counts; the others are still fed.
+// Feeds the ring: takes the inputs of the list in order, recognizes their formats, and passes each one to the object
+// that puts its text into slots: small_files for many small files, plain_files, compressed_inputs, archive_inputs or a
+// follower. Streams are read here. A failure of an input is its error in the rolling counts; other inputs are still
+// fed.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -21,6 +22,7 @@
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/flow/run_plan.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_divider.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,26 +37,27 @@ namespace gpuhist::pipeline {
 
 class feeder {
  public:
-  /// `streams`: where pipes and the like are read; `pool`: where files are read and frames decoded.
+  /// `pool` reads files and decodes frames; `streams` reads pipes and other streams.
   struct executors {
     async::executor& pool;
     async::event_loop& streams;
   };
 
-  /// `pass_through_sink`: where the plan's passes_through goes, on the executor of the streams; null where that is
-  /// nothing. `failures`: what no input is to blame for is noted there.
-  feeder(const run_plan& what, const executors& where, ring& slots, collector& counted, rolling_counts& counts,
-         feed_notes& notes, async::first_failure& failures, follower::remark tell, io::stream_sink* pass_through_sink,
+  /// `sink`: receives the forwarded bytes, on the executor for streams; null: nothing is forwarded. `failures`:
+  /// receives failures that no input causes.
+  feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted, rolling_counts& counts,
+         feed_notes& notes, async::first_failure& failures, follower::remark notify, io::stream_sink* sink,
          std::stop_token stop);
 
-  /// Feeds all inputs and flushes the last slot. On the pool. All that was begun has ended when this does, by whichever
-  /// way. Throws only for what no input is to blame for.
+  /// Feeds all inputs and flushes the last slot. Runs on the pool. All work that it began has ended when it returns or
+  /// throws. Throws only failures that no input causes.
   async::task<> feed_all();
 
-  /// What was found in trees and archives and is no input. After feed_all().
+  /// Names in trees and archives that are not inputs. Precondition: feed_all() has ended.
   [[nodiscard]] std::vector<skipped_names> skipped() const;
 
-  /// Seals what there is in slots that are not full, so that it is counted now. Returns up to where. Thread-safe.
+  /// Seals all slots that are filling, so that their text is counted. Returns the marks of all chunks sealed so far.
+  /// Thread-safe.
   std::vector<cut_mark> flush();
 
  private:
@@ -63,16 +66,16 @@ class feeder {
 
   async::task<> follow_all();
   async::task<> feed_listed();
-  input_id open(const listed_input& what);
+  input_id open(const listed_input& listed);
   async::task<> feed_batch(std::vector<listed_input> batch);
-  async::task<> feed_left();
-  void fail_left();
+  async::task<> feed_remaining();
+  void fail_remaining();
   async::task<> drain();
-  async::task<> feed(numbered_input one);
-  [[nodiscard]] bool passes_through(config::pass_through_mode what) const {
-    return sink_ != nullptr && plan_.passes_through == what;
+  async::task<> feed(numbered_input next);
+  [[nodiscard]] bool passes_through(config::pass_through_mode mode) const {
+    return sink_ != nullptr && plan_.passes_through == mode;
   }
-  [[nodiscard]] io::source open_source(const listed_input& what) const;
+  [[nodiscard]] io::source open_source(const listed_input& listed) const;
   async::task<> count(input_id input, const std::string& name, const shared_source& source);
   async::task<> pass_through_rest(input_id input, shared_source source);
   async::task<> feed_file_in_order(input_id input, const io::file_source& file);
@@ -82,12 +85,13 @@ class feeder {
   async::task<> read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed);
 
   const run_plan& plan_;
-  const executors where_;
-  cutter cutter_;  // of all text that is not decoded
+  const executors executors_;
+  const std::unique_ptr<text_divider> divider_;  // null: no windows are planned
+  cutter cutter_;                                // of all text that is not decoded
   rolling_counts& counts_;
   feed_notes& notes_;
   async::first_failure& failures_;
-  follower::remark tell_;
+  follower::remark notify_;
   io::stream_sink* sink_;
   std::stop_token stop_;
   plain_files files_;

@@ -16,10 +16,10 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-// Where the three parts of the slots lie. All text comes first, slot beside slot, so that a device can fetch neighbours
-// in one copy:
+// Offsets of the three parts of the slots. The text of all slots comes first, so that neighbouring slots can be copied
+// to a device in one copy:
 //
-//     | bytes 0 | bytes 1 | ... | extents 0 | extents 1 | ... | rows 0 | rows 1 | ... |     each on pages of its own
+//     | bytes 0 | bytes 1 | ... | extents 0 | extents 1 | ... | rows 0 | rows 1 | ... |     each begins on a page
 struct slot_layout {
   std::size_t bytes_stride;
   std::size_t extents_stride;
@@ -42,14 +42,14 @@ struct slot_layout {
 ring::mapping::mapping(std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
-  ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: fewer page faults and table entries
+  ::madvise(memory, bytes, MADV_HUGEPAGE);  // optional: fewer page faults and page table entries
   memory_ = {static_cast<std::byte*>(memory), bytes};
 }
 
 ring::mapping::~mapping() { ::munmap(memory_.data(), memory_.size()); }
 
 void ring::mapping::populate(std::span<std::byte> part) {
-  // a wish, too: before Linux 5.14 the first touch populates
+  // optional: fails before Linux 5.14, and then the first access populates the pages
   if (!part.empty()) ::madvise(part.data(), part.size(), MADV_POPULATE_WRITE);
 }
 
@@ -66,14 +66,14 @@ ring::ring(const ring_shape& shape)
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     slot& each = slots_[i];
     each.bytes = {base + i * layout.bytes_stride, shape.chunk_bytes};
-    // the mapping is zeroed memory of no other type: these are its first objects
+    // the mapping is zeroed memory without objects: these are the first
     each.extents = {reinterpret_cast<gpu::extent*>(base + layout.extents_at + i * layout.extents_stride),
                     shape.max_extents};
     each.rows = {reinterpret_cast<std::uint32_t*>(base + layout.rows_at + i * layout.rows_stride),
                  std::size_t{shape.max_extents} * shape.row_classes};
     each.segments.reserve(shape.max_extents);
   }
-  // the first slots are taken first: they are on top of the stack
+  // the first slots are on top of the stack
   for (std::size_t i = slots_.size(); i-- > 0;) free_.push_back(&slots_[i]);
   const std::size_t populated = std::min<std::size_t>(shape.populated, shape.slots);
   mapping::populate(memory().first(populated * layout.bytes_stride));
@@ -82,36 +82,36 @@ ring::ring(const ring_shape& shape)
 async::task<slot*> ring::acquire() {
   if (slot* ready = try_acquire()) co_return ready;
   const auto began = std::chrono::steady_clock::now();
-  async::semaphore::permit right = co_await permits_.acquire();
+  async::semaphore::permit permit = co_await permits_.acquire();
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
   {
     const std::scoped_lock lock(mutex_);
     waiting_seconds_ += waited.count();
   }
-  co_return take(std::move(right));
+  co_return take(std::move(permit));
 }
 
 slot* ring::try_acquire() {
-  async::semaphore::permit right = permits_.try_acquire();
-  return right ? take(std::move(right)) : nullptr;
+  async::semaphore::permit permit = permits_.try_acquire();
+  return permit ? take(std::move(permit)) : nullptr;
 }
 
-slot* ring::take(async::semaphore::permit right) {
+slot* ring::take(async::semaphore::permit permit) {
   const std::scoped_lock lock(mutex_);
   slot* taken = free_.back();
   free_.pop_back();
   enter(*taken, phase::filling);
-  taken->right = std::move(right);
+  taken->permit = std::move(permit);
   taken->segments.clear();
-  taken->used = taken->outstanding = taken->promised = 0;
+  taken->used = taken->outstanding = taken->reserved_segments = 0;
   taken->sealed = false;
   return taken;
 }
 
-// Under the lock. One look at the clock for each of three transitions of a chunk.
-void ring::enter(slot& it, phase next) {
-  occupancy_.move(it.now, next, std::chrono::steady_clock::now());
-  it.now = next;
+// Under the lock.
+void ring::enter(slot& entering, phase next) {
+  occupancy_.move(entering.current_phase, next, std::chrono::steady_clock::now());
+  entering.current_phase = next;
 }
 
 void ring::begin_counting(slot& sealed) {
@@ -119,11 +119,11 @@ void ring::begin_counting(slot& sealed) {
   enter(sealed, phase::counting);
 }
 
-void ring::release(slot& done) noexcept {
-  const async::semaphore::permit right = std::move(done.right);  // goes last: whoever gets it finds a slot
+void ring::release(slot& counted) noexcept {
+  const async::semaphore::permit permit = std::move(counted.permit);  // returned last, after the slot is in free_
   const std::scoped_lock lock(mutex_);
-  enter(done, phase::free);
-  free_.push_back(&done);  // there is room for all of them
+  enter(counted, phase::free);
+  free_.push_back(&counted);  // does not allocate: reserved for all slots
 }
 
 double ring::waiting_seconds() const {

@@ -12,9 +12,9 @@ using clock = std::chrono::steady_clock;
 
 }  // namespace
 
-run_notifier::run_notifier(async::event_loop& loop, const run_plan& what, const run_hooks& hooks)
+run_notifier::run_notifier(async::event_loop& loop, const run_plan& plan, const run_hooks& hooks)
     : loop_(loop),
-      plan_(what),
+      plan_(plan),
       hooks_(hooks),
       status_signal_(loop.context(), static_cast<bool>(hooks.status)),
       windows_(loop, hooks),
@@ -25,34 +25,34 @@ run_notifier::run_notifier(async::event_loop& loop, const run_plan& what, const 
 
 void run_notifier::start(notified_run run) {
   run_.emplace(std::move(run));
-  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.counted_so_far)) {
+  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.check_counts)) {
     if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
-      keep_running(snapshots_by_time(*interval));
+      spawn(snapshots_by_time(*interval));
     } else {
       snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
-      keep_running(snapshots_by_size());
+      spawn(snapshots_by_size());
     }
-  } else if (hooks_.counted_so_far) {
-    keep_running(snapshots_by_time(std::chrono::seconds(1)));
+  } else if (hooks_.check_counts) {
+    spawn(snapshots_by_time(std::chrono::seconds(1)));
   }
-  if (hooks_.progress) keep_running(progress_by_time());
-  if (status_signal_.is_watched()) keep_running(status_by_signal());
-  if (hooks_.write_kept) keep_running(kept_reports_by_time());
+  if (hooks_.progress) spawn(progress_by_time());
+  if (status_signal_.is_watched()) spawn(status_by_signal());
+  if (hooks_.write_kept) spawn(kept_reports_by_time());
   if (hooks_.input_finished) {
-    keep_running(inputs_as_they_end());
-    keep_running(flushes_by_time());
+    spawn(inputs_as_they_finish());
+    spawn(flushes_by_time());
   }
   if (rolling_windows* const windows = run_->counts.windows()) {
     windows_.start({.windows = *windows,
                     .collected = run_->collected,
                     .feeding = run_->feeding,
                     .end_by_hook = [this] { end_by_hook(); }},
-                   [this](async::task<> loop) { keep_running(std::move(loop)); });
+                   [this](async::task<> task) { spawn(std::move(task)); });
   }
 }
 
-void run_notifier::keep_running(async::task<> what) {
-  async::spawn(loop_, std::move(what), [this](const std::exception_ptr& error) noexcept { run_->failure(error); });
+void run_notifier::spawn(async::task<> task) {
+  async::spawn(loop_, std::move(task), [this](const std::exception_ptr& error) noexcept { run_->failure(error); });
 }
 
 void run_notifier::note_merged() {
@@ -62,7 +62,7 @@ void run_notifier::note_merged() {
   if (plan_.windows) windows_.note_merged();
 }
 
-// Cuts what is in the slots that are filling, so that a slow stream shows in full, and waits until it is merged.
+// Seals the slots that are filling, so that all bytes of a slow stream are counted, and waits until they are merged.
 async::task<> run_notifier::flush_and_wait(async::wakeup& merged) {
   const std::vector<cut_mark> cut = run_->feeding.flush();
   while (!run_->collected.has_merged(cut)) co_await merged.wait();
@@ -74,7 +74,7 @@ async::task<> run_notifier::snapshots_by_time(std::chrono::milliseconds interval
     co_await snapshot_alarm_.wait();
     co_await flush_and_wait(merged_for_snapshots_);
     publish_snapshot();
-    if (due + interval < clock::now()) due = clock::now();  // a slow reader of the snapshots gets fewer of them
+    if (due + interval < clock::now()) due = clock::now();  // a slow reader gets fewer snapshots
   }
 }
 
@@ -96,7 +96,7 @@ void run_notifier::snapshot_if_due() {
 void run_notifier::publish_snapshot() {
   const run_counts now = run_->snapshot();
   if (plan_.snapshot_every && hooks_.snapshot) hooks_.snapshot(now);
-  if (hooks_.counted_so_far && !ended_by_hook_ && hooks_.counted_so_far(now)) end_by_hook();
+  if (hooks_.check_counts && !ended_by_hook_ && hooks_.check_counts(now)) end_by_hook();
 }
 
 async::task<> run_notifier::progress_by_time() {
@@ -117,14 +117,14 @@ async::task<> run_notifier::status_by_signal() {
   }
 }
 
-async::task<> run_notifier::inputs_as_they_end() {
+async::task<> run_notifier::inputs_as_they_finish() {
   while (!ended_by_hook_) {
     co_await merged_for_inputs_.wait();
     notify_finished_inputs();
   }
 }
 
-// The end of an input may lie in a slot that waits for more of a stream behind it.
+// The end of an input may be in a slot that waits for more bytes of a stream.
 async::task<> run_notifier::flushes_by_time() {
   constexpr std::chrono::milliseconds interval(100);
   for (;;) {
@@ -144,8 +144,8 @@ async::task<> run_notifier::kept_reports_by_time() {
 }
 
 void run_notifier::notify_finished_inputs() {
-  const std::size_t over = run_->counts.inputs_in_order();
-  for (; inputs_notified_ < over && !ended_by_hook_; ++inputs_notified_) {
+  const std::size_t finished = run_->counts.inputs_in_order();
+  for (; inputs_notified_ < finished && !ended_by_hook_; ++inputs_notified_) {
     input_report next = run_->counts.input_in_order(inputs_notified_);
     if (plan_.count_unverified) count_unverified(next);
     if (hooks_.input_finished(next)) end_by_hook();
@@ -165,7 +165,7 @@ void run_notifier::notify_remaining_inputs(const run_counts& result) {
 
 void run_notifier::publish_remaining() {
   windows_.publish_remaining();
-  snapshot_if_due();  // a short run is over before the snapshots had their turn on this thread
+  snapshot_if_due();  // a short run may end before its task ran on this thread
 }
 
 void run_notifier::cancel() {

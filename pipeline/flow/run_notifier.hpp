@@ -1,4 +1,5 @@
-// What a run tells while it lasts: snapshots, progress, status on a signal, inputs that are over, windows that closed.
+// Calls the hooks of a run while it lasts: for snapshots, progress, status on a signal, finished inputs, closed
+// windows.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -23,57 +24,59 @@
 
 namespace gpuhist::pipeline {
 
-/// The run that is told of. The parts outlive the telling; the functions are called on the thread of its context.
+/// The parts of the run that the notifier uses. They outlive the notifier. The functions are called on the thread of
+/// the event loop.
 struct notified_run {
   rolling_counts& counts;
   collector& collected;
   feeder& feeding;
   std::function<run_counts()> snapshot;
   std::function<run_progress()> progress;
-  std::function<void()> end_by_hook;                       ///< a hook wants no more to be read
-  std::function<void(const std::exception_ptr&)> failure;  ///< what a loop ended with, cancelling included; may be
-                                                           ///< null; does not throw
+  std::function<void()> end_by_hook;  ///< called when a hook ends the reading
+  /// Called when one of the notifier's tasks ends, with its exception or null. Cancelled tasks have async::wait_ended.
+  /// Does not throw.
+  std::function<void(const std::exception_ptr&)> failure;
 };
 
-/// Each kind is told by a loop of its own, all of them on the thread that runs the context. Hooks are called there.
+/// Each kind of notification has its own task. All tasks run on the thread of the event loop, which calls the hooks.
 class run_notifier {
  public:
-  /// Throws std::system_error where the signal for the status cannot be watched.
-  run_notifier(async::event_loop& loop, const run_plan& what, const run_hooks& hooks);
+  /// Throws std::system_error if SIGUSR1 cannot be watched.
+  run_notifier(async::event_loop& loop, const run_plan& plan, const run_hooks& hooks);
 
-  /// Begins the loops. Once, before anything is read.
+  /// Starts the tasks. Must be called once, before anything is read.
   void start(notified_run run);
 
-  /// More was merged into the counts. Any thread.
+  /// Chunks were merged into the counts. Any thread.
   void note_merged();
 
-  /// A window closed, or a verdict came. Any thread.
+  /// A window closed, or a verdict was given. Any thread.
   void note_windows_changed() { windows_.note_changed(); }
 
-  /// What the loops had no more time for, when nothing more comes: windows, and a snapshot that is due by its size. May
-  /// throw what a hook throws.
+  /// Publishes the windows that are left at the end of the run, and a snapshot if one is due by its size. Throws what a
+  /// hook throws.
   void publish_remaining();
 
-  /// Inputs that ended since, and those that never did; `result` is the last report.
+  /// Notifies of the inputs of the result that were not reported yet, finished or not.
   void notify_remaining_inputs(const run_counts& result);
 
-  /// Nobody takes windows any more, and what they hold up goes on.
+  /// Drops all windows from now on, so that merging does not wait for them.
   void discard_windows() { windows_.discard(); }
 
-  /// Ends the loops.
+  /// Ends the tasks.
   void cancel();
 
  private:
-  void keep_running(async::task<> what);
+  void spawn(async::task<> task);
   async::task<> flush_and_wait(async::wakeup& merged);
   async::task<> snapshots_by_time(std::chrono::milliseconds interval);
   async::task<> snapshots_by_size();
   void snapshot_if_due();
-  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.counted_so_far; }
+  [[nodiscard]] bool wants_snapshots() const { return plan_.snapshot_every || hooks_.check_counts; }
   void publish_snapshot();
   async::task<> progress_by_time();
   async::task<> status_by_signal();
-  async::task<> inputs_as_they_end();
+  async::task<> inputs_as_they_finish();
   async::task<> flushes_by_time();
   async::task<> kept_reports_by_time();
   void notify_finished_inputs();
@@ -82,9 +85,9 @@ class run_notifier {
   async::event_loop& loop_;
   const run_plan& plan_;
   const run_hooks& hooks_;
-  std::optional<notified_run> run_;  // from start() on
+  std::optional<notified_run> run_;  // set by start()
   status_signal status_signal_;
-  async::wakeup merged_for_snapshots_;  // one each: a word has one receiver
+  async::wakeup merged_for_snapshots_;  // one per task: a wakeup has one receiver
   async::wakeup merged_for_status_;
   async::wakeup merged_for_inputs_;
   window_publisher windows_;

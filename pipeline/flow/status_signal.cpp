@@ -13,14 +13,14 @@
 namespace gpuhist::pipeline {
 namespace {
 
-sigset_t only_this() {
+sigset_t status_signal_set() {
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGUSR1);
   return set;
 }
 
-// Asked for, because a blocked signal is queued even where it is ignored.
+// A blocked signal becomes pending even if it is ignored, so this must be asked.
 bool is_ignored() {
   struct sigaction action{};
   return ::sigaction(SIGUSR1, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -30,13 +30,13 @@ bool is_ignored() {
 
 void hold_status_signal() {
   if (is_ignored()) return;
-  const sigset_t set = only_this();
+  const sigset_t set = status_signal_set();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 status_signal::status_signal(boost::asio::io_context& context, bool watch) {
   if (!watch || is_ignored()) return;
-  const sigset_t set = only_this();
+  const sigset_t set = status_signal_set();
   const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   if (fd < 0) throw std::system_error(errno, std::system_category(), "SIGUSR1 cannot be watched");
   waiter_.emplace(context, fd);
@@ -45,7 +45,7 @@ status_signal::status_signal(boost::asio::io_context& context, bool watch) {
 async::task<> status_signal::received() {
   signalfd_siginfo taken{};
   do {
-    if (is_cancelled_) throw async::wait_ended();  // before it began to wait
+    if (is_cancelled_) throw async::wait_ended();  // cancelled before the wait
     const boost::system::error_code error = co_await async::readability_of(*waiter_);
     if (error || is_cancelled_) throw async::wait_ended();
   } while (::read(waiter_->native_handle(), &taken, sizeof(taken)) != sizeof(taken));

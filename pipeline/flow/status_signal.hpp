@@ -1,5 +1,5 @@
-// SIGUSR1 as the question how far a run has come. It is held back in every thread and read from a descriptor, so that
-// it interrupts nothing and, whenever it comes, ends nothing.
+// SIGUSR1 requests the status of a run. The signal is blocked in every thread and read from a descriptor, so that it
+// interrupts no call and never ends the process.
 #pragma once
 
 #include "async/task.hpp"
@@ -11,21 +11,20 @@
 
 namespace gpuhist::pipeline {
 
-/// Blocks SIGUSR1 in the calling thread, and so in every thread that it starts from here on: one that comes waits to be
-/// read. Does nothing where the parent had SIGUSR1 ignored. Starting other programs is not for this process afterwards:
-/// they would inherit the mask.
+/// Blocks SIGUSR1 in the calling thread and in all threads that it starts afterwards: the signal stays pending until it
+/// is read. Does nothing if the parent ignored SIGUSR1. Programs that this process starts afterwards inherit the mask.
 void hold_status_signal();
 
-/// Used on the thread that runs the context.
+/// Must be used on the thread that runs the context.
 class status_signal {
  public:
-  /// `watch`: false, or a parent that had SIGUSR1 ignored, makes it a signal that never comes. Precondition where it is
-  /// watched: hold_status_signal() was called before there were other threads. Throws std::system_error.
+  /// The signal is watched if `watch` is true and the parent did not ignore SIGUSR1. Precondition, if it is watched:
+  /// hold_status_signal() was called before other threads were started. Throws std::system_error.
   status_signal(boost::asio::io_context& context, bool watch);
 
   [[nodiscard]] bool is_watched() const { return waiter_.has_value(); }
 
-  /// Completes when the signal came; several that come together are one. Precondition: is_watched(). Throws
+  /// Completes when the signal was received; several pending signals count as one. Precondition: is_watched(). Throws
   /// async::wait_ended after cancel().
   async::task<> received();
 

@@ -18,24 +18,24 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::array stop_signal_numbers = {SIGINT, SIGTERM, SIGHUP};
-// End the process as well, some with a core dump, and never wait for a report.
+// These end the process at once, some with a core dump.
 constexpr std::array fatal_signal_numbers = {SIGQUIT, SIGXCPU, SIGALRM, SIGUSR2,  SIGVTALRM,
                                              SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT};
-constexpr std::chrono::seconds one_request{1};  // repeats within it belong to it
+constexpr std::chrono::seconds one_request{1};  // signals within it belong to one request
 
-// Handlers can see nothing but globals.
+// Handlers can use only globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 int keepers = 0;  // main thread only
 std::atomic<bool> keeps_first = false;
 std::atomic<int> kept_signal = 0;
-std::atomic<std::int64_t> kept_at = 0;  // ticks of the clock; 0: not known yet
+std::atomic<std::int64_t> kept_at = 0;  // ticks of the clock; 0: not set yet
 std::atomic<int> notified_fd = -1;
 std::atomic<void (*)() noexcept> clean_up_of_process = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);
 
-// Handlers: only what is async-signal-safe.
+// ---- handlers: only async-signal-safe calls
 
 void set_default(int signal) {
   struct sigaction action{};
@@ -43,7 +43,7 @@ void set_default(int signal) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// On the main thread, which may be about to create a temporary file.
+// Only on the main thread: it may be creating a temporary file at this moment.
 void end_process(int signal) {
   if (::gettid() != ::getpid()) {
     ::tgkill(::getpid(), ::getpid(), signal);
@@ -51,7 +51,7 @@ void end_process(int signal) {
   }
   if (void (*const clean_up)() noexcept = clean_up_of_process) clean_up();
   set_default(signal);
-  ::raise(signal);  // blocked here, it comes when this returns
+  ::raise(signal);  // blocked in the handler; delivered when it returns
 }
 
 std::int64_t now() { return clock::now().time_since_epoch().count(); }
@@ -78,7 +78,7 @@ void take_signal(int signal) {
   errno = error_before;
 }
 
-// Not on the way of a handler any more.
+// ---- not called by handlers
 
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action{};
@@ -94,7 +94,7 @@ auto handler_of(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 ? action.sa_handler : SIG_IGN;
 }
 
-// For the life of the process: a handler may be about to write to it.
+// Open until the process ends, because a handler may write to it at any time.
 int notification_descriptor() {
   if (notified_fd < 0) notified_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (notified_fd < 0) throw std::system_error(errno, std::system_category(), "signals cannot be watched");
@@ -103,7 +103,7 @@ int notification_descriptor() {
 
 void forget_signal() {
   std::uint64_t ignored = 0;
-  [[maybe_unused]] const ssize_t got = ::read(notification_descriptor(), &ignored, sizeof ignored);
+  [[maybe_unused]] const ssize_t count = ::read(notification_descriptor(), &ignored, sizeof ignored);
   kept_at = 0;
   kept_signal = 0;
 }
@@ -116,7 +116,7 @@ void end_by_stop_signals() {
   for (const int each : stop_signal_numbers) {
     if (handler_of(each) != SIG_IGN) handle(each, take_signal);
   }
-  for (const int each : fatal_signal_numbers) {  // but not those of a profiler that was loaded before
+  for (const int each : fatal_signal_numbers) {  // a profiler may have installed handlers before: these stay
     if (handler_of(each) == SIG_DFL) handle(each, end_process);
   }
 }
@@ -144,8 +144,8 @@ stop_signals::stop_signals(boost::asio::io_context& context, bool watch, std::st
   wait();
 }
 
-// Where ioctl(FIONBIO) fails with ENOTTY, Asio (1.81) sets the flag in another way, but reports the descriptor as
-// readable at once: without a signal there is nothing to stop for.
+// If ioctl(FIONBIO) fails with ENOTTY, Asio (1.81) sets the flag in another way, but reports the descriptor as readable
+// at once. So the handler checks whether there was a signal.
 void stop_signals::wait() {
   notified_->async_wait(boost::asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
     if (error) return;
@@ -156,7 +156,7 @@ void stop_signals::wait() {
 }
 
 stop_signals::~stop_signals() {
-  if (notified_) notified_->release();  // which only borrows the descriptor
+  if (notified_) notified_->release();  // the descriptor is not owned
 }
 
 void stop_signals::ignore() {

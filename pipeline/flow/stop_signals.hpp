@@ -1,9 +1,8 @@
-// SIGINT, SIGTERM and SIGHUP. From the beginning of main they end the process as they do by default, but leave no
-// temporary file and no line of status. While a run and its report last, the first one is kept as a request to stop.
-// `timeout`, service managers and schedulers signal the process and then its group, so that the same request arrives
-// twice: a repeat within a second changes nothing, a later one ends the process at once. SIGQUIT and other signals that
-// end a process by default always do so at once, and leave no temporary file either. What the parent had ignored stays
-// ignored.
+// SIGINT, SIGTERM and SIGHUP. From the beginning of main they end the process as by default, but remove temporary files
+// and the line of status first. During a run and its report, the first signal only requests a stop. `timeout`, service
+// managers and schedulers signal the process and then its group, so the same request arrives twice: a signal within a
+// second after the first is ignored, a later one ends the process at once. SIGQUIT and other signals that end a process
+// by default always do so at once, after the same clean-up. Signals that the parent ignored stay ignored.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -14,30 +13,30 @@
 
 namespace gpuhist::pipeline {
 
-/// Sets the function that is called before a signal ends the process. It must be async-signal-safe. Null: none.
+/// Sets the function that is called before a signal ends the process. It must be async-signal-safe; may be null.
 void clean_up_before_end(void (*clean_up)() noexcept);
 
-/// To be called first in main: from here on a signal that ends the process cleans up before.
+/// Installs the handlers, so that a signal cleans up before it ends the process. Must be called first in main.
 void end_by_stop_signals();
 
-/// While one lives, the first signal is kept. Several may be nested; the outermost forgets what was kept before. Main
-/// thread.
+/// While an object exists, the first signal is stored and does not end the process. Objects may be nested; the
+/// outermost constructor clears an earlier signal. Must be used on the main thread.
 class kept_stop_signal {
  public:
-  /// Throws std::system_error where there is no descriptor for the notification.
+  /// Throws std::system_error if there is no descriptor for the notification.
   kept_stop_signal();
   kept_stop_signal(const kept_stop_signal&) = delete;
   kept_stop_signal& operator=(const kept_stop_signal&) = delete;
-  ~kept_stop_signal();  ///< of the last one: signals end the process again
+  ~kept_stop_signal();  ///< of the outermost object: signals end the process again
 
-  /// The signal, or 0.
+  /// The stored signal; 0: none.
   [[nodiscard]] static int received();
 
-  /// Is readable once a signal was received. Stays open.
+  /// A descriptor that is readable after a signal was received. It stays open.
   [[nodiscard]] static int notification();
 };
 
-/// The same as a request to stop a run. Used on the thread that runs the context, which is the main thread.
+/// Requests the stop of a run on the first signal. Must be used on the thread that runs the context, the main thread.
 class stop_signals {
  public:
   stop_signals(boost::asio::io_context& context, bool watch, std::stop_source stop);
@@ -45,10 +44,10 @@ class stop_signals {
   stop_signals& operator=(const stop_signals&) = delete;
   ~stop_signals();
 
-  /// The signal that stopped the run, or 0.
+  /// The signal that stopped the run; 0: none.
   [[nodiscard]] int received() const { return received_; }
 
-  /// Requests no stop any more.
+  /// Stops requesting stops.
   void ignore();
 
  private:

@@ -11,12 +11,12 @@ namespace gpuhist::pipeline {
 window_publisher::window_publisher(async::event_loop& loop, const run_hooks& hooks)
     : hooks_(hooks), border_alarm_(loop), flush_alarm_(loop) {}
 
-void window_publisher::start(published_windows what, const std::function<void(async::task<>)>& keep_running) {
-  if (!hooks_.window) return what.windows.discard();
-  told_.emplace(std::move(what));
-  keep_running(publish_as_they_close());
-  keep_running(flush_what_closed());
-  if (told_->windows.shape().unit == pane_unit::milliseconds) keep_running(pass_time());
+void window_publisher::start(published_windows parts, const std::function<void(async::task<>)>& spawn) {
+  if (!hooks_.window) return parts.windows.discard();
+  parts_.emplace(std::move(parts));
+  spawn(publish_as_they_close());
+  spawn(flush_closed());
+  if (parts_->windows.shape().unit == pane_unit::milliseconds) spawn(pass_time());
 }
 
 void window_publisher::note_changed() {
@@ -24,62 +24,62 @@ void window_publisher::note_changed() {
   closed_.notify();
 }
 
-// Who reads the windows slowly holds up what is merged, and with it all the rest.
+// A slow reader of the windows delays merging, and so the whole run.
 async::task<> window_publisher::publish_as_they_close() {
-  constexpr int at_once = 1024;  // before signals and streams have their turn on this thread
+  constexpr int batch = 1024;  // then other tasks of this thread run
   for (;;) {
     co_await changed_.wait();
-    int told = 0;
-    while (told < at_once) {
-      const auto next = told_->windows.next();
+    int published = 0;
+    while (published < batch) {
+      const auto next = parts_->windows.next();
       if (!next) break;
-      tell(*next);
-      ++told;
+      publish(*next);
+      ++published;
     }
-    if (told == at_once) changed_.notify();
-    told_->collected.resume();
+    if (published == batch) changed_.notify();
+    parts_->collected.resume();
   }
 }
 
-void window_publisher::tell(const rolling_windows::record& what) {
-  if (const auto* window = std::get_if<closed_window>(&what)) {
-    if (hooks_.window(*window)) told_->end_by_hook();
+void window_publisher::publish(const rolling_windows::record& record) {
+  if (const auto* window = std::get_if<closed_window>(&record)) {
+    if (hooks_.window(*window)) parts_->end_by_hook();
   } else if (hooks_.verdict) {
-    hooks_.verdict(std::get<window_verdict>(what));
+    hooks_.verdict(std::get<window_verdict>(record));
   }
 }
 
-// A window that has closed is not to wait for the rest of a slot, which a slow stream may never fill.
-async::task<> window_publisher::flush_what_closed() {
-  constexpr std::chrono::milliseconds patience{10};  // a stream that is not slow fills its slots in less
+// The text of a closed window may be in a slot that a slow stream never fills.
+async::task<> window_publisher::flush_closed() {
+  constexpr std::chrono::milliseconds patience{10};  // a fast stream fills its slots in less
   for (;;) {
     co_await closed_.wait();
-    while (told_->windows.is_waiting()) {
+    while (parts_->windows.is_waiting()) {
       flush_alarm_.set(patience);
       co_await flush_alarm_.wait();
-      told_->feeding.flush();
+      parts_->feeding.flush();
     }
   }
 }
 
 async::task<> window_publisher::pass_time() {
   for (;;) {
-    border_alarm_.set(*told_->windows.until_border());
+    border_alarm_.set(*parts_->windows.until_border());
     co_await border_alarm_.wait();
-    told_->windows.pass_time();
+    parts_->windows.pass_time();
   }
 }
 
 void window_publisher::publish_remaining() {
-  if (!told_) return;
-  told_->windows.give_up("not all of it was counted");
-  while (const auto next = told_->windows.next()) tell(*next);
+  if (!parts_) return;
+  parts_->windows.give_up("not all of its text was counted");
+  while (const auto next = parts_->windows.next()) publish(*next);
 }
 
 void window_publisher::discard() {
-  if (!told_) return;
-  told_->windows.discard();
-  told_->collected.resume();
+  if (!parts_) return;
+  parts_->windows.discard();
+  parts_->collected.resume();
 }
 
 void window_publisher::cancel() {

@@ -1,4 +1,4 @@
-// Tells the windows of a run as they close.
+// Calls the hooks for windows as they close.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -14,46 +14,49 @@
 
 namespace gpuhist::pipeline {
 
-/// The windows and what works on them; all of it outlives the teller.
+/// The parts of the run that the publisher uses. They outlive the publisher.
 struct published_windows {
   rolling_windows& windows;
-  collector& collected;  ///< held up by windows that nobody takes
+  collector& collected;  ///< stops merging while too many windows wait
   feeder& feeding;
-  std::function<void()> end_by_hook;  ///< the hook wants no more to be read
+  std::function<void()> end_by_hook;  ///< called when the hook ends the reading
 };
 
-/// Hooks are called on the thread that runs the context.
+/// Hooks are called on the thread of the event loop.
 class window_publisher {
  public:
   window_publisher(async::event_loop& loop, const run_hooks& hooks);
 
-  /// Before anything else but note_changed(). `keep_running` runs a loop for as long as the run lasts. Without a hook
-  /// for windows they are discarded.
-  void start(published_windows what, const std::function<void(async::task<>)>& keep_running);
+  /// Must be called before any other member except note_changed(). `spawn` runs a task until the end of the run.
+  /// Without a hook for windows, they are discarded.
+  void start(published_windows parts, const std::function<void(async::task<>)>& spawn);
 
-  /// A window closed, a verdict came, or more was merged. Any thread.
+  /// A window closed or a verdict was given. Any thread.
   void note_changed();
+
+  /// Chunks were merged. Any thread.
   void note_merged() { changed_.notify(); }
 
-  /// Those that are left when nothing more comes; what was not counted is told as such. May throw what a hook throws.
+  /// Publishes all windows that are left at the end of the run, incomplete ones with an error. Throws what a hook
+  /// throws.
   void publish_remaining();
 
-  /// Nobody takes windows any more, and what they hold up goes on.
+  /// Drops all windows from now on, so that merging does not wait for them.
   void discard();
 
-  /// Ends the loops.
+  /// Ends the tasks.
   void cancel();
 
  private:
   async::task<> publish_as_they_close();
-  async::task<> flush_what_closed();
+  async::task<> flush_closed();
   async::task<> pass_time();
-  void tell(const rolling_windows::record& what);
+  void publish(const rolling_windows::record& record);
 
   const run_hooks& hooks_;
-  std::optional<published_windows> told_;  // from start() on, where there are windows
-  async::wakeup changed_;
-  async::wakeup closed_;  // and there may be text of theirs in a slot
+  std::optional<published_windows> parts_;  // set by start() if there are windows
+  async::wakeup changed_;                   // next() may return a window
+  async::wakeup closed_;                    // text of a closed window may be in a slot that is not full
   async::alarm border_alarm_;
   async::alarm flush_alarm_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-// "max" is no limit, and neither is what version 1 says instead: the largest multiple of a page.
+// No limit is "max" in version 2, and the largest multiple of the page size in version 1.
 std::optional<std::uint64_t> limit_in(const std::string& file) {
   constexpr std::uint64_t no_limit = std::uint64_t{1} << 62U;
   std::ifstream in(file);
@@ -25,17 +25,17 @@ std::optional<std::uint64_t> limit_in(const std::string& file) {
   return bytes;
 }
 
-void take_less(std::optional<std::uint64_t>& least, std::optional<std::uint64_t> other) {
-  if (other && (!least || *other < *least)) least = other;
+void take_lower(std::optional<std::uint64_t>& lowest, std::optional<std::uint64_t> other) {
+  if (other && (!lowest || *other < *lowest)) lowest = other;
 }
 
-// Of the group and all above it. Within a container the path may be one that is not mounted: then those that are.
-// Paths are joined as text: libstdc++ frees memory twice where an allocation of path::operator/= fails (GCC 12).
+// Takes the limits of the group and of all groups above it. In a container some of these paths may not be mounted.
+// Paths are joined as text: with GCC 12, libstdc++ frees memory twice if an allocation of path::operator/= fails.
 void take_limits_of(const std::string& mount, std::string group, const char* file,
-                    std::optional<std::uint64_t>& least) {
-  while (group.starts_with("/..")) group.erase(0, 3);  // outside of the container
+                    std::optional<std::uint64_t>& lowest) {
+  while (group.starts_with("/..")) group.erase(0, 3);  // groups outside of the container
   for (;; group.erase(group.rfind('/'))) {
-    take_less(least, limit_in(mount + group + "/" + file));
+    take_lower(lowest, limit_in(mount + group + "/" + file));
     if (!group.starts_with('/')) break;
   }
 }
@@ -53,7 +53,7 @@ bool names_memory(std::string_view controllers) {
 
 std::optional<std::uint64_t> cgroup_memory_limit(const fs::path& root) {
   const std::string mounts = root.native() + "/sys/fs/cgroup";
-  std::optional<std::uint64_t> least;
+  std::optional<std::uint64_t> lowest;
   std::ifstream groups(root.native() + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // "0::/path", "4:memory,cpu:/path"
     const std::size_t first = line.find(':');
@@ -62,21 +62,21 @@ std::optional<std::uint64_t> cgroup_memory_limit(const fs::path& root) {
     const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
     const std::string group = line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
     if (controllers.empty()) {
-      take_limits_of(mounts, group, "memory.max", least);
-      take_limits_of(mounts + "/unified", group, "memory.max", least);
+      take_limits_of(mounts, group, "memory.max", lowest);
+      take_limits_of(mounts + "/unified", group, "memory.max", lowest);
     } else if (names_memory(controllers)) {
-      take_limits_of(mounts + "/memory", group, "memory.limit_in_bytes", least);
+      take_limits_of(mounts + "/memory", group, "memory.limit_in_bytes", lowest);
     }
   }
-  return least;
+  return lowest;
 }
 
 std::uint64_t default_memory_limit(const fs::path& root) {
   constexpr std::uint64_t usual = 1024 * mib;
-  constexpr std::uint64_t least = 64 * mib;  // less is not enough for the buffers
+  constexpr std::uint64_t min_limit = 64 * mib;  // the buffers do not fit into less
   const std::optional<std::uint64_t> group = cgroup_memory_limit(root);
   if (!group) return usual;
-  return std::clamp(*group / 4 * 3, least, usual);
+  return std::clamp(*group / 4 * 3, min_limit, usual);
 }
 
 }  // namespace gpuhist::pipeline

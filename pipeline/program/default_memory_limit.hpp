@@ -1,4 +1,4 @@
-// How much memory the process may take where nobody says it: --memory-limit by default.
+// The default of --memory-limit.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace gpuhist::pipeline {
 
-/// The least memory limit of the control groups that this process is in, of version 2 (memory.max) and of version 1
-/// (memory.limit_in_bytes), in bytes; nothing where there is none, or where it cannot be read. `root`: the directory
-/// below which /proc/self/cgroup and /sys/fs/cgroup are looked for.
+/// The lowest memory limit, in bytes, of the control groups of this process: memory.max of version 2 and
+/// memory.limit_in_bytes of version 1. Nothing if there is no limit or it cannot be read. `root`: the directory that
+/// contains /proc/self/cgroup and /sys/fs/cgroup.
 std::optional<std::uint64_t> cgroup_memory_limit(const std::filesystem::path& root = "/");
 
-/// 1 GiB, or three quarters of the control group's limit where that is less, but no less than 64 MiB.
+/// 1 GiB, or three quarters of the control group's limit if that is less; at least 64 MiB.
 std::uint64_t default_memory_limit(const std::filesystem::path& root = "/");
 
 }  // namespace gpuhist::pipeline

@@ -15,18 +15,18 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// Enough to throw, to unwind and to say why. The allocator maps a block of this size: releasing it gives the address
-// space back to whatever needs it.
+// Enough to throw, to unwind and to print the cause. The allocator maps a block of this size separately: releasing it
+// returns its address space to the system.
 constexpr std::size_t reserve_bytes = std::size_t{1} << 20U;
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): handlers can see nothing but globals
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): handlers can access only globals
 std::atomic<void*> reserve = nullptr;
 std::atomic<bool> is_exhausted = false;
 std::terminate_handler usual_end = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void on_failed_allocation() {
-  if (void* const held = reserve.exchange(nullptr)) return std::free(held);  // NOLINT(cppcoreguidelines-no-malloc)
+  if (void* const block = reserve.exchange(nullptr)) return std::free(block);  // NOLINT(cppcoreguidelines-no-malloc)
   is_exhausted = true;
   throw std::bad_alloc();
 }
@@ -34,8 +34,8 @@ void on_failed_allocation() {
 // Allocates nothing.
 void on_terminate() {
   if (!is_exhausted) usual_end();
-  constexpr std::string_view said = "gpuhist: memory is exhausted: the run ends without its result\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, said.data(), said.size());
+  constexpr std::string_view message = "gpuhist: memory is exhausted: the run ends without its result\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
   remove_temporary_file();
   std::_Exit(ending::input_failed);
 }
@@ -46,7 +46,7 @@ void prepare_for_exhausted_memory() {
   reserve = std::malloc(reserve_bytes);  // NOLINT(cppcoreguidelines-no-malloc)
   std::set_new_handler(on_failed_allocation);
   usual_end = std::set_terminate(on_terminate);
-  // libarchive says "Out of memory" and calls exit() itself, on its thread
+  // without memory, libarchive prints "Out of memory" and calls exit() on the thread that uses it
   std::atexit(remove_temporary_file);
 }
 

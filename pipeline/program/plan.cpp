@@ -23,20 +23,20 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = 1024 * kib;
-constexpr std::size_t max_looks = 4096;  // beyond so many inputs, asking for their sizes costs more than it is worth
-constexpr std::uint64_t copy_bytes = 8 * mib;  // that the link wants at once: docs/tuning.md
+constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
+constexpr std::uint64_t copy_bytes = 8 * mib;   // of one copy, which keep the link busy: docs/tuning.md
 
-// While every core decompresses and counts what it decompressed, chunks of this size stay within its caches:
-// docs/tuning.md.
+// If every core decompresses and counts its text itself, chunks of this size stay in its caches: docs/tuning.md.
 constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
 
-// The process without its buffers: code, libraries, stacks, a decoder's tables. Measured at 10 to 20 MiB.
+// Memory of the process without its buffers: code, libraries, stacks, tables of a decoder. Measured: 10 to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
 
-// Of the memory limit, for what decoders look back in (windows): four of 64 MiB, or of zstd's level 19 thirty-two.
+// A quarter of the memory limit is reserved for the windows of decoders (the text that they refer back to). Of 1 GiB,
+// that is enough for four windows of 64 MiB, or for 32 of zstd's level 19.
 constexpr std::uint64_t share_for_windows = 4;
 
-constexpr std::uint64_t device_allowance = 144 * mib;  // of the host's memory, for the context of each device: measured
+constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
 
 io::path_filter resolve_filter(const config::options& typed) {
   io::path_filter made;
@@ -45,8 +45,8 @@ io::path_filter resolve_filter(const config::options& typed) {
   return made;
 }
 
-void refuse_without(bool given, const config::options& typed, std::string_view option, std::string_view needs) {
-  if (given) throw config::usage_error(typed.where(option) + ": is of use only with " + std::string(needs));
+void refuse_without(bool is_given, const config::options& typed, std::string_view option, std::string_view needs) {
+  if (is_given) throw config::usage_error(typed.where(option) + ": requires " + std::string(needs));
 }
 
 void resolve_inputs(const config::options& typed, plan& planned) {
@@ -76,29 +76,28 @@ std::string resolve_engine(const config::options& typed) {
   }
 }
 
-// Host slots stay in a core's L2 cache between the reader and the counter; device slots are copies large enough for
-// the link. Chunks are handed on one after the other, so many threads need larger ones. docs/tuning.md has the
-// measurements.
+// Host slots stay in a core's L2 cache between reading and counting. Device slots are large enough for the rate of the
+// link. Chunks are committed in sequence, so many threads need larger ones. docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const config::options& typed, const plan& so_far) {
   constexpr unsigned many_threads = 8;
   std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
   if (typed.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*typed.snapshot_every)) {
-      bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot falls between two chunks
+      bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
     }
   }
   return static_cast<std::uint32_t>(bytes);
 }
 
-// One being filled and one being counted a thread, and as many ahead.
+// For each thread, one slot that is filled, one that is counted, and two ahead.
 std::uint32_t host_slots(const plan& so_far) { return std::max(8U, 4 * so_far.threads); }
 
 std::uint32_t default_slots(const plan& so_far) {
   const gpu::engine_forecast& ahead = so_far.forecast;
-  // every reading thread fills one while every lane has two on their way
+  // every reading thread fills one slot while every lane copies or counts two
   if (ahead.cuda) return so_far.threads + 2 * ahead.lanes + 4;
   if (!ahead.shared) return host_slots(so_far);
-  // for every lane two copies on their way, and what the host counts in the meantime, which waits for them
+  // for every lane two copies in flight, and the slots that the host counts meanwhile, which are committed after them
   const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
   return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
 }
@@ -111,8 +110,8 @@ std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& count
       .mapped_bytes();
 }
 
-// Names that were typed, and inputs that are not over: as many as there are segments in the slots, at the most. Those
-// that are over lie in a file (finished_inputs).
+// Memory of the names on the command line and of unfinished inputs. There are at most as many unfinished inputs as
+// segments in the slots. Finished inputs are spilled to a file (finished_inputs).
 std::uint64_t bytes_of_inputs(const config::options& typed, const buffer_plan& buffers) {
   constexpr std::uint64_t finished_bytes = 2 * mib;
   constexpr std::uint64_t input_bytes = 512;
@@ -126,30 +125,31 @@ std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
   return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
 }
 
-// Every decoder holds a slot that it fills, and so does what is not decoded: with more of those than slots, all could
-// wait for one. One input more than there are decoders is open, so that its first blocks are there when one is free.
+// Every decoder holds the slot that it fills, and so does the reader of plain text. With fewer slots than these, all of
+// them could wait for a slot forever. One more input is open than there are decoders, so that its first blocks have
+// been read when a decoder becomes free.
 void plan_decoders(const config::options& typed, plan& planned) {
-  constexpr std::uint32_t blocks_ahead = 16;  // a decoder: frames of up to 4 MiB are all there when their turn comes
+  constexpr std::uint32_t blocks_ahead = 16;  // per decoder: frames of up to 4 MiB have been read when they are decoded
   constexpr std::uint32_t max_extra_blocks = 256;
   constexpr std::uint64_t share_of_memory = 8;
-  constexpr std::uint64_t of_a_decoder = 4 * mib;  // of the share for windows: a fourth is its own, the rest is lent
+  constexpr std::uint64_t window_share_of_decoder = 4 * mib;  // a quarter is its own, the rest is lent to others
   buffer_plan& buffers = planned.buffers;
-  const std::uint64_t most = buffers.memory_limit / share_for_windows / of_a_decoder;
-  // with windows, text is cut in the order of its stream
+  const std::uint64_t max_decoders = buffers.memory_limit / share_for_windows / window_share_of_decoder;
+  // windows (--window) need the text in the order of its stream
   buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
-  buffers.decoders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, buffers.decoders));
+  buffers.decoders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max_decoders, 1, buffers.decoders));
   buffers.open_inputs = buffers.decoders + 1;
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
   const std::uint64_t extra = std::min<std::uint64_t>(std::uint64_t{blocks_ahead} * buffers.decoders, max_extra_blocks);
   const std::uint64_t allowed = buffers.memory_limit / share_of_memory / buffers.block_bytes;
   buffers.extra_blocks = static_cast<std::uint32_t>(std::min(extra, allowed));
-  // a damaged frame is skipped as a group of its own: what is whole before and behind it is not touched
+  // a damaged frame is skipped as a group of its own, so that the undamaged frames before and after it are counted
   buffers.group_bytes = typed.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
 }
 
-// Default slots give way to a small memory limit, to windows, and to what CUDA takes for each device; slots that were
-// asked for do not, and neither windows nor what CUDA takes are a reason to refuse a limit.
+// The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
+// limit. A number given by --slots is not reduced. A limit is refused only if the buffers themselves exceed it.
 void fit_into(std::uint64_t limit, const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
@@ -161,7 +161,7 @@ void fit_into(std::uint64_t limit, const config::options& typed, plan& planned) 
   while (needed() + of_cuda > limit && !typed.slots && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
-                              config::format_size(buffers.chunk_bytes) + " and what else is needed take " +
+                              config::format_size(buffers.chunk_bytes) + " and the other buffers need " +
                               config::format_size(needed()) + ", more than the limit of " + config::format_size(limit) +
                               "; give fewer --slots, a smaller --chunk-size or a higher --memory-limit");
   }
@@ -191,29 +191,29 @@ void check_followed(const config::options& typed) {
   }
 }
 
-// A segment for every 4 KiB, as small files are; for short panes more, as far as their rows are no burden.
+// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows.
 std::uint32_t max_extents(const plan& so_far) {
-  constexpr std::uint32_t least = 16;
-  constexpr std::uint32_t most = 1024;
+  constexpr std::uint32_t lower_bound = 16;
+  constexpr std::uint32_t upper_bound = 1024;
   const std::uint32_t chunk = so_far.buffers.chunk_bytes;
   std::uint64_t wanted = chunk / (4 * kib);
   if (so_far.windows && so_far.windows->min_pane_bytes() > 0) {
-    wanted = std::max(wanted, chunk / so_far.windows->min_pane_bytes() + least);
+    wanted = std::max(wanted, chunk / so_far.windows->min_pane_bytes() + lower_bound);
   }
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, least, most));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, lower_bound, upper_bound));
 }
 
-// Standard output carries what is handed on.
+// With --pass-through, standard output carries the data, and the report goes elsewhere: by default to standard error.
 std::string resolve_report_of_filter(const config::options& typed) {
   if (typed.follow) {
     throw config::usage_error(typed.where("--pass-through") +
-                              ": goes with inputs that end; write tail -F FILE | gpuhist --pass-through");
+                              ": cannot be combined with --follow; write tail -F FILE | gpuhist --pass-through");
   }
   if (!typed.output) return "/dev/stderr";
   for (const std::string_view taken : {"fd:1", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
     if (*typed.output != taken) continue;
     throw config::usage_error(typed.where("--output") + ": " + *typed.output +
-                              " carries what --pass-through hands on; give a file, fd:2 or another descriptor");
+                              " is the output of --pass-through; give a file, fd:2 or another descriptor");
   }
   return *typed.output;
 }
@@ -230,8 +230,8 @@ void size_buffers(const config::options& typed, plan& planned) {
   plan_decoders(typed, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, typed, planned);
-  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // there may be fewer slots now
-  // most of those for a device are never touched where none is woken
+  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
+  // most of the slots for a device are never used if no device is woken
   buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
 }
 
@@ -262,7 +262,7 @@ plan make_plan(const config::options& typed) {
   planned.all_devices = typed.all_devices;
   planned.forecast = forecast(typed, planned);
   const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
-  if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_looks) {
+  if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_sized_inputs) {
     planned.source_bytes = source_bytes_of(planned.inputs);
   }
   planned.format = resolve_report_format(typed);
@@ -272,7 +272,7 @@ plan make_plan(const config::options& typed) {
   if (typed.pass_through == config::pass_through_mode::text) planned.in_order_for = "--pass-through=text";
   if (planned.windows) planned.in_order_for = "--window";
   planned.output_name = planned.output ? "the output " + printable(*planned.output) : "standard output";
-  planned.how = resolve_writing(typed, *planned.format);
+  planned.manner = resolve_writing(typed, *planned.format);
   planned.snapshot_every = typed.snapshot_every;
   planned.snapshot_by_signal = is_live(typed, *planned.format);
   planned.byte_counts = typed.byte_counts;
@@ -287,7 +287,7 @@ plan make_plan(const config::options& typed) {
 }
 
 void refuse_new_output_as_input(const plan& planned) {
-  if (!planned.output || (planned.how != writing::live && planned.how != writing::append)) return;
+  if (!planned.output || (planned.manner != writing::live && planned.manner != writing::append)) return;
   std::error_code ignored;
   if (fs::exists(*planned.output, ignored) || names_descriptor(*planned.output)) return;
   const fs::path output = fs::absolute(*planned.output, ignored).lexically_normal();
@@ -295,12 +295,14 @@ void refuse_new_output_as_input(const plan& planned) {
     return input != "-" && fs::absolute(input, ignored).lexically_normal() == output;
   };
   if (std::ranges::none_of(planned.inputs, is_output) && !(planned.list && is_output(*planned.list))) return;
-  throw config::usage_error(printable(*planned.output) + ": is an input and the output, and there is no such file; give " +
+  throw config::usage_error(printable(*planned.output) +
+                            ": is an input and the output, and there is no such file; give " +
                             "another --output, or leave it out of the inputs");
 }
 
 report make_report(const plan& planned, report::kind kind, run_counts counts) {
-  report made{{std::move(counts)}};
+  report made;
+  static_cast<run_counts&>(made) = std::move(counts);
   made.what = kind;
   made.schemes = planned.schemes;
   made.byte_counts = planned.byte_counts;

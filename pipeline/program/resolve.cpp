@@ -57,13 +57,13 @@ const io::format* resolve_input_format(const config::options& typed) {
 
 std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed) {
   if (!typed.zstd_dictionary) return nullptr;
-  const std::string given = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
+  const std::string prefix = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
   try {
     return io::load_zstd_dictionary(*typed.zstd_dictionary);
   } catch (const std::invalid_argument& e) {
-    throw config::usage_error(given + e.what() + "; give a file that 'zstd --train' wrote");
+    throw config::usage_error(prefix + e.what() + "; give a file that 'zstd --train' wrote");
   } catch (const std::system_error& e) {
-    throw config::usage_error(given + "cannot be read: " + e.code().message());
+    throw config::usage_error(prefix + "cannot be read: " + e.code().message());
   }
 }
 
@@ -78,14 +78,17 @@ std::string resolve_kernel(const config::options& typed, std::string_view engine
   const names able = engine == "cuda" ? gpu::cuda_kernel_names() : gpu::host_kernel_names_for(counted);
   if (holds(able, *typed.kernel)) return *typed.kernel;
   throw config::usage_error(option + ": " + *typed.kernel + " cannot count the " + std::to_string(counted.classes) +
-                            " classes that are asked for; give " + joined(able, " or ") + ", or no --kernel");
+                            " classes of this run; give " + joined(able, " or ") + ", or no --kernel");
 }
 
 const report_format* resolve_report_format(const config::options& typed) {
-  if (const report_format* found = find_report_format(typed.format)) return found;
+  const std::string default_name = typed.window ? "jsonl" : "table";
+  const std::string typed_name = typed.format.value_or(default_name);
+  const std::string& name = typed.window && typed_name == "json" ? default_name : typed_name;
+  if (const report_format* found = find_report_format(name)) return found;
   std::vector<std::string_view> known;
   for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name(typed.where("--format"), typed.format, known);
+  unknown_name(typed.where("--format"), name, known);
 }
 
 std::vector<config::scheme> resolve_schemes(const config::options& typed) {
@@ -98,7 +101,7 @@ std::vector<config::scheme> resolve_schemes(const config::options& typed) {
 
 bool is_live(const config::options& typed, const report_format& format) {
   const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
-  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // snapshots come by signal
+  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
 }
 
 writing resolve_writing(const config::options& typed, const report_format& format) {
@@ -107,7 +110,7 @@ writing resolve_writing(const config::options& typed, const report_format& forma
     if (!typed.output) throw config::usage_error(option + ": there is no file to append to; give --output FILE");
     if (format.whole) {
       throw config::usage_error(option + ": a report of format " + std::string(format.name) +
-                                " stands alone in its file; leave --append out, or take jsonl or csv");
+                                " must be alone in its file; leave --append out, or give --format jsonl or csv");
     }
     return writing::append;
   }
@@ -116,7 +119,8 @@ writing resolve_writing(const config::options& typed, const report_format& forma
   if (!typed.output) {
     throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +
                               std::string(format.name) +
-                              " replaces the one before, which a stream cannot; give --output FILE, or take jsonl");
+                              " replaces the previous one, which is impossible in a stream; give --output FILE, or "
+                              "--format jsonl");
   }
   return writing::replacing;
 }

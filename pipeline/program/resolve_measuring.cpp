@@ -28,7 +28,7 @@ std::vector<std::string_view> known_names() {
 }
 
 // "of an incomplete run ("complete":false): b.log: stopped at offset 4096"
-std::string why_incomplete(const report& read) {
+std::string cause_of_incompleteness(const report& read) {
   std::string words = "of an incomplete run (\"complete\":false)";
   for (const input_report& each : read.inputs) {
     if (!each.complete && !each.error.empty()) return words + ": " + printable(each.name + ": " + each.error);
@@ -37,18 +37,19 @@ std::string why_incomplete(const report& read) {
 }
 
 void read_baseline(const std::string& option, const std::string& path, measuring& into) {
-  const std::string given = option + ": " + config::quote(path) + " ";
-  if (path == "-") throw config::usage_error(option + ": is read before the inputs, from a file; give its path");
+  const std::string prefix = option + ": " + config::quote(path) + " ";
+  if (path == "-") throw config::usage_error(option + ": cannot be standard input; give the path of a file");
   result_sum kept(letter_case::exact);
   kept.add_file(path);
   if (!kept.faults().empty()) {
-    throw config::usage_error(given + "is no baseline: " + kept.faults().front());
+    throw config::usage_error(prefix + "is no baseline: " + kept.faults().front());
   }
   const report read = kept.take();
   if (read.verified.bytes() == 0) {
-    throw config::usage_error(given + "is no baseline: there are no bytes in it; give a result of some text");
+    throw config::usage_error(prefix + "is no baseline: there are no bytes in it; give a result of some text");
   }
-  if (!read.complete) into.warning = given + "is " + why_incomplete(read) + "; what it lacks is not compared with";
+  if (!read.complete)
+    into.warning = prefix + "is " + cause_of_incompleteness(read) + "; the comparison uses only the bytes that it has";
   into.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(read.verified));
 }
 
@@ -56,7 +57,7 @@ void resolve_baseline(const config::options& typed, measuring& into) {
   if (!typed.baseline) return;
   const std::string option = typed.where("--baseline");
   if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
-    if (!typed.window) throw config::usage_error(option + ": previous:N are windows; it is of use only with --window");
+    if (!typed.window) throw config::usage_error(option + ": previous:N means windows and requires --window");
     into.previous_windows = previous->number;
     return;
   }
@@ -67,7 +68,7 @@ void add_once(std::vector<const measure*>& to, const measure& next) {
   if (std::ranges::find(to, &next) == to.end()) to.push_back(&next);
 }
 
-/// 'all' is all that can be had: what compares is among them where there is a baseline.
+/// 'all' includes the measures that compare with a baseline only if there is a baseline.
 void add_named(const config::options& typed, std::string_view name, measuring& into) {
   if (name == all) {
     for (const measure& each : measures::all_measures()) {
@@ -90,7 +91,7 @@ void add_named(const config::options& typed, std::string_view name, measuring& i
 measuring resolve_measuring(const config::options& typed) {
   measuring made;
   if (typed.baseline && typed.measures.empty() && typed.fail_if.empty() && typed.alert_if.empty()) {
-    throw config::usage_error(typed.where("--baseline") + ": is of use only with --measures, --fail-if or --alert-if");
+    throw config::usage_error(typed.where("--baseline") + ": requires --measures, --fail-if or --alert-if");
   }
   resolve_baseline(typed, made);
   for (const std::string& each : typed.measures) add_named(typed, each, made);

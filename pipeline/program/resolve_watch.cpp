@@ -1,5 +1,6 @@
 #include "pipeline/program/resolve_watch.hpp"
 
+#include "config/expression.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/program/resolve.hpp"
 
@@ -14,23 +15,22 @@ namespace {
 using gates::condition;
 using gates::gate;
 
-condition resolve_condition(const config::expression& typed, std::span<const config::scheme> schemes,
+condition resolve_condition(const std::string& text, std::span<const config::scheme> schemes,
                             const measures::measuring& measuring) {
-  condition made(typed, schemes);
-  const config::reference* const compares = made.needs_baseline();
+  condition resolved(config::parse_expression(text, schemes), schemes);
+  const config::reference* const compares = resolved.needs_baseline();
   if (compares != nullptr && !measuring.has_baseline()) {
     throw config::usage_error(config::pointing_at(
-        compares->typed + " compares with a baseline; give --baseline RESULT.json", typed.text, compares->at));
+        compares->typed + " compares with a baseline; give --baseline RESULT.json", text, compares->at));
   }
-  return made;
+  return resolved;
 }
 
-void add_gates(gates::watch_list& to, gate::kind what, const std::vector<config::expression>& typed,
-               const std::string& option, std::span<const config::scheme> schemes,
-               const measures::measuring& measuring) {
-  for (const config::expression& each : typed) {
+void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& typed, const std::string& option,
+               std::span<const config::scheme> schemes, const measures::measuring& measuring) {
+  for (const std::string& each : typed) {
     try {
-      to.gates.push_back({.what = what, .when = resolve_condition(each, schemes, measuring)});
+      to.gates.push_back({.what = kind, .when = resolve_condition(each, schemes, measuring)});
     } catch (const config::usage_error& error) {
       throw config::usage_error(option + ": " + error.what());
     }
@@ -54,7 +54,7 @@ void resolve_units(const config::options& typed, gates::watch_list& into) {
   into.inputs = is_named(inputs);
   into.windows = is_named(windows);
   if (!into.totals && !into.inputs && !typed.window) {
-    throw config::usage_error(typed.where("--watch") + ": there are windows only with --window");
+    throw config::usage_error(typed.where("--watch") + ": windows requires --window");
   }
 }
 
@@ -62,19 +62,19 @@ void resolve_units(const config::options& typed, gates::watch_list& into) {
 
 gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
                                 const measures::measuring& measuring) {
-  gates::watch_list made;
-  add_gates(made, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), schemes, measuring);
-  add_gates(made, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), schemes, measuring);
-  if (!typed.watch.empty() && made.gates.empty()) {
-    throw config::usage_error(typed.where("--watch") + ": is of use only with --fail-if or --alert-if");
+  gates::watch_list resolved;
+  add_gates(resolved, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), schemes, measuring);
+  add_gates(resolved, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), schemes, measuring);
+  if (!typed.watch.empty() && resolved.gates.empty()) {
+    throw config::usage_error(typed.where("--watch") + ": requires --fail-if or --alert-if");
   }
   if (typed.fail_fast && typed.fail_if.empty()) {
-    throw config::usage_error(typed.where("--fail-fast") + ": is of use only with --fail-if");
+    throw config::usage_error(typed.where("--fail-fast") + ": requires --fail-if");
   }
-  resolve_units(typed, made);
-  made.fail_fast = typed.fail_fast;
-  made.growing = typed.follow;
-  return made;
+  resolve_units(typed, resolved);
+  resolved.fail_fast = typed.fail_fast;
+  resolved.growing = typed.follow;
+  return resolved;
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// --fail-if, --alert-if, --watch and --fail-fast as typed, resolved against what there is to be watched.
+// --fail-if, --alert-if, --watch and --fail-fast as typed, resolved with the schemes and measures of the run.
 #pragma once
 
 #include "config/options.hpp"
@@ -10,8 +10,8 @@
 
 namespace gpuhist::pipeline {
 
-/// Throws config::usage_error: for names that nothing has, for measures that compare where there is no baseline, and
-/// for options that are of use only with a condition.
+/// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
+/// that require a condition if there is none.
 gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
                                 const measures::measuring& measuring);
 

@@ -1,4 +1,4 @@
-// From --window, --step and --per-input to the windows that are asked for.
+// --window, --step and --per-input as typed, resolved to the shape of the windows.
 #pragma once
 
 #include "config/options.hpp"
@@ -9,7 +9,7 @@
 
 namespace gpuhist::pipeline {
 
-/// Nothing where no windows are asked for. Looks at the inputs where windows are of time. Throws config::usage_error.
+/// Nothing without --window. For windows of time, looks whether the inputs are files. Throws config::usage_error.
 std::optional<window_shape> resolve_windows(const config::options& typed, const report_format& format);
 
 }  // namespace gpuhist::pipeline

@@ -16,19 +16,19 @@ window_report::window_report(const plan& planned, gates::watcher& watched, std::
   frame_.measuring = planned.measuring;
 }
 
-// The alert comes behind the line of its window.
-bool window_report::tell(const closed_window& window) {
+// The line of a window precedes its alerts.
+bool window_report::publish(const closed_window& window) {
   measures::previous_baseline* const previous = baseline_for(window.head);
   const measures::byte_counts* const baseline = previous == nullptr ? nullptr : previous->get();
   write_(window_line(frame_, run_, window, baseline));
   const bool ends = watch(window, baseline);
   if (previous != nullptr) previous->close(measures::counts_of(window.counts));
-  // the last one of its input
-  if (plan_.windows->per_input && window.head.why == window_end::input) baselines_.erase(window.head.source);
+  // the last window of its input
+  if (plan_.windows->per_input && window.head.end_reason == window_end::input) baselines_.erase(window.head.source);
   return ends;
 }
 
-void window_report::tell(const window_verdict& verdict) { write_(verdict_line(run_, verdict)); }
+void window_report::publish(const window_verdict& verdict) { write_(verdict_line(run_, verdict)); }
 
 bool window_report::watch(const closed_window& window, const measures::byte_counts* baseline) {
   const window_head& head = window.head;
@@ -41,7 +41,7 @@ bool window_report::watch(const closed_window& window, const measures::byte_coun
                          .baseline = baseline});
 }
 
-// Null where windows are not compared with those before them.
+// Null if windows are not compared with previous windows.
 measures::previous_baseline* window_report::baseline_for(const window_head& head) {
   if (!plan_.measuring.previous_windows) return nullptr;
   const source_name stream = plan_.windows->per_input ? head.source : nullptr;

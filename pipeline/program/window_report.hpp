@@ -1,5 +1,5 @@
-// What becomes of a window that has closed: its line is written, it is held against the conditions, and it joins the
-// windows that the next ones are compared with.
+// Reports closed windows: writes the line of each, checks it against the conditions, and adds it to the baseline of the
+// following windows.
 #pragma once
 
 #include "pipeline/counts/windows/window_events.hpp"
@@ -14,18 +14,18 @@
 
 namespace gpuhist::pipeline {
 
-/// One thread. Memory: with --baseline previous:N, N times 2 KiB; with --per-input as much for every input that is
-/// open.
+/// Used by one thread. Memory: with --baseline previous:N, N times 2 KiB; with --per-input, for every open input.
 class window_report {
  public:
-  /// Borrows the first two. `run`: what lines name, or empty (render_target::run). `write` gets whole lines.
+  /// Borrows `planned` and `watched`. `run`: the run's name in each line, or empty (render_target::run). `write` gets
+  /// whole lines.
   window_report(const plan& planned, gates::watcher& watched, std::string run,
                 std::function<void(const std::string&)> write);
 
-  /// In the order in which they closed. Whether the run is to end now: gates::watcher::watch.
-  bool tell(const closed_window& window);
+  /// To be called in the order in which windows close. Returns whether the run is to end: gates::watcher::watch.
+  bool publish(const closed_window& window);
 
-  void tell(const window_verdict& verdict);
+  void publish(const window_verdict& verdict);
 
  private:
   [[nodiscard]] measures::previous_baseline* baseline_for(const window_head& head);
@@ -35,8 +35,8 @@ class window_report {
   gates::watcher& watched_;
   const std::string run_;
   std::function<void(const std::string&)> write_;
-  report frame_;                                                  // of every line
-  std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the one of all inputs
+  report frame_;                                                  // the fields that all lines share
+  std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the stream of all inputs
 };
 
 }  // namespace gpuhist::pipeline

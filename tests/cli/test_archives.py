@@ -318,7 +318,7 @@ class Tar(ArchiveTest):
         path = self.file("x.tar.gz", gzip.compress(archive))
         ended = run("--format", "json", "--buckets", "letters", "--memory-limit", "64MiB", path)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds more members than the memory limit has room for", ended.stderr)
+        self.assertIn("holds more members than fit into the result under the memory limit", ended.stderr)
 
     def test_a_name_that_is_not_utf8_is_kept(self):
         archive = bytearray(tar({"abc": b"text"}))
@@ -1021,7 +1021,7 @@ class Streams(ArchiveTest):
             self.assertGreaterEqual(len(reported["inputs"]), 3)
             self.assertEqual({each["error_kind"] for each in reported["inputs"]}, {"stopped"})
             (first,) = [each["error"] for each in reported["inputs"] if each["name"] == "stream/m0"]
-            self.assertEqual(first, "not verified: the run ended before the end of what it is in")
+            self.assertEqual(first, "not verified: the run ended before the end of the surrounding archive or frame")
 
     def test_members_without_a_verdict_are_damaged_if_their_compressed_layer_is_damaged(self):
         archive = tar({f"m{number}": noise(40_000, number) for number in range(8)})

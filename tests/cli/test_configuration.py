@@ -75,12 +75,12 @@ class Configuration(CommandTest):
         self.file("key.toml", b"\n\nbucket = 'letters'\n")
         self.file("type.toml", b"threads = 'many'\n")
         self.file("syntax.toml", b"stats = true\nthreads 4\n")
-        self.assert_refused("key.toml:3: bucket: there is no such option; did you mean buckets?", "--config", "key.toml")
+        self.assert_refused("key.toml:3: bucket: unknown option; did you mean buckets?", "--config", "key.toml")
         self.assert_refused("type.toml:1: threads: takes no string; give an integer", "--config", "type.toml")
         self.assertIn("syntax.toml:2:9: not TOML: ", self.run_with("--config", "syntax.toml").stderr)
         self.assert_refused('--config: "none.toml" cannot be read: No such file or directory', "--config", "none.toml")
         self.assert_refused(
-            "GPUHIST_BUCKET: no option has this variable; did you mean GPUHIST_BUCKETS?", environment={"GPUHIST_BUCKET": "letters"}
+            "GPUHIST_BUCKET: no option has this variable name; did you mean GPUHIST_BUCKETS?", environment={"GPUHIST_BUCKET": "letters"}
         )
 
 

@@ -76,7 +76,7 @@ class Devices(CommandTest):
     def test_verbose_is_an_option_of_devices_only(self):
         ended = run("--verbose", engine=None)
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        self.assertIn("--verbose: no option of gpuhist, but of gpuhist devices", ended.stderr)
+        self.assertIn("--verbose: not an option of gpuhist, but of gpuhist devices", ended.stderr)
 
     def test_the_listed_threads_are_those_that_this_process_may_use(self):
         self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))

@@ -188,7 +188,7 @@ class Destinations(CommandTest):
         to = self.folder / "result"
         for wishes, word in (
             (["--append"], "--output"),
-            (["--append", "--format", "prometheus", "-o", to], "stands alone"),
+            (["--append", "--format", "prometheus", "-o", to], "must be alone in its file"),
             (["--snapshot-every", "1s", "--format", "prometheus"], "--output"),
             (["--snapshot-every", "1s", "--format", "prometheus", "-o", fifo], "fifo"),
         ):

@@ -1,6 +1,7 @@
 """--fail-if, --alert-if, --watch and --fail-fast: what is reported, when, and how the program ends. Results of random
 conditions are compared with those of a second evaluator in this file."""
 
+import json
 import math
 import os
 import random
@@ -183,7 +184,7 @@ class Usage(CommandTest):
 
     def test_an_error_points_at_the_character(self):
         self.assertEqual(self.refused("--fail-if", "digit > 0.15 &&& entropy > 7"),
-                         "gpuhist: --fail-if: '&' alone means nothing; give && for 'and'\n"
+                         "gpuhist: --fail-if: '&' is not an operator; give && for 'and'\n"
                          "    digit > 0.15 &&& entropy > 7\n"
                          "                   ^\n"
                          "gpuhist: see gpuhist --help\n")
@@ -191,7 +192,22 @@ class Usage(CommandTest):
 
     def test_the_source_of_a_condition_is_reported(self):
         path = self.file("job.toml", b'fail-if = ["bytes > 1", "bytes >"]\n')
-        self.assertIn("job.toml:1: fail-if: here a number", self.refused("--config", path))
+        self.assertIn("job.toml:1: fail-if: a number, a name or a parenthesis is missing here", self.refused("--config", path))
+
+    def test_names_of_buckets_need_no_quotes(self):
+        def values(condition, *buckets):
+            ended = run(*buckets, "--alert-if", condition, "--format", "jsonl", stdin_bytes=b"aad\xc3\xa9", engine="host")
+            self.assertEqual(ended.status, 0, ended)
+            alerts = [json.loads(line) for line in ended.stdout.splitlines() if b'"alert"' in line]
+            return alerts[0]["values"] if alerts else None
+
+        self.assertEqual(values("non-ascii > 0.1"), {"non-ascii": 0.4})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters"), {"a-d": 0.6})
+        self.assertEqual(values("a-d > 0.1", "-b", "alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("a-d > 0.5", "-b", "letters,alphabet"), {"a-d": 0.6})
+        self.assertEqual(values("a - d > 0.1", "-b", "letters,alphabet"), {"a": 0.4, "d": 0.2})
+        self.assertEqual(values("not text > 0.1", "-b", "not text=\\x80-\\xff"), {"not text": 0.4})
+        self.assertIn('as in "a b"\n    not txt > 0', self.refused("-b", "not text=\\x80-\\xff", "--fail-if", "not txt > 0"))
 
     def test_a_bucket_name_of_two_schemes_is_refused(self):
         self.assertIn("say which, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
@@ -201,10 +217,10 @@ class Usage(CommandTest):
         self.assertIn("jsd compares with a baseline", self.refused("--fail-if", "jsd > 0.05"))
 
     def test_watch_and_fail_fast_need_a_condition(self):
-        self.assertIn("--watch: is of use only with", self.refused("--watch", "inputs"))
-        self.assertIn("--fail-fast: is of use only with --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
+        self.assertIn("--watch: requires", self.refused("--watch", "inputs"))
+        self.assertIn("--fail-fast: requires --fail-if", self.refused("--fail-fast", "--alert-if", "bytes > 1"))
         self.assertIn("there is no \"input\"; known are totals, inputs, windows; did you mean inputs?", self.refused("--watch", "input", "--fail-if", "bytes > 1"))
-        self.assertIn("only with --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
+        self.assertIn("windows requires --window", self.refused("--watch", "windows", "--fail-if", "bytes > 1"))
 
 
 class Author:

@@ -1,7 +1,8 @@
-"""The documentation in the program: help, manual page and completions. All are made from one table, so each has every
-option."""
+"""Help, manual page and completions: all are generated from one table, and contain every option."""
 
 import itertools
+import json
+import pathlib
 import re
 import shlex
 import shutil
@@ -11,24 +12,25 @@ import unittest
 from support import GPUHIST, CommandTest, main, run
 
 
-def output_of(*arguments):
+def printed_by(*arguments):
     ended = run(*arguments, engine=None)
     assert (ended.status, ended.stderr) == (0, ""), ended
     return ended.stdout.decode()
 
 
 def all_options():
-    """All options of the long help: {"--output": "-o" or None}, with the --no- forms."""
-    text = output_of("--help", "all")
+    """Every option of the long help: {"--output": "-o" or None}, with the --no- forms."""
+    text = printed_by("--help", "all")
     found = {}
     for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
         found[name] = short or None
-    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns off|takes back)", text, re.MULTILINE):
+    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns it off|unsets a value)", text, re.MULTILINE):
         found[name] = None
     return found
 
 
 COMMANDS = ((), ("report",), ("devices",), ("repack",))
+TOPICS = ("conditions", "measures", "windows", "formats")
 
 
 class Help(CommandTest):
@@ -39,7 +41,7 @@ class Help(CommandTest):
         self.assertGreater(len(options), 30)
 
     def test_the_short_help_fits_a_screen(self):
-        lines = output_of("-h").splitlines()
+        lines = printed_by("-h").splitlines()
         self.assertLessEqual(len(lines), 40)
         self.assertLessEqual(max(map(len, lines)), 80)
 
@@ -47,15 +49,15 @@ class Help(CommandTest):
         for name, short in all_options().items():
             for topic in filter(None, (name, name[2:], short)):
                 with self.subTest(topic=topic):
-                    self.assertIn(name, output_of("--help", topic))
+                    self.assertIn(name, printed_by("--help", topic))
 
     def test_a_command_has_its_own_help(self):
         for command in ("report", "devices"):
-            self.assertEqual(output_of(command, "--help"), output_of("-h", command) if command == "report" else output_of(command, "-h"))
-            self.assertTrue(output_of(command, "--help").startswith(f"usage: gpuhist {command}"))
+            self.assertEqual(printed_by(command, "--help"), printed_by("-h", command) if command == "report" else printed_by(command, "-h"))
+            self.assertTrue(printed_by(command, "--help").startswith(f"usage: gpuhist {command}"))
 
     def test_help_has_precedence_over_errors_in_other_options(self):
-        self.assertEqual(output_of("--thrads", "0", "--help"), output_of("--help"))
+        self.assertEqual(printed_by("--thrads", "0", "--help"), printed_by("--help"))
 
     def test_every_option_is_accepted(self):
         """No option of the help is unknown to the parser."""
@@ -65,7 +67,7 @@ class Help(CommandTest):
 
     def test_every_example_is_valid(self):
         """Typed in an empty folder, an example lacks its inputs, but it is not a usage error."""
-        texts = (output_of("--help", "all"), output_of("--help"), output_of("report", "--help"), output_of("devices", "--help"))
+        texts = [printed_by("--help", each) for each in ("all", "", "report", "devices", *TOPICS)]
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)
@@ -80,7 +82,7 @@ class Help(CommandTest):
                 self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
     def test_buckets_accept_every_escape_that_their_help_lists_and_no_other(self):
-        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(output_of("--help", "buckets").split())).group(1).split()
+        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(printed_by("--help", "buckets").split())).group(1).split()
         listed[-1] = listed[-1].rstrip(".")
         self.assertIn("\\xNN", listed)
         for code in map(chr, range(0x21, 0x7F)):
@@ -90,16 +92,16 @@ class Help(CommandTest):
                 self.assertEqual(status, 0 if "\\" + code in [each[:2] for each in listed] else 2)
 
     def test_a_result_that_cannot_be_written_ends_in_the_status_that_the_help_documents(self):
-        self.assertRegex(" ".join(output_of("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
+        self.assertRegex(" ".join(printed_by("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
         ended = run("--output", self.folder / "no" / "such" / "folder", engine="host")
         self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
         with open("/dev/full", "wb") as full:
             self.assertEqual(run("--format", "json", engine="host", stdout=full).status, 1)
 
     def test_report_accepts_the_results_that_its_help_names(self):
-        help_text = " ".join(output_of("--help", "report").split())
-        self.assertIn("as json or jsonl", help_text)
-        self.assertIn("--byte-counts, or with the scheme bytes", help_text)
+        text = " ".join(printed_by("--help", "report").split())
+        self.assertIn("as json or jsonl", text)
+        self.assertIn("--byte-counts, or with the scheme bytes", text)
         for form in ("json", "jsonl"):
             for options, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
                 with self.subTest(form=form, options=options):
@@ -107,18 +109,37 @@ class Help(CommandTest):
                     self.assertEqual(run("report", "-b", "letters", path, engine=None).status, status)
 
     def test_the_signals_are_documented(self):
-        for text in (output_of("--help", "all"), output_of("--generate", "man"), output_of("--help", "progress")):
+        for text in (printed_by("--help", "all"), printed_by("--generate", "man"), printed_by("--help", "progress")):
             self.assertIn("SIGUSR1", text)
+
+    def test_a_topic_is_one_screen_and_the_short_help_names_it(self):
+        for topic in TOPICS:
+            with self.subTest(topic=topic):
+                lines = printed_by("--help", topic).splitlines()
+                self.assertLessEqual(len(lines), 40)
+                self.assertLessEqual(max(map(len, lines)), 80)
+                self.assertIn(topic, printed_by("--help").splitlines()[-1])
+
+    def test_the_first_line_is_the_first_sentence_of_the_readme(self):
+        readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text().split("\n\n")[1]
+        self.assertTrue(readme.startswith(printed_by("--help").splitlines()[0] + " "))
+
+    def test_the_topic_of_measures_has_a_line_for_each(self):
+        path = self.file("kept.json", run("--byte-counts", "--format", "json", stdin_bytes=b"text", engine="host").stdout)
+        ended = run("--measures", "all", "--baseline", path, "--format", "json", stdin_bytes=b"text", engine="host")
+        names = list(json.loads(ended.stdout)["measures"])
+        listed = re.findall(r"^  ([a-z0-9_]+) {2,}\S", printed_by("--help", "measures"), re.MULTILINE)
+        self.assertEqual(listed, names)
 
     def test_an_unknown_topic_is_refused(self):
         ended = run("--help", "bucket", engine=None)
         self.assertEqual((ended.status, ended.stdout), (2, b""))
-        self.assertIn("did you mean buckets?", ended.stderr)
+        self.assertIn("did you mean buckets? Topics are all, count,", ended.stderr)
 
 
 class ManualPage(CommandTest):
     def test_every_option_is_in_the_manual_page(self):
-        page = output_of("--generate", "man").replace("\\-", "-")
+        page = printed_by("--generate", "man").replace("\\-", "-")
         for name, short in all_options().items():
             self.assertIn(rf"\fB{name}\fR", page)
             if short:
@@ -126,7 +147,7 @@ class ManualPage(CommandTest):
 
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
     def test_mandoc_finds_no_error(self):
-        path = self.file("gpuhist.1", output_of("--generate", "man").encode())
+        path = self.file("gpuhist.1", printed_by("--generate", "man").encode())
         checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((checked.returncode, checked.stdout), (0, ""))
 
@@ -134,7 +155,7 @@ class ManualPage(CommandTest):
 class BashCompletion(CommandTest):
     def completions(self, *words, script=None):
         """The words that the bash function offers for the last of these words. As in bash, '=' is a word of its own."""
-        script = script or self.file("completions.bash", output_of("--generate", "bash").encode())
+        script = script or self.file("completions.bash", printed_by("--generate", "bash").encode())
         driver = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuhist; printf "%s\\n" "${COMPREPLY[@]}"'
         words = ("gpuhist", *words)
         ended = subprocess.run(["bash", "-c", driver, "bash", script, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -169,7 +190,7 @@ class BashCompletion(CommandTest):
         self.assertEqual(self.completions("--threads", ""), [])
 
     def test_files_are_offered_where_a_file_name_is_expected(self):
-        script = self.file("completions.bash", output_of("--generate", "bash").encode())
+        script = self.file("completions.bash", printed_by("--generate", "bash").encode())
         self.file("one file.log", b"")
         for words in (("one",), ("--output", "one"), ("--config", "one"), ("-o", "one"), ("report", "one"), ("--stats", "one"), ("--", "one")):
             with self.subTest(words=words):
@@ -178,7 +199,7 @@ class BashCompletion(CommandTest):
 
 class OtherShells(CommandTest):
     def check(self, shell):
-        path = self.file("script", output_of("--generate", shell).encode())
+        path = self.file("script", printed_by("--generate", shell).encode())
         ended = subprocess.run([shell, "-n", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((ended.returncode, ended.stdout), (0, ""))
 
@@ -195,7 +216,7 @@ class OtherShells(CommandTest):
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
     def test_fish_offers_the_options_of_each_command(self):
-        path = self.file("gpuhist.fish", output_of("--generate", "fish").encode())
+        path = self.file("gpuhist.fish", printed_by("--generate", "fish").encode())
 
         def offered(line):
             ended = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{line}'"], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
@@ -211,7 +232,7 @@ class OtherShells(CommandTest):
         self.assertEqual(offered("gpuhist report --app"), ["--append"])
 
     def test_every_option_is_in_the_completions_of_zsh(self):
-        script = output_of("--generate", "zsh")
+        script = printed_by("--generate", "zsh")
         for name, short in all_options().items():
             for each in filter(None, (name, short)):
                 self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")

@@ -54,7 +54,7 @@ class HostKernels(CommandTest):
         ended = run("--kernel", "ranges", "-b", "bytes", stdin=reading, engine="host")
         self.assertEqual(os.read(reading, 100), b"text")
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        self.assertIn("--kernel: ranges cannot count the 256 classes that are asked for; give ", ended.stderr)
+        self.assertIn("--kernel: ranges cannot count the 256 classes of this run; give ", ended.stderr)
         self.assertIn("scalar, or no --kernel", ended.stderr)
 
     def test_byte_counts_need_a_kernel_of_256_classes(self):

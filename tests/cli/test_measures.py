@@ -180,7 +180,7 @@ class Usage(CommandTest):
         self.assertIn("--measures: jsd compares with a baseline; give --baseline RESULT.json", self.refused("--measures", "jsd"))
 
     def test_a_baseline_needs_a_measure_that_compares(self):
-        self.assertIn("is of use only with --measures, --fail-if or --alert-if", self.refused("--baseline", "b.json"))
+        self.assertIn("requires --measures, --fail-if or --alert-if", self.refused("--baseline", "b.json"))
 
     def test_a_baseline_without_byte_counts_is_refused_with_the_option_that_keeps_them(self):
         result_file = self.file("kept.json", run("--format", "json", self.file("a", b"abc")).stdout)
@@ -195,14 +195,14 @@ class Usage(CommandTest):
         self.assertIn("No such file", self.refused("--measures", "jsd", "--baseline", self.folder / "absent"))
         nothing = self.file("nothing", run("--byte-counts", "--format", "json", self.file("void", b"")).stdout)
         self.assertIn("there are no bytes in it", self.refused("--measures", "jsd", "--baseline", nothing))
-        self.assertIn("from a file", self.refused("--measures", "jsd", "--baseline", "-"))
+        self.assertIn("give the path of a file", self.refused("--measures", "jsd", "--baseline", "-"))
 
     def test_a_baseline_of_an_incomplete_run_is_used_with_a_warning_that_names_the_error(self):
         before, now = text(20_000, 1), text(5_000, 2)
         present, absent = self.file("whole", before), self.folder / "gone"
         result_file = {form: self.file(f"kept.{form}", run("--byte-counts", "--format", form, present, absent).stdout) for form in ("json", "jsonl")}
         expected = (f'gpuhist: warning: --baseline: "{{}}" is of an incomplete run ("complete":false): {absent}: '
-                    "No such file or directory; what it lacks is not compared with\n")
+                    "No such file or directory; the comparison uses only the bytes that it has\n")
         for form, path in result_file.items():
             with self.subTest(format=form):
                 ended = run("--format", "json", "--measures", "jsd", "--baseline", path, self.file("now", now))
@@ -213,7 +213,7 @@ class Usage(CommandTest):
                 self.assertEqual((again.status, again.stderr), (0, expected.format(path)), again)
 
     def test_previous_windows_need_windows(self):
-        self.assertIn("only with --window", self.refused("--measures", "jsd", "--baseline", "previous:3"))
+        self.assertIn("requires --window", self.refused("--measures", "jsd", "--baseline", "previous:3"))
         self.assertIn("1 to 4096", self.refused("--measures", "jsd", "--baseline", "previous:0"))
 
 

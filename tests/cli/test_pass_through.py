@@ -224,7 +224,7 @@ class Ends(PassThroughTest):
                 with self.passing(*inputs, mode=mode, stdin=source, stdout=target) as running:
                     ended = running.finish()
             self.assertEqual(ended.status, 1)
-            self.assertIn("is standard output as well", ended.stderr)
+            self.assertIn("is also standard output", ended.stderr)
             self.assertEqual(path.read_bytes(), text(10_000))
 
     def test_the_flags_of_blocking_and_non_blocking_descriptors_are_unchanged(self):
@@ -460,7 +460,7 @@ class Signals(PassThroughTest):
                 else:
                     self.assertEqual(forwarded, (data * 4)[: len(forwarded)])
                 if packed is data:  # text that was counted but could not be forwarded is reported
-                    message = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
+                    message = re.search(r"the last ([0-9,]+) bytes that were counted were not passed through", ended.stderr)
                     excess = int(message[1].replace(",", "")) if message else 0
                     self.assert_counts(self.result(), (data * 4)[: len(forwarded) + excess])
 
@@ -641,7 +641,7 @@ class Reports(PassThroughTest):
                         running.process.stdin.close()
                     self.assertEqual(running.process.stdout.read(), b"" if running.process.stdin else b"x")
                     self.assertEqual(running.finish().status, 0)
-            self.assertIn(f"handed on by {system_call}", json.dumps(self.result()["stats"]))
+            self.assertIn(f"forwarded by {system_call}", json.dumps(self.result()["stats"]))
 
     def test_statistics_name_the_consumer_if_it_was_the_limit(self):
         data = text(1_000_000) * 4
@@ -658,19 +658,19 @@ class Reports(PassThroughTest):
             limit = self.result()["stats"]["limited_by"]
             if limit.startswith("the consumer"):
                 break
-        self.assertRegex(limit, "^the consumer: standard output took no more [0-9]+ % of the time$")
+        self.assertRegex(limit, "^the consumer: standard output accepted no data [0-9]+ % of the time$")
 
     def test_options_that_contradict_pass_through_are_usage_errors(self):
-        for arguments, documents in (
-            (("--output", "fd:1"), "carries what --pass-through hands on"),
-            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+        for arguments, message in (
+            (("--output", "fd:1"), "is the output of --pass-through"),
+            (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):
             with self.subTest(arguments=arguments):
                 process = self.run_stage(*arguments)
                 self.assertEqual((process.returncode, process.stdout), (2, b""))
-                self.assertIn(documents, process.stderr.decode())
+                self.assertIn(message, process.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class Repacking(CommandTest):
         old = self.file("out.zst", b"old")
         ended = repack("-o", old, self.file("data", b"x"))
         self.assertEqual(ended.status, 2)
-        self.assertIn(f"{old} is there already; give another name, or --force to replace it", ended.stderr)
+        self.assertIn(f"{old} already exists; give another name, or --force to replace it", ended.stderr)
         self.assertEqual(old.read_bytes(), b"old")
         self.assertEqual(repack("--force", "-o", old, self.folder / "data").status, 0)
         self.assertEqual(unzstd(old.read_bytes()), b"x")
@@ -175,7 +175,7 @@ class Repacking(CommandTest):
                 running.process.send_signal(number)
                 ended = running.finish()
                 self.assertEqual(ended.status, -number, ended)
-                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}: there is no {self.out}\n")
+                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}: {self.out} was not written\n")
                 self.assert_nothing_left()
 
     def test_a_signal_during_compression_leaves_no_output(self):

@@ -108,6 +108,28 @@ class Report(CommandTest):
             self.assertEqual((ended.status, ended.stdout), (1, b""))
             self.assertIn(f"{path}: ", ended.stderr)
 
+    def test_a_file_that_is_no_result_has_one_error_that_says_what_to_give(self):
+        lines = text(5_000) + b"\n" * 3 + b'{"level":"info"}\n'
+        cases = {"text": (lines, ""), "binary": (noise(50_000), ""), "empty": (b"", " (it is empty)")}
+        paths = [(self.file(name, content), hint) for name, (content, hint) in cases.items()]
+        for path, hint in [*paths, (self.folder, " (it is a directory)")]:
+            with self.subTest(path=path):
+                ended = report(path)
+                self.assertEqual((ended.status, ended.stdout), (1, b""))
+                self.assertEqual(ended.stderr, f"gpuhist: {path}: not a result of gpuhist{hint}; give a file that was written by "
+                                 "gpuhist --byte-counts --format json\n")
+
+    def test_of_many_damaged_lines_ten_are_reported_and_the_others_counted(self):
+        good = run_fed([b"hello\n"], *KEEP).stdout
+        path = self.file("bad.json", good + b"damaged\n" * 25 + good)
+        ended = report("--format", "json", path)
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 12))
+        messages = ended.stderr.splitlines()
+        self.assertEqual(len(messages), 11, messages)
+        for at, line in enumerate(messages[:10], 2):
+            self.assertTrue(line.startswith(f"gpuhist: {path}:{at}: "), line)
+        self.assertEqual(messages[10], f"gpuhist: {path}: damage in 15 more lines")
+
     def test_the_report_of_an_incomplete_result_is_incomplete(self):
         result = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
         ended = report("--format", "json", stdin_bytes=result.stdout)

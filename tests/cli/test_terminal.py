@@ -187,7 +187,7 @@ class Typing(CommandTest):
         for arguments in ((), ("-",), ("--progress",)):
             with self.subTest(arguments=arguments), OnTerminal("--format", "json", *arguments, stdin=None, columns=400) as running:
                 running.watch_until(lambda: running.screen.lines)
-                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it, gpuhist --help tells more"])
+                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it; see also gpuhist --help"])
                 running.type(b"some text\n\x04")
                 self.assertEqual(running.finish(), 0)
                 self.assertEqual(running.screen.lines[1], "some text")

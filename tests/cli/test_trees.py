@@ -202,10 +202,10 @@ class Walking(TreeTest):
 
     def test_options_that_require_another_option_are_refused_without_it(self):
         for options, message in (
-            (("--include", "*"), "--include: is of use only with --recursive"),
-            (("--exclude", "*"), "--exclude: is of use only with --recursive"),
-            (("--follow-symlinks",), "--follow-symlinks: is of use only with --recursive"),
-            (("-0",), "--null: is of use only with --files-from"),
+            (("--include", "*"), "--include: requires --recursive"),
+            (("--exclude", "*"), "--exclude: requires --recursive"),
+            (("--follow-symlinks",), "--follow-symlinks: requires --recursive"),
+            (("-0",), "--null: requires --files-from"),
             (("--files-from", "-", "-"), "--files-from: standard input cannot be an input"),
         ):
             with self.subTest(options=options):
@@ -316,7 +316,7 @@ class Lists(TreeTest):
         self.assertEqual(ended.status, 1)
         self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True, False, False])
         self.assertEqual(ended.result["inputs"][0]["error"], "No such file or directory")
-        self.assertIn("where the names come from", ended.result["inputs"][3]["error"])
+        self.assertIn("already supplies the list of names", ended.result["inputs"][3]["error"])
         self.assert_counts(ended.result, b"text")
 
     def test_a_list_that_cannot_be_read_is_an_error_and_named_inputs_are_counted(self):

@@ -95,7 +95,7 @@ class WindowWatch(CommandTest):
     def test_windows_can_be_watched_only_if_there_are_windows(self):
         ended = run("--fail-if", "bytes > 1", "--watch", "windows", stdin_bytes=b"ab")
         self.assertEqual(ended.status, 2)
-        self.assertIn("there are windows only with --window", ended.stderr)
+        self.assertIn("windows requires --window", ended.stderr)
 
     def test_windows_of_time_without_text_have_no_entropy_and_no_alerts(self):
         with Running(*JSONL, "--window", "20ms", "--measures", "entropy", "--alert-if", "entropy < 100", "--watch",

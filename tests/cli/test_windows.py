@@ -187,11 +187,21 @@ class Amounts(WindowTest):
                 continue  # this machine does not support the kernel
             self.assert_windows(lines_of(ended, "window"), split(data, 100))
 
-    def test_windows_in_json_are_those_in_jsonl(self):
+    def test_the_format_is_jsonl_by_default_and_with_json(self):
         data = text(5000)
-        ended = run("--format", "json", "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
+        for options in ((), ("--format", "json"), ("--format", "jsonl")):
+            with self.subTest(options=options):
+                ended = run(*options, "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
+                self.assertEqual((ended.status, ended.stderr), (0, ""))
+                self.assert_windows(lines_of(ended, "window"), split(data, 1000))
+                self.assertEqual([line["kind"] for line in ended.documents[-2:]], ["input", "result"])
+                self.assertEqual(len({line["run"] for line in ended.documents}), 1)
+        settings = self.file("job.toml", b'format = "table"\n')
+        ended = run("--config", settings, "--window", "1000B", stdin_bytes=data)
+        self.assertEqual((ended.status, ended.stdout), (2, b""))
+        self.assertIn(f"{settings}:1: format: table cannot hold the windows", ended.stderr)
+        ended = run("--config", settings, "--no-format", "--window", "1000B", "--buckets", "letters,classes", stdin_bytes=data)
         self.assert_windows(lines_of(ended, "window"), split(data, 1000))
-        self.assertEqual(ended.result["kind"], "result")
 
     def test_a_name_that_is_not_utf8_is_reported_in_base64(self):
         path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
@@ -478,10 +488,10 @@ class Usage(WindowTest):
 
     def test_invalid_combinations_of_options_are_refused(self):
         path = self.file("a.log", b"abc")
-        self.assert_refused(["--window", "1KiB", path], "--window", "--format jsonl")
-        self.assert_refused(["--window", "1KiB", "--format", "csv", path], "--format jsonl")
-        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "only with --window")
-        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "only with --window")
+        for name in ("table", "csv", "prometheus"):
+            self.assert_refused(["--window", "1KiB", "--format", name, path], f"--format: {name} ", "--window", "--format jsonl")
+        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "requires --window")
+        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "requires --window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "2KiB", path], "--step", "longer than the window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "10lines", path], "another unit")
         self.assert_refused([*JSONL, "--window", "5ms", "-"], "10ms")

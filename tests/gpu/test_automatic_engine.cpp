@@ -338,8 +338,9 @@ TEST_CASE("what the host will soon have counted wakes no device, what takes it l
   for (const bool much_is_left : {false, true}) {
     CAPTURE(much_is_left);
     machine here;
-    // an hour's worth at the rate of what is over, or as long again as that took: half of a moment
-    here.request.share_read = [much_is_left] { return much_is_left ? 1e-9 : 0.5; };
+    // an hour's worth at the rate so far, or as long again as the bytes read so far took: half of a moment
+    const std::atomic<std::uint64_t> bytes_read = 1;
+    here.request.load = {.bytes_read = &bytes_read, .bytes_in_all = much_is_left ? 1'000'000'000 : 2};
     std::promise<void> woken;
     std::atomic<bool> is_woken = false;
     const auto under_test = here.make([&] {
@@ -362,7 +363,8 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
     CAPTURE(wanted);
     machine here;
     here.request.threads = 1000;  // so many never wait
-    here.request.cores_are_wanted = [wanted] { return wanted; };
+    const std::atomic<std::uint64_t> busy_decoders = wanted ? 1000 : 999;
+    here.request.load = {.busy_decoders = &busy_decoders};
     std::atomic<int> woken = 0;
     const auto under_test = std::make_unique<automatic_engine>(
         here.request, automatic_engine::settings{.wake =
@@ -396,7 +398,8 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
 TEST_CASE("chunks of short extents are left to the host") {
   machine here;
   here.request.max_extents = 4;
-  here.request.cores_are_wanted = [] { return true; };
+  const std::atomic<std::uint64_t> busy_decoders = here.request.threads;
+  here.request.load = {.busy_decoders = &busy_decoders};
   const auto under_test = std::make_unique<automatic_engine>(
       here.request,
       automatic_engine::settings{

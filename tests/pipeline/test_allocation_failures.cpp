@@ -135,7 +135,7 @@ TEST_CASE("a layer of an archive that ends without its verdict throws nothing, w
       {
         verdict_gate layer(nullptr, counts);
         layer.note_bytes();
-        layer.hand_down({.input = 0, .bytes = 0});
+        layer.submit({.input = 0, .bytes = 0});
         if (is_interrupted) layer.note_interruption();
         allocations_left = at;
       }

@@ -63,8 +63,8 @@ struct script {
       std::array<std::uint32_t, 512> rows{};
       rows[letter] = bytes - 1;
       rows[256 + letter] = 1;
-      const std::array<segment, 2> both{segment{.owner = owner, .where = {0, bytes - 1}, .pane = 1},
-                                        segment{.owner = owner, .where = {bytes - 1, bytes}, .pane = 2}};
+      const std::array<segment, 2> both{segment{.owner = owner, .extent = {0, bytes - 1}, .pane = 1},
+                                        segment{.owner = owner, .extent = {bytes - 1, bytes}, .pane = 2}};
       const merged_part part = counts.merge(both, rows);
       return !part.failure && !counts.failure();
     });
@@ -90,18 +90,19 @@ struct script {
 };
 
 group_end damaged_end() {
-  return {.text_bytes = 7,
-          .compressed_bytes = 70,
-          .lost = {{.compressed_begin = 10, .compressed_end = 20, .text_offset = 3, .cause = std::string(40, 'c')},
-                   {.compressed_begin = 30, .compressed_end = 40, .text_offset = 5, .cause = std::string(40, 'd')}},
-          .lost_stretches = 2,
-          .wrong = [](std::uint64_t before) {
-            return input_failure{.kind = failure_kind::damaged,
-                                 .text = "a checksum is wrong, after this many bytes: " + std::to_string(before)};
-          }};
+  return {
+      .text_bytes = 7,
+      .compressed_bytes = 70,
+      .lost_ranges = {{.compressed_begin = 10, .compressed_end = 20, .text_offset = 3, .cause = std::string(40, 'c')},
+                      {.compressed_begin = 30, .compressed_end = 40, .text_offset = 5, .cause = std::string(40, 'd')}},
+      .number_of_lost_ranges = 2,
+      .failure = [](std::uint64_t before) {
+        return input_failure{.kind = failure_kind::damaged,
+                             .text = "a checksum is wrong, after this many bytes: " + std::to_string(before)};
+      }};
 }
 
-// A plain input, one of frames in two groups, a damaged one of no text, one that fails, and one with lost stretches.
+// A plain input, one of frames in two groups, a damaged one of no text, one that fails, and one with lost ranges.
 script mixed_run() {
   script all;
   all.merge({.input = 0}, 'a', 5);

@@ -61,7 +61,8 @@ TEST_CASE("whatever places are asked for and however they are filled, every comm
       const auto [where, input] = open.front();
       open.pop_front();
       if (random() % 4 == 0) {
-        it.cut.chunk_by({.most = static_cast<std::uint32_t>(1 + random() % 100), .count_here = random() % 2 == 0});
+        it.cut.set_chunking(
+            {.max_bytes = static_cast<std::uint32_t>(1 + random() % 100), .count_here = random() % 2 == 0});
       }
       const std::size_t length = random() % (where.bytes.size() + 1);
       const char letter = static_cast<char>(random() % 256);
@@ -93,14 +94,14 @@ TEST_CASE("chunks that are begun under a limit are full with it") {
   workshop it(3, 100, 8);
   const reservation before = it.reserve(1000);
   CHECK(before.bytes.size() == 100);
-  it.cut.chunk_by({.most = 30});
+  it.cut.set_chunking({.max_bytes = 30});
   it.cut.commit(before, 40, {});  // begun before: it still has room
   const reservation rest = it.reserve(1000);
   CHECK(rest.bytes.size() == 60);
   const reservation limited = it.reserve(1000);
   CHECK(limited.bytes.size() == 30);
   it.cut.commit(limited, 30, {});
-  it.cut.chunk_by({.most = 1000});
+  it.cut.set_chunking({.max_bytes = 1000});
   const reservation after = it.reserve(1000);
   CHECK(after.bytes.size() == 100);
   it.cut.commit(rest, 0, {});

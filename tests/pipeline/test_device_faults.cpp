@@ -272,8 +272,7 @@ class machine {
     request.max_copy = 2 * chunk_bytes;
     if (kind_ != engine_kind::automatic) return {.taken = make_cuda(request), .reason = {}};
     request.threads = 0;
-    request.share_read = {};
-    request.cores_are_wanted = [wanted = is_for_the_device_] { return wanted; };
+    request.load = {.busy_decoders = is_for_the_device_ ? &busy_decoders_ : nullptr};
     const gpu::automatic_engine::settings wanted_at_once{
         .wake = [this, request, in_use = in_use_] { return make_cuda(request); },
         .patience = std::chrono::milliseconds(0),
@@ -302,6 +301,7 @@ class machine {
 
   engine_kind kind_;
   bool is_for_the_device_;
+  std::atomic<std::uint64_t> busy_decoders_ = 0;  // as many as the request has threads
   std::shared_ptr<planned_failure> plan_;
   std::shared_ptr<gpu::cuda::ledger> seen_ = std::make_shared<gpu::cuda::ledger>();
   std::mutex mutex_;
@@ -404,7 +404,7 @@ void check_input(const input_report& said, const std::string& text) {
 }
 
 bool says_why(const outcome& done) {
-  if (!done.engine_failure.empty() || done.pass_through_fault) return true;
+  if (!done.engine_failure.empty() || done.pass_through_error) return true;
   return std::ranges::any_of(done.result.inputs, [](const input_report& each) { return !each.error.empty(); });
 }
 

@@ -42,10 +42,10 @@ input_report sample(unsigned seed) {
   for (std::uint64_t& each : made.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
   if (seed % 5 == 0) made.unverified.counts[chosen() % classes] = std::numeric_limits<std::uint64_t>::max();
   if (seed % 11 == 0) {
-    made.lost = {
+    made.lost_ranges = {
         {.compressed_begin = chosen(), .compressed_end = 2, .text_offset = 3, .unverified_bytes = 4, .cause = ""},
         {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
-    made.lost_stretches = chosen();
+    made.number_of_lost_ranges = chosen();
   }
   return made;
 }
@@ -179,7 +179,7 @@ TEST_CASE("where the reports of finished inputs find no room, the counts are rig
   input_id opened = 0;
   while (!stop.stop_requested()) {
     const input_id next = counts.open_input(std::string(4000, 'n') + std::to_string(opened++));
-    const segment it{.owner = {.input = next}, .where = {0, 3}};
+    const segment it{.owner = {.input = next}, .extent = {0, 3}};
     CHECK_FALSE(counts.merge({&it, 1}, row).failure);
     counts.finish(next, 3);
     REQUIRE(opened < 1000);  // memory takes about a quarter of that
@@ -297,7 +297,7 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
   for (input_id i = 0; i < number; ++i) CHECK(counts.open_input("input " + std::to_string(i)) == i);
   for (input_id i = number; i-- > 0;) {
     row['x'] = i;
-    const segment it{.owner = {.input = i}, .where = {0, i}};
+    const segment it{.owner = {.input = i}, .extent = {0, i}};
     if (i % 2 == 0) counts.finish(i, i);
     if (i > 0) CHECK_FALSE(counts.merge({&it, 1}, row).failure);
     if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});

@@ -46,8 +46,8 @@ TEST_CASE("a stop while a tree is walked never loses a file without a report, ho
       });
       all = test::run(pool, list.next(10));
     }
-    const std::vector<listed_input> left = list.left();
-    all.insert(all.end(), left.begin(), left.end());
+    const std::vector<listed_input> unreached = list.unreached();
+    all.insert(all.end(), unreached.begin(), unreached.end());
     REQUIRE(all.size() == 1);
     CHECK(all[0].error.is_none() == all[0].name.ends_with("text"));
   }

@@ -64,14 +64,14 @@ TEST_CASE("nothing limits a run without text") {
 TEST_CASE("a source that was waited for most of the time limited the run, whatever else was busy") {
   const verdict said = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
   CHECK(said.limited_by == "the source: reading waited for it 76 % of the time");
-  CHECK(said.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
+  CHECK(said.would_help == "a faster writer: gpuhist waited for it");
 }
 
 TEST_CASE("a consumer that was waited for most of the time limited the run, not the source that waited with it") {
   run_stats stats = run_of({reading(0.1, 0.8), counting(0.1)});
   stats.consumer_waiting_seconds = 0.75;
-  CHECK(judge(stats).limited_by == "the consumer: standard output took no more 75 % of the time");
-  CHECK(judge(stats).would_help == "a faster consumer: gpuhist had nothing to do meanwhile");
+  CHECK(judge(stats).limited_by == "the consumer: standard output accepted no data 75 % of the time");
+  CHECK(judge(stats).would_help == "a faster consumer: gpuhist waited for it");
   stats.consumer_waiting_seconds = 0.4;
   CHECK(judge(stats).limited_by == "the source: reading waited for it 80 % of the time");
 }
@@ -99,7 +99,7 @@ TEST_CASE("one decoder wants more frames or more archives, several want more thr
   CHECK(
       judge(stats).would_help.starts_with("an archive of independent frames (as pzstd writes them), or more archives"));
   stats.stages[1].workers = stats.threads;
-  CHECK(judge(stats).would_help == "more or faster cores: that is what decompression takes");
+  CHECK(judge(stats).would_help == "more or faster cores for decompression");
   stats.cores = 16;
   CHECK(judge(stats).would_help == "more --threads (16 cores)");
 }
@@ -114,8 +114,8 @@ TEST_CASE("where an option keeps frames one after the other, more frames, archiv
       CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
       CHECK(judge(stats).would_help ==
             "faster cores: " + option +
-                " keeps text in its order, one frame decoded after the other; without it independent frames (as "
-                "pzstd writes them) are decoded side by side");
+                " needs the text in order, so frames are decoded in sequence; without it independent frames (as pzstd "
+                "writes them) are decoded in parallel");
     }
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("what is handed on is read once, in order: giving files by name would 
   stats.passes_through = true;
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time");
   CHECK(judge(stats).would_help ==
-        "a run without --pass-through: what is handed on is read once, in order, by one thread");
+        "a run without --pass-through: forwarded input is read once, in order, by one thread");
 }
 
 TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {
@@ -135,7 +135,7 @@ TEST_CASE("counting on the host wants more threads while there are cores, then a
   stats.counting.kernel = "tables";
   stats.counted_classes = 256;
   CHECK(judge(stats).would_help ==
-        "a GPU (--engine cuda), or schemes of fewer buckets: 256 classes are more than SIMD compares count");
+        "a GPU (--engine cuda), or schemes with fewer buckets: 256 classes are too many for SIMD comparisons");
   stats.cores = 4;
   CHECK(judge(stats).would_help == "more --threads (4 cores)");
 }
@@ -159,8 +159,8 @@ TEST_CASE("a device that took longer to start than the text to count is start-up
   run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
   stats.counting.device = "NVIDIA H200";
   stats.counting.startup_seconds = 1.25;
-  CHECK(judge(stats).limited_by == "start-up: the device took 1.250 s to be ready, the text 1.000 s");
-  CHECK(judge(stats).would_help == "more text in one run, or --engine host for so little");
+  CHECK(judge(stats).limited_by == "start-up: the device took 1.250 s to start, counting 1.000 s");
+  CHECK(judge(stats).would_help == "more text in one run, or --engine host for little text");
 }
 
 TEST_CASE("text that fits into a slot, or into all of them while nothing was busy, is start-up") {
@@ -177,9 +177,8 @@ TEST_CASE("text that fits into a slot, or into all of them while nothing was bus
 TEST_CASE("many small inputs are limited by being opened, unless the threads were busy") {
   run_stats stats = run_of({reading_files(0.3), counting(0.1)});
   stats.inputs = 100'000;
-  CHECK(judge(stats).limited_by ==
-        "opening inputs: 100,000 of them, of 9.8 KiB on average, are opened, read and closed");
-  CHECK(judge(stats).would_help == "fewer and larger inputs, as of `cat`");
+  CHECK(judge(stats).limited_by == "opening inputs: 100,000 inputs of 9.8 KiB on average are opened, read and closed");
+  CHECK(judge(stats).would_help == "fewer and larger inputs, for example by `cat`");
   stats.stages = {reading_files(0.3), counting(1.6)};
   CHECK(judge(stats).limited_by.starts_with("count: "));
 }
@@ -196,7 +195,7 @@ TEST_CASE("slots that were waited for while nothing was busy were too few") {
 
 TEST_CASE("where nothing was busy the busiest stage is named, and nothing is promised") {
   const verdict said = judge(run_of({reading(0.3), counting(0.4)}));
-  CHECK(said.limited_by == "no stage alone: the busiest is read: busy 30 % of the time");
+  CHECK(said.limited_by == "no single stage: the busiest is read: busy 30 % of the time");
 }
 
 TEST_CASE("a run that was stopped says so, and what limited it until then") {

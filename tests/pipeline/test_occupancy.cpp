@@ -121,7 +121,7 @@ TEST_CASE("the ring keeps the history of its slots") {
   it.begin_history();
   slot* only = test::run(pool, it.acquire());
   it.begin_counting(*only);
-  CHECK(only->now == phase::counting);
+  CHECK(only->current_phase == phase::counting);
   const auto later = std::chrono::steady_clock::now() + std::chrono::hours(1);
   CHECK(it.history(later).counting_share == doctest::Approx(0.5).epsilon(0.01));
   CHECK(it.history(later).none_free_share == 0);

@@ -99,7 +99,7 @@ plan stage(std::vector<std::string> inputs, config::pass_through_mode what, std:
 
 passed run_stage(const plan& planned, run_hooks hooks, output into) {
   passed all;
-  if (!hooks.remark) hooks.remark = [&](const std::string& what) { all.remarks.push_back(what); };
+  if (!hooks.notice) hooks.notice = [&](const std::string& what) { all.remarks.push_back(what); };
   redirected_output out(into);
   all.done = run(planned, hooks);
   all.pass_through_mode = out.take();
@@ -121,9 +121,9 @@ void check_prefix(const input_report& said, const test::byte_vector& text) {
 void check_loss(const passed& all) {
   CHECK_FALSE(all.done.result.complete);
   CHECK(all.done.engine_failure ==
-        "counting failed: " + std::string(bus) + "; what came after that was handed on, not counted");
-  CHECK(all.remarks == std::vector<std::string>{"counting has failed: " + std::string(bus) +
-                                                "; what comes is handed on and not counted"});
+        "counting failed: " + std::string(bus) + "; later input was forwarded, but not counted");
+  CHECK(all.remarks == std::vector<std::string>{"counting failed: " + std::string(bus) +
+                                                "; later input is forwarded, but not counted"});
 }
 
 std::string joined(const test::byte_vector& first, const test::byte_vector& second) {
@@ -227,10 +227,10 @@ TEST_CASE("windows behind the loss are told as incomplete while the bytes go on"
   const std::uint64_t counted = all.done.result.inputs[0].verified.bytes();
   for (const closed_window& each : told) {
     const bool whole = each.head.end_offset <= counted;
-    CHECK((each.head.why == window_end::error) == !whole);
+    CHECK((each.head.end_reason == window_end::error) == !whole);
     const std::uint64_t end = std::min(each.head.end_offset, std::max(counted, each.head.first_offset));
     CHECK(each.counts.bytes() == end - each.head.first_offset);
-    if (!whole) CHECK(each.head.error == "not all of it was counted: " + std::string(bus));
+    if (!whole) CHECK(each.head.error == "not all of its text was counted: " + std::string(bus));
   }
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("what the receiver of the remark about the loss throws ends the run an
   plan planned = stage({folder.file("text", test::characters(text))}, config::pass_through_mode::raw);
   planned.forced_format = io::format_named("raw");
   run_hooks hooks = test::shuffled(1, 20);
-  hooks.remark = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
+  hooks.notice = [](const std::string&) { throw std::runtime_error("nothing more is said"); };
   CHECK_THROWS_WITH(run_stage(planned, hooks, output::file), "nothing more is said");
 }
 

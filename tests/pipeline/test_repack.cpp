@@ -193,8 +193,8 @@ TEST_CASE("no byte of what was written can make other text of it without being f
       CHECK(unpacked(content(here / "bad"), 4000) == content(text));
       fs::remove(here / "bad");
     } else {
-      CHECK(holds(said, "bad: what was written is not what was "));
-      CHECK(holds(said, "; nothing is kept of it"));
+      CHECK(holds(said, "bad: the archive differs from its input: "));
+      CHECK(holds(said, "; the output was not kept"));
     }
     REQUIRE(here.entries() == 2);
   }
@@ -231,7 +231,7 @@ TEST_CASE("frames that were lost or took each other's place on the disk are foun
     const std::string said =
         error_of([&] { repack(plan_of({text}, here / "bad", 1000), {.before_verification = damage}); });
     CAPTURE(said);
-    CHECK(holds(said, "what was written is not what was read: frame "));
+    CHECK(holds(said, "the archive differs from its input: frame "));
     CHECK(here.entries() == 1);
   }
 }
@@ -241,7 +241,7 @@ TEST_CASE("a file that is there is an error before anything is read, and stays; 
   const std::string out = here.file("out", "old");
   const std::string text = here.file("text", "text");
   CHECK_THROWS_WITH_AS(plan_of({text}, out, 1000),
-                       ("--output: " + out + " is there already; give another name, or --force to replace it").c_str(),
+                       ("--output: " + out + " already exists; give another name, or --force to replace it").c_str(),
                        config::usage_error);
   repack_plan forced = plan_of({text}, here / "new", 1000);
   forced.output = out;
@@ -277,12 +277,12 @@ TEST_CASE("an archive replaces the one that it was made from") {
 
 TEST_CASE("what is no regular file cannot be repacked into") {
   const folder here;
-  const std::string no_file = " is no regular file";
+  const std::string no_file = " is not a regular file";
   for (const auto& [output, cause] :
        {std::pair(std::string("/dev/null"), no_file), {"fd:1", " names a descriptor"}, {here / ".", no_file}}) {
     CHECK_THROWS_WITH_AS(plan_of({"x"}, output, 1000),
                          ("--output: " + output + cause +
-                          ", and what is written is read again before it gets its name; give the name of a file")
+                          ", and the archive is read again before it gets its name; give the name of a file")
                              .c_str(),
                          config::usage_error);
   }
@@ -305,6 +305,6 @@ TEST_CASE("fewer threads where the memory limit has no room for more; none is an
   CHECK(make_repack_plan(typed).threads < some.threads);
   typed.frame_size = std::uint64_t{1} << 30U;
   const std::string said = error_of([&] { (void)make_repack_plan(typed); });
-  CHECK(holds(said, "--memory-limit: one thread with frames of 1 GiB at level 19 and what else is needed take "));
+  CHECK(holds(said, "--memory-limit: one thread with frames of 1 GiB at level 19 and the other buffers need "));
   CHECK(holds(said, "; give a smaller --frame-size, a lower --level or a higher --memory-limit"));
 }

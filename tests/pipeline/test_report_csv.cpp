@@ -68,7 +68,7 @@ TEST_CASE("why an input is not complete stands in a row of its own, behind its s
 TEST_CASE("what was skipped in trees has a row a cause") {
   report what = report_of({"letters"}, "abc");
   CHECK(line_with(render_csv(what, {}), "skipped").empty());
-  what.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
+  what.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   CHECK(line_with(render_csv(what, {}), "skipped,,,FIFO") == "skipped,,,FIFO,3,");
   CHECK(line_with(render_csv(what, {}), "skipped,,,unknown") == "skipped,,,unknown,7,");
 }

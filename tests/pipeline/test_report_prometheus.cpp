@@ -36,7 +36,7 @@ TEST_CASE("a family is announced once and its samples stand together") {
   add_input(what, "same", "abc", "z", "damaged");
   add_input(what, "same", "abc");
   change_input(what, 1, [&](auto& it) { it.compressed_bytes = 2; });
-  what.skipped = {{.what = "FIFO", .count = 3, .first = "a"}, {.what = "socket", .count = 1, .first = "b"}};
+  what.skipped = {{.cause = "FIFO", .count = 3, .first = "a"}, {.cause = "socket", .count = 1, .first = "b"}};
   std::set<std::string> families;
   std::string family;
   for (const std::string& line : lines_of(render_prometheus(what, {}))) {
@@ -55,7 +55,7 @@ TEST_CASE("a family is announced once and its samples stand together") {
 TEST_CASE("what was skipped in trees is a family with the cause as its label, where anything was") {
   report what = report_of({"letters"}, "abc");
   CHECK(render_prometheus(what, {}).find("skipped") == std::string::npos);
-  what.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
+  what.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
   const std::string text = render_prometheus(what, {});
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"FIFO\"") == "gpuhist_skipped_names{cause=\"FIFO\"} 3");
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"unknown\"") == "gpuhist_skipped_names{cause=\"unknown\"} 7");

@@ -156,7 +156,8 @@ TEST_CASE("the totals come last, and behind them only what is incomplete") {
 TEST_CASE("what was skipped in trees is a line under the totals, in their columns") {
   report what = report_of({"letters"}, std::string(1000, 'a'));
   CHECK(line_with(render_table(what, {}), "skipped").empty());
-  what.skipped = {{.what = "FIFO", .count = 1, .first = "a"}, {.what = "symbolic link", .count = 12345, .first = "b"}};
+  what.skipped = {{.cause = "FIFO", .count = 1, .first = "a"},
+                  {.cause = "symbolic link", .count = 12345, .first = "b"}};
   const std::string table = render_table(what, {});
   CHECK(line_with(table, "bytes") == "bytes     1,000");
   CHECK(line_with(table, "skipped") == "skipped  12,346 (FIFO: 1, symbolic link: 12,345)");

@@ -55,16 +55,16 @@ TEST_CASE("reports appear whole, snapshots one after another, and where each sta
 TEST_CASE("nothing is appended to standard output, nor to what must stand alone") {
   CHECK_THROWS_WITH_AS(resolved({.output = {}, .append = true}),
                        "--append: there is no file to append to; give --output FILE", usage_error);
-  CHECK_THROWS_WITH_AS(
-      resolved({.format = "prometheus", .append = true}),
-      "--append: a report of format prometheus stands alone in its file; leave --append out, or take jsonl or csv",
-      usage_error);
+  CHECK_THROWS_WITH_AS(resolved({.format = "prometheus", .append = true}),
+                       "--append: a report of format prometheus must be alone in its file; leave --append out, or give "
+                       "--format jsonl or csv",
+                       usage_error);
 }
 
 TEST_CASE("a stream cannot be replaced at every snapshot") {
   CHECK_THROWS_WITH_AS(resolved({.format = "prometheus", .output = {}, .snapshots = true}),
-                       "--snapshot-every: every snapshot of format prometheus replaces the one before, which a stream "
-                       "cannot; give --output FILE, or take jsonl",
+                       "--snapshot-every: every snapshot of format prometheus replaces the previous one, which is "
+                       "impossible in a stream; give --output FILE, or --format jsonl",
                        usage_error);
 }
 

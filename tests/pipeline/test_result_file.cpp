@@ -23,10 +23,11 @@ report sample(const std::string& name, std::string_view text) {
   add_input(what, "bad \xff\n", "ab", "zz\n", "frame 2 is damaged");
   change_input(what, 1, [&](auto& it) {
     it.compressed_bytes = 77;
-    it.lost = {{.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
-    it.lost_stretches = 9;
+    it.lost_ranges = {
+        {.compressed_begin = 1, .compressed_end = 20, .text_offset = 3, .unverified_bytes = 4, .cause = "x\n"}};
+    it.number_of_lost_ranges = 9;
   });
-  what.skipped = {{.what = "FIFO", .count = 3, .first = ""}, {.what = "symbolic link", .count = 5, .first = ""}};
+  what.skipped = {{.cause = "FIFO", .count = 3, .first = ""}, {.cause = "symbolic link", .count = 5, .first = ""}};
   return what;
 }
 
@@ -287,11 +288,36 @@ TEST_CASE("no cut and no flipped character of a result passes for another result
   }
 }
 
-TEST_CASE("a file without results, one that is absent and one that cannot be read are told apart") {
+TEST_CASE("a file without results and an absent file have one error each") {
   const temporary_folder here;
-  CHECK(read_text("").faults ==
-        std::vector<std::string>{
-            " there is no result in it; results are written by gpuhist --byte-counts --format json"});
+  const std::string remedy = "; give a file that was written by gpuhist --byte-counts --format json";
+  CHECK(read_text("").faults == std::vector<std::string>{" not a result of gpuhist (it is empty)" + remedy});
+  for (const char* const content : {"a line\nof text\n",
+                                    "\x7f"
+                                    "ELF\n\n\xff",
+                                    "{}\n[]\n", "{\"schema\":\"else\"}\n{"}) {
+    CHECK(read_text(content).faults == std::vector<std::string>{" not a result of gpuhist" + remedy});
+  }
+  report snapshot = sample("1", "abc\n");
+  snapshot.what = report::kind::snapshot;
+  CHECK(read_text(render_json(snapshot, {})).faults ==
+        std::vector<std::string>{" it holds no result, only lines of other kinds" + remedy});
   CHECK(read(here / "none").faults == std::vector<std::string>{(here / "none") + ": No such file or directory"});
-  CHECK(read(here / "").faults == std::vector<std::string>{(here / "") + ": Is a directory"});
+  CHECK(read(here / "").faults ==
+        std::vector<std::string>{(here / "") + ": not a result of gpuhist (it is a directory)" + remedy});
+}
+
+TEST_CASE("a torn result names its line, and of many damaged lines ten are reported and the others counted") {
+  const std::string good = render_json(sample("1", "abc\n"), {});
+  const reading torn = read_text(good.substr(0, good.size() / 2));
+  REQUIRE(torn.faults.size() == 1);
+  CHECK(torn.faults.front().starts_with("1: no JSON document"));
+  std::string damaged;
+  for (int i = 0; i < 12; ++i) damaged += "{}\n";
+  const reading got = read_text(good + damaged + good);
+  CHECK(got.results == 2);
+  REQUIRE(got.faults.size() == 11);
+  CHECK(got.faults[0].starts_with("2: "));
+  CHECK(got.faults[9].starts_with("11: "));
+  CHECK(got.faults[10] == " damage in 2 more lines");
 }

@@ -68,7 +68,7 @@ TEST_CASE("every slot is handed out once, and one that is waited for comes when 
   std::set<slot*> taken;
   for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, it.acquire()));
   CHECK(taken.size() == 3);
-  for (const slot* each : taken) CHECK(each->now == phase::filling);
+  for (const slot* each : taken) CHECK(each->current_phase == phase::filling);
 
   auto waiting = std::async(std::launch::async, [&] { return test::run(pool, it.acquire()); });
   CHECK(waiting.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);

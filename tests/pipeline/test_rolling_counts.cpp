@@ -26,12 +26,12 @@ struct counted {
     std::vector<std::uint32_t> row(256);
     row['\n'] = newlines;
     row['x'] = letters;
-    const segment it{.owner = owner, .where = {0, newlines + letters}};
+    const segment it{.owner = owner, .extent = {0, newlines + letters}};
     CHECK_FALSE(counts.merge({&it, 1}, row).failure);
   }
 
   void drop(const text_owner& owner, std::uint32_t bytes) {
-    const segment it{.owner = owner, .where = {0, bytes}};
+    const segment it{.owner = owner, .extent = {0, bytes}};
     counts.drop({&it, 1}, "the engine failed");
   }
 
@@ -82,7 +82,7 @@ TEST_CASE("what was decoded of a damaged frame is never part of the verified cou
     it.merge({.input = 0, .group = group}, 1, 0);
     it.merge(damaged, 4, 4);
     if (concluded) it.counts.conclude(damaged, 8, false);
-    it.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .wrong = [](std::uint64_t before) {
+    it.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .failure = [](std::uint64_t before) {
                                        return input_failure{
                                            .kind = failure_kind::damaged,
                                            .text = "frame 2 is damaged behind " + std::to_string(before)};
@@ -129,7 +129,7 @@ TEST_CASE("behind a damaged group nothing counts, whether it was merged before t
   const group_id third = it.counts.open_group(0);
   it.merge({.input = 0, .group = third}, 100, 0);
   it.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
-  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .wrong = [](std::uint64_t before) {
+  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .failure = [](std::uint64_t before) {
                                       return input_failure{.kind = failure_kind::damaged,
                                                            .text = "damaged behind " + std::to_string(before)};
                                     }});

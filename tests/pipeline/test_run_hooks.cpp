@@ -224,7 +224,7 @@ TEST_CASE("an error of a callback for inputs ends the run and is rethrown, also 
 TEST_CASE("an error of a callback for what was counted so far ends the run and is rethrown") {
   fed_pipe input;
   run_hooks hooks;
-  hooks.counted_so_far = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
+  hooks.check_counts = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   CHECK_THROWS_WITH(run(planned, hooks), "no more counts");

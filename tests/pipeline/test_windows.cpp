@@ -216,7 +216,7 @@ TEST_CASE("a window closes with its last byte, and does not wait for the next on
   CHECK(of_lines.order().empty());
   of_lines.cut("\n");
   CHECK(of_lines.order() == "w0");
-  CHECK(of_lines.windows()[0].head.why == window_end::full);
+  CHECK(of_lines.windows()[0].head.end_reason == window_end::full);
 }
 
 TEST_CASE("windows go on from one input to the next, or each input has its own") {
@@ -245,7 +245,7 @@ TEST_CASE("windows go on from one input to the next, or each input has its own")
       CHECK(offsets == std::vector<std::uint64_t>{0, 4, 8});
       CHECK(sources == std::vector<std::string>{"input 0", "input 0..input 1", "input 1"});
     }
-    CHECK(seen.windows().back().head.why == window_end::input);
+    CHECK(seen.windows().back().head.end_reason == window_end::input);
   }
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("a window that is open where text is missing closes there and says so;
   seen.cutter.end(noon);
   std::vector<std::string> told;
   for (const seen_window& each : seen.windows()) {
-    told.push_back(each.text + ":" + std::string(name_of(each.head.why)) + ":" + each.head.error);
+    told.push_back(each.text + ":" + std::string(name_of(each.head.end_reason)) + ":" + each.head.error);
   }
   CHECK(told == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
                                          "ghi:error:frame 1 is damaged", "i:error:frame 1 is damaged",
@@ -390,7 +390,7 @@ TEST_CASE("windows of time hold what came in them, and are told without text as 
       return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time - noon).count());
     };
     told.push_back(each.text + " " + milliseconds(each.head.start) + "-" + milliseconds(each.head.end) + " " +
-                   std::string(name_of(each.head.why)));
+                   std::string(name_of(each.head.end_reason)));
   }
   CHECK(told == std::vector<std::string>{"abc 0-200 full", "c 100-300 full", " 200-400 full", " 300-500 full",
                                          "d 400-540 end", "d 500-540 end"});
@@ -480,7 +480,7 @@ TEST_CASE("what was never counted is told as incomplete, and the windows around 
   it.windows.give_up("the device is gone");
   const auto lost = it.windows.next();
   REQUIRE(lost);
-  CHECK(std::get<closed_window>(*lost).head.why == window_end::error);
+  CHECK(std::get<closed_window>(*lost).head.end_reason == window_end::error);
   CHECK(std::get<closed_window>(*lost).head.error == "the device is gone");
   CHECK(std::get<closed_window>(*lost).head.first_offset == 2);
   CHECK(it.told() == counts{{0, 2}});

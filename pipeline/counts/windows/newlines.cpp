@@ -6,7 +6,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// As many as a byte can count: compilers make of such a loop one addition of bytes a vector.
+// A byte can count as many: compilers turn such a loop into one addition of bytes per vector.
 constexpr std::size_t block_bytes = 240;
 
 std::uint8_t in_block(const std::byte* begin, std::size_t size) {
@@ -27,7 +27,7 @@ std::uint64_t count_newlines(std::span<const std::byte> text) {
 }
 
 std::size_t through_newline(std::span<const std::byte> text, std::uint64_t& wanted) {
-  constexpr std::size_t stride = 16 * block_bytes;  // skipped where the newline that is wanted is not in it
+  constexpr std::size_t stride = 16 * block_bytes;  // skipped if the wanted newline is not in it
   std::size_t at = 0;
   for (; at + stride <= text.size(); at += stride) {
     const std::uint64_t here = count_newlines(text.subspan(at, stride));

@@ -1,4 +1,4 @@
-// Newlines of a text, for windows of lines.
+// Counting and finding newlines, for windows of lines.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace gpuhist::pipeline {
 
-/// How many bytes are '\n'.
+/// The number of '\n'.
 std::uint64_t count_newlines(std::span<const std::byte> text);
 
-/// The bytes up to and with the `wanted`-th newline (from 1 on), or all of them where there are not so many. Takes
-/// those that it found from `wanted`.
+/// The number of bytes up to and including newline number `wanted` (from 1), or all bytes if there are fewer newlines.
+/// Subtracts the newlines in these bytes from `wanted`.
 std::size_t through_newline(std::span<const std::byte> text, std::uint64_t& wanted);
 
 }  // namespace gpuhist::pipeline

@@ -13,9 +13,9 @@ void pane_sum::add(gpu::tally pane) {
 
 void pane_sum::drop(std::size_t panes) {
   for (; panes > 0; --panes, panes_.pop_front()) {
-    const gpu::tally& gone = panes_.front();
-    std::transform(gone.counts.begin(), gone.counts.end(), sum_.counts.begin(), sum_.counts.begin(),
-                   [](std::uint64_t one, std::uint64_t all) { return all - one; });
+    const gpu::tally& first = panes_.front();
+    std::transform(first.counts.begin(), first.counts.end(), sum_.counts.begin(), sum_.counts.begin(),
+                   [](std::uint64_t dropped, std::uint64_t sum) { return sum - dropped; });
   }
 }
 

@@ -1,5 +1,4 @@
-// The sum of the panes that make up a window, as it slides: whole numbers, so what was added is taken away again
-// exactly.
+// The sum of the panes of a sliding window. Counts are integers, so a pane is subtracted exactly.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -15,13 +14,13 @@ class pane_sum {
   /// `classes`: of the tallies.
   explicit pane_sum(std::size_t classes) : sum_(classes) {}
 
-  /// One more pane, behind all others. One without classes is one of nothing.
+  /// Appends a pane. A tally without classes counts no bytes.
   void add(gpu::tally pane);
 
-  /// The first panes are no part of it any more. Precondition: there are so many.
+  /// Removes the first `panes` panes. Precondition: there are as many.
   void drop(std::size_t panes);
 
-  /// The sum of all.
+  /// The sum of all panes.
   [[nodiscard]] const gpu::tally& sum() const { return sum_; }
 
  private:

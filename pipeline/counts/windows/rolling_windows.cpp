@@ -8,7 +8,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// Panes merged and not told: enough that whoever tells them need not be asked for each.
+// Panes that are merged and not taken by next(). As many make waking the thread that takes them rare.
 constexpr std::size_t max_panes_merged = 1024;
 
 }  // namespace
@@ -19,14 +19,14 @@ rolling_windows::rolling_windows(const window_shape& shape, const row_folding& r
       changed_(std::move(changed)),
       began_(std::chrono::steady_clock::now()),
       began_at_(std::chrono::system_clock::now()),
-      cutter_(shape, began_at_, [this](window_event what) { note(std::move(what)); }) {}
+      cutter_(shape, began_at_, [this](window_event event) { note(std::move(event)); }) {}
 
 window_time rolling_windows::now() const {
   return began_at_ + std::chrono::duration_cast<window_time::duration>(std::chrono::steady_clock::now() - began_);
 }
 
-void rolling_windows::note(window_event what) {
-  if (!discarded_) events_.push_back(std::move(what));
+void rolling_windows::note(window_event event) {
+  if (!discarded_) events_.push_back(std::move(event));
 }
 
 bool rolling_windows::is_new(input_id input) const {
@@ -36,36 +36,36 @@ bool rolling_windows::is_new(input_id input) const {
 
 void rolling_windows::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
                           std::vector<pane_part>& parts) {
-  have_cutter([&] { cutter_.cut(text, owner, name, now(), parts); });
+  run_and_notify([&] { cutter_.cut(text, owner, name, now(), parts); });
 }
 
 void rolling_windows::conclude(const text_owner& frame, bool verified) {
-  have_cutter([&] { cutter_.conclude(frame, verified); });
+  run_and_notify([&] { cutter_.conclude(frame, verified); });
 }
 
 void rolling_windows::abandon(input_id input, group_id group) {
-  have_cutter([&] { cutter_.abandon(input, group); });
+  run_and_notify([&] { cutter_.abandon(input, group); });
 }
 
 void rolling_windows::break_off(input_id input, const std::string& error) {
-  have_cutter([&] { cutter_.break_off(input, error, now()); });
+  run_and_notify([&] { cutter_.break_off(input, error, now()); });
 }
 
 void rolling_windows::end_input(input_id input) {
-  have_cutter([&] { cutter_.end_input(input, now()); });
+  run_and_notify([&] { cutter_.end_input(input, now()); });
 }
 
 void rolling_windows::end() {
-  have_cutter([&] { cutter_.end(now()); });
+  run_and_notify([&] { cutter_.end(now()); });
 }
 
 void rolling_windows::pass_time() {
-  have_cutter([&] { cutter_.pass_time(now()); });
+  run_and_notify([&] { cutter_.pass_time(now()); });
 }
 
-// Times are taken under the lock, so they ascend.
+// The clock is read under the lock, so times ascend.
 template <typename Task>
-void rolling_windows::have_cutter(Task task) {
+void rolling_windows::run_and_notify(Task task) {
   bool has_news = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -76,7 +76,7 @@ void rolling_windows::have_cutter(Task task) {
   if (has_news) changed_();
 }
 
-// Where no input is open yet, it is looked at again after the time of a pane.
+// While no input is open, the time of one pane.
 std::optional<std::chrono::nanoseconds> rolling_windows::until_border() const {
   if (shape_.unit != pane_unit::milliseconds) return std::nullopt;
   const std::chrono::nanoseconds pane = std::chrono::milliseconds(shape_.pane);
@@ -90,12 +90,12 @@ std::optional<std::chrono::nanoseconds> rolling_windows::until_border() const {
 void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row) {
   const std::scoped_lock lock(mutex_);
   if (discarded_) return;
-  pane_counts& of = panes_[pane];
-  rows_.add(of.counts, row);  // may throw: before the bytes are said to be counted
-  of.merged += bytes;
+  pane_counts& counted = panes_[pane];
+  rows_.add(counted.counts, row);  // first, because it may throw
+  counted.merged += bytes;
 }
 
-// As long as nothing can be told, only merging helps.
+// If next() would return nothing, only more merging lets it return a window.
 bool rolling_windows::is_backed_up() const {
   const std::scoped_lock lock(mutex_);
   return panes_.size() > max_panes_merged && !events_.empty() && is_ready(events_.front());
@@ -113,7 +113,7 @@ std::optional<rolling_windows::record> rolling_windows::next() {
   while (!events_.empty() && is_ready(events_.front())) {
     window_event front = std::move(events_.front());
     events_.pop_front();
-    if (auto told = take(front)) return told;
+    if (auto taken = take(front)) return taken;
   }
   return std::nullopt;
 }
@@ -131,25 +131,26 @@ std::optional<rolling_windows::record> rolling_windows::take(window_event& front
   return std::nullopt;
 }
 
-void rolling_windows::add_pane(const pane_finished& what) {
-  stream_panes& of = streams_.try_emplace(what.stream, stream_panes{.sum = pane_sum(rows_.classes())}).first->second;
-  auto counted = panes_.extract(what.pane);
+void rolling_windows::add_pane(const pane_finished& finished) {
+  stream_panes& panes =
+      streams_.try_emplace(finished.stream, stream_panes{.sum = pane_sum(rows_.classes())}).first->second;
+  auto counted = panes_.extract(finished.pane);
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
-  of.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
-  of.is_short.push_back(merged != what.bytes);
-  if (of.is_short.back()) ++of.shorts;
+  panes.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
+  panes.is_incomplete.push_back(merged != finished.bytes);
+  if (panes.is_incomplete.back()) ++panes.incomplete;
 }
 
-closed_window rolling_windows::close(window_finished& what) {
-  stream_panes& of = streams_.at(what.stream);
-  closed_window out{.head = std::move(what.head), .counts = of.sum.sum()};
-  if (of.shorts > 0) {
-    out.head.why = window_end::error;
+closed_window rolling_windows::close(window_finished& finished) {
+  stream_panes& panes = streams_.at(finished.stream);
+  closed_window out{.head = std::move(finished.head), .counts = panes.sum.sum()};
+  if (panes.incomplete > 0) {
+    out.head.end_reason = window_end::error;
     if (out.head.error.empty()) out.head.error = *given_up_;
   }
-  of.sum.drop(what.panes_dropped);
-  for (std::uint32_t i = 0; i < what.panes_dropped; ++i, of.is_short.pop_front()) {
-    if (of.is_short.front()) --of.shorts;
+  panes.sum.drop(finished.panes_dropped);
+  for (std::uint32_t i = 0; i < finished.panes_dropped; ++i, panes.is_incomplete.pop_front()) {
+    if (panes.is_incomplete.front()) --panes.incomplete;
   }
   return out;
 }
@@ -161,7 +162,7 @@ bool rolling_windows::is_waiting() const {
 
 void rolling_windows::give_up(const std::string& error) {
   const std::scoped_lock lock(mutex_);
-  if (!given_up_) given_up_ = error;  // the first one says why
+  if (!given_up_) given_up_ = error;  // the first error is the cause
 }
 
 void rolling_windows::discard() {

@@ -1,5 +1,5 @@
-// Rolling windows: takes note of panes where text is cut, takes their counts where they are merged, and gives out the
-// windows that have closed, in their order, once all of their text was merged.
+// Rolling windows. Text is divided into panes where it is cut, and their counts are added where they are merged. Closed
+// windows are returned in their order once all of their text is merged.
 //
 //     cutter ──► window_cutter ──► events, in the order of the text ──┐
 //     rolling_counts::merge ─────► counts of the panes ───────────────┴──► next(): windows and verdicts
@@ -30,62 +30,57 @@
 
 namespace gpuhist::pipeline {
 
-/// All members are thread-safe and call nobody but `changed`. Text is cut in the order of the stream.
+/// All members are thread-safe and call no function of other objects but `changed`. Text is cut in the order of the
+/// stream.
 class rolling_windows {
  public:
   using record = std::variant<closed_window, window_verdict>;
 
-  /// `rows`: how the rows to be merged are folded. `changed` is called after whatever may have brought windows nearer,
-  /// by any thread, perhaps with the locks of its caller held.
+  /// `rows` folds the merged rows. `changed` is called after new events: any thread calls it, and locks of the caller
+  /// may be held.
   rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed);
 
   [[nodiscard]] const window_shape& shape() const { return shape_; }
 
-  // ---- where text is cut -------------------------------------------------------------------------------------------
+  // ---- for cutters -------------------------------------------------------------------------------------------------
 
-  /// Whether cut() wants the name of this input.
+  /// Whether cut() needs the name of this input.
   [[nodiscard]] bool is_new(input_id input) const;
 
-  /// As window_cutter::cut(); the text came now.
+  // As the members of window_cutter, at the present time.
   void cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
            std::vector<pane_part>& parts);
-
   void conclude(const text_owner& frame, bool verified);
-
-  /// Nothing more comes of a group of frames, which is damaged.
   void abandon(input_id input, group_id group);
-
   void break_off(input_id input, const std::string& error);
   void end_input(input_id input);
   void end();
-
-  /// Closes the windows of time that are over by now.
   void pass_time();
 
-  /// How long until the next pane of time is over; nothing where panes are not of time.
+  /// The time until pass_time() is due; nothing if panes are not of time.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> until_border() const;
 
-  // ---- where counts are merged -------------------------------------------------------------------------------------
+  // ---- for merging -------------------------------------------------------------------------------------------------
 
-  /// One row of a pane's text.
+  /// Adds one row of a pane's text.
   void merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row);
 
-  /// Whether there is so much for next() that no more should be merged before.
+  /// Whether so many panes wait for next() that no more must be merged before it is called.
   [[nodiscard]] bool is_backed_up() const;
 
-  // ---- where windows are told --------------------------------------------------------------------------------------
+  // ---- for reports -------------------------------------------------------------------------------------------------
 
-  /// The next window or verdict; nothing where there is none yet.
+  /// The next window or verdict; nothing if there is none yet.
   std::optional<record> next();
 
-  /// Whether windows have closed, text of which was not merged.
+  /// Whether the next closed window or pane waits for text to be merged.
   [[nodiscard]] bool is_waiting() const;
 
-  /// What was not merged yet never will be: windows are told with what they have, as incomplete, with this error.
-  /// Heeded once.
+  /// No more text will be merged. next() returns the remaining windows with the counts they have; those without all of
+  /// their text get this error. Later calls are ignored.
   void give_up(const std::string& error);
 
-  /// Nobody asks for next() any more.
+  /// next() will not be called any more: events and counts are dropped.
   void discard();
 
  private:
@@ -96,28 +91,28 @@ class rolling_windows {
 
   struct stream_panes {
     pane_sum sum;
-    std::deque<bool> is_short{};
-    std::size_t shorts = 0;
+    std::deque<bool> is_incomplete{};  // by pane: not all of its text was merged
+    std::size_t incomplete = 0;        // panes
   };
 
   template <typename Task>
-  void have_cutter(Task task);
-  void note(window_event what);
+  void run_and_notify(Task task);
+  void note(window_event event);
   [[nodiscard]] bool is_ready(const window_event& front) const;
   std::optional<record> take(window_event& front);
-  void add_pane(const pane_finished& what);
-  closed_window close(window_finished& what);
+  void add_pane(const pane_finished& finished);
+  closed_window close(window_finished& finished);
   [[nodiscard]] window_time now() const;
 
   const window_shape shape_;
   const row_folding rows_;
   const std::function<void()> changed_;
   const std::chrono::steady_clock::time_point began_;
-  const window_time began_at_;  // by the clock on the wall, which may be set meanwhile
+  const window_time began_at_;  // by the system clock, read once because it may be set during the run
 
   mutable std::mutex mutex_;  // of all below
   std::deque<window_event> events_;
-  std::unordered_map<pane_id, pane_counts> panes_;  // not summed up yet
+  std::unordered_map<pane_id, pane_counts> panes_;  // not in streams_ yet
   std::map<stream_id, stream_panes> streams_;
   std::optional<std::string> given_up_;
   bool discarded_ = false;

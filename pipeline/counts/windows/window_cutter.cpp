@@ -11,15 +11,15 @@ namespace {
 
 constexpr pane_id no_frontier = std::numeric_limits<pane_id>::max();
 
-// Of a process that was stopped so long that the windows of that time would fill its memory, none are told.
+// After a longer pause of the process, the empty windows of the pause are omitted: they would fill the memory.
 constexpr std::int64_t max_empty_panes = 65536;
 
-bool same(const source_name& one, const source_name& other) { return one && other && *one == *other; }
+bool same(const source_name& first, const source_name& second) { return first && second && *first == *second; }
 
 }  // namespace
 
-std::string_view name_of(window_end why) {
-  switch (why) {
+std::string_view name_of(window_end reason) {
+  switch (reason) {
     case window_end::full:
       return "full";
     case window_end::input:
@@ -46,10 +46,10 @@ window_cutter::stream& window_cutter::stream_for(input_id input, window_time now
   return found->second;
 }
 
-void window_cutter::open_pane(stream& of, window_time now) {
-  of.open = pane_start{.pane = next_pane_++, .offset = of.offset, .time = now};
-  of.left = shape_.pane;
-  of.last = now + pane_time_;
+void window_cutter::open_pane(stream& current, window_time now) {
+  current.open = pane_start{.pane = next_pane_++, .offset = current.offset, .time = now};
+  current.remaining = shape_.pane;
+  current.last = now + pane_time_;
 }
 
 void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner, const source_name& name,
@@ -59,28 +59,28 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     input_ = owner.input;
     name_ = name;
   }
-  stream& of = stream_for(owner.input, now);
-  catch_up(of, now);
-  of.source = name_;
+  stream& current = stream_for(owner.input, now);
+  catch_up(current, now);
+  current.source = name_;
   for (std::size_t at = 0; at < text.size();) {
-    if (!of.open) open_pane(of, now);
-    const std::size_t taken = take(of, text.subspan(at));
+    if (!current.open) open_pane(current, now);
+    const std::size_t taken = fill_pane(current, text.subspan(at));
     at += taken;
-    of.offset += taken;
-    parts.push_back({.end = at, .pane = of.open->pane});
-    note_frame(owner, of.open->pane);
-    if (!of.open->source) of.open->source = name_;
-    if (shape_.unit != pane_unit::milliseconds) of.last = now;
-    if (of.left == 0) end_pane(of);
+    current.offset += taken;
+    parts.push_back({.end = at, .pane = current.open->pane});
+    note_frame(owner, current.open->pane);
+    if (!current.open->source) current.open->source = name_;
+    if (shape_.unit != pane_unit::milliseconds) current.last = now;
+    if (current.remaining == 0) end_pane(current);
   }
 }
 
-// As much as the open pane takes.
-std::size_t window_cutter::take(stream& of, std::span<const std::byte> text) const {
+// Returns how many bytes of the text belong to the open pane.
+std::size_t window_cutter::fill_pane(stream& current, std::span<const std::byte> text) const {
   if (shape_.unit == pane_unit::milliseconds) return text.size();
-  if (shape_.unit == pane_unit::lines) return through_newline(text, of.left);
-  const std::uint64_t size = std::min<std::uint64_t>(of.left, text.size());
-  of.left -= size;
+  if (shape_.unit == pane_unit::lines) return through_newline(text, current.remaining);
+  const std::uint64_t size = std::min<std::uint64_t>(current.remaining, text.size());
+  current.remaining -= size;
   return static_cast<std::size_t>(size);
 }
 
@@ -97,16 +97,16 @@ void window_cutter::pass_time(window_time now) {
   for (auto& [id, each] : streams_) catch_up(each, now);
 }
 
-void window_cutter::catch_up(stream& of, window_time now) {
-  if (shape_.unit != pane_unit::milliseconds || now < of.last) return;
-  if ((now - of.last) / pane_time_ > max_empty_panes) {
-    end_run(of, window_end::input, {}, of.last);
-    open_pane(of, now);
+void window_cutter::catch_up(stream& current, window_time now) {
+  if (shape_.unit != pane_unit::milliseconds || now < current.last) return;
+  if ((now - current.last) / pane_time_ > max_empty_panes) {
+    end_run(current, window_end::input, {}, current.last);
+    open_pane(current, now);
   }
-  while (now >= of.last) {
-    const window_time border = of.last;
-    end_pane(of);
-    open_pane(of, border);
+  while (now >= current.last) {
+    const window_time border = current.last;
+    end_pane(current);
+    open_pane(current, border);
   }
 }
 
@@ -117,70 +117,72 @@ window_time window_cutter::next_border() const {
   return first;
 }
 
-void window_cutter::put_pane_down(stream& of) {
-  events_(pane_finished{.stream = of.id, .pane = of.open->pane, .bytes = of.offset - of.open->offset});
-  of.panes.push_back(*std::exchange(of.open, std::nullopt));
+void window_cutter::finish_pane(stream& current) {
+  events_(
+      pane_finished{.stream = current.id, .pane = current.open->pane, .bytes = current.offset - current.open->offset});
+  current.panes.push_back(*std::exchange(current.open, std::nullopt));
 }
 
-void window_cutter::end_pane(stream& of) {
-  put_pane_down(of);
-  if (of.panes.size() == shape_.window_panes) close_window(of, window_end::full, {});
+void window_cutter::end_pane(stream& current) {
+  finish_pane(current);
+  if (current.panes.size() == shape_.window_panes) close_window(current, window_end::full, {});
 }
 
-// What has begun is a window as far as there is text for it.
-void window_cutter::end_run(stream& of, window_end why, const std::string& error, window_time now) {
-  if (of.open) {
-    if (shape_.unit == pane_unit::milliseconds) of.last = now;
-    put_pane_down(of);
+// Closes windows that have text, full or not.
+void window_cutter::end_run(stream& current, window_end reason, const std::string& error, window_time now) {
+  if (current.open) {
+    if (shape_.unit == pane_unit::milliseconds) current.last = now;
+    finish_pane(current);
   }
-  while (!of.panes.empty() && of.panes.front().offset < of.offset) close_window(of, why, error);
-  of.panes.clear();
-  events_(run_finished{of.id});
+  while (!current.panes.empty() && current.panes.front().offset < current.offset) close_window(current, reason, error);
+  current.panes.clear();
+  events_(run_finished{current.id});
 }
 
-window_head window_cutter::head_of(const stream& of) const {
+window_head window_cutter::head_of(const stream& current) const {
   window_head head{.index = next_index_,
-                   .first_offset = of.panes.front().offset,
-                   .end_offset = of.offset,
-                   .start = of.panes.front().time,
-                   .end = of.last};
-  const auto with_text = std::ranges::find_if(of.panes, [](const pane_start& each) { return each.source != nullptr; });
-  head.source = with_text == of.panes.end() ? of.source : with_text->source;
-  if (with_text != of.panes.end() && !same(head.source, of.source)) head.last_source = of.source;
+                   .first_offset = current.panes.front().offset,
+                   .end_offset = current.offset,
+                   .start = current.panes.front().time,
+                   .end = current.last};
+  const auto with_text =
+      std::ranges::find_if(current.panes, [](const pane_start& each) { return each.source != nullptr; });
+  head.source = with_text == current.panes.end() ? current.source : with_text->source;
+  if (with_text != current.panes.end() && !same(head.source, current.source)) head.last_source = current.source;
   return head;
 }
 
-void window_cutter::close_window(stream& of, window_end why, const std::string& error) {
-  const waiting_windows one{.first = next_index_,
-                            .count = 1,
-                            .begin = of.panes.front().pane,
-                            .end = of.panes.back().pane,
-                            .doomed = of.panes.front().pane <= damaged_through_};
-  const std::uint32_t gone = std::min(shape_.step_panes, static_cast<std::uint32_t>(of.panes.size()));
-  window_finished over{.stream = of.id, .head = head_of(of), .panes_dropped = gone};
-  over.head.why = why;
-  over.head.error = error;
-  over.head.verified = !one.doomed && (frames_.empty() || frames_.front().first > one.end);
+void window_cutter::close_window(stream& current, window_end reason, const std::string& error) {
+  const waiting_windows window{.first = next_index_,
+                               .count = 1,
+                               .begin = current.panes.front().pane,
+                               .end = current.panes.back().pane,
+                               .is_damaged = current.panes.front().pane <= damaged_through_};
+  const std::uint32_t dropped = std::min(shape_.step_panes, static_cast<std::uint32_t>(current.panes.size()));
+  window_finished finished{.stream = current.id, .head = head_of(current), .panes_dropped = dropped};
+  finished.head.end_reason = reason;
+  finished.head.error = error;
+  finished.head.verified = !window.is_damaged && (frames_.empty() || frames_.front().first > window.end);
   ++next_index_;
-  const bool verified = over.head.verified;
-  events_(std::move(over));
-  of.panes.erase(of.panes.begin(), of.panes.begin() + gone);
+  const bool verified = finished.head.verified;
+  events_(std::move(finished));
+  current.panes.erase(current.panes.begin(), current.panes.begin() + dropped);
   if (verified) return;
-  wait_for_verdict(one);
+  wait_for_verdict(window);
   judge();
 }
 
-void window_cutter::wait_for_verdict(const waiting_windows& one) {
+void window_cutter::wait_for_verdict(const waiting_windows& window) {
   if (!waiting_.empty()) {
     waiting_windows& before = waiting_.back();
-    const std::uint64_t behind = before.count * shape_.step_panes;
-    if (before.doomed == one.doomed && before.first + before.count == one.first && before.begin + behind == one.begin &&
-        before.end + behind == one.end) {
+    const std::uint64_t shift = before.count * shape_.step_panes;
+    if (before.is_damaged == window.is_damaged && before.first + before.count == window.first &&
+        before.begin + shift == window.begin && before.end + shift == window.end) {
       ++before.count;
       return;
     }
   }
-  waiting_.push_back(one);
+  waiting_.push_back(window);
 }
 
 void window_cutter::conclude(const text_owner& frame, bool verified) {
@@ -226,7 +228,7 @@ void window_cutter::end(window_time now) {
   judge();
 }
 
-// The windows before the first frame without a verdict are good, as far as none of their frames was damaged.
+// Windows that end before the first frame without a verdict are verified if none of their frames is damaged.
 void window_cutter::judge() {
   for (;;) {
     judge_before(frames_.empty() ? no_frontier : frames_.front().first);
@@ -244,11 +246,11 @@ void window_cutter::judge_before(pane_id frontier) {
   while (!waiting_.empty() && waiting_.front().end < frontier) {
     const waiting_windows& oldest = waiting_.front();
     const std::uint64_t before = (frontier - 1 - oldest.end) / shape_.step_panes + 1;
-    judge_oldest(std::min(before, oldest.count), !oldest.doomed);
+    judge_oldest(std::min(before, oldest.count), !oldest.is_damaged);
   }
 }
 
-// All that wait end behind the first pane of the damaged frame.
+// All waiting windows end after the first pane of the damaged frame.
 void window_cutter::judge_damaged(pane_id last) {
   while (!waiting_.empty() && waiting_.front().begin <= last) {
     const waiting_windows& oldest = waiting_.front();
@@ -258,9 +260,9 @@ void window_cutter::judge_damaged(pane_id last) {
 
 void window_cutter::judge_oldest(std::uint64_t count, bool verified) {
   waiting_windows& oldest = waiting_.front();
-  if (said_ && (said_->verified != verified || said_->last + 1 != oldest.first)) publish_verdict();
-  if (!said_) said_ = {.first = oldest.first, .last = oldest.first, .verified = verified};
-  said_->last = oldest.first + count - 1;
+  if (pending_ && (pending_->verified != verified || pending_->last + 1 != oldest.first)) publish_verdict();
+  if (!pending_) pending_ = {.first = oldest.first, .last = oldest.first, .verified = verified};
+  pending_->last = oldest.first + count - 1;
   oldest.first += count;
   oldest.count -= count;
   oldest.begin += count * shape_.step_panes;
@@ -269,8 +271,8 @@ void window_cutter::judge_oldest(std::uint64_t count, bool verified) {
 }
 
 void window_cutter::publish_verdict() {
-  if (said_) events_(*said_);
-  said_.reset();
+  if (pending_) events_(*pending_);
+  pending_.reset();
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// What happens to windows, in the order of the text: panes end, windows close, verdicts come.
+// Events of windows, in the order of the text: panes end, windows close, verdicts follow.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -13,33 +13,33 @@
 
 namespace gpuhist::pipeline {
 
-/// The name of an input, raw bytes; null: there is none yet.
+/// The name of an input, raw bytes. Null: no input yet.
 using source_name = std::shared_ptr<const std::string>;
 
 using window_time = std::chrono::system_clock::time_point;
 
-/// Why a window has ended.
+/// Why a window has closed.
 enum class window_end : std::uint8_t {
-  full,   ///< it has all that was asked for
-  input,  ///< its input, or the last of all, is over
-  error,  ///< text is missing from here on
+  full,   ///< it has its full size
+  input,  ///< its input, or the last input, has ended
+  error,  ///< text is missing after it
 };
 
 /// "full", "end" or "error".
-std::string_view name_of(window_end why);
+std::string_view name_of(window_end reason);
 
 /// A window that has closed, without its counts.
 struct window_head {
   std::uint64_t index = 0;         ///< from 0, over all inputs, in the order in which windows close
-  source_name source{};            ///< the input of its first text; of a window without text, of the text before it
-  source_name last_source{};       ///< the input of its last text, where that is another one; else null
-  std::uint64_t first_offset = 0;  ///< of the text of its stream (the input, or all inputs one after the other)
+  source_name source{};            ///< the input of its first text; if it has no text, of the text before it
+  source_name last_source{};       ///< the input of its last text, if it is another input; else null
+  std::uint64_t first_offset = 0;  ///< in the text of its stream (the input, or all inputs in sequence)
   std::uint64_t end_offset = 0;    ///< one past its last byte
-  window_time start{};             ///< of windows of time when it began; of others when its first text came
-  window_time end{};               ///< likewise
-  window_end why = window_end::full;
-  std::string error{};    ///< what is wrong, where text is missing
-  bool verified = false;  ///< when it closed, all of its text was; false: a verdict follows
+  window_time start{};             ///< windows of time: its begin; others: the arrival of its first text
+  window_time end{};               ///< windows of time: its end; others: the arrival of its last text
+  window_end end_reason = window_end::full;
+  std::string error{};    ///< why text is missing; empty: none is
+  bool verified = false;  ///< all of its text was verified when it closed; false: a verdict follows
 };
 
 /// A window and the counts of its text, verified or not, over the partition of the plan.
@@ -48,33 +48,33 @@ struct closed_window {
   gpu::tally counts;
 };
 
-/// The verdict over windows that were not verified when they closed: those of the indices first to last.
+/// The verdict on windows that were not verified when they closed.
 struct window_verdict {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;  ///< inclusive
-  bool verified = false;   ///< false: some of the text of each is damaged
+  std::uint64_t first = 0;  ///< index of the first window
+  std::uint64_t last = 0;   ///< index of the last window
+  bool verified = false;    ///< false: some text of each window is damaged
 
   bool operator==(const window_verdict&) const = default;
 };
 
-/// A number for streams of text that have windows of their own.
+/// Number of a stream of text with its own windows: an input, or all inputs in sequence.
 using stream_id = std::uint32_t;
 
-/// A pane has all of its text. It joins the panes of its stream.
+/// A pane has all of its text. It is appended to the panes of its stream.
 struct pane_finished {
   stream_id stream = 0;
   pane_id pane = 0;
   std::uint64_t bytes = 0;
 };
 
-/// All panes that its stream has are a window. Then the first ones are let go.
+/// The panes of the stream make up a window. Afterwards the first `panes_dropped` of them are removed.
 struct window_finished {
   stream_id stream = 0;
   window_head head;
   std::uint32_t panes_dropped = 0;
 };
 
-/// The panes that its stream still has are in no further window.
+/// The remaining panes of the stream are in no further window.
 struct run_finished {
   stream_id stream = 0;
 };

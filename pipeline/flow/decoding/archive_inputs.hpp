@@ -1,5 +1,5 @@
-// Feeds inputs that are archives: each is walked by a thread of its own, because what reads archives pulls its bytes
-// and blocks. As many at once as there are decode contexts for.
+// Reads inputs that are archives. Each is read by a thread of its own, because the archive library blocks while it
+// waits for bytes. There are at most as many such threads as decode contexts.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -27,13 +27,13 @@
 
 namespace gpuhist::pipeline {
 
-/// add() and drain() are for one coroutine. The threads end before this does.
+/// One coroutine calls add() and drain(). The destructor waits for the threads.
 class archive_inputs {
  public:
   struct settings {
     archive_limits limits{};
     std::size_t block_bytes = 0;  ///< streams are read ahead in blocks of this size
-    std::size_t own_blocks = 0;   ///< and so many of them
+    std::size_t own_blocks = 0;   ///< the number of those blocks, for each stream
   };
 
   struct executors {
@@ -41,20 +41,20 @@ class archive_inputs {
     async::event_loop& streams;  ///< where streams are read
   };
 
-  archive_inputs(settings how, const executors& where, decode_contexts& contexts, rolling_counts& counts,
+  archive_inputs(settings options, const executors& executor_set, decode_contexts& contexts, rolling_counts& counts,
                  feed_notes& notes, async::first_failure& failures, std::stop_token stop);
 
-  /// Begins to walk an input, in the result as `name`, whose first bytes were looked at (`head`; of files they are read
-  /// again). Waits while there is no decode context. `forced`: the archive that is asked for; nothing: by content.
-  /// Throws io::input_error where no thread can be started for it.
+  /// Begins to read an archive. `name`: its name in the result. `head`: its first bytes, which were already read from a
+  /// stream; those of a file are read again. `forced`: the kind of archive; nothing: detected by content. Waits for a
+  /// decode context. Throws io::input_error if no thread can be started.
   async::task<> add(input_id input, std::string name, std::shared_ptr<io::source> source, std::vector<std::byte> head,
                     std::optional<io::archive_kind> forced);
 
-  /// Awaited, waits until all inputs are over, and gives a permit that keeps others from being begun. What no input is
-  /// to blame for is noted in the failures.
-  [[nodiscard]] auto drain() noexcept { return rights_.acquire(threads_.size()); }
+  /// Awaitable; completes when all inputs have ended, with a permit that prevents new ones. Exceptions that belong to
+  /// no input are noted in the failures.
+  [[nodiscard]] auto drain() noexcept { return thread_permits_.acquire(threads_.size()); }
 
-  /// What the archives hold that is no file, by kind. Thread-safe.
+  /// The entries of the archives that are not regular files, by kind. Thread-safe.
   [[nodiscard]] std::vector<skipped_names> skipped() const;
 
  private:
@@ -64,19 +64,19 @@ class archive_inputs {
     std::shared_ptr<io::source> source;
     std::vector<std::byte> head;
     std::optional<io::archive_kind> forced;
-    async::semaphore::permit right{};  // to a thread
+    async::semaphore::permit permit{};  // for the thread
     decode_contexts::lease context{};
     std::size_t thread = 0;
   };
 
-  void start(task what);
-  void work(task what) noexcept;
-  void walk(task& what);
-  void walk_source(task& what, archive_walk& walk);
-  void walk_stream(task& what, archive_walk& walk);
+  void start(task archive);
+  void work(task archive) noexcept;
+  void walk(task& archive);
+  void walk_source(task& archive, archive_walk& walk);
+  void walk_stream(task& archive, archive_walk& walk);
 
-  const settings how_;
-  const executors where_;
+  const settings options_;
+  const executors executors_;
   decode_contexts& contexts_;
   rolling_counts& counts_;
   feed_notes& notes_;
@@ -84,10 +84,10 @@ class archive_inputs {
   const std::shared_ptr<block_pool> blocks_;
   std::atomic<std::int64_t> members_left_;
   async::first_failure& failures_;
-  async::semaphore rights_;  // to those in free_
+  async::semaphore thread_permits_;  // one for each number in free_
   mutable std::mutex mutex_;
-  std::vector<skipped_names> skipped_;  // under the mutex, as is
-  std::vector<std::size_t> free_;       // with room for all: of the threads
+  std::vector<skipped_names> skipped_;  // under the mutex
+  std::vector<std::size_t> free_;       // numbers of threads; under the mutex; has capacity for all
   std::vector<std::jthread> threads_;
 };
 

@@ -36,42 +36,45 @@ void block_pool::release_memory(std::unique_ptr<std::byte[]> memory) noexcept {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(memory));
   } catch (const std::bad_alloc&) {
-    memory.reset();  // it is not kept then
+    memory.reset();  // without space in the list, the memory is freed
   }
 }
 
-// The right to fill one block, and its memory: both are given back with the block.
+// The permit to fill one block, and the memory of the block. The destructor returns both.
 class block_reader::credit {
  public:
-  credit(std::shared_ptr<account> from, async::semaphore::permit own) noexcept
-      : from_(std::move(from)), own_(std::move(own)) {}
+  credit(std::shared_ptr<account> owner, async::semaphore::permit own) noexcept
+      : account_(std::move(owner)), own_(std::move(own)) {}
   credit(const credit&) = delete;
   credit& operator=(const credit&) = delete;
   ~credit() {
-    if (memory_) from_->pool->release_memory(std::move(memory_));
-    if (!own_) from_->pool->release_extra();
+    if (memory_) account_->pool->release_memory(std::move(memory_));
+    if (!own_) account_->pool->release_extra();
   }
 
   std::byte* take_memory() {
-    memory_ = from_->pool->take_memory();
+    memory_ = account_->pool->take_memory();
     return memory_.get();
   }
 
  private:
-  std::shared_ptr<account> from_;  // goes last
-  async::semaphore::permit own_;   // empty: it is an extra one
+  std::shared_ptr<account> account_;  // destroyed last
+  async::semaphore::permit own_;      // empty: this is an extra block
   std::unique_ptr<std::byte[]> memory_{};
 };
 
-block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
+block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
                            std::stop_token stop)
-    : source_(from), clock_(clock), stop_(std::move(stop)), account_(std::make_shared<account>(std::move(pool), own)) {}
+    : source_(source),
+      clock_(clock),
+      stop_(std::move(stop)),
+      account_(std::make_shared<account>(std::move(pool), own)) {}
 
 void block_reader::start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                          std::vector<std::byte> head) {
-  block_reader& it = *reader;
-  // whatever ends it, the consumer does not wait for more
-  async::spawn(on, it.fill(std::move(source), std::move(head)),
+  block_reader& started = *reader;
+  // the consumer never waits for a reader that has ended, whatever the cause
+  async::spawn(on, started.fill(std::move(source), std::move(head)),
                [reader = std::move(reader)](std::exception_ptr error) noexcept {
                  reader->filled_.end({.end = true, .error = std::move(error)});
                  reader->ended_ = true;
@@ -79,28 +82,28 @@ void block_reader::start(async::executor& on, std::shared_ptr<block_reader> read
                });
 }
 
-// Null after give_up().
+// Returns null after give_up().
 async::task<std::shared_ptr<std::byte>> block_reader::memory() {
   async::semaphore::permit own = account_->own.try_acquire();
-  const bool extra = !own && farther_ && account_->pool->take_extra();
+  const bool extra = !own && may_take_extra_ && account_->pool->take_extra();
   if (!own && !extra) own = co_await account_->own.acquire();
   if (!own && !extra) co_return nullptr;
-  std::shared_ptr<credit> right;
+  std::shared_ptr<credit> permit;
   try {
-    right = std::make_shared<credit>(account_, std::move(own));
+    permit = std::make_shared<credit>(account_, std::move(own));
   } catch (...) {
     if (extra) account_->pool->release_extra();
     throw;
   }
-  std::byte* const bytes = right->take_memory();
-  co_return std::shared_ptr<std::byte>(std::move(right), bytes);
+  std::byte* const bytes = permit->take_memory();
+  co_return std::shared_ptr<std::byte>(std::move(permit), bytes);
 }
 
 async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::byte> head) {
   while (!stop_.stop_requested() && !given_up_) {
-    const std::shared_ptr<std::byte> into = co_await memory();
-    if (!into) break;
-    const std::span<std::byte> room(into.get(), account_->pool->block_bytes());
+    const std::shared_ptr<std::byte> target = co_await memory();
+    if (!target) break;
+    const std::span<std::byte> room(target.get(), account_->pool->block_bytes());
     std::size_t size = std::min(head.size(), room.size());
     if (size != 0) {
       std::copy_n(head.begin(), size, room.begin());
@@ -109,11 +112,12 @@ async::task<> block_reader::fill(std::shared_ptr<io::source>, std::vector<std::b
       size = co_await read_into(room);
     }
     if (size == 0) break;
-    filled_.push(block{.memory = into, .bytes = room.first(size)});
+    filled_.push(block{.memory = target, .bytes = room.first(size)});
   }
 }
 
-// Whole blocks of a file; of a stream what there is, so that a slow one is decoded as it comes.
+// Reads whole blocks of a file. Of a stream it reads the bytes that are available, so that a slow stream is decoded
+// without delay.
 async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   if (const auto* file = std::get_if<io::file_source>(&source_)) {
     const stopwatch busy(clock_.busy_nanoseconds);
@@ -136,8 +140,8 @@ async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
   }
 }
 
-// A block that is there is taken at once: a turn of the pool for each would let the splitting fall behind many
-// decoders.
+// Takes an available block at once. If each block waited for its turn in the pool, the splitter could not keep up with
+// many decoders.
 async::task<block> block_reader::next() { return filled_.take(); }
 
 void block_reader::give_up() noexcept {

@@ -1,6 +1,5 @@
-// Reads compressed bytes ahead of their decoders, in blocks: one coroutine that fills them, one that takes them, and
-// any number of decoders that let go of them. A reader has a few blocks for certain, and more where others do not need
-// them.
+// Reads compressed bytes ahead of their decoders, in blocks. One coroutine fills the blocks, one takes them, and any
+// number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
 #pragma once
 
 #include "async/channel.hpp"
@@ -22,15 +21,15 @@
 
 namespace gpuhist::pipeline {
 
-/// Memory for the blocks of all readers: made when it is first needed, used again, and bounded. Thread-safe.
+/// Memory for the blocks of all readers: allocated on first use, reused, and bounded. Thread-safe.
 class block_pool {
  public:
-  /// `extra`: blocks beyond those that every reader has for certain.
+  /// `extra`: the number of blocks in addition to those that each reader owns.
   block_pool(std::size_t block_bytes, std::size_t extra) : block_bytes_(block_bytes), extra_left_(extra) {}
 
   [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
 
-  /// The right to one extra block, if one is left.
+  /// Reserves one extra block. Returns false if none is left.
   bool take_extra();
   void release_extra() noexcept;
 
@@ -44,53 +43,52 @@ class block_pool {
   std::vector<std::unique_ptr<std::byte[]>> free_;
 };
 
-/// Compressed bytes on loan: their memory goes back when the last copy of `memory` is gone.
+/// A block of compressed bytes. Its memory returns to the pool when the last copy of `memory` is destroyed.
 struct block {
   std::shared_ptr<const std::byte> memory{};
   std::span<const std::byte> bytes{};
-  bool lost = false;           ///< in them, or from them on, nobody knows where frames end
-  bool end = false;            ///< there is no more
-  std::exception_ptr error{};  ///< with `end`: what went wrong
+  bool lost = false;           ///< from some offset in this block on, the ends of frames are unknown
+  bool end = false;            ///< there are no more blocks
+  std::exception_ptr error{};  ///< with `end`: the cause, if reading failed
 };
 
-/// One input's blocks, in order. `next` is for one consumer; the reading runs beside it.
+/// The blocks of one input, in order. One consumer calls next(). Reading runs concurrently.
 class block_reader {
  public:
-  /// `own`: how many blocks are the reader's for certain, 2 or more.
-  block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& from, stage_clock& clock,
+  /// `own`: the number of blocks that belong to this reader, 2 or more.
+  block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
                std::stop_token stop);
 
-  /// Fills blocks until the source ends, fails, or give_up() is called; first of all with `head`, bytes of a stream
-  /// that were read before. On the executor of the source (any pool for files). Holds the reader and `source`, which
-  /// the reader reads, until the end. Throws std::bad_alloc, and then nothing was begun.
+  /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
+  /// from a stream; they come first. `on`: the executor of the source (any pool for files). Keeps the reader and
+  /// `source`, which the reader reads, alive until the end. Throws std::bad_alloc, and then nothing was started.
   static void start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
                     std::vector<std::byte> head);
 
-  /// The next block; `end` when there is no more, also after a stop.
+  /// The next block. A block with `end` after the last one, and after a stop.
   async::task<block> next();
 
-  /// From now on extra blocks are of use: there are several decoders. Thread-safe.
-  void read_farther_ahead() { farther_ = true; }
+  /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
+  void read_farther_ahead() { may_take_extra_ = true; }
 
-  /// No more blocks are wanted: the reading ends soon. Safe at any time.
+  /// Ends the reading soon. Thread-safe.
   void give_up() noexcept;
 
-  /// Blocks the calling thread, which is none of the executor's, until the reading has ended and nothing of the source
-  /// is in use any more.
+  /// Blocks the calling thread until the reading has ended and does not use the source any more. Not to be called on a
+  /// thread of the executor.
   void wait_for_end() noexcept { ended_.wait(false); }
 
  private:
-  // What blocks on loan need of the reader, which may be gone before them.
+  // The part of the reader that blocks need. Blocks may outlive the reader.
   struct account {
     account(std::shared_ptr<block_pool> blocks, std::size_t own_blocks) : pool(std::move(blocks)), own(own_blocks) {}
     std::shared_ptr<block_pool> pool;
     async::semaphore own;  // the reader's own blocks
   };
 
-  // The right to fill one block: given back with the block.
   class credit;
 
-  async::task<> fill(std::shared_ptr<io::source> held, std::vector<std::byte> head);
+  async::task<> fill(std::shared_ptr<io::source> kept_alive, std::vector<std::byte> head);
   async::task<std::shared_ptr<std::byte>> memory();
   async::task<std::size_t> read_into(std::span<std::byte> out);
 
@@ -98,7 +96,7 @@ class block_reader {
   stage_clock& clock_;
   std::stop_token stop_;
   std::shared_ptr<account> account_;
-  std::atomic<bool> farther_{false};
+  std::atomic<bool> may_take_extra_{false};
   std::atomic<bool> given_up_{false};
   std::uint64_t offset_ = 0;  // of files
   async::channel<block> filled_;

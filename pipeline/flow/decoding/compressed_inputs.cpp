@@ -18,21 +18,22 @@ namespace gpuhist::pipeline {
 
 namespace {
 
-using fault_text = std::function<input_failure(std::uint64_t)>;
+// Makes the failure of an input, given the bytes of its text before the group.
+using failure_maker = std::function<input_failure(std::uint64_t)>;
 
-fault_text always(input_failure failure) {
+failure_maker always(input_failure failure) {
   return [failure = std::move(failure)](std::uint64_t) { return failure; };
 }
 
-// Needs none.
-fault_text no_memory() {
+// Allocates nothing.
+failure_maker no_memory() {
   return [](std::uint64_t) {
     return input_failure{.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
   };
 }
 
-// What went wrong with an input; rethrows what no input is to blame for.
-fault_text fault_of(const std::exception_ptr& error) {
+// The failure of an input. Rethrows exceptions that belong to no input.
+failure_maker failure_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
@@ -62,265 +63,271 @@ input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
 
 }  // namespace
 
-// One input on its way; of the coroutine that splits it, but for `damaged`.
+// An input that is being decoded. Used by the coroutine that splits it; the atomic members and those under the mutex
+// are also used by its groups.
 struct compressed_inputs::compressed_input {
-  compressed_input(input_id id, std::shared_ptr<io::source> from, const io::format& in, async::event_loop& streams)
-      : input(id), source(std::move(from)), format(in), stream_end(make_stream_cancel(streams, source)) {}
+  compressed_input(input_id number, std::shared_ptr<io::source> opened, const io::format& detected,
+                   async::event_loop& streams)
+      : id(number), source(std::move(opened)), format(detected), stream_cancel(make_stream_cancel(streams, source)) {}
 
-  input_id input = 0;
+  input_id id = 0;
   std::shared_ptr<io::source> source;
   const io::format& format;
-  const std::shared_ptr<async::deferred_call> stream_end;
+  const std::shared_ptr<async::deferred_call> stream_cancel;
   std::unique_ptr<io::splitter> splitter{};
   std::shared_ptr<block_reader> blocks{};
-  std::deque<group_pointer> running{};  // groups whose end has not been seen, the oldest first
-  group_pointer current{};              // the one that still gets bytes
-  std::size_t current_bytes = 0;        // compressed, that it got
-  std::vector<std::byte> held_back{};   // taken by the splitter, and given to no group yet
-  io::decode_start next{};              // where the next group begins
+  std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
+  group_pointer current{};              // the group that receives bytes
+  std::size_t current_bytes = 0;        // compressed bytes that `current` has received
+  std::vector<std::byte> held_back{};   // bytes that the splitter has taken and no group has received
+  io::decode_start next{};              // start of the next group
   std::uint64_t frames_walked = 0;
-  std::uint64_t text_bytes = 0;        // of groups whose end was seen
-  std::uint64_t compressed_bytes = 0;  // up to the end of those
+  std::uint64_t text_bytes = 0;        // of retired groups
+  std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
   std::uint64_t groups = 0;
-  std::atomic<bool> damaged{false};           // nothing more is wanted
-  std::atomic<std::uint64_t> text_so_far{0};  // of all groups
+  std::atomic<bool> damaged{false};           // no more bytes are needed
+  std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
 
   std::mutex mutex{};
-  group_pointer youngest{};     // under the mutex, as is
-  std::size_t groups_left = 0;  // how many have not ended
+  group_pointer youngest{};        // under the mutex
+  std::size_t running_groups = 0;  // under the mutex: groups that have not ended
 
-  // Whoever waits for bytes, or for a block to have them in, waits no longer.
+  // Ends all waits for bytes of the source and for free blocks.
   void end_reading() const noexcept {
     if (blocks) blocks->give_up();
-    stream_end->post();
+    stream_cancel->post();
   }
 };
 
-// What one decoder does. The channel is filled by the splitting coroutine, the rest is of the decoding one until
-// `ended`.
+// Frames that one decoder decodes in order. The splitting coroutine fills the channel. The decoding coroutine uses all
+// other members until `ended` is set.
 struct compressed_inputs::group {
-  explicit group(compressed_input& from) : of(from) {}
+  explicit group(compressed_input& parent) : input(parent) {}
 
-  compressed_input& of;
+  compressed_input& input;
   text_owner owner{};
   io::decode_start start{};
   decode_contexts::lease context{};
   async::channel<block> blocks{};
-  async::event may_ask{};  // for a large window
+  async::event may_request_window{};  // a large one
   async::event ended{};
 
-  io::decoder* decoder = nullptr;  // of the context
+  io::decoder* decoder = nullptr;  // of `context`
   std::uint64_t frame_begin = 0;   // compressed offset
-  std::uint64_t frame_bytes = 0;   // of text, so far
-  std::uint64_t frames_ended = 0;  // of the input, damaged ones among them
-  bool ends_input = false;         // not just where the next group begins
+  std::uint64_t frame_bytes = 0;   // text of the current frame so far
+  std::uint64_t frames_ended = 0;  // of the input, including damaged ones
+  bool ends_input = false;         // false: the group ends at the start of the next group
   group_end end{};
-  std::optional<lost_stretch> lost{};    // being skipped
+  std::optional<lost_range> lost{};      // the damaged range that is being skipped
   std::uint64_t skipped_to = 0;          // compressed offset
-  std::optional<frame_search> search{};  // for the next frame, where no group begins with it
+  std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
 };
 
-// For the statistics.
-std::string compressed_inputs::manner_of(const compressed_input& what) const {
-  if (!what.splitter) return "not decoded";
-  const std::string manner(what.splitter->manner());
-  if (what.groups > 1 && !how_.in_order_for.empty()) {
-    return "one frame after the other, because of " + std::string(how_.in_order_for);
+// How the input was decoded, for the statistics.
+std::string compressed_inputs::manner_of(const compressed_input& input) const {
+  if (!input.splitter) return "not decoded";
+  const std::string manner(input.splitter->manner());
+  if (input.groups > 1 && !options_.in_order_for.empty()) {
+    return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
-  if (what.groups > 1) return "split: " + manner;
-  return "in one piece: " + (what.splitter->is_lost() ? manner : "a single frame, or too short to split");
+  if (input.groups > 1) return "split: " + manner;
+  return "in one piece: " + (input.splitter->is_lost() ? manner : "a single frame, or too short to split");
 }
 
-compressed_inputs::compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts,
+compressed_inputs::compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
                                      rolling_counts& counts, feed_notes& notes, async::first_failure& failures,
                                      std::stop_token stop)
-    : how_(how),
-      where_(where),
+    : options_(options),
+      executors_(executor_set),
       contexts_(contexts),
       counts_(counts),
       notes_(notes),
       stop_(std::move(stop)),
       failures_(failures),
-      blocks_(std::make_shared<block_pool>(how.block_bytes, how.extra_blocks)),
-      open_(how.open_inputs),
+      blocks_(std::make_shared<block_pool>(options.block_bytes, options.extra_blocks)),
+      open_permits_(options.open_inputs),
       feeding_(failures) {}
 
 async::task<> compressed_inputs::add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
                                      const io::format& format) {
-  async::semaphore::permit right = co_await open_.acquire();
+  async::semaphore::permit permit = co_await open_permits_.acquire();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
   if (is_file) head.clear();
-  auto what = std::make_shared<compressed_input>(input, std::move(source), format, where_.streams);
-  feeding_.spawn(where_.pool, feed(std::move(what), std::move(head), std::move(right)));
+  auto added = std::make_shared<compressed_input>(input, std::move(source), format, executors_.streams);
+  feeding_.spawn(executors_.pool, feed(std::move(added), std::move(head), std::move(permit)));
 }
 
-// The permit lasts as long as this does.
-async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head,
+// Holds the permit until the end.
+async::task<> compressed_inputs::feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head,
                                       async::semaphore::permit) {
   std::exception_ptr error;
   try {
-    co_await split(*what, std::move(head));
+    co_await split(*input, std::move(head));
   } catch (...) {
     error = std::current_exception();
   }
-  what->end_reading();
-  const bool is_noted = what->current != nullptr;  // as the group's
+  input->end_reading();
+  const bool is_noted = input->current != nullptr;  // the group reports the error
   if (is_noted) {
-    what->current->blocks.end({.end = true, .error = error});
-    what->current->may_ask.set();
+    input->current->blocks.end({.end = true, .error = error});
+    input->current->may_request_window.set();
   }
-  while (!what->running.empty()) {
-    co_await what->running.front()->ended.wait();
-    retire_oldest(*what);
+  while (!input->running.empty()) {
+    co_await input->running.front()->ended.wait();
+    retire_oldest(*input);
   }
-  end_input_with(*what, is_noted ? nullptr : error);
+  end_input_with(*input, is_noted ? nullptr : error);
 }
 
-void compressed_inputs::end_input_with(compressed_input& what, const std::exception_ptr& error) {
-  if (error && !what.damaged) {
-    counts_.fail(what.input, what.text_bytes, fault_of(error)(what.text_bytes));
-  } else if (!what.damaged) {
-    counts_.finish(what.input, what.text_bytes);
+void compressed_inputs::end_input_with(compressed_input& input, const std::exception_ptr& error) {
+  if (error && !input.damaged) {
+    counts_.fail(input.id, input.text_bytes, failure_of(error)(input.text_bytes));
+  } else if (!input.damaged) {
+    counts_.finish(input.id, input.text_bytes);
   }
-  notes_.add_decoding(manner_of(what));
-  if (auto* file = std::get_if<io::file_source>(what.source.get())) file->leave_offset_at(what.compressed_bytes);
+  notes_.add_decoding(manner_of(input));
+  if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
-async::task<> compressed_inputs::split(compressed_input& what, std::vector<std::byte> head) {
-  const bool is_stream = std::holds_alternative<io::stream_source>(*what.source);
-  what.splitter = what.format.make_splitter();
-  what.blocks = std::make_shared<block_reader>(blocks_, how_.own_blocks, *what.source, notes_.read, stop_);
-  block_reader::start(is_stream ? where_.streams : where_.pool, what.blocks, what.source, std::move(head));
+async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
+  const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
+  input.splitter = input.format.make_splitter();
+  input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_);
+  block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
-    const block next = co_await what.blocks->next();
-    if (what.damaged) co_return;
-    if (next.end || stop_.stop_requested()) co_return co_await end_input(what, next);
-    co_await forward_block(what, next);
-    if (what.groups > 1) what.blocks->read_farther_ahead();
+    const block next = co_await input.blocks->next();
+    if (input.damaged) co_return;
+    if (next.end || stop_.stop_requested()) co_return co_await end_input(input, next);
+    co_await forward_block(input, next);
+    if (input.groups > 1) input.blocks->read_farther_ahead();
   }
 }
 
-// A group ends where a frame does. What may come after the end of a frame, or may not, is held back until the splitter
-// knows: a size in a header may be wrong, and a decoder that was cut off by it could not go on.
-async::task<> compressed_inputs::forward_block(compressed_input& what, const block& from) {
+// A group ends at the end of a frame. Bytes that may or may not belong to the frame that ended are held back until the
+// splitter knows: the size in a header may be wrong, and a decoder that missed the rest of its frame could not
+// continue.
+async::task<> compressed_inputs::forward_block(compressed_input& input, const block& source) {
   std::size_t begin = 0;
-  for (std::size_t at = 0; at < from.bytes.size();) {
-    const io::split_step step = what.splitter->advance(from.bytes.subspan(at));
+  for (std::size_t at = 0; at < source.bytes.size();) {
+    const io::split_step step = input.splitter->advance(source.bytes.subspan(at));
     at += step.taken;
     if (!step.frame_ends) break;
-    if (what.splitter->counts_frame()) ++what.frames_walked;
-    const std::size_t end = at - std::min(at, step.beyond);  // 0: where the bytes that are held back begin
-    if (what.current_bytes + (end - begin) >= how_.group_bytes) {
-      co_await push(what, from, from.bytes.subspan(begin, end - begin));
-      if (!what.current) co_return;
-      close_group(what);
+    if (input.splitter->counts_frame()) ++input.frames_walked;
+    const std::size_t end = at - std::min(at, step.beyond);  // 0: the frame ends where the held-back bytes begin
+    if (input.current_bytes + (end - begin) >= options_.group_bytes) {
+      co_await push(input, source, source.bytes.subspan(begin, end - begin));
+      if (!input.current) co_return;
+      close_group(input);
       begin = end;
     }
-    if (!what.held_back.empty()) co_await push_held_back(what);
+    if (!input.held_back.empty()) co_await push_held_back(input);
   }
-  co_await push_rest(what, from, from.bytes.subspan(begin));
+  co_await push_rest(input, source, source.bytes.subspan(begin));
 }
 
-// All but what is to be held back, of which some may be held back already. That is copied: blocks are few.
-async::task<> compressed_inputs::push_rest(compressed_input& what, const block& from, std::span<const std::byte> rest) {
-  const std::size_t wanted = what.splitter->held_back();
+// Pushes all bytes except those to be held back, some of which may already be held back. Held bytes are copied, because
+// the number of blocks is small.
+async::task<> compressed_inputs::push_rest(compressed_input& input, const block& source,
+                                           std::span<const std::byte> rest) {
+  const std::size_t wanted = input.splitter->held_back();
   const std::size_t ahead = rest.size() - std::min(rest.size(), wanted);
   if (wanted <= rest.size()) {
-    co_await push_held_back(what);
-    co_await push(what, from, rest.first(ahead));
+    co_await push_held_back(input);
+    co_await push(input, source, rest.first(ahead));
   }
   const auto kept = rest.subspan(ahead);
-  what.held_back.insert(what.held_back.end(), kept.begin(), kept.end());
+  input.held_back.insert(input.held_back.end(), kept.begin(), kept.end());
 }
 
-async::task<> compressed_inputs::push_held_back(compressed_input& what) {
-  if (what.held_back.empty()) co_return;
-  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::exchange(what.held_back, {}));
-  const block held{.memory = {bytes, bytes->data()}};  // named: GCC destroys such a temporary of co_await twice
-  co_await push(what, held, *bytes);
+async::task<> compressed_inputs::push_held_back(compressed_input& input) {
+  if (input.held_back.empty()) co_return;
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::exchange(input.held_back, {}));
+  const block held{.memory = {bytes, bytes->data()}};  // not a temporary: GCC would destroy it twice in co_await
+  co_await push(input, held, *bytes);
 }
 
-// Bytes that end between two groups need no further one, unless there is something to be said of the end.
-async::task<> compressed_inputs::end_input(compressed_input& what, block last) {
+// If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop.
+async::task<> compressed_inputs::end_input(compressed_input& input, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
-  co_await push_held_back(what);
-  if (!what.current && (what.groups == 0 || last.error || stopped)) co_await begin_group(what);
-  if (what.current) {
-    what.current->ends_input = true;
-    what.current->blocks.end(std::move(last));
-    what.current->may_ask.set();
+  co_await push_held_back(input);
+  if (!input.current && (input.groups == 0 || last.error || stopped)) co_await begin_group(input);
+  if (input.current) {
+    input.current->ends_input = true;
+    input.current->blocks.end(std::move(last));
+    input.current->may_request_window.set();
   }
-  what.current.reset();
+  input.current.reset();
 }
 
-async::task<> compressed_inputs::push(compressed_input& what, const block& from, std::span<const std::byte> bytes) {
+async::task<> compressed_inputs::push(compressed_input& input, const block& source, std::span<const std::byte> bytes) {
   if (bytes.empty()) co_return;
-  if (!what.current) co_await begin_group(what);
-  if (!what.current) co_return;
-  what.current->blocks.push({.memory = from.memory, .bytes = bytes, .lost = what.splitter->is_lost()});
-  what.current_bytes += bytes.size();
+  if (!input.current) co_await begin_group(input);
+  if (!input.current) co_return;
+  input.current->blocks.push({.memory = source.memory, .bytes = bytes, .lost = input.splitter->is_lost()});
+  input.current_bytes += bytes.size();
 }
 
-// How far groups may be ahead of the oldest one, whose counts hold those of the others back. After damage none is
-// begun: where text is wanted in its order, the groups before have ended by the time there is a context, so that none
-// of what follows the damage is decoded.
-async::task<> compressed_inputs::begin_group(compressed_input& what) {
-  constexpr std::size_t groups_a_context = 4;
-  const std::size_t most = how_.text_to != nullptr ? 1 : groups_a_context * contexts_.size();  // text in its order
-  while (what.running.size() >= most) {
-    co_await what.running.front()->ended.wait();
-    retire_oldest(what);
+// Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
+// begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
+// after the damage are decoded.
+async::task<> compressed_inputs::begin_group(compressed_input& input) {
+  constexpr std::size_t groups_per_context = 4;
+  const bool is_in_order = options_.text_to != nullptr;
+  const std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
+  while (input.running.size() >= max_running) {
+    co_await input.running.front()->ended.wait();
+    retire_oldest(input);
   }
-  const auto task = std::make_shared<group>(what);
+  const auto task = std::make_shared<group>(input);
   task->context = co_await contexts_.acquire();
-  if (what.damaged) co_return;
-  task->start = what.next;
-  what.running.push_back(task);
+  if (input.damaged) co_return;
+  task->start = input.next;
+  input.running.push_back(task);
   try {
     spawn(task);
   } catch (...) {
-    what.running.pop_back();
+    input.running.pop_back();
     throw;
   }
-  what.current = task;
-  ++what.groups;
+  input.current = task;
+  ++input.groups;
 }
 
-// Once it is open in the counts it ends there, by whichever way.
+// A group that was opened in the counts is always closed there, also after an exception.
 void compressed_inputs::spawn(const group_pointer& task) {
-  compressed_input& what = task->of;
+  compressed_input& input = task->input;
   async::task<> decoding = decode(task);
-  task->owner = {.input = what.input, .group = counts_.open_group(what.input), .frame = 1};
+  task->owner = {.input = input.id, .group = counts_.open_group(input.id), .frame = 1};
   {
-    const std::scoped_lock lock(what.mutex);
-    what.youngest = task;
-    if (++what.groups_left == 1) task->may_ask.set();
+    const std::scoped_lock lock(input.mutex);
+    input.youngest = task;
+    if (++input.running_groups == 1) task->may_request_window.set();
   }
   try {
-    async::spawn(where_.pool, std::move(decoding),
+    async::spawn(executors_.pool, std::move(decoding),
                  [this, task](std::exception_ptr error) noexcept { end_group(*task, std::move(error)); });
   } catch (...) {
-    task->end.wrong = no_memory();
+    task->end.failure = no_memory();
     end_group(*task, nullptr);
     throw;
   }
 }
 
-void compressed_inputs::close_group(compressed_input& what) {
-  what.current->blocks.end({.end = true});
-  what.current->may_ask.set();
-  what.current.reset();
-  what.next.frames = what.frames_walked;
-  what.next.compressed_bytes += std::exchange(what.current_bytes, 0);
+void compressed_inputs::close_group(compressed_input& input) {
+  input.current->blocks.end({.end = true});
+  input.current->may_request_window.set();
+  input.current.reset();
+  input.next.frames = input.frames_walked;
+  input.next.compressed_bytes += std::exchange(input.current_bytes, 0);
 }
 
-// Its end was waited for.
-void compressed_inputs::retire_oldest(compressed_input& what) {
-  const group_end& end = what.running.front()->end;
-  what.text_bytes += end.text_bytes;
-  what.compressed_bytes = end.compressed_bytes;
-  what.running.pop_front();
+// The oldest group has ended.
+void compressed_inputs::retire_oldest(compressed_input& input) {
+  const group_end& end = input.running.front()->end;
+  input.text_bytes += end.text_bytes;
+  input.compressed_bytes = end.compressed_bytes;
+  input.running.pop_front();
 }
 
 async::task<> compressed_inputs::decode(group_pointer task) {
@@ -331,19 +338,19 @@ async::task<> compressed_inputs::decode(group_pointer task) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) task->end.wrong = fault_of(error);
+  if (error) task->end.failure = failure_of(error);
 }
 
-// Whatever fails here or before, the group ends: others wait for it.
+// The group ends even if something fails here or before: other coroutines wait for its end.
 void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
   failures_.note(std::move(error));
-  if (task.end.wrong) {
-    task.of.damaged = true;
-    task.of.end_reading();  // it may be waiting for blocks that nobody will decode, or for bytes that nobody wants
+  if (task.end.failure) {
+    task.input.damaged = true;
+    task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
   }
   {
-    const std::scoped_lock lock(task.of.mutex);
-    if (--task.of.groups_left == 1) task.of.youngest->may_ask.set();
+    const std::scoped_lock lock(task.input.mutex);
+    if (--task.input.running_groups == 1) task.input.youngest->may_request_window.set();
   }
   try {
     counts_.close_group(task.owner.input, task.owner.group, task.end);
@@ -355,7 +362,7 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
 }
 
 async::task<> compressed_inputs::decode_blocks(group& task) {
-  task.decoder = &task.context->decoder_for(task.of.format);
+  task.decoder = &task.context->decoder_for(task.input.format);
   task.decoder->restart(task.start);
   task.frame_begin = task.start.compressed_bytes;
   task.frames_ended = task.start.frames;
@@ -368,9 +375,9 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
     task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
     counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
-    if (task.end.wrong) co_return;
+    if (task.end.failure) co_return;
     if (stop_.stop_requested()) {
-      task.end.wrong = always(left_at(task.end.compressed_bytes));
+      task.end.failure = always(left_at(task.end.compressed_bytes));
       co_return;
     }
     if (next.end) co_return end_of_blocks(task, next);
@@ -379,19 +386,19 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
   std::span<const std::byte> in = next.bytes;
-  while (!in.empty() && !task.end.wrong && !stop_.stop_requested()) {
+  while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
     if (task.lost) {
       co_await skip(task, next, in);
     } else if (!co_await decode_some(task, in)) {
-      if (how_.skip_damage) {
+      if (options_.skip_damage) {
         begin_skipping(task, task.decoder->fault_cause());
-        // one byte of the frame at the least is left behind: its own magic number is not to be found again
+        // leave out at least one byte of the frame, so that its own magic number is not found again
         const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
         const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
-        task.search.emplace(task.of.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
-                                                            skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
+        task.search.emplace(task.input.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
+                                                               skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
       } else {
-        task.end.wrong = [kept = task.context->keep_decoder()](std::uint64_t before) {
+        task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
           return damage(kept->fault(before));
         };
       }
@@ -401,22 +408,22 @@ async::task<> compressed_inputs::take_block(group& task, const block& next) {
 
 void compressed_inputs::end_of_blocks(group& task, const block& last) {
   if (last.error) {
-    task.end.wrong = fault_of(last.error);
+    task.end.failure = failure_of(last.error);
   } else if (task.lost) {
     end_skipping(task, task.skipped_to);
   } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
-    if (task.frame_bytes > 0) conclude_verified(task);  // of a format without an end mark
-  } else if (how_.skip_damage) {
+    if (task.frame_bytes > 0) conclude_verified(task);  // needed for formats without an end mark
+  } else if (options_.skip_damage) {
     begin_skipping(task, std::move(cause));
     end_skipping(task, task.skipped_to);
   } else {
-    task.end.wrong = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
+    task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
       return damage(missing_at_end(*kept, ends_input, before));
     };
   }
 }
 
-// The frame stays unverified for good, and what follows is not decoded until the next one begins.
+// The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
 void compressed_inputs::begin_skipping(group& task, std::string cause) {
   task.skipped_to = task.decoder->consumed_total();
   task.lost = {.compressed_begin = task.frame_begin,
@@ -433,63 +440,67 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
 
 void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
   task.lost->compressed_end = at;
-  if (task.end.lost.size() < max_lost_stretches) task.end.lost.push_back(std::move(*task.lost));
-  ++task.end.lost_stretches;
+  if (task.end.lost_ranges.size() < max_lost_ranges) task.end.lost_ranges.push_back(std::move(*task.lost));
+  ++task.end.number_of_lost_ranges;
   task.lost.reset();
   task.search.reset();
   task.frame_begin = at;
   task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at});
 }
 
-// Where the splitter knows where frames end, the group ends where this one would have. Where it does not, whatever
-// looks like the beginning of a frame is tried.
-async::task<> compressed_inputs::skip(group& task, const block& from, std::span<const std::byte>& in) {
-  const auto found = from.lost ? task.search->find(in) : std::nullopt;
+// While the splitter knows the ends of frames, the rest of the group is skipped. Otherwise decoding resumes at every
+// magic number that is found.
+async::task<> compressed_inputs::skip(group& task, const block& source, std::span<const std::byte>& in) {
+  const auto found = source.lost ? task.search->find(in) : std::nullopt;
   if (!found) {
     task.skipped_to += in.size();
     in = {};
     co_return;
   }
-  std::span<const std::byte> skipped_bytes = std::as_bytes(std::span(task.of.format.frame_magic)).first(found->before);
+  std::span<const std::byte> skipped_bytes =
+      std::as_bytes(std::span(task.input.format.frame_magic)).first(found->before);
   end_skipping(task, task.skipped_to + found->at - found->before);
   in = in.subspan(found->at);
   co_await decode_some(task, skipped_bytes);
 }
 
-// False where the frame is damaged. Takes what it decoded from the front of `in`.
+// Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
 async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // a core that decodes on and on counts what it decoded, too, and stays within its caches; fewer decoders leave
-  // threads to count, which larger chunks wake less often
-  const bool all_work = notes_.decompress.now_in_flight >= how_.threads;
-  cut.chunk_by(all_work && cut.counts_here() ? cutter::chunking{.most = how_.busy_chunk_bytes, .count_here = true}
-                                             : cutter::chunking{});
+  // while all threads decode, each also counts its own text, in chunks that fit into its caches; if fewer threads
+  // decode, the others count, and larger chunks wake them less often
+  const bool all_threads_decode = notes_.decompress.now_in_flight >= options_.threads;
+  cut.set_chunking(all_threads_decode && cut.counts_here()
+                       ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
+                       : cutter::chunking{});
   while (!stop_.stop_requested()) {
-    held_reservation where(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
-    const io::fill_result got = fill(task, in, where.bytes());
-    in = in.subspan(got.consumed);
-    if (how_.text_to != nullptr && got.produced > 0) co_await how_.text_to->write(where.bytes().first(got.produced));
-    where.commit(got.produced, task.owner);
-    task.frame_bytes += got.produced;  // not before: what was not committed is not waited for
-    task.end.text_bytes += got.produced;
-    notes_.decompress.bytes += got.produced;
-    const std::uint64_t text_so_far = task.of.text_so_far += got.produced;
-    if (text_so_far > how_.max_text) {
-      task.end.wrong = always(too_much_text(how_.max_text, task.decoder->consumed_total()));
+    held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
+    const io::fill_result result = fill(task, in, target.bytes());
+    in = in.subspan(result.consumed);
+    if (options_.text_to != nullptr && result.produced > 0)
+      co_await options_.text_to->write(target.bytes().first(result.produced));
+    target.commit(result.produced, task.owner);
+    task.frame_bytes += result.produced;  // after the commit: bytes that were not committed are not expected
+    task.end.text_bytes += result.produced;
+    notes_.decompress.bytes += result.produced;
+    const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
+    if (text_so_far > options_.max_text) {
+      task.end.failure = always(too_much_text(options_.max_text, task.decoder->consumed_total()));
       break;
     }
-    if (got.status == io::fill_status::needs_input) break;
-    if (got.status == io::fill_status::failed) co_return false;
-    if (got.status == io::fill_status::needs_window) co_await grant_window(task);
-    if (got.status == io::fill_status::frame_verified) conclude_verified(task);
+    if (result.status == io::fill_status::needs_input) break;
+    if (result.status == io::fill_status::failed) co_return false;
+    if (result.status == io::fill_status::needs_window) co_await grant_window(task);
+    if (result.status == io::fill_status::frame_verified) conclude_verified(task);
   }
   co_return true;
 }
 
-// Who has such memory must not wait for blocks of who waits for it. So a group asks for it when all of its bytes are
-// here, or when no other group of its input has blocks.
+// Avoids a deadlock: a group that has a large window must not wait for blocks of a group that waits for such a window.
+// So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
+// blocks.
 async::task<> compressed_inputs::grant_window(group& task) {
-  co_await task.may_ask.wait();
+  co_await task.may_request_window.wait();
   co_await task.context->grant_window();
 }
 

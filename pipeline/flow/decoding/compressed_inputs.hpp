@@ -1,12 +1,13 @@
-// Feeds compressed inputs: several at once, and of each as many groups of frames side by side as there are decoders.
+// Decodes compressed inputs: several inputs at once, and of each input as many groups of frames at once as there are
+// decoders.
 //
-//     blocks ──► splitter ──► | frame | frame | frame | frame, not all here yet ...
+//     blocks ──► splitter ──► | frame | frame | frame | frame (still arriving) ...
 //                              group 1 ──► decoder    group 2 ──► decoder
 //
-// Bytes go by once, in order: the splitter sees where frames end, and neighbouring frames become a group, which one
-// decoder turns into text, at first as it is read. What cannot be split is one group. Groups begin in the order of
-// their input, and only when there is a decoder for them, so an older one never waits for a younger; rolling_counts
-// puts what they give back in order.
+// The splitter reads the compressed bytes once, in order, and finds the ends of frames. Adjacent frames form a group.
+// One decoder decodes the group, and begins before all of its bytes have arrived. An input that cannot be split is one
+// group. Groups begin in the order of the input, each once a decoder is free, so an older group never waits for a
+// younger one. rolling_counts puts the counts of groups in order.
 #pragma once
 
 #include "async/channel.hpp"
@@ -33,37 +34,37 @@
 
 namespace gpuhist::pipeline {
 
-/// add() and drain() are for one coroutine.
+/// One coroutine calls add() and drain().
 class compressed_inputs {
  public:
   struct settings {
     std::size_t block_bytes = 0;
-    std::size_t own_blocks = 0;            ///< of every input that is open
-    std::size_t extra_blocks = 0;          ///< that inputs of many frames have in common beside those
-    std::size_t open_inputs = 1;           ///< at once
-    std::uint32_t busy_chunk_bytes = ~0U;  ///< of a chunk at the most while all threads decode
-    unsigned threads = ~0U;                ///< of the pool
-    std::size_t group_bytes = 0;           ///< compressed bytes of a group at the least, where the input is not over
-    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of an input; one with more is given up
-    bool skip_damage = false;                    ///< go on behind damaged frames
-    io::stream_sink* text_to = nullptr;          ///< where the text is handed on, in its order; null: nowhere
-    std::string_view in_order_for{};             ///< for statistics: the option that wants one frame after the other
+    std::size_t own_blocks = 0;                  ///< for each open input
+    std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
+    std::size_t open_inputs = 1;                 ///< at the same time
+    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk while all threads decode
+    unsigned threads = ~0U;                      ///< threads of the pool
+    std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
+    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
+    bool skip_damage = false;                    ///< continue after damaged frames
+    io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink, in order; null: it is not
+    std::string_view in_order_for{};             ///< for statistics: the option for which frames are decoded in order
   };
 
   struct executors {
-    async::executor& pool;       ///< where files are read and frames decoded
-    async::event_loop& streams;  ///< where streams are read
+    async::executor& pool;       ///< files are read and frames are decoded here
+    async::event_loop& streams;  ///< streams are read here
   };
 
-  compressed_inputs(const settings& how, const executors& where, decode_contexts& contexts, rolling_counts& counts,
-                    feed_notes& notes, async::first_failure& failures, std::stop_token stop);
+  compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
+                    rolling_counts& counts, feed_notes& notes, async::first_failure& failures, std::stop_token stop);
 
-  /// Begins to feed an input whose first bytes were looked at (`head`; of files they are read again). Waits while too
-  /// many are open.
+  /// Starts to decode an input. `head`: its first bytes, which were already read from a stream; those of a file are
+  /// read again. Waits while too many inputs are open.
   async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
                     const io::format& format);
 
-  /// Awaited, waits until all inputs are over. What no input is to blame for is noted in the failures.
+  /// Awaitable; completes when all inputs have ended. Exceptions that belong to no input are noted in the failures.
   [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }
 
  private:
@@ -71,41 +72,41 @@ class compressed_inputs {
   struct group;
   using group_pointer = std::shared_ptr<group>;
 
-  [[nodiscard]] std::string manner_of(const compressed_input& what) const;
-  async::task<> feed(std::shared_ptr<compressed_input> what, std::vector<std::byte> head, async::semaphore::permit);
-  async::task<> split(compressed_input& what, std::vector<std::byte> head);
-  async::task<> forward_block(compressed_input& what, const block& from);
-  async::task<> push_rest(compressed_input& what, const block& from, std::span<const std::byte> rest);
-  async::task<> push_held_back(compressed_input& what);
-  async::task<> end_input(compressed_input& what, block last);
-  async::task<> push(compressed_input& what, const block& from, std::span<const std::byte> bytes);
-  async::task<> begin_group(compressed_input& what);
-  static void close_group(compressed_input& what);
+  [[nodiscard]] std::string manner_of(const compressed_input& input) const;
+  async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
+  async::task<> split(compressed_input& input, std::vector<std::byte> head);
+  async::task<> forward_block(compressed_input& input, const block& source);
+  async::task<> push_rest(compressed_input& input, const block& source, std::span<const std::byte> rest);
+  async::task<> push_held_back(compressed_input& input);
+  async::task<> end_input(compressed_input& input, block last);
+  async::task<> push(compressed_input& input, const block& source, std::span<const std::byte> bytes);
+  async::task<> begin_group(compressed_input& input);
+  static void close_group(compressed_input& input);
   void spawn(const group_pointer& task);
-  static void retire_oldest(compressed_input& what);
-  void end_input_with(compressed_input& what, const std::exception_ptr& error);
+  static void retire_oldest(compressed_input& input);
+  void end_input_with(compressed_input& input, const std::exception_ptr& error);
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<> decode_blocks(group& task);
   async::task<> take_block(group& task, const block& next);
   async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
   void end_of_blocks(group& task, const block& last);
-  async::task<> skip(group& task, const block& from, std::span<const std::byte>& in);
+  async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
   void begin_skipping(group& task, std::string cause);
   static void end_skipping(group& task, std::uint64_t at);
   static async::task<> grant_window(group& task);
   io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
   void conclude_verified(group& task);
 
-  const settings how_;
-  const executors where_;
+  const settings options_;
+  const executors executors_;
   decode_contexts& contexts_;
   rolling_counts& counts_;
   feed_notes& notes_;
   const std::stop_token stop_;
   async::first_failure& failures_;
   const std::shared_ptr<block_pool> blocks_;
-  async::semaphore open_;  // inputs
+  async::semaphore open_permits_;  // one for each open input
   async::task_group feeding_;
 };
 

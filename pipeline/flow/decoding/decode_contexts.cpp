@@ -12,7 +12,7 @@ io::decoder& decode_context::decoder_for(const io::format& format) {
 }
 
 std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
-  decoder_->grant_window(0);  // its words are wanted, not its memory
+  decoder_->grant_window(0);  // frees the memory: only the error text is needed
   return std::move(decoder_);
 }
 
@@ -31,14 +31,14 @@ void decode_context::release_window() noexcept {
   try {
     if (decoder_) decoder_->grant_window(limits_.granted_bytes);
   } catch (...) {
-    decoder_.reset();  // it cannot go on with less; the next group makes another one
+    decoder_.reset();  // the decoder cannot shrink; the next group makes a new one
   }
   granted_.release();
 }
 
 namespace {
 
-// What zstd's levels up to 19 need; where there are many decoders and little memory, less.
+// The window of zstd levels up to 19; smaller if there are many decoders and little memory.
 std::uint64_t own_window(std::size_t number, std::uint64_t window_bytes) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   return std::min(usual_window, window_bytes / (4 * number));
@@ -53,36 +53,37 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 }  // namespace
 
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
-                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted)
-    : large_windows_(window_bytes - number * own_window(number, window_bytes)), rights_(number) {
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
+                                 text_divider* divider)
+    : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
-    free_.push_back(&contexts_.emplace_back(slots, counted, limits, large_windows_));
+    free_.push_back(&contexts_.emplace_back(slots, counted, divider, limits, large_windows_));
   }
 }
 
 async::task<decode_contexts::lease> decode_contexts::acquire() {
-  async::semaphore::permit right = co_await rights_.acquire();
-  co_return lease(*this, std::move(right));
+  async::semaphore::permit permit = co_await permits_.acquire();
+  co_return lease(*this, std::move(permit));
 }
 
-decode_contexts::lease::lease(decode_contexts& from, async::semaphore::permit right) noexcept
-    : from_(&from), right_(std::move(right)) {
-  const std::scoped_lock lock(from.mutex_);
-  context_ = from.free_.back();
-  from.free_.pop_back();
+decode_contexts::lease::lease(decode_contexts& owner, async::semaphore::permit permit) noexcept
+    : owner_(&owner), permit_(std::move(permit)) {
+  const std::scoped_lock lock(owner.mutex_);
+  context_ = owner.free_.back();
+  owner.free_.pop_back();
 }
 
 void decode_contexts::lease::release() noexcept {
-  decode_context* const done = std::exchange(context_, nullptr);
-  if (done == nullptr) return;
-  done->release_window();
+  decode_context* const context = std::exchange(context_, nullptr);
+  if (context == nullptr) return;
+  context->release_window();
   {
-    const std::scoped_lock lock(from_->mutex_);
-    from_->free_.push_back(done);
+    const std::scoped_lock lock(owner_->mutex_);
+    owner_->free_.push_back(context);
   }
-  right_.release();
+  permit_.release();
 }
 
 void decode_contexts::flush(std::vector<cut_mark>& marks) {

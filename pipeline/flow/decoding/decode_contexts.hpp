@@ -1,5 +1,5 @@
-// What decoding needs beside its input, as often as there are decoders at work at once: a decoder that keeps its memory
-// from one group of frames to the next, and a cutter for the text that it gives.
+// The pool of decode contexts. A context holds a decoder, which keeps its memory from one group of frames to the next,
+// and a cutter for the decoded text. There are as many contexts as groups that are decoded at once.
 #pragma once
 
 #include "async/semaphore.hpp"
@@ -20,24 +20,27 @@
 
 namespace gpuhist::pipeline {
 
-/// Of one task at a time.
+/// Used by one task at a time.
 class decode_context {
  public:
-  /// `large_windows`: for windows larger than limits.granted_bytes.
-  decode_context(ring& slots, collector& counted, io::decoder_limits limits, async::semaphore& large_windows)
-      : cut(slots, counted), limits_(std::move(limits)), large_windows_(large_windows) {}
+  /// `divider`: of the cutter. `large_windows`: the memory budget for windows larger than limits.granted_bytes, in
+  /// bytes.
+  decode_context(ring& slots, collector& counted, text_divider* divider, io::decoder_limits limits,
+                 async::semaphore& large_windows)
+      : cut(slots, counted, divider), limits_(std::move(limits)), large_windows_(large_windows) {}
 
-  /// A decoder of the format, to be restarted. Throws std::bad_alloc.
+  /// A decoder of the format. The caller restarts it. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);
 
-  /// The decoder of decoder_for(), which is wanted longer than the context: the next one is a new one.
+  /// Hands over the decoder of decoder_for(), for use after the context was released. The next call of decoder_for()
+  /// makes a new decoder.
   std::shared_ptr<const io::decoder> keep_decoder();
 
-  /// Waits until the decoder may have the window that it wants, and tells it. A window that it has is given back
-  /// before: then no context waits for ever. Throws std::bad_alloc.
+  /// Waits for memory for the window that the decoder asked for, and grants it. Releases an earlier large window before
+  /// the wait, so that contexts cannot block each other forever. Throws std::bad_alloc.
   async::task<> grant_window();
 
-  /// What was granted is given back, and the decoder's memory with it.
+  /// Releases the large window, and the memory of the decoder.
   void release_window() noexcept;
 
   cutter cut;
@@ -45,26 +48,26 @@ class decode_context {
  private:
   const io::decoder_limits limits_;
   async::semaphore& large_windows_;     // bytes
-  async::semaphore::permit granted_{};  // of those
+  async::semaphore::permit granted_{};  // bytes of large_windows_
   const io::format* format_ = nullptr;
   std::shared_ptr<io::decoder> decoder_;
 };
 
-/// A fixed number of contexts. Thread-safe; what waits first is served first.
+/// A fixed number of contexts. Thread-safe. Waiters are served in FIFO order.
 class decode_contexts {
  public:
-  /// A context in use, given back by the destructor.
+  /// Owns a context. The destructor returns it.
   class lease {
    public:
     lease() = default;
     lease(lease&& other) noexcept
-        : from_(other.from_), context_(std::exchange(other.context_, nullptr)), right_(std::move(other.right_)) {}
+        : owner_(other.owner_), context_(std::exchange(other.context_, nullptr)), permit_(std::move(other.permit_)) {}
     lease& operator=(lease&& other) noexcept {
       if (this == &other) return *this;
       release();
-      from_ = other.from_;
+      owner_ = other.owner_;
       context_ = std::exchange(other.context_, nullptr);
-      right_ = std::move(other.right_);
+      permit_ = std::move(other.permit_);
       return *this;
     }
     ~lease() { release(); }
@@ -77,22 +80,22 @@ class decode_contexts {
 
    private:
     friend class decode_contexts;
-    lease(decode_contexts& from, async::semaphore::permit right) noexcept;
+    lease(decode_contexts& owner, async::semaphore::permit permit) noexcept;
 
-    decode_contexts* from_ = nullptr;
+    decode_contexts* owner_ = nullptr;
     decode_context* context_ = nullptr;
-    async::semaphore::permit right_{};
+    async::semaphore::permit permit_{};
   };
 
-  /// `window_bytes`: memory for the windows of all of them. Each has a part of it for itself, enough for what most
-  /// archives need; the rest is for those that need more, as many at once as it suffices for.
+  /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
+  /// most archives. Contexts that need larger windows share the rest.
   decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                  ring& slots, collector& counted);
+                  ring& slots, collector& counted, text_divider* divider = nullptr);
 
   /// Waits for a context.
   async::task<lease> acquire();
 
-  /// Seals what all of their cutters have, whether they are in use or not. Thread-safe.
+  /// Seals the slots of all cutters, whether the contexts are in use or not. Thread-safe.
   void flush(std::vector<cut_mark>& marks);
 
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
@@ -100,9 +103,9 @@ class decode_contexts {
  private:
   async::semaphore large_windows_;  // bytes
   std::deque<decode_context> contexts_;
-  async::semaphore rights_;  // to those in free_
+  async::semaphore permits_;  // one for each context in free_
   std::mutex mutex_;
-  std::vector<decode_context*> free_;  // under the mutex, with room for all; the one that was used last is taken first
+  std::vector<decode_context*> free_;  // under the mutex; has capacity for all; last in, first out
 };
 
 }  // namespace gpuhist::pipeline

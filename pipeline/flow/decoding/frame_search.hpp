@@ -1,4 +1,4 @@
-// Looks for what every frame of a format begins with, in bytes that go by in pieces.
+// Searches for the magic number of a format in a sequence of pieces. A magic number may span several pieces.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace gpuhist::pipeline {
 
 class frame_search {
  public:
-  /// `before`: bytes that went by right before the first piece; the magic number may begin in them.
+  /// `before`: the bytes directly before the first piece. The magic number may begin in them.
   frame_search(std::string_view magic, std::span<const std::byte> before);
 
   struct hit {
-    std::size_t before = 0;  ///< so many bytes of the magic number are in pieces before this one
-    std::size_t at = 0;      ///< where the rest of it is in this one
+    std::size_t before = 0;  ///< bytes of the magic number in earlier pieces
+    std::size_t at = 0;      ///< offset of the remaining bytes of the magic number in this piece
   };
 
-  /// The first magic number that ends in this piece. None is found of a format without one.
+  /// The first magic number that ends in this piece. Always nothing for a format without a magic number.
   std::optional<hit> find(std::span<const std::byte> piece);
 
   [[nodiscard]] std::string_view magic() const { return magic_; }
@@ -28,7 +28,7 @@ class frame_search {
   void remember(std::string_view piece);
 
   std::string_view magic_;
-  std::string before_;  // the last bytes gone by, fewer than the magic number has
+  std::string before_;  // the last bytes of earlier pieces, fewer than the magic number has
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// Ends the reading of a stream from any thread: the stream itself is only for the thread of its loop.
+// Cancels the reading of a stream from any thread. The stream itself may be used only on the thread of its loop.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -10,7 +10,8 @@
 
 namespace gpuhist::pipeline {
 
-/// What to post for it; it keeps the source open. Does nothing to a file. Throws std::bad_alloc.
+/// A call that cancels the reading when it is posted. It keeps the source open. Does nothing for a file. Throws
+/// std::bad_alloc.
 inline std::shared_ptr<async::deferred_call> make_stream_cancel(async::event_loop& loop,
                                                                 std::shared_ptr<io::source> source) {
   return std::make_shared<async::deferred_call>(loop, [kept = std::move(source)] {

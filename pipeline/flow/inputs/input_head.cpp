@@ -5,22 +5,24 @@
 #include <variant>
 
 namespace gpuhist::pipeline {
-head_reader::head_reader(const run_plan& what, const executors& where, decode_contexts& contexts, feed_notes& notes)
-    : plan_(what), where_(where), contexts_(contexts), notes_(notes) {}
+
+head_reader::head_reader(const run_plan& plan, const executors& executor_set, decode_contexts& contexts,
+                         feed_notes& notes)
+    : plan_(plan), executors_(executor_set), contexts_(contexts), notes_(notes) {}
 
 async::task<head_reader::bytes> head_reader::first_bytes(io::source& source) {
   const bool is_file = std::holds_alternative<io::file_source>(source);
-  async::executor& on = is_file ? where_.pool : static_cast<async::executor&>(where_.streams);
+  async::executor& on = is_file ? executors_.pool : static_cast<async::executor&>(executors_.streams);
   co_return co_await async::run_on(on, read_first(source));
 }
 
-// Kept for the next input of the format: making one costs more than a head does.
+// The decoder is kept for the next input of the format: making one costs more than decoding a head.
 io::decoder& head_reader::decoder_for(const io::format& format) {
   constexpr std::uint64_t own_window = std::uint64_t{1} << 20U;
-  if (decoder_of_ != &format) {
+  if (decoder_format_ != &format) {
     decoder_ = format.make_decoder(
         {.window_bytes = plan_.buffers.window_limit, .granted_bytes = own_window, .dictionary = plan_.dictionary});
-    decoder_of_ = &format;
+    decoder_format_ = &format;
   }
   decoder_->restart({});
   return *decoder_;
@@ -31,11 +33,11 @@ std::optional<io::archive_kind> head_reader::forced_archive() const {
   return plan_.forced_format->archive;
 }
 
-// Whether what there is may be taken for an archive: not where a format is forced that is none.
+// False if --input-format names a format that is not an archive.
 bool head_reader::takes_archives() const { return plan_.forced_format == nullptr || forced_archive(); }
 
-// The first bytes, for finding the format: of a stream no more than decide it. Fewer where there are no more (or after
-// a stop).
+// Reads the first bytes for format detection. Stops reading a stream as soon as the format is decided, at its end, or
+// after a stop.
 async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   bytes head(takes_archives() ? io::archive_head_bytes : io::detection_bytes);
   if (const auto* file = std::get_if<io::file_source>(&source)) {
@@ -62,7 +64,6 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
   co_return head;
 }
 
-// Whether members are to be looked for. What is compressed is looked into, unless its name says so.
 async::task<bool> head_reader::is_archive(const std::string& name, io::source& source, bytes& head,
                                           const io::format& format) {
   if (!takes_archives()) co_return false;
@@ -72,8 +73,8 @@ async::task<bool> head_reader::is_archive(const std::string& name, io::source& s
   co_return io::detect_archive(text) != io::archive_kind::none;
 }
 
-// The first bytes of the text, no more than decide whether it is an archive. `head` grows by what had to be read. What
-// fails is told by whoever decodes it in earnest.
+// Decodes the first bytes of the text, until it is decided whether the text is an archive. Appends to `head` the bytes
+// that it had to read. Errors are ignored here, because the decoder that counts the input finds them again.
 async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, bytes& head, const io::format& format) {
   constexpr std::size_t max_compressed = std::size_t{16} << 20U;
   decode_contexts::lease larger;
@@ -83,15 +84,14 @@ async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, by
   std::size_t fed = 0;
   while (have < text.size() && io::is_undecided_archive(std::span(text).first(have)) && head.size() < max_compressed) {
     if (fed == head.size()) {
-      const std::size_t more = co_await read_more(source, head);
-      if (more == 0) break;
+      if (co_await read_more(source, head) == 0) break;
     }
-    const io::fill_result got = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
-    fed += got.consumed;
-    have += got.produced;
-    if (got.status == io::fill_status::failed) break;
-    if (got.status != io::fill_status::needs_window) continue;
-    if (!larger) {  // once more, with memory that is accounted for
+    const io::fill_result result = decoder->fill(std::span(head).subspan(fed), std::span(text).subspan(have));
+    fed += result.consumed;
+    have += result.produced;
+    if (result.status == io::fill_status::failed) break;
+    if (result.status != io::fill_status::needs_window) continue;
+    if (!larger) {  // start again, with a decoder whose memory is within the limit
       larger = co_await contexts_.acquire();
       decoder = &larger->decoder_for(format);
       decoder->restart({});
@@ -104,7 +104,7 @@ async::task<head_reader::bytes> head_reader::decoded_head(io::source& source, by
   co_return text;
 }
 
-// Bytes of the source behind `head`, to its end.
+// Appends the next bytes of the source to `head`. Returns their number; 0 at the end.
 async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head) {
   constexpr std::size_t step = std::size_t{64} << 10U;
   const std::size_t have = head.size();
@@ -115,12 +115,12 @@ async::task<std::size_t> head_reader::read_more(io::source& source, bytes& head)
   } else {
     const auto read = [](io::stream_source& stream, std::span<std::byte> out) -> async::task<std::size_t> {
       for (;;) {
-        if (const auto got = stream.read_some(out)) co_return *got;
+        if (const auto size_read = stream.read_some(out)) co_return *size_read;
         if (!co_await stream.readable()) co_return 0;
       }
     };
     size = co_await async::run_on<std::size_t>(
-        where_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)));
+        executors_.streams, read(std::get<io::stream_source>(source), std::span(head).subspan(have)));
     notes_.read.bytes += size;
   }
   head.resize(have + size);

@@ -1,5 +1,4 @@
-// The first bytes of an input, and what they say: which format it is in, and whether it is an archive, whatever it is
-// compressed in.
+// Reads the first bytes of an input, and detects from them its format and whether it is an archive, compressed or not.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -20,26 +19,27 @@
 
 namespace gpuhist::pipeline {
 
-/// For one coroutine, input by input.
+/// Used by one coroutine, for one input at a time.
 class head_reader {
  public:
   using bytes = std::vector<std::byte>;
 
   struct executors {
-    async::executor& pool;       ///< where files are read
-    async::event_loop& streams;  ///< where streams are read
+    async::executor& pool;       ///< files are read here
+    async::event_loop& streams;  ///< streams are read here
   };
 
-  head_reader(const run_plan& what, const executors& where, decode_contexts& contexts, feed_notes& notes);
+  head_reader(const run_plan& plan, const executors& executor_set, decode_contexts& contexts, feed_notes& notes);
 
-  /// As many as decide the format. Fewer where there are no more, or after a stop. Throws input_error.
+  /// The first bytes, as many as the detection of the format needs. Fewer at the end of the input, or after a stop.
+  /// Throws input_error.
   async::task<bytes> first_bytes(io::source& source);
 
-  /// Whether members are to be looked for. What is compressed is looked into, unless its name says so; `head` grows by
-  /// what had to be read for that. Throws input_error.
+  /// Whether the input is read as an archive. Decodes the start of a compressed input to find out, unless the name or
+  /// --input-format decides it. Appends to `head` the bytes that it had to read. Throws input_error.
   async::task<bool> is_archive(const std::string& name, io::source& source, bytes& head, const io::format& format);
 
-  /// The archive that --input-format insists on.
+  /// The kind of archive that --input-format names, if it names one.
   [[nodiscard]] std::optional<io::archive_kind> forced_archive() const;
 
  private:
@@ -50,11 +50,11 @@ class head_reader {
   io::decoder& decoder_for(const io::format& format);
 
   const run_plan& plan_;
-  const executors where_;
+  const executors executors_;
   decode_contexts& contexts_;
   feed_notes& notes_;
   std::unique_ptr<io::decoder> decoder_;
-  const io::format* decoder_of_ = nullptr;
+  const io::format* decoder_format_ = nullptr;
 };
 
 }  // namespace gpuhist::pipeline

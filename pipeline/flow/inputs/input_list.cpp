@@ -19,10 +19,10 @@ namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{64} * 1024;
-constexpr std::size_t longest_name = std::size_t{1024} * 1024;
+constexpr std::size_t max_name_bytes = std::size_t{1024} * 1024;
 
-input_failure stopped_before(const std::string& what) {
-  return {.kind = failure_kind::stopped, .text = "stopped before " + what};
+input_failure stopped_before(const std::string& event) {
+  return {.kind = failure_kind::stopped, .text = "stopped before " + event};
 }
 
 input_failure unreadable(std::string error) {
@@ -30,86 +30,89 @@ input_failure unreadable(std::string error) {
   return {.kind = failure_kind::unreadable, .text = std::move(error)};
 }
 
-[[noreturn]] void throw_output_is_input(const std::string& input, const run_plan& what) {
-  const std::string name = config::on_one_line(input == "-" ? what.label : input);
-  throw config::usage_error(name + ": is an input, and the same file as " + what.output_name +
-                            "; give another --output, or leave it out of the inputs");
+[[noreturn]] void throw_output_is_input(const std::string& input, const run_plan& plan) {
+  const std::string name = config::on_one_line(input == "-" ? plan.label : input);
+  throw config::usage_error(name + ": is an input, and the same file as " + plan.output_name +
+                            "; give another --output, or remove it from the inputs");
 }
 
-bool is_output(const std::string& input, const run_plan& what) {
+bool is_output(const std::string& input, const run_plan& plan) {
   struct stat found{};
   const int result = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
-  return result == 0 && what.outputs->find(found) == io::output_files::role::output;
+  return result == 0 && plan.outputs->find(found) == io::output_files::role::output;
 }
 
 }  // namespace
 
-void refuse_outputs_as_inputs(const run_plan& what) {
-  if (!what.outputs) return;
-  for (const std::string& each : what.inputs) {
-    if (is_output(each, what)) throw_output_is_input(each, what);
+void refuse_outputs_as_inputs(const run_plan& plan) {
+  if (!plan.outputs) return;
+  for (const std::string& each : plan.inputs) {
+    if (is_output(each, plan)) throw_output_is_input(each, plan);
   }
-  if (what.list && is_output(*what.list, what)) throw_output_is_input(*what.list, what);
+  if (plan.list && is_output(*plan.list, plan)) throw_output_is_input(*plan.list, plan);
 }
 
-input_list::input_list(const run_plan& what, async::event_loop& streams, std::stop_token stop)
-    : plan_(what), streams_(streams), stop_(std::move(stop)), list_finished_(!what.list) {}
+input_list::input_list(const run_plan& plan, async::event_loop& streams, std::stop_token stop)
+    : plan_(plan), streams_(streams), stop_(std::move(stop)), list_finished_(!plan.list) {}
 
-async::task<std::vector<listed_input>> input_list::next(std::size_t most) {
+async::task<std::vector<listed_input>> input_list::next(std::size_t max_inputs) {
   std::vector<listed_input> found;
-  while (found.size() < most && !stop_.stop_requested()) {
-    std::optional<listed_input> one;
+  while (found.size() < max_inputs && !stop_.stop_requested()) {
+    std::optional<listed_input> input;
     if (tree_) {
-      one = next_in_tree();
+      input = next_in_tree();
     } else if (next_named_ < plan_.inputs.size()) {
-      one = come_to(plan_.inputs[next_named_++]);
+      input = look_up(plan_.inputs[next_named_++]);
     } else if (auto name = take_name()) {
-      one = come_to(*std::move(name));
+      input = look_up(*std::move(name));
     } else if (!list_error_.is_none()) {
-      one = list_failed(std::exchange(list_error_, {}));
+      input = list_failed(std::exchange(list_error_, {}));
     } else if (list_finished_ || !found.empty()) {
       break;
     } else {
       co_await read_list();
     }
-    if (one) found.push_back(*std::move(one));
+    if (input) found.push_back(*std::move(input));
   }
   co_return found;
 }
 
-// Nothing where it is a directory that is walked from now on, or not complete yet because this run writes it.
-std::optional<listed_input> input_list::come_to(std::string name) {
-  listed_input one{.name = std::move(name)};
-  if (one.name == "-" && plan_.list == "-") {
-    one.error = {.kind = failure_kind::refused, .text = "standard input is where the names come from (--files-from -)"};
-    return one;
+// Returns nothing for a directory, whose files are listed next, and for a temporary output file of this run.
+std::optional<listed_input> input_list::look_up(std::string name) {
+  listed_input input{.name = std::move(name)};
+  if (input.name == "-" && plan_.list == "-") {
+    input.error = {.kind = failure_kind::refused,
+                   .text = "standard input already supplies the list of names (--files-from -)"};
+    return input;
   }
-  if (std::string closed = io::closed_descriptor_text(one.name, plan_.descriptors); !closed.empty()) {
-    one.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
-    return one;
+  if (std::string closed = io::closed_descriptor_text(input.name, plan_.descriptors); !closed.empty()) {
+    input.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
+    return input;
   }
   struct stat found{};
-  const bool is_found = one.name == "-" ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(one.name.c_str(), &found) == 0;
-  if (!is_found) return one;
+  const bool is_found =
+      input.name == "-" ? ::fstat(STDIN_FILENO, &found) == 0 : ::stat(input.name.c_str(), &found) == 0;
+  if (!is_found) return input;
   if (const auto role = plan_.outputs ? plan_.outputs->find(found) : std::nullopt) {
     if (*role == io::output_files::role::temporary) return std::nullopt;
-    throw_output_is_input(one.name, plan_);
+    throw_output_is_input(input.name, plan_);
   }
-  if (one.name == "-") return one;
-  one.regular = S_ISREG(found.st_mode);
-  one.size = static_cast<std::uint64_t>(found.st_size);
-  if (!S_ISDIR(found.st_mode)) return one;
+  if (input.name == "-") return input;
+  input.regular = S_ISREG(found.st_mode);
+  input.size = static_cast<std::uint64_t>(found.st_size);
+  if (!S_ISDIR(found.st_mode)) return input;
   if (!plan_.trees) {
-    one.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
-    return one;
+    input.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
+    return input;
   }
-  io::walk_settings how = *plan_.trees;
-  how.outputs = plan_.outputs;
-  tree_.emplace(std::move(one.name), std::move(how));
+  io::walk_settings settings = *plan_.trees;
+  settings.outputs = plan_.outputs;
+  tree_.emplace(std::move(input.name), std::move(settings));
   return std::nullopt;
 }
 
-// Nothing at the end of the tree, or after a stop, when the tree stays: left() reports it.
+// Returns nothing at the end of the tree. After a stop it also returns nothing, but keeps the tree, which unreached()
+// reports.
 std::optional<listed_input> input_list::next_in_tree() {
   while (!stop_.stop_requested()) {
     std::optional<io::tree_entry> entry = tree_->next();
@@ -130,11 +133,11 @@ std::optional<listed_input> input_list::next_in_tree() {
   return std::nullopt;
 }
 
-void input_list::note_skipped(const io::tree_entry& what) {
-  add_skipped(skipped_, {.what = std::string(io::name_of(what.cause)), .count = 1, .first = what.path});
+void input_list::note_skipped(const io::tree_entry& entry) {
+  add_skipped(skipped_, {.cause = std::string(io::name_of(entry.cause)), .count = 1, .first = entry.path});
 }
 
-// Whole names of what was read of the list, and the last one, which need not have an end.
+// Returns the next complete name of the part of the list that was read. The last name of the list needs no terminator.
 std::optional<std::string> input_list::take_name() {
   for (;;) {
     const std::size_t end = read_.find(plan_.list_end, take_at_);
@@ -145,10 +148,10 @@ std::optional<std::string> input_list::take_name() {
   }
 }
 
-// Reads on. What cannot be read ends the list, and is said in its turn.
+// Reads the next part of the list. An error ends the list; next() reports it after the names before it.
 async::task<> input_list::read_list() {
   read_.erase(0, std::exchange(take_at_, 0));
-  if (read_.size() > longest_name) {
+  if (read_.size() > max_name_bytes) {
     list_error_ = {.kind = failure_kind::refused, .text = "a name in it is longer than 1 MiB"};
     list_finished_ = true;
     read_.clear();
@@ -165,17 +168,17 @@ async::task<> input_list::read_list() {
     const std::size_t had = read_.size();
     read_.resize(had + block_bytes);
     const std::span<std::byte> room = std::as_writable_bytes(std::span(read_)).subspan(had);
-    std::size_t got = 0;
+    std::size_t size = 0;
     if (const auto* file = std::get_if<io::file_source>(list_.get())) {
-      got = file->read_at(room, list_offset_);
-      list_offset_ += got;
+      size = file->read_at(room, list_offset_);
+      list_offset_ += size;
       file->leave_offset_at(list_offset_);
     } else {
       auto& stream = std::get<io::stream_source>(*list_);
-      got = co_await async::run_on(streams_, read_list_stream(stream, room));
+      size = co_await async::run_on(streams_, read_list_stream(stream, room));
     }
-    read_.resize(had + got);
-    list_finished_ = got == 0 && !stop_.stop_requested();
+    read_.resize(had + size);
+    list_finished_ = size == 0 && !stop_.stop_requested();
   } catch (const io::input_error&) {
     list_error_ = failure_from(std::current_exception());
     list_finished_ = true;
@@ -183,23 +186,23 @@ async::task<> input_list::read_list() {
   }
 }
 
-// On the thread of streams. 0 at the end, or after a stop.
+// Runs on the event loop of streams. Returns 0 at the end, or after a stop.
 async::task<std::size_t> input_list::read_list_stream(io::stream_source& stream, std::span<std::byte> room) {
   const std::stop_callback cancel_on_stop(
       stop_, [cancel = make_stream_cancel(streams_, list_)]() noexcept { cancel->post(); });
   for (;;) {
     if (stop_.stop_requested()) co_return 0;
-    if (const auto got = stream.read_some(room)) co_return *got;
+    if (const auto size = stream.read_some(room)) co_return *size;
     if (!co_await stream.readable()) co_return 0;
   }
 }
 
-listed_input input_list::list_failed(const input_failure& why) const {
+listed_input input_list::list_failed(const input_failure& failure) const {
   const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
-  return {.name = name, .error = {.kind = why.kind, .text = "the list of names (--files-from): " + why.text}};
+  return {.name = name, .error = {.kind = failure.kind, .text = "the list of names (--files-from): " + failure.text}};
 }
 
-std::vector<listed_input> input_list::left() {
+std::vector<listed_input> input_list::unreached() {
   std::vector<listed_input> all;
   if (tree_) all.push_back({.name = tree_->root(), .error = stopped_before("all files below it were found")});
   tree_.reset();

@@ -9,16 +9,16 @@
 
 namespace gpuhist::pipeline {
 
-plain_files::plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock,
+plain_files::plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock,
                          async::executor& pool, async::first_failure& failures, std::stop_token stop)
-    : how_(how),
+    : options_(options),
       cutter_(cut),
       counts_(counts),
       clock_(clock),
       pool_(pool),
       failures_(failures),
       stop_(std::move(stop)),
-      in_flight_(how.in_flight) {}
+      in_flight_(options.in_flight) {}
 
 async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_source> source) {
   const auto file = std::make_shared<open_file>();
@@ -31,22 +31,24 @@ async::task<> plain_files::add(input_id input, std::shared_ptr<const io::file_so
     error = std::current_exception();
   }
   if (error || stop_.stop_requested()) {
-    const async::semaphore::permit all = co_await all_read();  // only then is it known how far it came
+    // before all reads have ended, the number of committed bytes is not final
+    const async::semaphore::permit all = co_await all_read();
     const std::scoped_lock lock(mutex_);
     fail(*file, error);
   }
-  co_await read_on_where_files_grew();
+  co_await read_growing_files();
 }
 
 async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
   const std::uint64_t size = file->source->size_hint();
   std::uint64_t offset = 0;
-  do {  // also once for an empty file: its size is no proof
-    async::semaphore::permit right = co_await in_flight_.acquire();
+  do {  // also once if the size is 0, because the size may be wrong
+    async::semaphore::permit permit = co_await in_flight_.acquire();
     if (stop_.stop_requested() || has_ended(*file)) break;
-    auto next = std::make_unique<range>(*this, file, offset, std::move(right));
+    auto next = std::make_unique<range>(*this, file, offset, std::move(permit));
     if (size > 0) {
-      next->where.emplace(cutter_, co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, how_.range_bytes)));
+      next->target.emplace(cutter_,
+                           co_await cutter_.reserve(std::min<std::uint64_t>(size - offset, options_.range_bytes)));
     }
     offset += next->room().size();
     next->last = offset == size;
@@ -56,7 +58,7 @@ async::task<> plain_files::start_all(std::shared_ptr<open_file> file) {
 
 async::task<> plain_files::drain() {
   static_cast<void>(co_await all_read());
-  co_await read_on_where_files_grew();
+  co_await read_growing_files();
 }
 
 void plain_files::start(std::unique_ptr<range> next) {
@@ -69,11 +71,11 @@ void plain_files::start(std::unique_ptr<range> next) {
   pool_.post(started);
 }
 
-void plain_files::read_in_turn(range& each) noexcept {
-  read(each);
+void plain_files::read_and_commit(range& item) noexcept {
+  read(item);
   const std::scoped_lock lock(mutex_);
-  each.done = true;
-  while (!ranges_.empty() && ranges_.front()->done) {
+  item.is_read = true;
+  while (!ranges_.empty() && ranges_.front()->is_read) {
     try {
       settle(*ranges_.front());
     } catch (...) {
@@ -84,18 +86,18 @@ void plain_files::read_in_turn(range& each) noexcept {
 }
 
 // On a thread of the pool.
-void plain_files::read(range& each) {
+void plain_files::read(range& item) {
   const stopwatch busy(clock_.busy_nanoseconds);
   try {
-    each.filled = each.file->source->read_at(each.room(), each.offset);
-    if (each.last && each.filled == each.room().size()) {
+    item.filled = item.file->source->read_at(item.room(), item.offset);
+    if (item.last && item.filled == item.room().size()) {
       std::array<std::byte, 1> beyond{};
-      each.goes_on = each.file->source->read_at(beyond, each.offset + each.filled) > 0;
+      item.is_longer = item.file->source->read_at(beyond, item.offset + item.filled) > 0;
     }
   } catch (...) {
-    each.error = std::current_exception();
+    item.error = std::current_exception();
   }
-  clock_.bytes += each.filled;
+  clock_.bytes += item.filled;
 }
 
 // Under the lock.
@@ -103,41 +105,41 @@ void plain_files::settle(range& oldest) {
   open_file& file = *oldest.file;
   const std::size_t kept = file.ended ? 0 : oldest.filled;
   file.committed += kept;
-  if (oldest.where) oldest.where->commit(kept, {.input = file.input});
+  if (oldest.target) oldest.target->commit(kept, {.input = file.input});
   if (file.ended) return;
   if (oldest.error) {
     fail(file, oldest.error);
-  } else if (oldest.goes_on) {
+  } else if (oldest.is_longer) {
     growing_.push_back(oldest.file);
   } else if (oldest.last || oldest.filled < oldest.room().size()) {
     finish(file);
   }
 }
 
-async::task<> plain_files::read_on_where_files_grew() {
+async::task<> plain_files::read_growing_files() {
   std::vector<std::shared_ptr<open_file>> growing;
   {
     const std::scoped_lock lock(mutex_);
     growing.swap(growing_);
   }
-  for (const auto& file : growing) co_await read_on(*file);
+  for (const auto& file : growing) co_await read_rest(*file);
 }
 
-// One range after the other: where a file ends that is still growing (or is in /proc) only reading can tell.
-async::task<> plain_files::read_on(open_file& file) {
+// Reads range after range. Only reading finds the end of a file that is growing, or that is in /proc.
+async::task<> plain_files::read_rest(open_file& file) {
   std::exception_ptr error;
   bool at_end = false;
   while (!at_end && !error && !stop_.stop_requested()) {
-    range next(*this, {std::shared_ptr<void>{}, &file}, file.committed);  // borrowed for the call
+    range next(*this, {std::shared_ptr<void>{}, &file}, file.committed);  // does not own the file
     try {
-      next.where.emplace(cutter_, co_await cutter_.reserve(how_.range_bytes));
+      next.target.emplace(cutter_, co_await cutter_.reserve(options_.range_bytes));
     } catch (...) {
       error = std::current_exception();
       break;
     }
     read(next);
     file.committed += next.filled;
-    next.where->commit(next.filled, {.input = file.input});
+    next.target->commit(next.filled, {.input = file.input});
     at_end = next.filled < next.room().size();
     error = next.error;
   }
@@ -160,7 +162,7 @@ void plain_files::finish(open_file& file) {
   counts_.finish(file.input, file.committed);
 }
 
-// Does nothing for a file that has ended already.
+// Does nothing if the file has already ended.
 void plain_files::fail(open_file& file, const std::exception_ptr& error) {
   if (file.ended) return;
   file.ended = true;

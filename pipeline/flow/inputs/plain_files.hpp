@@ -1,10 +1,9 @@
-// Reads uncompressed files in parallel ranges, straight into the slots: several ranges of several files in flight at
-// once, laid out by the size that fstat gave and corrected by what the reads found.
+// Reads uncompressed files in ranges, in parallel and directly into the slots. Several ranges of several files are in
+// flight at once. The ranges are planned by the size from fstat, and corrected by the results of the reads.
 //
-// The thread that finishes the oldest range commits it, and those behind it that wait for it: in order, and without a
-// detour, because waking a thread takes longer than reading a range. A range that comes up short ends its file there,
-// and what later ranges of the same file read is dropped; a file that turns out longer than its size is read on, from
-// there, to its end.
+// Ranges are committed in order. The thread that finishes the oldest range commits it, and all finished ranges after
+// it: waking another thread would take longer than reading a range. A short read ends the file there, and bytes of its
+// later ranges are dropped. If a file is longer than its size, reading continues to its end.
 #pragma once
 
 #include "async/semaphore.hpp"
@@ -29,26 +28,26 @@
 
 namespace gpuhist::pipeline {
 
-/// Used by one coroutine. Everything that was added is finished (or failed) in the rolling counts by drain().
+/// Used by one coroutine. After drain(), every added file has finished or failed in the rolling counts.
 class plain_files {
  public:
   struct settings {
-    std::uint32_t range_bytes = 0;  ///< of one read at the most
-    std::size_t in_flight = 1;      ///< ranges at once
+    std::uint32_t range_bytes = 0;  ///< maximum size of one read
+    std::size_t in_flight = 1;      ///< maximum number of ranges that are read at once
   };
 
-  plain_files(const settings& how, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
+  plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
               async::first_failure& failures, std::stop_token stop);
 
-  /// Lays out and starts the reads of a file; waits while too many are in flight.
+  /// Starts the reads of a file. Waits while too many ranges are in flight.
   async::task<> add(input_id input, std::shared_ptr<const io::file_source> source);
 
-  /// Waits for all reads, and reads on where files were longer than their size. What no file is to blame for is noted
-  /// in the failures.
+  /// Waits for all reads, and reads the rest of files that are longer than their size. Exceptions that belong to no
+  /// file are noted in the failures.
   async::task<> drain();
 
-  /// Awaited, waits for all reads, and gives a permit that keeps others from being begun.
-  [[nodiscard]] auto all_read() noexcept { return in_flight_.acquire(how_.in_flight); }
+  /// Awaitable; completes when all reads have ended, with a permit that prevents new ones.
+  [[nodiscard]] auto all_read() noexcept { return in_flight_.acquire(options_.in_flight); }
 
  private:
   struct open_file {
@@ -59,37 +58,39 @@ class plain_files {
   };
 
   struct range final : async::work_item {
-    range(plain_files& files, std::shared_ptr<open_file> from, std::uint64_t begin,
-          async::semaphore::permit place_in_flight = {})
-        : of(files), right(std::move(place_in_flight)), file(std::move(from)), offset(begin) {}
+    range(plain_files& files, std::shared_ptr<open_file> source, std::uint64_t begin,
+          async::semaphore::permit in_flight = {})
+        : owner(files), permit(std::move(in_flight)), file(std::move(source)), offset(begin) {}
 
-    void run() noexcept override { of.read_in_turn(*this); }
-    [[nodiscard]] std::span<std::byte> room() const noexcept { return where ? where->bytes() : std::span<std::byte>(); }
+    void run() noexcept override { owner.read_and_commit(*this); }
+    [[nodiscard]] std::span<std::byte> room() const noexcept {
+      return target ? target->bytes() : std::span<std::byte>();
+    }
 
-    plain_files& of;
-    async::semaphore::permit right;
+    plain_files& owner;
+    async::semaphore::permit permit;
     std::shared_ptr<open_file> file;
-    std::optional<held_reservation> where{};  // nothing for the probe of a file whose size is 0
+    std::optional<held_reservation> target{};  // nothing for the first read of a file of size 0
     std::uint64_t offset;
-    bool last = false;  // by the size hint: looks whether the file goes on
-    bool done = false;
+    bool last = false;  // according to the size: also checks whether the file is longer
+    bool is_read = false;
     std::size_t filled = 0;
-    bool goes_on = false;
+    bool is_longer = false;
     std::exception_ptr error = nullptr;
   };
 
   async::task<> start_all(std::shared_ptr<open_file> file);
   void start(std::unique_ptr<range> next);
-  void read_in_turn(range& each) noexcept;
-  void read(range& each);
+  void read_and_commit(range& item) noexcept;
+  void read(range& item);
   void settle(range& oldest);
-  async::task<> read_on_where_files_grew();
-  async::task<> read_on(open_file& file);
+  async::task<> read_growing_files();
+  async::task<> read_rest(open_file& file);
   bool has_ended(const open_file& file);
   void finish(open_file& file);
   void fail(open_file& file, const std::exception_ptr& error);
 
-  const settings how_;
+  const settings options_;
   cutter& cutter_;
   rolling_counts& counts_;
   stage_clock& clock_;
@@ -97,10 +98,10 @@ class plain_files {
   async::first_failure& failures_;
   std::stop_token stop_;
 
-  async::semaphore in_flight_;                       // ranges
-  std::mutex mutex_;                                 // of all below, and of every open_file; taken before the cutter's
-  std::deque<std::unique_ptr<range>> ranges_;        // in flight, in stream order
-  std::vector<std::shared_ptr<open_file>> growing_;  // longer than their size
+  async::semaphore in_flight_;  // ranges
+  std::mutex mutex_;  // protects the members below, and every open_file; locked before the mutex of the cutter
+  std::deque<std::unique_ptr<range>> ranges_;        // in flight, in the order of the text
+  std::vector<std::shared_ptr<open_file>> growing_;  // files that are longer than their size
 };
 
 }  // namespace gpuhist::pipeline

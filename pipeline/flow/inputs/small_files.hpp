@@ -1,8 +1,8 @@
-// Reads many small files: whole batches of them at once on the threads of the pool, each file opened, looked at, read
-// straight into a slot and closed by one thread. What a batch needs is a cutter of its own, so it borrows a decode
-// context. No file waits for another: each is one stretch of text, wherever it comes to lie.
+// Reads many small files, in batches, on the threads of the pool. One thread opens a file, checks its format, reads it
+// directly into a slot, and closes it. Each batch borrows a decode context, because it needs a cutter of its own. Files
+// do not wait for each other: each file is one segment of text, in any slot.
 //
-// What turns out not to be small and plain is left to whoever asked, to be read as other inputs are.
+// Files that are not small, or not plain text, are deferred: the caller reads them as it reads other inputs.
 #pragma once
 
 #include "async/task_group.hpp"
@@ -23,43 +23,43 @@
 
 namespace gpuhist::pipeline {
 
-/// An input that has its number.
+/// An input with its number in the counts.
 struct numbered_input {
   input_id input = 0;
-  listed_input what{};
+  listed_input listed{};
 };
 
-/// add(), drain() and take_left() are for one coroutine.
+/// One coroutine calls add(), drain() and take_deferred().
 class small_files {
  public:
   struct settings {
-    std::uint64_t max_bytes = 0;                ///< files with more are left
+    std::uint64_t max_bytes = 0;                ///< larger files are deferred
     const io::format* forced_format = nullptr;  ///< null: by content
   };
 
-  small_files(const settings& how, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
+  small_files(const settings& options, decode_contexts& contexts, rolling_counts& counts, feed_notes& notes,
               async::executor& pool, async::first_failure& failures, std::stop_token stop);
 
-  /// Begins to read a batch; waits while there are as many under way as contexts.
+  /// Starts to read a batch. Waits for a decode context.
   async::task<> add(std::vector<numbered_input> batch);
 
-  /// Awaited, waits until all batches were read. What no input is to blame for is noted in the failures.
+  /// Awaitable; completes when all batches were read. Exceptions that belong to no input are noted in the failures.
   [[nodiscard]] auto drain() noexcept { return reading_.ended(); }
 
-  /// What was left so far, in no order. More may come until drain() has ended.
-  std::vector<numbered_input> take_left();
+  /// The files that were deferred so far, in any order. More may follow until drain() has completed.
+  std::vector<numbered_input> take_deferred();
 
-  /// Files that were read here. After drain().
+  /// The number of files that were read. Valid after drain().
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
 
  private:
-  async::task<> read_all(std::vector<numbered_input> batch, decode_contexts::lease with);
-  async::task<> read_one(numbered_input& one, cutter& into);
-  async::task<bool> read_text(const numbered_input& one, const io::file_source& from, cutter& into);
-  bool is_plain(const numbered_input& one, std::span<const std::byte> head);
-  void leave(numbered_input& one);
+  async::task<> read_all(std::vector<numbered_input> batch, decode_contexts::lease context);
+  async::task<> read_one(numbered_input& entry, cutter& cut);
+  async::task<bool> read_text(const numbered_input& entry, const io::file_source& file, cutter& cut);
+  bool is_plain(const numbered_input& entry, std::span<const std::byte> head);
+  void defer(numbered_input& entry);
 
-  const settings how_;
+  const settings options_;
   decode_contexts& contexts_;
   rolling_counts& counts_;
   feed_notes& notes_;
@@ -68,7 +68,7 @@ class small_files {
   std::atomic<std::uint64_t> files_read_{0};
 
   std::mutex mutex_;
-  std::vector<numbered_input> left_;  // under the mutex
+  std::vector<numbered_input> deferred_;  // under the mutex
   async::task_group reading_;
 };
 

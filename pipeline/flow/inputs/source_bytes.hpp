@@ -1,4 +1,4 @@
-// How much there is to read, before it is read.
+// The number of bytes to read, determined before reading.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace gpuhist::pipeline {
 
-/// Bytes of all inputs as they lie on disk, or nothing where one of them is no regular file, so that its size cannot be
-/// known before it was read. Opens nothing. "-" counts from its current offset; what cannot be found counts nothing.
+/// The total size of all inputs on disk. Nothing if one of them is not a regular file, because its size is not known in
+/// advance. Opens no file. Standard input ("-") counts from its current offset. Directories and missing files count as
+/// 0.
 std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs);
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// What the stages before counting note of what they did: clocks, and in which manner inputs were read.
+// Statistics of the stages before counting: clocks, and the manner in which inputs were read.
 #pragma once
 
 #include "pipeline/flow/statistics/stage_clock.hpp"
@@ -13,36 +13,36 @@
 
 namespace gpuhist::pipeline {
 
-/// One way in which inputs were dealt with, in words, and how many were.
+/// One manner of reading or decoding inputs, and the number of inputs.
 struct input_manner {
-  std::string how;
+  std::string description;
   std::uint64_t inputs = 0;
 };
 
-/// Counts the manner, one of few, of so many inputs.
-inline void add_manner(std::vector<input_manner>& to, std::string_view how, std::uint64_t inputs = 1) {
-  const auto known = std::ranges::find(to, how, &input_manner::how);
+/// Adds `inputs` to the manner with this description, or inserts it.
+inline void add_manner(std::vector<input_manner>& to, std::string_view description, std::uint64_t inputs = 1) {
+  const auto known = std::ranges::find(to, description, &input_manner::description);
   if (known == to.end()) {
-    to.push_back({.how = std::string(how), .inputs = inputs});
+    to.push_back({.description = std::string(description), .inputs = inputs});
   } else {
     known->inputs += inputs;
   }
 }
 
-/// Clocks, counters and add_decoding are for all threads, the rest is for the one coroutine that feeds, and for anyone
-/// after its end.
+/// Clocks, atomic counters and add_decoding() are thread-safe. Only the coroutine of feeder::feed_all() may use the
+/// other members until it has ended.
 struct feed_notes {
   stage_clock read{};
   stage_clock decompress{};
   std::vector<input_manner> reading{};
-  bool files_in_parallel = false;  ///< some were read by the threads of the pool, several ranges at once
+  bool files_in_parallel = false;  ///< threads of the pool read several ranges of files at once
   std::uint64_t compressed_inputs = 0;
-  std::atomic<std::uint64_t> frames{0};  ///< that were decoded to their end
+  std::atomic<std::uint64_t> frames{0};  ///< decoded to their end
   std::vector<input_manner> decoding{};  ///< how inputs were split among decoders, or why not
 
-  void add_decoding(std::string_view how) {
+  void add_decoding(std::string_view description) {
     const std::scoped_lock lock(decoding_mutex_);
-    add_manner(decoding, how);
+    add_manner(decoding, description);
   }
 
  private:

@@ -17,7 +17,7 @@ using config::grouped;
 
 constexpr double majority_of_time = 0.5;
 
-// Inputs that are smaller than this on average cost more to open than to read.
+// If inputs are smaller on average, opening them takes longer than reading them.
 constexpr std::uint64_t small_input = std::uint64_t{64} * 1024;
 constexpr std::uint64_t many_inputs = 16;
 
@@ -27,7 +27,7 @@ std::string threads_of(unsigned number) { return std::to_string(number) + (numbe
 
 bool starts_with(const stage_stats& stage, std::string_view name) { return stage.name.starts_with(name); }
 
-// Of the whole run; of all the pool's threads where the stage runs on them.
+// The share of the time of the whole run.
 double share_of_run(const run_stats& stats, double seconds) { return stats.seconds > 0 ? seconds / stats.seconds : 0; }
 
 const stage_stats* stage_named(const run_stats& stats, std::string_view name) {
@@ -35,14 +35,15 @@ const stage_stats* stage_named(const run_stats& stats, std::string_view name) {
   return found == stats.stages.end() ? nullptr : &*found;
 }
 
-// The threads of the pool, whatever they were busy with.
+// The share of the time in which the threads of the pool were busy, with any stage.
 double pool_share(const run_stats& stats) {
   double busy = 0;
   for (const stage_stats& each : stats.stages) busy += each.on_pool ? each.busy_seconds : 0;
   return share_of_run(stats, busy) / std::max(1U, stats.threads);
 }
 
-// How near a stage was to being the limit: what it shares with others counts with theirs.
+// How close a stage was to being the limit: its own busy share; for the busiest stage on the pool, at least the share
+// of the pool.
 double pressure(const run_stats& stats, const stage_stats& stage) {
   const double own = busy_share(stage, stats.seconds);
   if (!stage.on_pool) return own;
@@ -60,16 +61,16 @@ std::optional<verdict> device_start(const run_stats& stats) {
   const double startup = stats.counting.startup_seconds;
   if (stats.counting.device.empty() || startup <= stats.seconds) return std::nullopt;
   return verdict{
-      "start-up: the device took " + fixed(startup, 3) + " s to be ready, the text " + fixed(stats.seconds, 3) + " s",
-      "more text in one run, or --engine host for so little"};
+      "start-up: the device took " + fixed(startup, 3) + " s to start, counting " + fixed(stats.seconds, 3) + " s",
+      "more text in one run, or --engine host for little text"};
 }
 
-// Before the source, for which reading waits as well meanwhile.
+// Checked before the source: while the consumer is slow, reading waits, too.
 std::optional<verdict> slow_consumer(const run_stats& stats) {
   const double waiting = share_of_run(stats, stats.consumer_waiting_seconds);
   if (waiting <= majority_of_time) return std::nullopt;
-  return verdict{"the consumer: standard output took no more " + percent(waiting) + " of the time",
-                 "a faster consumer: gpuhist had nothing to do meanwhile"};
+  return verdict{"the consumer: standard output accepted no data " + percent(waiting) + " of the time",
+                 "a faster consumer: gpuhist waited for it"};
 }
 
 std::optional<verdict> slow_source(const run_stats& stats) {
@@ -77,15 +78,15 @@ std::optional<verdict> slow_source(const run_stats& stats) {
   const double waiting = reading == nullptr ? 0 : share_of_run(stats, reading->waiting_seconds);
   if (waiting <= majority_of_time) return std::nullopt;
   return verdict{"the source: reading waited for it " + percent(waiting) + " of the time",
-                 "a faster writer: gpuhist had nothing to do meanwhile"};
+                 "a faster writer: gpuhist waited for it"};
 }
 
 std::optional<verdict> many_small_inputs(const run_stats& stats) {
   if (stats.inputs < many_inputs || stats.bytes / stats.inputs >= small_input) return std::nullopt;
   if (pool_share(stats) > majority_of_time) return std::nullopt;
-  return verdict{"opening inputs: " + grouped(stats.inputs) + " of them, of " +
-                     config::format_size(stats.bytes / stats.inputs) + " on average, are opened, read and closed",
-                 "fewer and larger inputs, as of `cat`"};
+  return verdict{"opening inputs: " + grouped(stats.inputs) + " inputs of " +
+                     config::format_size(stats.bytes / stats.inputs) + " on average are opened, read and closed",
+                 "fewer and larger inputs, for example by `cat`"};
 }
 
 std::optional<verdict> too_little_text(const run_stats& stats) {
@@ -97,20 +98,20 @@ std::optional<verdict> too_little_text(const run_stats& stats) {
 std::string help_for_decompression(const run_stats& stats, const stage_stats& decoding) {
   if (!stats.in_order_for.empty()) {
     return "faster cores: " + std::string(stats.in_order_for) +
-           " keeps text in its order, one frame decoded after the other; without it independent frames (as pzstd "
-           "writes them) are decoded side by side";
+           " needs the text in order, so frames are decoded in sequence; without it independent frames (as "
+           "pzstd writes them) are decoded in parallel";
   }
   if (decoding.workers < 2 && stats.threads > 1) {
     return "an archive of independent frames (as pzstd writes them), or more archives in one run: one frame is decoded "
            "by one thread";
   }
   if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
-  return "more or faster cores: that is what decompression takes";
+  return "more or faster cores for decompression";
 }
 
 std::string help_for_reading(const run_stats& stats, const stage_stats& reading) {
   if (stats.passes_through)
-    return "a run without --pass-through: what is handed on is read once, in order, by one thread";
+    return "a run without --pass-through: forwarded input is read once, in order, by one thread";
   if (!reading.on_pool) return "giving files by name instead of through a pipe: files are read by all threads";
   if (stats.disk_bytes > reading.bytes / 2) {
     return "a faster disk: " + percent(static_cast<double>(stats.disk_bytes) / static_cast<double>(reading.bytes)) +
@@ -124,8 +125,8 @@ std::string help_for_counting(const run_stats& stats, const stage_stats& countin
   if (!counting.on_pool) return "more devices (--devices)";
   if (stats.threads < stats.cores) return "more --threads (" + std::to_string(stats.cores) + " cores)";
   if (stats.counting.kernel.starts_with("tables")) {
-    return "a GPU (--engine cuda), or schemes of fewer buckets: " + std::to_string(stats.counted_classes) +
-           " classes are more than SIMD compares count";
+    return "a GPU (--engine cuda), or schemes with fewer buckets: " + std::to_string(stats.counted_classes) +
+           " classes are too many for SIMD comparisons";
   }
   return "a GPU (--engine cuda), or more cores";
 }
@@ -159,7 +160,7 @@ std::optional<verdict> a_stage(const run_stats& stats) {
   return verdict{described(stats, *most), help_for(stats, *most)};
 }
 
-// No slot was ever waited for, and no stage was busy: what is left is beginning and ending.
+// No stage was busy, and no slot was used twice: only start and end of the run remain.
 std::optional<verdict> hardly_more_text(const run_stats& stats) {
   if (stats.chunks > stats.slots) return std::nullopt;
   return verdict{"start-up: all of the text fits into the " + std::to_string(stats.slots) + " slots",
@@ -176,12 +177,12 @@ std::optional<verdict> too_few_slots(const run_stats& stats) {
 
 verdict nothing_in_particular(const run_stats& stats) {
   const stage_stats* most = under_most_pressure(stats);
-  std::string words = "no stage alone";
+  std::string words = "no single stage";
   if (most != nullptr) words += ": the busiest is " + described(stats, *most);
-  return {words, "a machine with nothing else to do: the rest is hand-overs and waiting for a turn on a core"};
+  return {words, "an idle machine: the remaining time is synchronization and waiting for a core"};
 }
 
-// In the order in which they are asked: the first that holds is the answer.
+// In the order of evaluation: the first rule with a result decides.
 constexpr std::array rules = {no_text,         slow_consumer, slow_source,      device_start, many_small_inputs,
                               too_little_text, a_stage,       hardly_more_text, too_few_slots};
 

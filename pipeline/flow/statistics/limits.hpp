@@ -1,4 +1,4 @@
-// Which stage limited a run, and what would help, in words: the answers to "why is it not faster?".
+// The stage that limited a run, and the remedy, in words. Answers "why is it not faster?".
 #pragma once
 
 #include "pipeline/flow/statistics/run_stats.hpp"
@@ -7,13 +7,13 @@
 
 namespace gpuhist::pipeline {
 
-/// Both are one line of text for people, without a final stop.
+/// Two lines of text for people, without a final full stop.
 struct verdict {
   std::string limited_by;
   std::string would_help;
 };
 
-/// From everything in `stats` but the two lines themselves.
+/// Uses all members of `stats` except limited_by and would_help.
 verdict judge(const run_stats& stats);
 
 }  // namespace gpuhist::pipeline

@@ -19,9 +19,9 @@ void occupancy::move(phase from, phase to, time_point now) {
   change(to, 1);
 }
 
-void occupancy::change(phase which, int by) {
-  if (which == phase::filling) filling_ += static_cast<std::uint64_t>(by);
-  if (which == phase::counting) counting_ += static_cast<std::uint64_t>(by);
+void occupancy::change(phase changed, int by) {
+  if (changed == phase::filling) filling_ += static_cast<std::uint64_t>(by);
+  if (changed == phase::counting) counting_ += static_cast<std::uint64_t>(by);
 }
 
 void occupancy::advance(time_point now) {

@@ -1,4 +1,4 @@
-// How many slots were free, filling and counting over the time of a run, in bounded memory.
+// The number of slots that were free, filling and counting over the time of a run, in bounded memory.
 #pragma once
 
 #include <array>
@@ -9,26 +9,26 @@
 
 namespace gpuhist::pipeline {
 
-/// Of a slot of the ring: see there.
+/// The phase of a slot of the ring (ring.hpp).
 enum class phase { free, filling, counting };
 
-/// What became of the slots from the beginning of a run to its end. Shares are from 0 to 1.
+/// The use of the slots from the beginning of a run to its end. Shares are from 0 to 1.
 struct slot_history {
-  double free_share = 1;  ///< of all slots over all the time, as are the next two; together 1
+  double free_share = 1;  ///< of all slots over the whole time; the first three shares add up to 1
   double filling_share = 0;
   double counting_share = 0;
-  double none_free_share = 0;  ///< of the time: no slot was free
-  double step_seconds = 0;     ///< the time that each of the next stands for; the last one's may be shorter
-  std::vector<double> in_use;  ///< the mean share of slots filling or counting, step by step
+  double none_free_share = 0;  ///< share of the time in which no slot was free
+  double step_seconds = 0;     ///< the length of a step; the last step may be shorter
+  std::vector<double> in_use;  ///< by step: the mean share of slots that were filling or counting
 };
 
 /// Time-weighted: every nanosecond of every slot is in exactly one bin.
 ///
-///     bins   | 0 | 1 | 2 | ... | 62 | 63 |           a run that outgrows them merges neighbours:
+///     bins   | 0 | 1 | 2 | ... | 62 | 63 |           when all bins are used, neighbours are merged:
 ///            |  0+1  |  2+3  | ... |                  half as many bins of twice the width
 ///
-/// So there are always 32 bins or more for a run over a millisecond, and a transition costs a few additions. Not
-/// thread-safe: the ring calls it under its lock.
+/// So a run of more than a millisecond always has at least 32 bins, and a transition takes a few additions. Not
+/// thread-safe: the ring uses it under its lock.
 class occupancy {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -37,10 +37,10 @@ class occupancy {
   /// All slots are free at `begin`.
   occupancy(std::size_t slots, time_point begin) : slots_(slots), begin_(begin), last_(begin) {}
 
-  /// A slot goes from one phase to another. Times that lie before an earlier call's count as that one's.
+  /// A slot changes its phase. If `now` is before the time of an earlier call, that time is used.
   void move(phase from, phase to, time_point now);
 
-  /// The history until `end`, or until the last transition if that was later.
+  /// The history until `end`, or until the last transition if it was later.
   [[nodiscard]] slot_history read(time_point end) const;
 
  private:
@@ -51,11 +51,11 @@ class occupancy {
 
   void advance(time_point now);
   void double_width();
-  void change(phase which, int by);
+  void change(phase changed, int by);
 
   std::size_t slots_;
   time_point begin_;
-  time_point last_;  // until when time is accounted for
+  time_point last_;  // the end of the time in the bins
   std::chrono::nanoseconds width_{std::uint64_t{1} << 14U};
   std::array<bin, bins> bins_{};
   std::uint64_t filling_ = 0;

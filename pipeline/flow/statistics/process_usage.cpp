@@ -20,7 +20,7 @@ std::uint64_t peak_resident_bytes() {
 std::uint64_t disk_bytes_read() {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  // glibc has it in a union of types of one size
+  // glibc declares it in a union of types of one size
   return static_cast<std::uint64_t>(usage.ru_inblock) * 512;  // NOLINT(cppcoreguidelines-pro-type-union-access)
 }
 

@@ -1,15 +1,15 @@
-// What the system says of this process: the memory it took, what it had read from disks.
+// Memory and disk use of this process, as the system reports it.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuhist::pipeline {
 
-/// Bytes resident at the most, of this program alone (VmHWM: what getrusage says is also that of the process this one
-/// was before its exec); 0 where /proc does not say.
+/// Peak resident bytes of this program; 0 if /proc does not report it. From VmHWM, because getrusage also counts the
+/// program that ran in this process before its exec.
 std::uint64_t peak_resident_bytes();
 
-/// Bytes that were read from a disk (or from a network file system that counts) on behalf of this process.
+/// Bytes that were read from disks for this process, and from network filesystems that report it.
 std::uint64_t disk_bytes_read();
 
 }  // namespace gpuhist::pipeline

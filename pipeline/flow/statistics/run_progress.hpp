@@ -1,4 +1,4 @@
-// How far a run has come.
+// The progress of a run.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace gpuhist::pipeline {
 
 struct run_progress {
-  std::uint64_t source_bytes = 0;  ///< read from the inputs so far, compressed where they are
+  std::uint64_t source_bytes = 0;  ///< read from the inputs so far, as they are stored
   std::uint64_t text_bytes = 0;    ///< counted and merged so far
   double seconds = 0;              ///< since the first read
 };

@@ -29,7 +29,8 @@ void add_decompressing(run_stats& stats, const feed_notes& fed) {
                           .on_pool = true});
 }
 
-// The time that chunks waited for a thread, or for chunks before them: what they were in the phase and not counted.
+// The time for which chunks waited for a thread or for earlier chunks: the time in phase counting without the busy
+// time.
 double waiting_to_be_counted(const run_stats& stats, double busy) {
   return std::max(0.0, stats.slots_over_time.counting_share * stats.slots * stats.seconds - busy);
 }
@@ -45,8 +46,8 @@ void add_host_counting(run_stats& stats, const std::string& name, double busy) {
 }
 
 void add_device(run_stats& stats, const gpu::device_timeline& timeline, const std::string& name) {
-  const auto stage = [&](const std::string& called, double busy) {
-    return stage_stats{.name = called,
+  const auto stage = [&](const std::string& stage_name, double busy) {
+    return stage_stats{.name = stage_name,
                        .bytes = stats.counting.device_bytes,
                        .busy_seconds = busy,
                        .waiting_seconds = std::max(0.0, timeline.span_seconds - busy),
@@ -67,18 +68,18 @@ void add_counting(run_stats& stats) {
   add_device(stats, *counting.timeline, shared ? "count on device" : "count");
 }
 
-std::string some(std::uint64_t number, const std::string& what) {
-  return grouped(number) + " " + what + (number == 1 ? "" : "s");
+std::string plural(std::uint64_t number, const std::string& noun) {
+  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
-// The rung of the ladder, from many frames side by side down to one after the other, and why.
-std::string rung_of(const feed_notes& fed) {
+// How parallel decoding was, from many frames at once to one frame after the other, and why.
+std::string decompression_of(const feed_notes& fed) {
   if (fed.compressed_inputs == 0) return "not compressed";
   std::string words =
-      some(fed.frames, "frame") + ", up to " + some(fed.decompress.max_in_flight, "decoder") + " at once";
+      plural(fed.frames, "frame") + ", up to " + plural(fed.decompress.max_in_flight, "decoder") + " at once";
   for (const input_manner& each : fed.decoding) {
-    words += "; " + some(each.inputs, "input");
-    words += " " + each.how;
+    words += "; " + plural(each.inputs, "input");
+    words += " " + each.description;
   }
   return words;
 }
@@ -93,7 +94,7 @@ void add_stages(run_stats& stats, const feed_notes& fed) {
   stats.reading = fed.reading;
   stats.max_in_flight = fed.read.max_in_flight;
   stats.compressed_inputs = fed.compressed_inputs;
-  stats.decompression = rung_of(fed);
+  stats.decompression = decompression_of(fed);
   add_reading(stats, fed);
   add_decompressing(stats, fed);
   add_counting(stats);

@@ -1,4 +1,4 @@
-// What a stage did, counted while it runs: bytes, busy and waiting time.
+// Counters of a running stage: bytes, busy and waiting time.
 #pragma once
 
 #include <atomic>
@@ -7,19 +7,19 @@
 
 namespace gpuhist::pipeline {
 
-/// Written by any number of threads, read by any.
+/// Thread-safe.
 struct stage_clock {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::int64_t> busy_nanoseconds{0};
   std::atomic<std::int64_t> waiting_nanoseconds{0};
-  std::atomic<std::uint64_t> now_in_flight{0};  ///< pieces of work at once; where a stage has several
-  std::atomic<std::uint64_t> max_in_flight{0};  ///< and the most of them there were
+  std::atomic<std::uint64_t> now_in_flight{0};  ///< tasks that are running
+  std::atomic<std::uint64_t> max_in_flight{0};  ///< the most tasks that ran at once
 
   [[nodiscard]] double busy_seconds() const { return static_cast<double>(busy_nanoseconds) * 1e-9; }
   [[nodiscard]] double waiting_seconds() const { return static_cast<double>(waiting_nanoseconds) * 1e-9; }
 };
 
-/// Adds the time between its construction and its end to a counter.
+/// Adds the time from its construction to its destruction to a counter.
 class stopwatch {
  public:
   explicit stopwatch(std::atomic<std::int64_t>& nanoseconds) : nanoseconds_(nanoseconds) {}
@@ -35,13 +35,13 @@ class stopwatch {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// One piece of work of a stage, from its construction to its end.
+/// Counts a task of a stage in flight, from its construction to its destruction.
 class piece_in_flight {
  public:
   explicit piece_in_flight(stage_clock& stage) : stage_(stage) {
     const std::uint64_t now = ++stage_.now_in_flight;
-    std::uint64_t most = stage_.max_in_flight;
-    while (most < now && !stage_.max_in_flight.compare_exchange_weak(most, now)) {
+    std::uint64_t max = stage_.max_in_flight;
+    while (max < now && !stage_.max_in_flight.compare_exchange_weak(max, now)) {
     }
   }
   piece_in_flight(const piece_in_flight&) = delete;

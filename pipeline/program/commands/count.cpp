@@ -36,43 +36,45 @@
 namespace gpuhist::pipeline {
 namespace {
 
-bool consumer_left(const outcome& done) { return done.pass_through_fault && done.pass_through_fault->error == EPIPE; }
+bool consumer_left(const outcome& finished) {
+  return finished.pass_through_error && finished.pass_through_error->error == EPIPE;
+}
 
-// Beside the report, which tells of inputs only.
-void complain_of_output(const outcome& done) {
-  if (done.pass_through_fault && !consumer_left(done)) {
-    complain("cannot write standard output: " + std::system_category().message(done.pass_through_fault->error) +
-             " at offset " + std::to_string(done.pass_through_fault->offset));
-  } else if (done.not_passed_through > 0 && !consumer_left(done)) {
-    complain("standard output takes nothing: the last " + grouped(done.not_passed_through) +
-             " bytes that were counted were not handed on");
+// Failures of --pass-through, which are not in the report.
+void complain_of_output(const outcome& finished) {
+  if (finished.pass_through_error && !consumer_left(finished)) {
+    complain("cannot write standard output: " + std::system_category().message(finished.pass_through_error->error) +
+             " at offset " + std::to_string(finished.pass_through_error->offset));
+  } else if (finished.not_passed_through > 0 && !consumer_left(finished)) {
+    complain("standard output takes nothing: the last " + grouped(finished.not_passed_through) +
+             " bytes that were counted were not passed through");
   }
 }
 
-void complain_of_inputs(const outcome& done) {
+void complain_of_inputs(const outcome& finished) {
   std::size_t unread = 0;
-  if (consumer_left(done)) return;  // as quietly as tee
-  for (const input_report& each : done.result.inputs) {
-    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // one line for all of them, below
+  if (consumer_left(finished)) return;  // like tee, without a message
+  for (const input_report& each : finished.result.inputs) {
+    if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
     if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
   }
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
-  if (!done.engine_failure.empty()) complain(printable(done.engine_failure));
-  if (!done.engine_warning.empty()) complain("warning: " + printable(done.engine_warning));
+  if (!finished.engine_failure.empty()) complain(printable(finished.engine_failure));
+  if (!finished.engine_warning.empty()) complain("warning: " + printable(finished.engine_warning));
 }
 
-// "skipped 3 times a FIFO, the first one: logs/pipe". Directories are in the report only: what is in them was counted.
+// "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
 void print_skipped(const run_counts& result) {
   for (const skipped_names& each : result.skipped) {
-    if (each.what.starts_with("directory in") && each.bytes == 0) continue;
+    if (each.cause.starts_with("directory in") && each.bytes == 0) continue;
     const bool several = each.count > 1;
-    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.what +
+    complain("skipped " + (several ? grouped(each.count) + " times a " : "a ") + each.cause +
              (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
              printable(each.first));
   }
 }
 
-// A slip in the name of a command, or one that does not come first, reads as a file that is not there.
+// A misspelled command, or a command that is not the first argument, is taken for the name of a missing file.
 void suggest_command(const std::vector<std::string>& inputs) {
   std::vector<std::string_view> names;
   for (const config::command_row& each : config::command_table()) {
@@ -87,11 +89,11 @@ void suggest_command(const std::vector<std::string>& inputs) {
   }
 }
 
-bool reads_what_is_typed(const plan& planned) {
+bool reads_from_terminal(const plan& planned) {
   return std::ranges::find(planned.inputs, "-") != planned.inputs.end() && ::isatty(STDIN_FILENO) == 1;
 }
 
-// A line that is rewritten in place would stand among what is handed on.
+// The progress line would be written between the bytes that are passed through.
 bool shares_terminal(const plan& planned) {
   return planned.passes_through != config::pass_through_mode::nothing && ::isatty(STDOUT_FILENO) == 1;
 }
@@ -101,13 +103,13 @@ progress make_progress(const plan& planned, console& screen) {
                                                       .quiet = planned.quiet || shares_terminal(planned),
                                                       .terminal = screen.is_terminal() && !terminal_is_dumb(),
                                                       .foreground = screen.is_in_foreground(),
-                                                      .typed_on = reads_what_is_typed(planned)});
-  const bool is_open_ended = planned.trees || planned.list;  // what will be found nobody knows
+                                                      .typed_on = reads_from_terminal(planned)});
+  const bool is_open_ended = planned.trees || planned.list;  // the total size is unknown
   return {screen, style,
           style == progress_style::none || is_open_ended ? std::nullopt : source_bytes_of(planned.inputs)};
 }
 
-// Tells people what holds and, where the format has lines for it, whoever reads the report.
+// Prints a condition that holds on standard error and, if the format has lines for alerts, writes it to the output.
 std::function<void(const gates::firing&)> alert_printer(const plan& planned, report_writer& reports, console& screen) {
   return [&](const gates::firing& fired) {
     screen.say("gpuhist: " + firing_for_people(fired) + "\n");
@@ -116,18 +118,18 @@ std::function<void(const gates::firing&)> alert_printer(const plan& planned, rep
   };
 }
 
-// An input that was left because a condition held is none that failed.
-ending::status status_of(const outcome& done, const gates::watcher& watched) {
-  const auto is_wrong = [](const input_report& each) { return !each.complete && !io::is_cut_short(each.error_kind); };
-  const bool failed = done.ended_by_hook
-                          ? std::ranges::any_of(done.result.inputs, is_wrong) || !done.engine_failure.empty()
-                          : !done.result.complete;
+// --fail-fast ends the reading: inputs that it cuts short have not failed.
+ending::status status_of(const outcome& finished, const gates::watcher& watched) {
+  const auto has_failed = [](const input_report& each) { return !each.complete && !io::is_cut_short(each.error_kind); };
+  const bool failed = finished.ended_by_hook
+                          ? std::ranges::any_of(finished.result.inputs, has_failed) || !finished.engine_failure.empty()
+                          : !finished.result.complete;
   if (failed) return ending::input_failed;
   return watched.has_failed() ? ending::gate_failed : ending::counted_all;
 }
 
-// Counts, and tells on the screen how far it is. Whatever ends it, the screen is clear afterwards.
-outcome run_before_people(const plan& planned, report_writer& reports, console& screen, gates::watcher& watched) {
+// Runs the plan and shows its progress. The progress line is erased when the run ends, also by an exception.
+outcome run_with_progress(const plan& planned, report_writer& reports, console& screen, gates::watcher& watched) {
   progress shown = make_progress(planned, screen);
   run_hooks hooks;
   hooks.snapshot = [&](const run_counts& now) {
@@ -135,90 +137,91 @@ outcome run_before_people(const plan& planned, report_writer& reports, console& 
   };
   if (reports.may_keep()) hooks.write_kept = [&] { reports.write_kept(); };
   window_report windows(planned, watched, reports.run(), [&](const std::string& line) { reports.write(line); });
-  hooks.window = [&](const closed_window& window) { return windows.tell(window); };
-  hooks.verdict = [&](const window_verdict& verdict) { windows.tell(verdict); };
-  hooks.remark = [&](const std::string& what) {
-    if (!planned.quiet) screen.say("gpuhist: " + printable(what) + "\n");
+  hooks.window = [&](const closed_window& window) { return windows.publish(window); };
+  hooks.verdict = [&](const window_verdict& verdict) { windows.publish(verdict); };
+  hooks.notice = [&](const std::string& notice) {
+    if (!planned.quiet) screen.say("gpuhist: " + printable(notice) + "\n");
   };
   if (planned.watched.covers(gates::unit::kind::input)) {
     hooks.input_finished = [&](const input_report& input) { return watched.watch(gates::unit_of(input)); };
   }
   if (planned.watched.growing &&
       (planned.watched.covers(gates::unit::kind::input) || planned.watched.covers(gates::unit::kind::total))) {
-    hooks.counted_so_far = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
+    hooks.check_counts = [&](const run_counts& now) { return gates::watch_so_far(now, planned.watched, watched); };
   }
   hooks.watch_signals = true;
-  hooks.process_ends = true;
+  hooks.process_exits = true;
   if (shown.is_shown()) hooks.progress = [&](const run_progress& now) { shown.update(now); };
   hooks.progress_interval = shown.interval();
   hooks.status = [&](const run_progress& now) { screen.say("gpuhist: " + status_line(now) + "\n"); };
   return run(planned, hooks);
 }
 
-// A signal that comes when everything was read does not interrupt the report.
-std::string_view after_signal(const outcome& done) {
-  return done.signal != 0 ? ": the counts are of what was read until then" : ", after the report was written";
+// A signal that arrives after the last input was read does not interrupt the report.
+std::string_view after_signal(const outcome& finished) {
+  return finished.signal != 0 ? ": the counts cover the bytes that were read until then"
+                              : ", after the report was written";
 }
 
-report result_of(const plan& planned, const outcome& done) {
-  report result = make_report(planned, report::kind::result, done.result);
-  result.stats = done.stats;
+report result_of(const plan& planned, const outcome& finished) {
+  report result = make_report(planned, report::kind::result, finished.result);
+  result.stats = finished.stats;
   if (!result.stats) return result;
   for (const scheme_view& each : planned.schemes) result.stats->schemes.push_back(each.scheme.name);
   return result;
 }
 
-// What is said and written when the run has ended.
-ending conclude(const plan& planned, const outcome& done, destination& where, report_writer& reports, console& screen,
-                gates::watcher& watched) {
+// Prints messages and writes the report after the run has ended.
+ending conclude(const plan& planned, const outcome& finished, destination& output, report_writer& reports,
+                console& screen, gates::watcher& watched) {
   screen.clear();
   reports.note_run_finished();
-  if (!done.ended_by_hook) gates::watch_totals(done.result, planned.watched, watched);
-  complain_of_output(done);
-  complain_of_inputs(done);
-  if (!planned.quiet) print_skipped(done.result);
+  if (!finished.ended_by_hook) gates::watch_totals(finished.result, planned.watched, watched);
+  complain_of_output(finished);
+  complain_of_inputs(finished);
+  if (!planned.quiet) print_skipped(finished.result);
   suggest_command(planned.inputs);
   reports.finish_run();
-  const report result = result_of(planned, done);
+  const report result = result_of(planned, finished);
   reports.write_result(result);
-  where.commit();
+  output.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
-  if (done.ended_by_hook) complain("ended by --fail-fast: the counts are of what was read until then");
-  // main ends by SIGPIPE then, unless that is ignored
-  if (consumer_left(done)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
+  if (finished.ended_by_hook) complain("ended by --fail-fast: the counts cover the bytes that were read until then");
+  // main() ends the process by SIGPIPE, unless that signal is ignored
+  if (consumer_left(finished)) throw destination_error(EPIPE, std::system_category(), "cannot write standard output");
   const int signal = kept_stop_signal::received();
-  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(done)));
-  return {.exit_status = status_of(done, watched), .signal = signal, .at_once = done.end_at_once};
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + std::string(after_signal(finished)));
+  return {.exit_status = status_of(finished, watched), .signal = signal, .at_once = finished.end_at_once};
 }
 
 }  // namespace
 
-ending count(const config::options& typed, const io::open_descriptors& given) {
+ending count(const config::options& typed, const io::open_descriptors& open_descriptors) {
   plan planned = make_plan(typed);
   refuse_new_output_as_input(planned);
-  destination where(planned.output, planned.how, given);
-  planned.descriptors = given;
-  planned.outputs = where.files();
+  destination output(planned.output, planned.manner, open_descriptors);
+  planned.descriptors = open_descriptors;
+  planned.outputs = output.files();
   refuse_outputs_as_inputs(planned);
-  const kept_stop_signal stopped;  // not before the destination is there: to open a FIFO waits for its reader
+  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
-  locale_is_utf8();  // asked for before there are threads
-  if (!planned.quiet && reads_what_is_typed(planned)) {
-    complain("counting what you type; Ctrl-D ends it, gpuhist --help tells more");
+  locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
+  if (!planned.quiet && reads_from_terminal(planned)) {
+    complain("counting what you type; Ctrl-D ends it; see also gpuhist --help");
   }
   console screen;
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
-  report_writer reports(where, *planned.format, screen,
+  report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
   gates::watcher watched(planned.watched, planned.partition, planned.measuring,
                          alert_printer(planned, reports, screen));
-  const outcome done = run_before_people(planned, reports, screen, watched);
+  const outcome finished = run_with_progress(planned, reports, screen, watched);
   try {
-    return conclude(planned, done, where, reports, screen, watched);
+    return conclude(planned, finished, output, reports, screen, watched);
   } catch (...) {
-    if (done.end_at_once) throw unclean_end(std::current_exception());
+    if (finished.end_at_once) throw unclean_end(std::current_exception());
     throw;
   }
 }

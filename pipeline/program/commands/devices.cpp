@@ -1,4 +1,4 @@
-// `gpuhist devices`: lists what could count here. A device that cannot be used is no error.
+// `gpuhist devices`: lists the engines, kernels and devices of this machine. An unusable device is not an error.
 #include "config/quote.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
@@ -33,21 +33,23 @@ void check(const config::options& typed) {
   if (!typed.inputs.empty()) {
     throw config::usage_error("devices: takes no FILE, but was given " + config::quote(typed.inputs.front()));
   }
-  if (typed.format != "table" && typed.format != "json") {
-    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " +
-                              config::quote(typed.format) + "; give table or json");
+  const std::string format = typed.format.value_or("table");
+  if (format != "table" && format != "json") {
+    throw config::usage_error(typed.where("--format") + ": the list of devices has no format " + config::quote(format) +
+                              "; give table or json");
   }
 }
 
 }  // namespace
 
-ending list_devices(const config::options& typed, const io::open_descriptors& given) {
+ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors) {
   check(typed);
-  destination where(typed.output, writing::whole, given);
-  const render_target target = target_for(where);
-  const devices_report what{.found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
-  where.write(typed.format == "json" ? render_devices_json(what) : render_devices_table(what, target));
-  where.commit();
+  destination output(typed.output, writing::whole, open_descriptors);
+  const render_target target = target_for(output);
+  const devices_report listed{
+      .found = gpu::take_inventory(), .schemes = kernels_of_schemes(), .verbose = typed.verbose};
+  output.write(typed.format == "json" ? render_devices_json(listed) : render_devices_table(listed, target));
+  output.commit();
   return {};
 }
 

@@ -29,24 +29,24 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// One being compressed and one that is read, waits or is written, a thread.
-constexpr std::size_t frames_a_thread = 2;
+// For each thread, one frame that is compressed and one that is read, waits or is written.
+constexpr std::size_t frames_per_thread = 2;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// As many compressors as compress at once// As many compressors as compress at once, made when they are first needed.
+// Compressors that are used again. A new one is made if all others are in use.
 class compressor_pool {
  public:
   explicit compressor_pool(int level) : level_(level) {}
 
   std::size_t compress(std::span<const std::byte> text, std::span<std::byte> out, const std::stop_token& stop) {
-    std::unique_ptr<io::zstd_compressor> with = take();
-    if (!with) with = std::make_unique<io::zstd_compressor>(level_);
-    const std::size_t size = with->compress(text, out, stop);
+    std::unique_ptr<io::zstd_compressor> compressor = take();
+    if (!compressor) compressor = std::make_unique<io::zstd_compressor>(level_);
+    const std::size_t size = compressor->compress(text, out, stop);
     const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(with));
+    free_.push_back(std::move(compressor));
     return size;
   }
 
@@ -64,10 +64,10 @@ class compressor_pool {
   std::vector<std::unique_ptr<io::zstd_compressor>> free_;
 };
 
-// A frame on its way: of the reading coroutine, but for the time in which it is compressed.
+// A frame in flight. It belongs to the reading coroutine, except while a thread of the pool compresses it.
 struct frame_in_flight final : async::work_item {
-  frame_in_flight(compressor_pool& compressors, std::stop_token stop_of_run, std::size_t max_text)
-      : with(compressors),
+  frame_in_flight(compressor_pool& pool_of_compressors, std::stop_token stop_of_run, std::size_t max_text)
+      : compressors(pool_of_compressors),
         stop(std::move(stop_of_run)),
         text(std::make_unique_for_overwrite<std::byte[]>(max_text)),
         packed(std::make_unique_for_overwrite<std::byte[]>(io::zstd_compressor::bound(max_text))),
@@ -75,14 +75,14 @@ struct frame_in_flight final : async::work_item {
 
   void run() noexcept override {
     try {
-      packed_bytes = with.compress({text.get(), text_bytes}, {packed.get(), packed_room}, stop);
+      packed_bytes = compressors.compress({text.get(), text_bytes}, {packed.get(), packed_room}, stop);
     } catch (...) {
       error = std::current_exception();
     }
-    done.notify();
+    compressed.notify();
   }
 
-  compressor_pool& with;
+  compressor_pool& compressors;
   const std::stop_token stop;
   std::unique_ptr<std::byte[]> text;
   std::unique_ptr<std::byte[]> packed;
@@ -90,7 +90,7 @@ struct frame_in_flight final : async::work_item {
   std::size_t text_bytes = 0;
   std::size_t packed_bytes = 0;
   std::exception_ptr error = nullptr;
-  async::wakeup done;
+  async::wakeup compressed;
 };
 
 struct end_of_reading {
@@ -98,11 +98,11 @@ struct end_of_reading {
   ~end_of_reading() { text.close(); }
 };
 
-// One run. The io_context, run by the calling thread, reads streams and watches signals; the pool reads files, decodes,
-// compresses, writes and verifies.
+// One run. The calling thread runs the io_context, which reads streams and watches signals. The pool reads files,
+// decodes, compresses, writes and verifies.
 class repacker {
  public:
-  repacker(const repack_plan& what, const repack_hooks& hooks);
+  repacker(const repack_plan& planned, const repack_hooks& hooks);
   repacker(const repacker&) = delete;
   repacker& operator=(const repacker&) = delete;
   ~repacker() = default;
@@ -112,7 +112,7 @@ class repacker {
  private:
   async::task<> repack();
   async::task<> pack();
-  [[nodiscard]] std::size_t frames_in_flight() const { return frames_a_thread * plan_.threads; }
+  [[nodiscard]] std::size_t frames_in_flight() const { return frames_per_thread * plan_.threads; }
   void begin(frame_in_flight& frame);
   async::task<> finish_oldest();
   void write_table();
@@ -123,29 +123,29 @@ class repacker {
   destination out_;
   stage_clock read_;
   compressor_pool compressors_;
-  std::vector<io::seekable_frame> frames_;  // that were written
+  std::vector<io::seekable_frame> frames_;  // frames that were written
   std::vector<std::byte> table_;
-  repacked done_;
+  repacked result_;
   std::stop_source stop_;
-  async::first_failure failures_;  // what is being compressed is of no use after one
+  async::first_failure failures_;  // the first one stops the compression of other frames
   async::event_loop loop_;
-  std::deque<frame_in_flight> ring_;  // used again and again, the oldest at written % size
-  std::uint64_t begun_ = 0;           // frames
-  std::uint64_t finished_ = 0;        // of those: compressed
-  async::worker_pool pool_;           // goes before what its threads use
+  std::deque<frame_in_flight> ring_;  // used in turn; the oldest is at finished_ % size
+  std::uint64_t begun_ = 0;           // frames whose compression was started
+  std::uint64_t finished_ = 0;        // frames whose compression was waited for
+  async::worker_pool pool_;           // destroyed before the members that its threads use
   repack_text text_;
   stop_signals signals_;
   bool has_ended_ = false;
 };
 
-repacker::repacker(const repack_plan& what, const repack_hooks& hooks)
-    : plan_(what),
+repacker::repacker(const repack_plan& planned, const repack_hooks& hooks)
+    : plan_(planned),
       hooks_(hooks),
-      out_(what.output, what.replace ? writing::whole : writing::once),
-      compressors_(what.level),
+      out_(planned.output, planned.replace ? writing::whole : writing::once),
+      compressors_(planned.level),
       failures_(stop_),
-      pool_(what.threads),
-      text_(what, pool_, loop_, read_, stop_.get_token()),
+      pool_(planned.threads),
+      text_(planned, pool_, loop_, read_, stop_.get_token()),
       signals_(loop_.context(), hooks.watch_signals, stop_) {}
 
 repacked repacker::run() {
@@ -157,12 +157,12 @@ repacked repacker::run() {
   });
   loop_.run_until([this] { return has_ended_ && !loop_.has_tasks(); });
   pool_.join();
-  done_.signal = signals_.received();
-  if (done_.signal == 0) failures_.rethrow();
-  done_.input_bytes = read_.bytes;
-  done_.threads = pool_.size();
-  done_.seconds = std::chrono::duration<double>(clock::now() - began).count();
-  return done_;
+  result_.signal = signals_.received();
+  if (result_.signal == 0) failures_.rethrow();
+  result_.input_bytes = read_.bytes;
+  result_.threads = pool_.size();
+  result_.seconds = std::chrono::duration<double>(clock::now() - began).count();
+  return result_;
 }
 
 async::task<> repacker::repack() {
@@ -174,8 +174,8 @@ async::task<> repacker::repack() {
     error = std::current_exception();
     failures_.note(error);
   }
-  while (finished_ < begun_) {  // their buffers are in use
-    co_await ring_[finished_ % frames_in_flight()].done.wait();
+  while (finished_ < begun_) {  // the buffers of these frames are in use
+    co_await ring_[finished_ % frames_in_flight()].compressed.wait();
     ++finished_;
   }
   if (error) std::rethrow_exception(error);
@@ -184,16 +184,16 @@ async::task<> repacker::repack() {
   co_await verify_written();
   if (stop_.stop_requested()) co_return;
   out_.commit();
-  done_.complete = true;
+  result_.complete = true;
 }
 
-// An archive without text is one frame without text.
+// An archive without text has one frame without text.
 async::task<> repacker::pack() {
-  const std::size_t most = frames_in_flight();
+  const std::size_t max_frames = frames_in_flight();
   while (!stop_.stop_requested()) {
-    if (begun_ - finished_ == most) co_await finish_oldest();
-    if (ring_.size() < most) ring_.emplace_back(compressors_, stop_.get_token(), plan_.frame_bytes);
-    frame_in_flight& frame = ring_[begun_ % most];
+    if (begun_ - finished_ == max_frames) co_await finish_oldest();
+    if (ring_.size() < max_frames) ring_.emplace_back(compressors_, stop_.get_token(), plan_.frame_bytes);
+    frame_in_flight& frame = ring_[begun_ % max_frames];
     frame.text_bytes = co_await text_.read({frame.text.get(), plan_.frame_bytes});
     if (frame.text_bytes == 0 && begun_ > 0) break;
     begin(frame);
@@ -205,7 +205,7 @@ async::task<> repacker::pack() {
 
 void repacker::begin(frame_in_flight& frame) {
   ++begun_;
-  done_.text_bytes += frame.text_bytes;
+  result_.text_bytes += frame.text_bytes;
   pool_.post(frame);
 }
 
@@ -215,13 +215,13 @@ async::task<> repacker::finish_oldest() {
                              " of a seek table; give a larger --frame-size");
   }
   frame_in_flight& frame = ring_[finished_ % frames_in_flight()];
-  co_await frame.done.wait();
+  co_await frame.compressed.wait();
   ++finished_;
   if (frame.error) std::rethrow_exception(frame.error);
-  if (stop_.stop_requested()) co_return;  // it may not be whole
+  if (stop_.stop_requested()) co_return;  // the frame may be incomplete
   const std::span<const std::byte> packed(frame.packed.get(), frame.packed_bytes);
   out_.write(as_text(packed));
-  done_.output_bytes += packed.size();
+  result_.output_bytes += packed.size();
   frames_.push_back({.compressed_bytes = static_cast<std::uint32_t>(packed.size()),
                      .text_bytes = static_cast<std::uint32_t>(frame.text_bytes),
                      .checksum = io::zstd_checksum_of(packed)});
@@ -230,29 +230,29 @@ async::task<> repacker::finish_oldest() {
 void repacker::write_table() {
   table_ = io::zstd_seek_table(frames_);
   out_.write(as_text(table_));
-  done_.output_bytes += table_.size();
-  done_.frames = frames_.size();
+  result_.output_bytes += table_.size();
+  result_.frames = frames_.size();
 }
 
 async::task<> repacker::verify_written() {
-  for (frame_in_flight& each : ring_) {  // not cleared: a thread may still be on its way out of run()
+  for (frame_in_flight& each : ring_) {  // the ring is not cleared: a thread may not have left run() of a frame yet
     each.text.reset();
     each.packed.reset();
   }
-  const repack_verification what{.file = out_.pending_path(),
-                                 .frames = frames_,
-                                 .table = table_,
-                                 .tasks = plan_.threads,
-                                 .frame_bytes = io::zstd_compressor::bound(plan_.frame_bytes)};
+  const repack_verification expected{.file = out_.pending_path(),
+                                     .frames = frames_,
+                                     .table = table_,
+                                     .tasks = plan_.threads,
+                                     .frame_bytes = io::zstd_compressor::bound(plan_.frame_bytes)};
   try {
-    co_await verify(what, loop_, pool_, stop_.get_token());
+    co_await verify(expected, loop_, pool_, stop_.get_token());
   } catch (const std::exception& e) {
-    throw std::runtime_error(printable(plan_.output) + ": " + printable(e.what()) + "; nothing is kept of it");
+    throw std::runtime_error(printable(plan_.output) + ": " + printable(e.what()) + "; the output was not kept");
   }
 }
 
 }  // namespace
 
-repacked repack(const repack_plan& what, const repack_hooks& hooks) { return repacker(what, hooks).run(); }
+repacked repack(const repack_plan& planned, const repack_hooks& hooks) { return repacker(planned, hooks).run(); }
 
 }  // namespace gpuhist::pipeline

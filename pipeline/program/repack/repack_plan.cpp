@@ -1,4 +1,5 @@
-// Options as typed -> the plan of `gpuhist repack`: where to, and how many threads the memory limit leaves room for.
+// Options as typed, resolved to the plan of `gpuhist repack`: its output, and as many threads as the memory limit
+// allows.
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "io/zstd/zstd_compressor.hpp"
@@ -19,47 +20,48 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-// The process without frames and windows: code, libraries, stacks, blocks that are read ahead. Measured at 10 to 20
-// MiB.
+// Memory of the process without frames and windows: code, libraries, stacks, blocks that are read ahead. Measured: 10
+// to 20 MiB.
 constexpr std::uint64_t process_allowance = 24 * mib;
 
-// Before anything is read: at the end it would be too late.
+// Checks the output before any input is read, so that no work is lost.
 std::string resolve_output(const config::options& typed) {
   const std::string option = typed.where("--output");
   if (!typed.output) throw config::usage_error(option + ": the name of the archive is missing; give --output FILE");
   std::error_code ignored;
-  const fs::file_status there = fs::status(*typed.output, ignored);
+  const fs::file_status status = fs::status(*typed.output, ignored);
   const std::string name = printable(*typed.output);
   const bool is_descriptor = names_descriptor(*typed.output);
-  if (is_descriptor || (fs::exists(there) && !fs::is_regular_file(there))) {
-    throw config::usage_error(option + ": " + name + (is_descriptor ? " names a descriptor" : " is no regular file") +
-                              ", and what is written is read again before it gets its name; give the name of a file");
+  if (is_descriptor || (fs::exists(status) && !fs::is_regular_file(status))) {
+    throw config::usage_error(option + ": " + name +
+                              (is_descriptor ? " names a descriptor" : " is not a regular file") +
+                              ", and the archive is read again before it gets its name; give the name of a file");
   }
-  if (fs::exists(there) && !typed.force) {
-    throw config::usage_error(option + ": " + name + " is there already; give another name, or --force to replace it");
+  if (fs::exists(status) && !typed.force) {
+    throw config::usage_error(option + ": " + name + " already exists; give another name, or --force to replace it");
   }
   return *typed.output;
 }
 
-// Two frames, each as text and compressed, and a compressor.
+// Two frames, each as text and compressed, and one compressor.
 std::uint64_t memory_of_a_thread(const repack_plan& planned) {
   return 2 * (planned.frame_bytes + io::zstd_compressor::bound(planned.frame_bytes)) +
          io::zstd_compressor::memory_for(planned.level, planned.frame_bytes);
 }
 
-// Threads take up to half of the limit, at least one of them what it needs; the window of the inputs has the rest.
+// Threads get up to half of the limit, and at least enough for one. The window of the inputs gets the rest.
 void fit_into(std::uint64_t limit, const config::options& typed, repack_plan& planned) {
-  const std::uint64_t of_one = memory_of_a_thread(planned);
-  if (process_allowance + of_one > limit) {
+  const std::uint64_t thread_bytes = memory_of_a_thread(planned);
+  if (process_allowance + thread_bytes > limit) {
     throw config::usage_error(typed.where("--memory-limit") + ": one thread with frames of " +
                               config::format_size(planned.frame_bytes) + " at level " + std::to_string(planned.level) +
-                              " and what else is needed take " + config::format_size(process_allowance + of_one) +
+                              " and the other buffers need " + config::format_size(process_allowance + thread_bytes) +
                               ", more than the limit of " + config::format_size(limit) +
                               "; give a smaller --frame-size, a lower --level or a higher --memory-limit");
   }
   const std::uint64_t half = std::max(limit / 2, process_allowance) - process_allowance;
-  planned.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(half / of_one, 1, planned.threads));
-  planned.decoding.window_bytes = limit - process_allowance - planned.threads * of_one;
+  planned.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(half / thread_bytes, 1, planned.threads));
+  planned.decoding.window_bytes = limit - process_allowance - planned.threads * thread_bytes;
 }
 
 }  // namespace
@@ -70,8 +72,9 @@ repack_plan make_repack_plan(const config::options& typed) {
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
   planned.forced_format = resolve_input_format(typed);
   if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
-    throw config::usage_error(typed.where("--input-format") + ": repack takes archives of members as they are; give " +
-                              "raw, zstd or gzip, or leave it out");
+    throw config::usage_error(typed.where("--input-format") +
+                              ": repack does not unpack archives with members, but compresses them as they are; give " +
+                              "raw, zstd or gzip, or leave the option out");
   }
   planned.decoding.dictionary = resolve_dictionary(typed);
   planned.output = resolve_output(typed);

@@ -21,31 +21,31 @@ constexpr std::size_t block_bytes = std::size_t{256} << 10U;
 constexpr std::size_t blocks_ahead = 8;
 constexpr std::size_t pipe_bytes = std::size_t{1} << 20U;
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw std::runtime_error(printable(name) + ": " + printable(what));
+[[noreturn]] void fail(const std::string& name, const std::string& cause) {
+  throw std::runtime_error(printable(name) + ": " + printable(cause));
 }
 
 }  // namespace
 
 struct repack_text::open_input {
   std::string name;
-  std::uint64_t read_before = 0;  // of other inputs
+  std::uint64_t read_before = 0;  // bytes of the inputs before it
   std::shared_ptr<io::source> source;
   std::shared_ptr<block_reader> blocks;
   std::optional<std::stop_callback<std::function<void()>>> cancel_on_stop{};  // does not throw
 
-  std::deque<block> ahead{};  // taken from the reader to find out the format
+  std::deque<block> ahead{};  // blocks that were read to detect the format
   block now{};
-  std::span<const std::byte> rest{};       // of `now`
+  std::span<const std::byte> rest{};       // the unread bytes of `now`
   std::unique_ptr<io::decoder> decoder{};  // null: the bytes are the text
 };
 
-repack_text::repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams, stage_clock& read,
-                         std::stop_token stop)
-    : plan_(what),
+repack_text::repack_text(const repack_plan& planned, async::executor& pool, async::event_loop& streams,
+                         stage_clock& clock, std::stop_token stop)
+    : plan_(planned),
       pool_(pool),
       streams_(streams),
-      clock_(read),
+      clock_(clock),
       stop_(std::move(stop)),
       blocks_(std::make_shared<block_pool>(block_bytes, 0)) {}
 
@@ -85,7 +85,7 @@ async::task<> repack_text::open(const std::string& name) {
   if (format->make_decoder != nullptr) current_->decoder = format->make_decoder(plan_.decoding);
 }
 
-// Of a stream no more is waited for than decides it.
+// Waits for no more bytes of a stream than the detection of its format needs.
 async::task<const io::format*> repack_text::find_format(const std::string& name) {
   std::vector<std::byte> head;
   std::deque<block>& ahead = current_->ahead;
@@ -99,7 +99,7 @@ async::task<const io::format*> repack_text::find_format(const std::string& name)
                                plan_.forced_format);
 }
 
-// As much as the block at hand gives; the next one where it is used up.
+// Produces text from the current block. Takes the next block if the current one is used up.
 async::task<std::size_t> repack_text::fill(std::span<std::byte> out) {
   open_input& from = *current_;
   if (!from.decoder) {
@@ -120,7 +120,7 @@ async::task<std::size_t> repack_text::fill(std::span<std::byte> out) {
   co_return got.produced;
 }
 
-// False at the end.
+// Takes the next block. Returns false at the end of the input.
 async::task<bool> repack_text::advance() {
   open_input& from = *current_;
   if (from.ahead.empty()) {

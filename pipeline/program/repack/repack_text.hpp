@@ -1,5 +1,5 @@
-// The text of several inputs, one behind the other, whatever they are compressed with: read ahead in blocks, decoded in
-// order by one decoder.
+// The text of several inputs in sequence, of any compressed format: read ahead in blocks, and decoded in order by one
+// decoder at a time.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -21,22 +21,22 @@
 
 namespace gpuhist::pipeline {
 
-/// Used by one coroutine at a time, on the pool. Gone before its executors are.
+/// Used by one coroutine at a time, on the pool. Destroyed before its executors.
 class repack_text {
  public:
-  /// `streams`: where pipes and the like are read. `read`: the bytes of the inputs are
-  /// counted in it as they are read; it outlives both executors.
-  repack_text(const repack_plan& what, async::executor& pool, async::event_loop& streams, stage_clock& read,
+  /// `streams`: the executor that reads pipes, sockets and terminals. `clock`: counts the bytes of the inputs as they
+  /// are read; it outlives both executors.
+  repack_text(const repack_plan& planned, async::executor& pool, async::event_loop& streams, stage_clock& clock,
               std::stop_token stop);
   repack_text(const repack_text&) = delete;
   repack_text& operator=(const repack_text&) = delete;
   ~repack_text();
 
-  /// Fills `out` with what comes next; less only where the last input ended, or after a stop. Throws
-  /// std::runtime_error that names the input which cannot be read, or is damaged or incomplete.
+  /// Fills `out` with the next text. Returns less than its size only if the last input has ended, or after a stop.
+  /// Throws std::runtime_error that names the input that cannot be read, is damaged or is incomplete.
   async::task<std::size_t> read(std::span<std::byte> out);
 
-  /// Ends the reading ahead, wherever it is. To be called in any case: else its coroutine waits in the pool for ever.
+  /// Ends the reading ahead. Must be called: otherwise its coroutine waits in the pool forever.
   void close();
 
  private:

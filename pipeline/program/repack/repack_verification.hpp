@@ -1,4 +1,4 @@
-// Reads an archive again that was just written, and holds it against what was meant to be in it.
+// Reads an archive again after it was written, and compares it with the expected frames and seek table.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -14,19 +14,19 @@
 
 namespace gpuhist::pipeline {
 
-/// What is in the archive, and how it is to be read.
+/// The expected contents of an archive, and how it is verified.
 struct repack_verification {
   std::filesystem::path file;
   std::span<const io::seekable_frame> frames;
-  std::span<const std::byte> table;  ///< that stands behind them, to the last byte
-  unsigned tasks = 1;                ///< frames that are decoded at once
-  std::size_t frame_bytes = 0;       ///< compressed, of the largest one
+  std::span<const std::byte> table;  ///< the seek table after the frames; the file ends with it
+  unsigned tasks = 1;                ///< number of frames that are decoded at once
+  std::size_t frame_bytes = 0;       ///< upper bound of the compressed size of a frame
 };
 
-/// Decodes every frame by itself, where the table says that it begins, and compares its length and its checksum with
-/// those in the table; then the table with the one in the file. Ends early after a stop. On `pool`, whose threads
-/// decode. Throws std::runtime_error, which names the first frame that differs, and io::input_error.
-async::task<> verify(const repack_verification& what, async::event_loop& streams, async::executor& pool,
+/// Decodes every frame by itself at its offset in the table, and compares its length and its checksum with those in the
+/// table. Then compares the table with the one in the file. Ends early after a stop. Must run on `pool`, whose threads
+/// decode. Throws std::runtime_error that names the first differing frame, and io::input_error.
+async::task<> verify(const repack_verification& expected, async::event_loop& streams, async::executor& pool,
                      std::stop_token stop);
 
 }  // namespace gpuhist::pipeline

@@ -68,6 +68,7 @@ class condition::resolver {
     } else {
       message += "; known are bytes, lines, measures (--measures) and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
+      message += "; other names are quoted, as in \"a b\"";
     }
     refuse(message, name);
   }

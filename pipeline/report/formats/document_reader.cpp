@@ -18,7 +18,9 @@ using nlohmann::json;
 class document_builder : public nlohmann::json_sax<json> {
  public:
   /// `taken`: called after an input was handed on. Borrows both.
-  document_builder(const input_taker& inputs, const std::function<void()>& taken) : inputs_(inputs), taken_(taken) {}
+  /// `has_schema` is set once the document names a schema of gpuhist.
+  document_builder(const input_taker& inputs, const std::function<void()>& taken, bool& has_schema)
+      : inputs_(inputs), taken_(taken), has_schema_(has_schema) {}
 
   json take() { return std::move(root_); }
 
@@ -30,7 +32,11 @@ class document_builder : public nlohmann::json_sax<json> {
   bool number_integer(number_integer_t of) override { return value(of); }
   bool number_unsigned(number_unsigned_t of) override { return value(of); }
   bool number_float(number_float_t of, const string_t& /*text*/) override { return value(of); }
-  bool string(string_t& of) override { return value(std::move(of)); }
+  bool string(string_t& of) override {
+    const bool is_schema = open_.size() == 1 && root_.is_object() && key_ == "schema";
+    has_schema_ = has_schema_ || (is_schema && of.starts_with("gpuhist."));
+    return value(std::move(of));
+  }
   bool binary(binary_t& /*of*/) override { return false; }  // no JSON has it
   bool key(string_t& of) override {
     key_ = std::move(of);
@@ -98,6 +104,7 @@ class document_builder : public nlohmann::json_sax<json> {
 
   const input_taker& inputs_;
   const std::function<void()>& taken_;
+  bool& has_schema_;
   json root_;
   std::vector<json*> open_;  // from the root to the innermost
   json* list_ = nullptr;     // the list of inputs, while it is open
@@ -156,7 +163,7 @@ void document_reader::advance() {
 
 json document_reader::read(const input_taker& inputs) {
   const std::function<void()> taken = [this] { piece_ = 0; };
-  document_builder document(inputs, taken);
+  document_builder document(inputs, taken, has_schema_);
   if (!json::sax_parse(position(*this), position(), &document)) {
     throw result_damage("no JSON document (at byte " + std::to_string(document.error_at()) +
                         " of the line); every line is to hold a whole one, as gpuhist writes them");

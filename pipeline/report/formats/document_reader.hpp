@@ -37,6 +37,9 @@ class document_reader {
   /// The line as a document, in which the list `inputs` is empty. Throws result_damage where it is none, and as above.
   nlohmann::json read(const input_taker& inputs);
 
+  /// Whether any document that was read, a damaged one included, names a schema of gpuhist.
+  [[nodiscard]] bool has_schema() const { return has_schema_; }
+
  private:
   class position;
 
@@ -47,6 +50,7 @@ class document_reader {
   std::size_t used_ = 0;    // of those
   std::size_t piece_ = 0;   // bytes since the line or an input began
   bool begun_ = false;      // there is a line
+  bool has_schema_ = false;
 };
 
 }  // namespace gpuhist::pipeline

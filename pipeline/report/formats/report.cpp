@@ -35,7 +35,7 @@ std::uint64_t skipped_in_all(const run_counts& what) {
 }
 
 std::string_view cause_of(const skipped_names& names) {
-  return names.what.empty() ? std::string_view("unknown") : std::string_view(names.what);
+  return names.cause.empty() ? std::string_view("unknown") : std::string_view(names.cause);
 }
 
 std::string printable(std::string_view raw) { return config::on_one_line(raw); }

@@ -86,7 +86,7 @@ json prefix_of(const report& /*what*/, const input_report& input) {
 
 json lost_as_json(const input_report& input) {
   json all = json::array();
-  for (const lost_stretch& each : input.lost) {
+  for (const lost_range& each : input.lost_ranges) {
     all.push_back({{"compressed_begin", each.compressed_begin},
                    {"compressed_end", each.compressed_end},
                    {"text_offset", each.text_offset},
@@ -165,8 +165,8 @@ json input_as_json(const report& what, const input_report& input) {
   out["complete"] = input.complete;
   if (!input.error.empty()) out["error"] = input.error;
   if (input.error_kind != failure_kind::none) out["error_kind"] = io::name_of(input.error_kind);
-  if (input.lost_stretches > 0) {
-    out["lost_stretches"] = input.lost_stretches;
+  if (input.number_of_lost_ranges > 0) {
+    out["lost_stretches"] = input.number_of_lost_ranges;
     out["lost"] = lost_as_json(input);
   }
   add_counts(out, what, input.verified);

@@ -38,7 +38,8 @@ json partition_of(const run_stats& stats) {
 
 json reading_of(const run_stats& stats) {
   json manners = json::array();
-  for (const input_manner& each : stats.reading) manners.push_back({{"how", each.how}, {"inputs", each.inputs}});
+  for (const input_manner& each : stats.reading)
+    manners.push_back({{"how", each.description}, {"inputs", each.inputs}});
   return {{"inputs", stats.inputs},
           {"manners", std::move(manners)},
           {"most_in_flight", stats.max_in_flight},

@@ -52,7 +52,7 @@ std::string partition_line(const run_stats& stats) {
 std::string reading_lines(const run_stats& stats) {
   std::string text;
   for (const input_manner& each : stats.reading) {
-    text += line(text.empty() ? "inputs" : "", plural(each.inputs, "input") + ": " + each.how);
+    text += line(text.empty() ? "inputs" : "", plural(each.inputs, "input") + ": " + each.description);
   }
   if (stats.max_in_flight > 1) text += line("", "up to " + grouped(stats.max_in_flight) + " reads at once");
   return text + line("decompress", stats.decompression);

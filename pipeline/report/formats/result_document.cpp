@@ -115,7 +115,7 @@ std::vector<skipped_names> read_skipped(const json& from) {
   if (found == from.end()) return {};
   const std::uint64_t all = number(*found, "skipped");
   const auto by_cause = from.find("skipped_by_cause");
-  if (by_cause == from.end()) return {skipped_names{.what = "", .count = all, .first = ""}};
+  if (by_cause == from.end()) return {skipped_names{.cause = "", .count = all, .first = ""}};
   if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is no object");
   std::vector<skipped_names> causes;
   std::uint64_t sum = 0;
@@ -125,7 +125,7 @@ std::vector<skipped_names> read_skipped(const json& from) {
   if (!held.is_object()) damaged("\"skipped_bytes_by_cause\" is no object");
   for (const auto& [cause, count] : by_cause->items()) {
     const auto bytes = held.find(cause);
-    const skipped_names each{.what = cause == cause_of({}) ? "" : cause,
+    const skipped_names each{.cause = cause == cause_of({}) ? "" : cause,
                              .count = number(count, "skipped_by_cause"),
                              .first = "",
                              .bytes = bytes == held.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
@@ -136,7 +136,7 @@ std::vector<skipped_names> read_skipped(const json& from) {
   return causes;
 }
 
-lost_stretch read_stretch(const json& from) {
+lost_range read_lost_range(const json& from) {
   if (!from.is_object()) damaged("\"lost\" is no list of objects");
   return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
           .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
@@ -148,10 +148,10 @@ lost_stretch read_stretch(const json& from) {
 void read_lost(const json& from, input_report& into) {
   const auto found = from.find("lost_stretches");
   if (found == from.end()) return;
-  into.lost_stretches = number(*found, "lost_stretches");
+  into.number_of_lost_ranges = number(*found, "lost_stretches");
   const json& all = member(from, "lost");
   if (!all.is_array()) damaged("\"lost\" is no list of objects");
-  for (const json& each : all) into.lost.push_back(read_stretch(each));
+  for (const json& each : all) into.lost_ranges.push_back(read_lost_range(each));
 }
 
 std::string read_name(const json& from) {

@@ -26,6 +26,9 @@ io::descriptor open_results(const std::string& path) {
 
 constexpr std::size_t byte_values = 256;
 
+/// Damaged lines of one file that are reported one by one.
+constexpr std::size_t max_damaged_lines = 10;
+
 }  // namespace
 
 /// The elements of the list `inputs` of a document, read before it is known what the document is: a snapshot has such a
@@ -87,14 +90,18 @@ result_sum::run_lines::run_lines(finished_inputs& to) : waiting(to, byte_values)
 
 void result_sum::add_file(const std::string& path) {
   position at(path == "-" ? "standard input" : printable(path), *kept_);
+  const std::size_t faults = faults_.size();
   try {
     const io::descriptor opened = open_results(path);
     add_lines(opened.get(), at);
+    if (!at.is_of_gpuhist) return complain_of_foreign_file(at, faults, at.is_empty ? " (it is empty)" : "");
     finish(at);
   } catch (const std::system_error& error) {
+    if (error.code() == std::errc::is_a_directory) return complain_of_foreign_file(at, faults, " (it is a directory)");
     at.line = 0;
     complain(at, error.code().message());
   } catch (const std::length_error& error) {
+    if (!at.is_of_gpuhist) return complain_of_foreign_file(at, faults, "");
     complain(at, error.what());
   }
 }
@@ -104,14 +111,19 @@ void result_sum::add_lines(int fd, position& at) {
   while (documents.next_line()) {
     ++at.line;
     if (documents.at_line_end()) continue;
+    at.is_empty = false;
     const std::size_t results = at.results;
     at.current = nullptr;
     try {
       add_document(documents, at);
     } catch (const result_damage& damage) {
       spoil(at, at.results > results);
-      complain(at, damage.what());
+      complain_of_line(at, damage.what());
+    } catch (const std::length_error&) {
+      at.is_of_gpuhist = documents.has_schema();
+      throw;
     }
+    at.is_of_gpuhist = documents.has_schema();
     if (at.results > results && !at.run.empty()) at.runs.erase(at.run);
   }
 }
@@ -221,6 +233,10 @@ void result_sum::check_input_count(std::size_t count, std::size_t there, positio
 
 void result_sum::finish(position& at) {
   at.line = 0;
+  if (at.damaged_lines > max_damaged_lines) {
+    const std::size_t others = at.damaged_lines - max_damaged_lines;
+    complain(at, "damage in " + std::to_string(others) + (others == 1 ? " more line" : " more lines"));
+  }
   const std::size_t faults = faults_.size();
   const auto complain_of = [&](const run_lines& each, const std::string& of_run) {
     if (each.waiting.size() == 0) return;
@@ -236,8 +252,24 @@ void result_sum::finish(position& at) {
     }
   }
   if (faults == faults_.size() && at.results == 0 && !at.without_name.spoilt) {
-    complain(at, "there is no result in it; results are written by gpuhist --byte-counts --format json");
+    complain(at,
+             "it holds no result, only lines of other kinds; give a file that was written by gpuhist --byte-counts "
+             "--format json");
   }
+}
+
+/// Of a file with very much damage, only the first errors are kept.
+void result_sum::complain_of_line(position& at, std::string_view damage) {
+  sum_.complete = false;
+  if (++at.damaged_lines <= max_damaged_lines) complain(at, damage);
+}
+
+/// Replaces the errors of a file that holds nothing of gpuhist by one.
+void result_sum::complain_of_foreign_file(position& at, std::size_t faults_before, std::string_view hint) {
+  faults_.resize(faults_before);
+  at.line = 0;
+  complain(at, "not a result of gpuhist" + std::string(hint) +
+                   "; give a file that was written by gpuhist --byte-counts --format json");
 }
 
 void result_sum::complain(const position& at, std::string_view what) {

@@ -28,7 +28,8 @@ class result_sum {
   explicit result_sum(letter_case wanted);
 
   /// Adds all results of a file, "-" for standard input: JSON or lines of JSON, any number of documents, one a line.
-  /// Snapshots and alerts are passed over.
+  /// Snapshots and alerts are passed over. A file without any document of gpuhist has one fault. At most 10 damaged
+  /// lines of a file have a fault each; one more fault has the number of the others.
   void add_file(const std::string& path);
 
   /// How many results there are.
@@ -58,6 +59,9 @@ class result_sum {
     std::string name;
     std::size_t line = 0;
     std::size_t results = 0;
+    std::size_t damaged_lines = 0;
+    bool is_empty = true;                   // only empty lines were read
+    bool is_of_gpuhist = false;             // a document, also a damaged one, names a schema of gpuhist
     run_lines without_name;                 // of a run that lines do not name
     std::map<std::string, run_lines> runs;  // the others, of which there was no result yet
     std::string run{};                      // of the line at hand
@@ -77,6 +81,8 @@ class result_sum {
   static void spoil(position& at, bool is_result);
   void finish(position& at);
   void complain(const position& at, std::string_view what);
+  void complain_of_line(position& at, std::string_view damage);
+  void complain_of_foreign_file(position& at, std::size_t faults_before, std::string_view hint);
 
   letter_case wanted_;
   std::shared_ptr<finished_inputs> kept_;

@@ -45,8 +45,8 @@ std::string window_line(const report& frame, std::string_view run, const closed_
   out["end_offset"] = head.end_offset;
   out["start_time"] = iso_8601(head.start);
   out["end_time"] = iso_8601(head.end);
-  out["closed_by"] = name_of(head.why);
-  out["complete"] = head.why != window_end::error;
+  out["closed_by"] = name_of(head.end_reason);
+  out["complete"] = head.end_reason != window_end::error;
   if (!head.error.empty()) out["error"] = head.error;
   out["verified"] = head.verified;
   if (frame.ignore_case) out["ignore_case"] = true;
