@@ -10,7 +10,7 @@ namespace gpuhist::io {
 struct destination_error : std::system_error {
   using std::system_error::system_error;
 
-  bool is_reported = false;  ///< a message was printed when it happened
+  bool is_reported = false;  ///< a message was already printed
 };
 
 }  // namespace gpuhist::io

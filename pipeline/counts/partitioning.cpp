@@ -35,7 +35,7 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
 }
 
 row_folding::row_folding(const gpu::partition& counted, const gpu::partition& rows)
-    : columns_(rows.classes), classes_(counted.classes) {
+    : columns_(rows.classes), classes_(counted.classes), newline_class_(counted.class_of['\n']) {
   for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
 }
 
@@ -47,6 +47,10 @@ void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const 
 void row_folding::add(gpu::tally& to, const gpu::tally& more) const {
   to.counts.resize(classes_);
   to += more;
+}
+
+std::uint64_t row_folding::lines_in(const gpu::tally& counts) const {
+  return counts.counts.empty() ? 0 : counts.counts[newline_class_];
 }
 
 std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {

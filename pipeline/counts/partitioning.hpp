@@ -42,9 +42,13 @@ class row_folding {
   void add(gpu::tally& to, std::span<const std::uint32_t> row) const;
   void add(gpu::tally& to, const gpu::tally& more) const;
 
+  /// How many bytes of a tally are '\n'.
+  [[nodiscard]] std::uint64_t lines_in(const gpu::tally& counts) const;
+
  private:
   std::size_t columns_;
   std::size_t classes_;
+  std::uint8_t newline_class_;
   std::array<std::uint8_t, 256> class_of_column_{};
 };
 

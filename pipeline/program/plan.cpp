@@ -303,7 +303,7 @@ void refuse_new_output_as_input(const plan& planned) {
 report make_report(const plan& planned, report::kind kind, run_counts counts) {
   report made;
   static_cast<run_counts&>(made) = std::move(counts);
-  made.what = kind;
+  made.type = kind;
   made.schemes = planned.schemes;
   made.byte_counts = planned.byte_counts;
   made.measuring = planned.measuring;

@@ -41,8 +41,8 @@ void read_baseline(const std::string& option, const std::string& path, measuring
   if (path == "-") throw config::usage_error(option + ": cannot be standard input; give the path of a file");
   result_sum kept(letter_case::exact);
   kept.add_file(path);
-  if (!kept.faults().empty()) {
-    throw config::usage_error(prefix + "is no baseline: " + kept.faults().front());
+  if (!kept.errors().empty()) {
+    throw config::usage_error(prefix + "is no baseline: " + kept.errors().front());
   }
   const report read = kept.take();
   if (read.verified.bytes() == 0) {

@@ -30,7 +30,7 @@ void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::st
                std::span<const config::scheme> schemes, const measures::measuring& measuring) {
   for (const std::string& each : typed) {
     try {
-      to.gates.push_back({.what = kind, .when = resolve_condition(each, schemes, measuring)});
+      to.gates.push_back({.effect = kind, .when = resolve_condition(each, schemes, measuring)});
     } catch (const config::usage_error& error) {
       throw config::usage_error(option + ": " + error.what());
     }

@@ -9,7 +9,7 @@ namespace gpuhist::pipeline {
 window_report::window_report(const plan& planned, gates::watcher& watched, std::string run,
                              std::function<void(const std::string&)> write)
     : plan_(planned), watched_(watched), run_(std::move(run)), write_(std::move(write)) {
-  frame_.what = report::kind::snapshot;
+  frame_.type = report::kind::snapshot;
   frame_.partition = planned.partition;
   frame_.schemes = planned.schemes;
   frame_.ignore_case = planned.ignore_case;
@@ -32,11 +32,12 @@ void window_report::publish(const window_verdict& verdict) { write_(verdict_line
 
 bool window_report::watch(const closed_window& window, const measures::byte_counts* baseline) {
   const window_head& head = window.head;
-  return watched_.watch({.what = gates::unit::kind::window,
+  return watched_.watch({.type = gates::unit::kind::window,
                          .source = head.source ? std::string_view(*head.source) : std::string_view(),
                          .window = head.index,
                          .begin = head.first_offset,
                          .end = head.end_offset,
+                         .lines = window.lines,
                          .counts = window.counts,
                          .baseline = baseline});
 }

@@ -36,7 +36,7 @@ class Marks(CommandTest):
         self.assertIn("\ngpuhist_counted_unverified 1\n", self.rendered("prometheus", "--count-unverified"))
 
     def test_the_table_has_a_line_about_it(self):
-        self.assertIn("\nThe counts hold what is unverified as well (--count-unverified).\n", self.rendered("table", "--count-unverified"))
+        self.assertIn("\nThe counts include unverified text (--count-unverified).\n", self.rendered("table", "--count-unverified"))
 
     def test_there_is_no_mark_if_no_unverified_bytes_were_counted(self):
         for form in ("json", "jsonl", "csv", "prometheus", "table"):

@@ -32,7 +32,7 @@ class Gates(CommandTest):
         path = self.file("digits", b"12345678\n")
         ended = run("--format", "json", "--fail-if", "digit > 0.15", path)
         self.assertEqual(ended.status, 3)
-        self.assertEqual(ended.stderr, f"gpuhist: --fail-if 'digit > 0.15' holds for {path}, bytes 0 to 9: digit = 0.888889\n")
+        self.assertEqual(ended.stderr, f"gpuhist: --fail-if 'digit > 0.15' holds for {path}, bytes 0 to 9, line 1: digit = 0.888889\n")
         self.assert_counts(ended.result, b"12345678\n")
         self.assertIs(ended.result["complete"], True)
 
@@ -58,7 +58,7 @@ class Gates(CommandTest):
     def test_an_alert_does_not_change_the_status(self):
         path = self.file("a", b"123")
         ended = run("--alert-if", "digit > 0.5", path)
-        self.assertEqual((ended.status, ended.stderr), (0, f"gpuhist: --alert-if 'digit > 0.5' holds for {path}, bytes 0 to 3: digit = 1\n"))
+        self.assertEqual((ended.status, ended.stderr), (0, f"gpuhist: --alert-if 'digit > 0.5' holds for {path}, bytes 0 to 3, line 1: digit = 1\n"))
         self.assertEqual(run("-q", "--alert-if", "digit > 0.5", path).stderr, ended.stderr)
 
     def test_a_failed_input_has_precedence_over_a_condition_in_the_status(self):
@@ -72,7 +72,7 @@ class Gates(CommandTest):
         alerts = [each for each in ended.documents if each["kind"] == "alert"]
         self.assertEqual(alerts, [{"kind": "alert", "schema": "gpuhist.result/1", "run": ended.result["run"], "option": "--alert-if", "condition": "digit > 0.4 || chi2 > 1",
                                    **where, "values": {"digit": value, "chi2": None}}
-                                  for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9}, 8 / 9),
+                                  for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9, "first_line": 1, "end_line": 1}, 8 / 9),
                                                        ({"of": "total", "begin": 0, "end": 18}, 8 / 18))])
         self.assertEqual(ended.documents[-1]["kind"], "result")
         for form in ("json", "csv", "table", "prometheus"):
@@ -210,7 +210,7 @@ class Usage(CommandTest):
         self.assertIn('as in "a b"\n    not txt > 0', self.refused("-b", "not text=\\x80-\\xff", "--fail-if", "not txt > 0"))
 
     def test_a_bucket_name_of_two_schemes_is_refused(self):
-        self.assertIn("say which, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
+        self.assertIn("name the scheme, as in letters.other", self.refused("-b", "letters,alphabet", "--fail-if", "other > 0"))
         self.assertEqual(run("-b", "letters,alphabet", "--fail-if", "letters.other > 0", stdin_bytes=b"a").status, 0)
 
     def test_a_measure_that_compares_needs_a_baseline(self):

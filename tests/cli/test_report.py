@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import subprocess
 import unittest
 
@@ -15,6 +16,11 @@ FORMATS = ("table", "json", "jsonl", "csv", "prometheus")
 
 def report(*arguments, stdin_bytes=None, **options):
     return run("report", *arguments, stdin_bytes=stdin_bytes, engine=None, **options)
+
+
+def comparable(ended):
+    """The output without the name of the run and the causes in a table, which a run prints on standard error."""
+    return re.sub(rb"(?m)^(INCOMPLETE  .*?): .*$", rb"\1", without_run(ended.stdout))
 
 
 class Report(CommandTest):
@@ -37,7 +43,7 @@ class Report(CommandTest):
             with self.subTest(format=name, options=options):
                 direct = run(*options, "--format", name, *paths)
                 again = report(*options, "--format", name, stdin_bytes=result.stdout)
-                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+                self.assertEqual(comparable(again), comparable(direct))
                 self.assertEqual(again.status, direct.status)
 
     def test_a_report_is_byte_for_byte_the_output_of_counting_again(self):
@@ -56,7 +62,18 @@ class Report(CommandTest):
         for name in FORMATS:
             direct = run("--count-unverified", "-b", "letters", "--format", name, *paths)
             again = report("-b", "letters", "--format", name, stdin_bytes=result.stdout)
-            self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+            self.assertEqual(comparable(again), comparable(direct))
+
+    def test_the_table_has_the_cause_only_if_no_message_printed_it(self):
+        absent = self.folder / "absent"
+        line = f"INCOMPLETE  {absent}"
+        cause = "No such file or directory"
+        direct = run(absent)
+        self.assertEqual(direct.stderr.splitlines()[0], f"gpuhist: {absent}: {cause}")
+        self.assertEqual(direct.stdout.decode().splitlines()[-1], line)
+        again = report(stdin_bytes=run(*KEEP, absent).stdout)
+        self.assertNotIn(cause, again.stderr)
+        self.assertEqual(again.stdout.decode().splitlines()[-1], f"{line}: {cause}")
 
     def test_several_results_are_added(self):
         paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
@@ -94,7 +111,7 @@ class Report(CommandTest):
         ended = report("--format", "json", bad)
         self.assertEqual(ended.status, 1)
         self.assertIn(f"{bad}:2: the counts do not add up", ended.stderr)
-        self.assertIn(f"{bad}:3: no JSON document", ended.stderr)
+        self.assertIn(f"{bad}:3: not valid JSON", ended.stderr)
         self.assertEqual((ended.result["bytes"], ended.result["complete"]), (6, False))
 
     def test_if_no_result_can_be_shown_the_old_output_stays(self):
@@ -191,8 +208,8 @@ class Report(CommandTest):
                     _, status, usage = os.wait4(process.pid, 0)
                     process.returncode = os.waitstatus_to_exitcode(status)
                 self.assertEqual(process.returncode, 1)
-                self.assertEqual((self.folder / "err").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
-                                 "nested); every line is to hold a document as gpuhist writes them\n")
+                self.assertEqual((self.folder / "err").read_text(), f"gpuhist: {path}:1: not a result: more than 64 objects and lists are "
+                                 "nested; every line must be a document as gpuhist writes them\n")
                 self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
                 self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # or that of the test itself, inherited by fork
 
@@ -209,7 +226,7 @@ class Report(CommandTest):
         for name in FORMATS:
             with self.subTest(format=name):
                 again, direct = report("--format", name, stdin_bytes=result), run("--format", name, *options)
-                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+                self.assertEqual(comparable(again), comparable(direct))
 
     def test_reports_are_appended_and_are_written_to_the_output(self):
         result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
@@ -230,7 +247,7 @@ class Report(CommandTest):
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
                 self.assert_counts(ended.result, b"hello")
                 self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
-                self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
+                self.assertIn(f"{log}:{len(torn.splitlines())}: not valid JSON", ended.stderr)
 
     def test_a_record_that_exceeds_the_file_size_limit_is_removed(self):
         log = self.file("log", b"")

@@ -209,13 +209,13 @@ class Signals(CommandTest):
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
                     plural = "" if sent == 1 else "s"
                     printed = ""
-                    while f"{sent} byte{plural} counted" not in printed:  # bytes that were read may not be in a slot yet
+                    while f"{sent:,} byte{plural} counted" not in printed:  # bytes that were read may not be in a slot yet
                         running.process.send_signal(signal.SIGUSR1)
                         printed = running.process.stderr.readline().decode()
                         self.assertTrue(printed.endswith("/s\n"), printed)
                     self.assertRegex(
                         printed,
-                        rf"^gpuhist: {sent} byte{plural} counted \(.*\), {sent} byte{plural} read, [0-9.]+ s, [0-9.]+ [kMG]?B/s\n$")
+                        rf"^gpuhist: {sent:,} byte{plural} counted, {sent:,} byte{plural} read, [0-9.]+ s, [0-9,]+ bytes/s\n$")
                 running.process.stdin.close()
                 self.assertEqual(running.process.stderr.read(), b"")
                 ended = running.finish()

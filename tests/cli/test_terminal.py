@@ -112,7 +112,7 @@ class Progress(CommandTest):
             running.process.stdin.close()
             self.assertEqual(running.finish(), 0)
         self.assertEqual(len(running.screen.lines), 1)
-        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12345 bytes counted \(12 KiB\), 12345 bytes read, ")
+        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12,345 bytes counted, 12,345 bytes read, ")
 
     def test_the_line_is_erased_before_the_message_of_a_run_that_fails(self):
         with OnTerminal("--snapshot-every", "1MB", "-o", "/dev/full", stdin=subprocess.PIPE) as running:

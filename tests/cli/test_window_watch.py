@@ -77,7 +77,9 @@ class WindowWatch(CommandTest):
         lines = ended.documents
         self.assertEqual(lines[lines.index(alert) - 1]["index"], 4)
         self.assertEqual((ended.status, ended.result["complete"]), (0, True))
-        self.assertIn("(standard input), window 4, bytes 4000 to 5000: jsd = ", ended.stderr)
+        first, last = 1 + data[:4000].count(b"\n"), 1 + data[:4999].count(b"\n")
+        self.assertEqual((alert["first_line"], alert["end_line"]), (first, last))
+        self.assertIn(f"(standard input), window 4, bytes 4000 to 5000, lines {first} to {last}: jsd = ", ended.stderr)
 
     def test_a_condition_on_windows_ends_in_status_3_and_with_fail_fast_at_once(self):
         data = text(2_000) + noise(1_000) + text(2_000)

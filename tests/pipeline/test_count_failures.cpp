@@ -182,7 +182,7 @@ class backward_engine final : public gpu::engine {
   void answer() {
     while (count_ > 0) {
       gpu::counting_job* const job = held_.at(--count_);
-      job->done(*job, nullptr);
+      job->on_complete(*job, nullptr);
     }
   }
 

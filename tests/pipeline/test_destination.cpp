@@ -488,11 +488,12 @@ TEST_CASE("a file that may be there only once is not replaced, not even if it ca
 TEST_CASE("what is no file cannot be replaced, and is told before anything is counted") {
   const pipe_ends ends = make_pipe();
   for (const std::string& name : {std::string("/dev/null"), name_of(ends.write)}) {
-    CHECK_THROWS_WITH_AS(destination(name, writing::replacing),
-                         (name + " is no file that every snapshot could replace; give --output a regular file, or take "
-                                 "another --format")
-                             .c_str(),
-                         gpuhist::config::usage_error);
+    CHECK_THROWS_WITH_AS(
+        destination(name, writing::replacing),
+        (name + " is not a regular file, which every snapshot could replace; give --output a regular file, or "
+                "another --format")
+            .c_str(),
+        gpuhist::config::usage_error);
   }
 }
 

@@ -92,9 +92,9 @@ TEST_CASE("asked for more, people see what the tuning of each device depends on,
   CHECK(has_line(table, "  shared      228 KiB a multiprocessor, 227 KiB a block at most"));
   CHECK(has_line(table, "  threads     2048 a multiprocessor"));
   CHECK(has_line(table, "  L2 cache    60 MiB"));
-  CHECK(has_line(table, "  tuning      of text that lies on it: " + describe(large_device().tuning)));
+  CHECK(has_line(table, "  tuning      for text in its memory: " + describe(large_device().tuning)));
   CHECK(table.find("512 threads a block, 3 a multiprocessor") != std::string::npos);
-  CHECK(has_line(table, "scheme        host kernel, and all that --kernel may name"));
+  CHECK(has_line(table, "scheme        host kernel, and all kernels that --kernel may name"));
   CHECK(has_line(table, "letters       ranges/AVX3: ranges, scalar"));
   std::size_t tunings = 0;  // none of a device whose properties could not be read
   for (std::size_t at = table.find("tuning"); at != std::string::npos; at = table.find("tuning", at + 1)) ++tunings;

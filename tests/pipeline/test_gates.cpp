@@ -76,8 +76,8 @@ struct heard {
 
 watch_list list_of(std::string_view fail, std::string_view alert = "") {
   watch_list made;
-  if (!fail.empty()) made.gates.push_back({.what = gate::kind::fail, .when = made_of(fail)});
-  if (!alert.empty()) made.gates.push_back({.what = gate::kind::alert, .when = made_of(alert)});
+  if (!fail.empty()) made.gates.push_back({.effect = gate::kind::fail, .when = made_of(fail)});
+  if (!alert.empty()) made.gates.push_back({.effect = gate::kind::alert, .when = made_of(alert)});
   return made;
 }
 
@@ -154,14 +154,14 @@ TEST_CASE("a name that nothing has is refused with what was probably meant, one 
   CHECK(error_of("1 < entropie").ends_with("\n    1 < entropie\n        ^"));
   CHECK(error_of("class.digit > 1").starts_with("there is no \"class.digit\"; did you mean classes.digit?"));
   CHECK(error_of("count(bytes) > 1").starts_with("there is no \"bytes\""));
-  CHECK(error_of("zzzzzzzz > 1").find("known are bytes, lines, measures (--measures) and the buckets of classes, ") !=
+  CHECK(error_of("zzzzzzzz > 1").find("names are bytes, lines, measures (--measures) and the buckets of classes, ") !=
         std::string::npos);
   CHECK(error_of("letters.digit > 1").starts_with("there is no \"letters.digit\""));
   CHECK(error_of("classes.letters.other > 1").find("no meaning") != std::string::npos);
   const std::vector<scheme> both = {find_scheme("letters"), find_scheme("alphabet")};
   CHECK_THROWS_WITH_AS(
       condition(parse_expression("other > 1"), both),
-      "this is a bucket of letters and of alphabet; say which, as in letters.other\n    other > 1\n    ^",
+      "both letters and alphabet have this bucket; name the scheme, as in letters.other\n    other > 1\n    ^",
       gpuhist::config::usage_error);
 }
 
@@ -173,17 +173,43 @@ TEST_CASE("a watcher tells each condition that holds, with where and with what v
   watcher watched(list, identity, nothing, told.tell());
   const auto four = tally_of("12ab", identity);
   const auto five = tally_of("1234b", identity);
-  CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .end = 4, .counts = four}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .end = 4, .counts = four}));
   CHECK_FALSE(watched.has_failed());
-  CHECK_FALSE(watched.watch(
-      {.what = unit::kind::window, .source = "b\n", .window = 7, .begin = 35, .end = 40, .counts = five}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::window,
+                             .source = "b\n",
+                             .window = 7,
+                             .begin = 35,
+                             .end = 40,
+                             .lines = line_range{3, 5},
+                             .counts = five}));
   CHECK(watched.has_failed());
   REQUIRE(told.all.size() == 3);
-  CHECK(firing_for_people(told.all[0]) == "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4: bytes = 4");
+  CHECK(firing_for_people(told.all[0]) ==
+        "--alert-if 'bytes > 2 && bytes < 10' holds for a, bytes 0 to 4, line 1: bytes = 4");
   CHECK(firing_for_people(told.all[1]) ==
-        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40: digit = 0.8, chi2 = unknown");
+        "--fail-if 'digit > 0.5 || chi2 > 1' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: digit = 0.8, "
+        "chi2 = unknown");
   CHECK(firing_for_people(told.all[2]) ==
-        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40: bytes = 5");
+        "--alert-if 'bytes > 2 && bytes < 10' holds for b\\x0a, window 7, bytes 35 to 40, lines 3 to 5: bytes = 5");
+}
+
+TEST_CASE("an input has the lines that end in it, one without text has none, and totals have none") {
+  heard told;
+  const watch_list list = list_of("", "bytes >= 0");
+  const auto identity = gpuhist::gpu::partition::identity();
+  const measures::measuring nothing;
+  watcher watched(list, identity, nothing, told.tell());
+  const auto text = tally_of("a\nb\nc", identity);
+  const auto none = tally_of("", identity);
+  watched.watch({.type = unit::kind::input, .source = "a", .end = 5, .counts = text});
+  watched.watch({.type = unit::kind::input, .source = "empty", .end = 0, .counts = none});
+  watched.watch({.type = unit::kind::total, .source = {}, .end = 5, .counts = text});
+  REQUIRE(told.all.size() == 3);
+  CHECK(told.all[0].lines == line_range{.first = 1, .last = 2});
+  CHECK_FALSE(told.all[1].lines);
+  CHECK_FALSE(told.all[2].lines);
+  CHECK(nlohmann::json::parse(alert_line(told.all[0], {}))["end_line"] == 2);
+  CHECK_FALSE(nlohmann::json::parse(alert_line(told.all[1], {})).contains("first_line"));
 }
 
 TEST_CASE("a window is compared with the baseline it brings, before that of the watch") {
@@ -195,9 +221,9 @@ TEST_CASE("a window is compared with the baseline it brings, before that of the 
   const auto own = measures::counts_of(same);
   measuring.baseline = std::make_shared<const measures::byte_counts>(measures::counts_of(tally_of("xyz", identity)));
   watcher watched(list, identity, measuring, told.tell());
-  watched.watch({.what = unit::kind::window, .source = "s", .counts = same});
+  watched.watch({.type = unit::kind::window, .source = "s", .counts = same});
   CHECK(told.all.empty());
-  watched.watch({.what = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
+  watched.watch({.type = unit::kind::window, .source = "s", .counts = same, .baseline = &own});
   CHECK(told.all.size() == 1);
 }
 
@@ -209,9 +235,9 @@ TEST_CASE("only units of the kinds that are watched are held against conditions"
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, told.tell());
   const auto some = tally_of("some", identity);
-  watched.watch({.what = unit::kind::total, .source = {}, .counts = some});
+  watched.watch({.type = unit::kind::total, .source = {}, .counts = some});
   CHECK(told.all.empty());
-  watched.watch({.what = unit::kind::input, .source = "a", .counts = some});
+  watched.watch({.type = unit::kind::input, .source = "a", .counts = some});
   CHECK(told.all.size() == 1);
   CHECK_FALSE(watch_list{}.covers(unit::kind::total));
 }
@@ -223,14 +249,14 @@ TEST_CASE("the run is to end at once where --fail-fast says so and a gate fails,
   const auto identity = gpuhist::gpu::partition::identity();
   const measures::measuring nothing;
   watcher watched(list, identity, nothing, told.tell());
-  CHECK_FALSE(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
-  CHECK(watched.watch({.what = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
+  CHECK_FALSE(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("abc", identity)}));
+  CHECK(watched.watch({.type = unit::kind::input, .source = "a", .counts = tally_of("123", identity)}));
 }
 
 TEST_CASE("the totals of a single input are not watched once more") {
   auto one = gpuhist::test::report_of({"classes"}, "12");
   const watch_list list{
-      .gates = {{.what = gate::kind::fail,
+      .gates = {{.effect = gate::kind::fail,
                  .when = {parse_expression("digit == 1"), std::vector<scheme>{find_scheme("classes")}}}}};
   heard told;
   watcher watched(list, one.partition, one.measuring, told.tell());
@@ -243,13 +269,14 @@ TEST_CASE("the totals of a single input are not watched once more") {
 }
 
 TEST_CASE("an alert is a line of JSON with its place, its values, and its source to the byte") {
-  const firing fired{.by = gate::kind::alert,
+  const firing fired{.effect = gate::kind::alert,
                      .condition = "x > 1",
-                     .what = unit::kind::window,
+                     .type = unit::kind::window,
                      .source = "caf\xe9",
                      .window = 3,
                      .begin = 10,
                      .end = 20,
+                     .lines = line_range{.first = 12, .last = 40},
                      .values = {{.name = "x", .value = 1.5}, {.name = "chi2", .value = std::nullopt}}};
   const std::string line = alert_line(fired, {});
   CHECK(line.back() == '\n');
@@ -262,6 +289,8 @@ TEST_CASE("an alert is a line of JSON with its place, its values, and its source
   CHECK(read["name_base64"] == "Y2Fm6Q==");
   CHECK(read["begin"] == 10);
   CHECK(read["end"] == 20);
+  CHECK(read["first_line"] == 12);
+  CHECK(read["end_line"] == 40);
   CHECK(read["values"]["x"] == 1.5);
   CHECK(read["values"]["chi2"].is_null());
 }

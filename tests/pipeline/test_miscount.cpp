@@ -37,7 +37,7 @@ class lying_engine : public test::shuffling_engine {
       }
     }
     if (seen_++ == lie_at_) lie_(job.rows);
-    job.done(job, nullptr);
+    job.on_complete(job, nullptr);
   }
 
  private:
@@ -84,7 +84,7 @@ TEST_CASE("the rows of a chunk are looked at one by one: sums that agree over al
   const std::vector<std::byte> bytes(10);
   const std::vector<gpu::extent> extents{{0, 4}, {5, 10}};
   std::vector<std::uint32_t> rows{2, 2, 1, 4};
-  const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .done = {}};
+  const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .on_complete = {}};
   CHECK_NOTHROW(gpu::check_rows(job, 2, "liar"));
   rows = {2, 3, 1, 3};
   CHECK_THROWS_AS(gpu::check_rows(job, 2, "liar"), gpu::engine_error);

@@ -19,7 +19,7 @@ TEST_CASE("by default progress is shown only on a terminal, in its foreground, t
     const bool foreground = (bits & 2) != 0;
     const bool typed_on = (bits & 4) != 0;
     const progress_style expected = terminal && foreground && !typed_on ? progress_style::line : progress_style::none;
-    CHECK(choose_progress_style({.asked = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) ==
+    CHECK(choose_progress_style({.requested = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) ==
           expected);
   }
 }
@@ -27,11 +27,11 @@ TEST_CASE("by default progress is shown only on a terminal, in its foreground, t
 TEST_CASE("--progress shows it anywhere, --no-progress and -q nowhere") {
   for (const bool terminal : {false, true}) {
     for (const bool others : {false, true}) {
-      progress_setting given{.asked = true, .terminal = terminal, .foreground = others, .typed_on = others};
+      progress_setting given{.requested = true, .terminal = terminal, .foreground = others, .typed_on = others};
       CHECK(choose_progress_style(given) == (terminal ? progress_style::line : progress_style::log));
       given.quiet = true;
       CHECK(choose_progress_style(given) == progress_style::none);
-      given = {.asked = false, .terminal = terminal, .foreground = others, .typed_on = others};
+      given = {.requested = false, .terminal = terminal, .foreground = others, .typed_on = others};
       CHECK(choose_progress_style(given) == progress_style::none);
     }
   }

@@ -76,7 +76,7 @@ TEST_CASE("what was skipped in trees has a row a cause") {
 TEST_CASE("a snapshot has rows of its own kinds") {
   report what = empty_report({"letters"});
   add_input(what, "a", "ab\n", "cc");
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   what.elapsed_seconds = 1.25;
   const std::string text = render_csv(what, {});
   CHECK(line_with(text, "snapshot,,,elapsed_milliseconds") == "snapshot,,,elapsed_milliseconds,1250,");

@@ -89,7 +89,7 @@ TEST_CASE("byte counts are kept of inputs and of what is unverified as well, but
   CHECK(out["inputs"][1]["byte_counts"]['a'] == 1);
   CHECK(out["inputs"][1]["unverified"]["byte_counts"]['z'] == 2);
   CHECK(out["unverified"]["byte_counts"]['z'] == 2);
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   CHECK_FALSE(parsed(what).contains("byte_counts"));
   CHECK_FALSE(parsed(what)["provisional"].contains("byte_counts"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("JSON says where case was ignored, and only there") {
   CHECK_FALSE(parsed(what).contains("ignore_case"));
   what.ignore_case = true;
   CHECK(parsed(what)["ignore_case"] == true);
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   CHECK(parsed(what)["ignore_case"] == true);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("names and errors that are not UTF-8 never throw, and names are carrie
   CHECK(is_utf8(out["inputs"][0]["error"].get<std::string>()));
   CHECK(out["inputs"][1]["name"] == "caf\xc3\xa9");
   CHECK_FALSE(out["inputs"][1].contains("name_base64"));
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   CHECK(parsed(what)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   for (int byte = 0; byte < 256; ++byte) {
     change_input(what, 0, [&](auto& it) { it.name = static_cast<char>(byte); });
@@ -170,7 +170,7 @@ TEST_CASE("a snapshot says of each input which prefix it counts") {
   report what = empty_report({"letters"});
   add_input(what, "a", "ab\n", "cc");
   add_input(what, "b", "", "");
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   what.elapsed_seconds = 1.5;
   const ordered_json out = parsed(what);
   CHECK(keys_of(out) ==
@@ -193,7 +193,7 @@ TEST_CASE("lines of JSON name the run where it has a name, and JSON of one line 
   add_input(what, "b", "", "");
   const render_target target{.run = "0123456789abcdef"};
   for (const auto kind : {report::kind::result, report::kind::snapshot}) {
-    what.what = kind;
+    what.type = kind;
     for (const std::string& line : lines_of(render_jsonl(what, target))) {
       const ordered_json out = ordered_json::parse(line);
       CHECK(out["run"] == "0123456789abcdef");

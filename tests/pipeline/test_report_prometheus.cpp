@@ -65,7 +65,7 @@ TEST_CASE("a run that is not over is not complete, and what waits for its verdic
   report what = empty_report({"letters"});
   add_input(what, "a", "abc", "zz");
   CHECK(line_with(render_prometheus(what, {}), "gpuhist_complete") == "gpuhist_complete 1");
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   const std::string text = render_prometheus(what, {});
   CHECK(line_with(text, "gpuhist_complete") == "gpuhist_complete 0");
   CHECK(line_with(text, "gpuhist_bytes") == "gpuhist_bytes 3");

@@ -23,7 +23,7 @@ TEST_CASE("the statistics for people have a line a stage and end with what limit
   CHECK(line_with(text, "text") == "text        1,000 bytes in 1.000 s = 0.00 GB/s");
   CHECK(line_with(text, "chunks") == "chunks      4 chunks through 16 slots of 256 KiB, 2 threads");
   CHECK(line_with(text, "decompress") == "decompress  not compressed");
-  CHECK(line_with(text, "memory") == "memory      14 MiB at the most, of a limit of 1 GiB");
+  CHECK(line_with(text, "memory") == "memory      14 MiB at most, of a limit of 1 GiB");
   CHECK(line_with(text, "stage") == "stage  bytes  busy s  waiting s  workers    busy  GB/s busy");
   CHECK(line_with(text, "read") == "read   1,000   0.500      0.250        1  50.0 %       0.00");
   CHECK(line_with(text, "count") == "count  1,000   0.750      0.125        2  37.5 %       0.00");

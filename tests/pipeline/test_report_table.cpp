@@ -58,7 +58,7 @@ TEST_CASE("escape sequences are written only where colours are welcome, and take
   add_input(what, "bad", "a", "zz\n", "damaged");
   const std::regex escapes("\x1b\\[[0-9;]*m");
   for (const report::kind kind : {report::kind::result, report::kind::snapshot}) {
-    what.what = kind;
+    what.type = kind;
     for (const unsigned width : {20U, 40U, 80U}) {
       const std::string plain = render_table(what, {.width = width});
       const std::string colored = render_table(what, {.width = width, .color = true});
@@ -67,7 +67,7 @@ TEST_CASE("escape sequences are written only where colours are welcome, and take
       CHECK(std::regex_replace(colored, escapes, "") == plain);
     }
   }
-  what.what = report::kind::result;
+  what.type = report::kind::result;
   CHECK(render_table(what, {.color = true}).find("\x1b[1;31mINCOMPLETE\x1b[0m  bad: damaged") != std::string::npos);
 }
 
@@ -140,6 +140,15 @@ TEST_CASE("several inputs have a row each, and every incomplete one is named wit
   CHECK(line_with(table, "bytes") == "bytes           5");
 }
 
+TEST_CASE("a cause that the run printed on standard error is not repeated in the table") {
+  report what = empty_report({"letters"});
+  add_input(what, "one.log", "abc\n", "", "damaged at 17");
+  what.causes_printed = true;
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log");
+  change_input(what, 0, [](auto& input) { input.error.clear(); });
+  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  one.log: not counted to its end");
+}
+
 TEST_CASE("the totals come last, and behind them only what is incomplete") {
   report what = empty_report({"letters", "classes"});
   add_input(what, "one", "abc\n");
@@ -205,7 +214,7 @@ TEST_CASE("a run that was ended early says so even where no input failed") {
 TEST_CASE("a snapshot table begins with its time and length, and counts what is provisional, too") {
   report what = empty_report({"letters"});
   add_input(what, "one", std::string(1234555, 'a'), std::string(12, 'e'));
-  what.what = report::kind::snapshot;
+  what.type = report::kind::snapshot;
   what.elapsed_seconds = 3.04;
   what.complete = false;
   const std::string table = render_table(what, {});

@@ -40,7 +40,7 @@ struct reading {
 reading read(const std::string& path, letter_case wanted = letter_case::exact) {
   result_sum sum(wanted);
   sum.add_file(path);
-  return {sum.results(), sum.faults(), sum.take()};
+  return {sum.results(), sum.errors(), sum.take()};
 }
 
 /// Reads a file of that content; the faults without the file's name.
@@ -80,7 +80,7 @@ TEST_CASE("several results are added, in one file or in many, and snapshots are 
   const report one = sample("1", "abc\n");
   const report two = sample("2", "xyz");
   report snapshot = one;
-  snapshot.what = report::kind::snapshot;
+  snapshot.type = report::kind::snapshot;
   report both = one;
   both.verified += two.verified;
   both.unverified += two.unverified;
@@ -144,9 +144,8 @@ TEST_CASE("damage is told with its line, and the other results are read all the 
   };
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{\"kind\":",
-       "no JSON document (at byte 9 of the line); every line is to hold a whole one, as gpuhist writes "
-       "them"},
-      {"[]", "no JSON object; results are written by gpuhist --byte-counts --format json"},
+       "not valid JSON at byte 9 of the line; every line must be a whole document, as gpuhist writes them"},
+      {"[]", "not a JSON object; results are written by gpuhist --byte-counts --format json"},
       {"{}", "\"schema\" is missing"},
       {damaged([](auto& d) { d["schema"] = "gpuhist.result/2"; }),
        "the schema is \"gpuhist.result/2\"; this program reads \"gpuhist.result/1\""},
@@ -154,19 +153,19 @@ TEST_CASE("damage is told with its line, and the other results are read all the 
       {damaged([](auto& d) { d.erase("bytes"); }), "\"bytes\" is missing"},
       {damaged([](auto& d) { d["bytes"] = 5; }), "the counts do not add up: their sum is 6, but \"bytes\" is 5"},
       {damaged([](auto& d) { d["lines"] = 3; }), "\"lines\" is 3, but 1 line feeds were counted"},
-      {damaged([](auto& d) { d["byte_counts"].erase(255); }), "\"byte_counts\" is no list of 256 numbers"},
-      {damaged([](auto& d) { d["byte_counts"][7] = -1; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
-      {damaged([](auto& d) { d["byte_counts"][7] = 0.5; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
-      {damaged([](auto& d) { d["byte_counts"][7] = "0"; }), "\"byte_counts\" is no whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"].erase(255); }), "\"byte_counts\" is not a list of 256 numbers"},
+      {damaged([](auto& d) { d["byte_counts"][7] = -1; }), "\"byte_counts\" is not a whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"][7] = 0.5; }), "\"byte_counts\" is not a whole number from 0 to 2^64 - 1"},
+      {damaged([](auto& d) { d["byte_counts"][7] = "0"; }), "\"byte_counts\" is not a whole number from 0 to 2^64 - 1"},
       {damaged([](auto& d) { d["byte_counts"][7] = ~std::uint64_t{0}; }),
        "the counts do not add up: their sum exceeds 2^64 - 1"},
       {damaged([](auto& d) { d["complete"] = 1; }), "\"complete\" is neither true nor false"},
       {damaged([](auto& d) { d["inputs"].erase(0); }), "the totals are not the sums of the inputs"},
-      {damaged([](auto& d) { d.erase("inputs"); }), "\"inputs\" is no list"},
+      {damaged([](auto& d) { d.erase("inputs"); }), "\"inputs\" is not a list"},
       {damaged([](auto& d) { d["input_count"] = 2; }),
        "\"input_count\" is 2, but there are 0 lines of inputs before it"},
-      {damaged([](auto& d) { d["inputs"][0]["name"] = 7; }), "\"name\" is no string"},
-      {damaged([](auto& d) { d["inputs"][0]["name_base64"] = "?"; }), "\"name_base64\" is no base64"},
+      {damaged([](auto& d) { d["inputs"][0]["name"] = 7; }), "\"name\" is not a string"},
+      {damaged([](auto& d) { d["inputs"][0]["name_base64"] = "?"; }), "\"name_base64\" is not base64"},
       {damaged([](auto& d) {
          d["inputs"][0].erase("byte_counts");
          d["inputs"][0].erase("buckets");
@@ -175,15 +174,16 @@ TEST_CASE("damage is told with its line, and the other results are read all the 
       {damaged([](auto& d) { d["inputs"][1]["lost"][0].erase("error"); }),
        "input \"bad \\xff\\x0a\": \"error\" is missing"},
       {damaged([](auto& d) { d["skipped"] = 9; }), "\"skipped\" is not the sum of its causes"},
-      {damaged([](auto& d) { d["skipped_by_cause"] = 9; }), "\"skipped_by_cause\" is no object"},
+      {damaged([](auto& d) { d["skipped_by_cause"] = 9; }), "\"skipped_by_cause\" is not an object"},
       {damaged([](auto& d) { d["bytes"] = 5, d["inputs"][0]["name"] = 7; }),
        "the counts do not add up: their sum is 6, but \"bytes\" is 5"},
       {damaged([](auto& d) { d["kind"] = "snapshot", d["inputs"][0]["name"] = 7; }), ""},
-      {good.substr(0, good.size() - 3), "no JSON document (at byte " + std::to_string(good.size() - 2) +
-                                            " of the line); every line is to hold a whole one, as gpuhist writes them"},
+      {good.substr(0, good.size() - 3),
+       "not valid JSON at byte " + std::to_string(good.size() - 2) +
+           " of the line; every line must be a whole document, as gpuhist writes them"},
       {R"({"bytes":1e999})",
-       "no JSON document (at byte 14 of the line); every line is to hold a whole one, as gpuhist writes them"},
-      {damaged([](auto& d) { d["unverified"] = 1; }), "\"unverified\" is no object"},
+       "not valid JSON at byte 14 of the line; every line must be a whole document, as gpuhist writes them"},
+      {damaged([](auto& d) { d["unverified"] = 1; }), "\"unverified\" is not an object"},
       {damaged([](auto& d) { d["unverified"]["bytes"] = 1; }),
        "the counts do not add up: their sum is 3, but \"bytes\" is 1"},
   };
@@ -211,7 +211,7 @@ TEST_CASE("lines of inputs count with their result or not at all") {
         std::vector<std::string>{"2: \"input_count\" is 2, but there are 1 lines of inputs before it"});
   const reading got = read_text(lines[0] + "\n" + lines[1].substr(0, 50) + "\n" + lines[2] + "\n" + text);
   CHECK(got.faults.size() == 1);
-  CHECK(got.faults.front().starts_with("2: no JSON document"));
+  CHECK(got.faults.front().starts_with("2: not valid JSON"));
   CHECK(got.results == 1);
   CHECK(got.sum.inputs.size() == 2);
 }
@@ -299,9 +299,9 @@ TEST_CASE("a file without results and an absent file have one error each") {
     CHECK(read_text(content).faults == std::vector<std::string>{" not a result of gpuhist" + remedy});
   }
   report snapshot = sample("1", "abc\n");
-  snapshot.what = report::kind::snapshot;
+  snapshot.type = report::kind::snapshot;
   CHECK(read_text(render_json(snapshot, {})).faults ==
-        std::vector<std::string>{" it holds no result, only lines of other kinds" + remedy});
+        std::vector<std::string>{" contains no result, only lines of other kinds" + remedy});
   CHECK(read(here / "none").faults == std::vector<std::string>{(here / "none") + ": No such file or directory"});
   CHECK(read(here / "").faults ==
         std::vector<std::string>{(here / "") + ": not a result of gpuhist (it is a directory)" + remedy});
@@ -311,7 +311,7 @@ TEST_CASE("a torn result names its line, and of many damaged lines ten are repor
   const std::string good = render_json(sample("1", "abc\n"), {});
   const reading torn = read_text(good.substr(0, good.size() / 2));
   REQUIRE(torn.faults.size() == 1);
-  CHECK(torn.faults.front().starts_with("1: no JSON document"));
+  CHECK(torn.faults.front().starts_with("1: not valid JSON"));
   std::string damaged;
   for (int i = 0; i < 12; ++i) damaged += "{}\n";
   const reading got = read_text(good + damaged + good);

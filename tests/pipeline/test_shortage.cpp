@@ -98,7 +98,7 @@ TEST_CASE("where the device cannot page-lock any memory of the host, all slots a
   REQUIRE(done.stats);
   CHECK(done.stats->slots == planned_slots);
   CHECK(done.stats->engine_reason ==
-        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
 }
 
 TEST_CASE("where not even two slots can be page-locked, nothing is counted and the error says what to do") {

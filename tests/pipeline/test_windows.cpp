@@ -449,7 +449,47 @@ struct rolling {
 
 using counts = std::vector<std::vector<std::uint64_t>>;
 
+// The lines of text[begin, end), found byte by byte.
+line_range lines_of(const std::string& text, std::uint64_t begin, std::uint64_t end) {
+  const auto at = [&](std::uint64_t offset) { return text.begin() + static_cast<std::ptrdiff_t>(offset); };
+  const auto line_at = [&](std::uint64_t offset) {
+    return 1 + static_cast<std::uint64_t>(std::count(text.begin(), at(offset), '\n'));
+  };
+  return {.first = line_at(begin), .last = line_at(end - 1)};
+}
+
 }  // namespace
+
+TEST_CASE("a window has the numbers of the lines that its first and last byte are in") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 200; ++round) {
+    const window_shape shape = random_shape(random);
+    const std::string text = random_text(random, random() % 600);
+    rolling it(shape);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = 1 + random() % 90;
+      for (const auto& part : it.cut(text.substr(at, size))) it.merge(part);
+      if (random() % 8 == 0) it.windows.break_off(0, "text is missing");  // the numbers continue
+      at += size;
+    }
+    it.windows.end();
+    while (const auto next = it.windows.next()) {
+      const auto& window = std::get<closed_window>(*next);
+      CHECK(window.lines == lines_of(text, window.head.first_offset, window.head.end_offset));
+    }
+  }
+}
+
+TEST_CASE("after text that was not counted, windows have no line numbers") {
+  rolling it(bytes_shape(2));
+  const auto parts = it.cut("a\ncdef");
+  it.merge(parts[0]);
+  it.merge(parts[2]);
+  it.windows.give_up("not all of it was counted");
+  std::vector<std::optional<line_range>> found;
+  while (const auto next = it.windows.next()) found.push_back(std::get<closed_window>(*next).lines);
+  CHECK(found == std::vector<std::optional<line_range>>{line_range{.first = 1, .last = 1}, {}, {}});
+}
 
 TEST_CASE("a window is told when all of its text was merged, in whatever order") {
   rolling it(bytes_shape(3));

@@ -50,10 +50,10 @@ class shuffling_engine : public gpu::engine {
       held_.pop_back();
       lock.unlock();
       if (number == failing_job_) {
-        job->done(*job, std::make_exception_ptr(std::runtime_error("the device fell off the bus")));
+        job->on_complete(*job, std::make_exception_ptr(std::runtime_error("the device fell off the bus")));
       } else {
         count(*job);
-        job->done(*job, nullptr);
+        job->on_complete(*job, nullptr);
       }
       lock.lock();
     }

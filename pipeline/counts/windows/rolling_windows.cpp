@@ -122,7 +122,9 @@ std::optional<rolling_windows::record> rolling_windows::take(window_event& front
   if (const auto* pane = std::get_if<pane_finished>(&front)) {
     add_pane(*pane);
   } else if (const auto* run = std::get_if<run_finished>(&front)) {
-    streams_.erase(run->stream);
+    end_run(run->stream);
+  } else if (const auto* stream = std::get_if<stream_finished>(&front)) {
+    lines_before_.erase(stream->stream);
   } else if (auto* window = std::get_if<window_finished>(&front)) {
     return close(*window);
   } else {
@@ -138,7 +140,17 @@ void rolling_windows::add_pane(const pane_finished& finished) {
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
   panes.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));
   panes.is_incomplete.push_back(merged != finished.bytes);
-  if (panes.is_incomplete.back()) ++panes.incomplete;
+  if (!panes.is_incomplete.back()) return;
+  ++panes.incomplete;
+  lines_before_.insert_or_assign(finished.stream, std::nullopt);
+}
+
+void rolling_windows::end_run(stream_id stream) {
+  const auto panes = streams_.find(stream);
+  if (panes == streams_.end()) return;
+  std::optional<std::uint64_t>& before = lines_before_.try_emplace(stream, 0).first->second;
+  if (before) *before += rows_.lines_in(panes->second.sum.sum());
+  streams_.erase(panes);
 }
 
 closed_window rolling_windows::close(window_finished& finished) {
@@ -148,7 +160,13 @@ closed_window rolling_windows::close(window_finished& finished) {
     out.head.end_reason = window_end::error;
     if (out.head.error.empty()) out.head.error = *given_up_;
   }
+  std::optional<std::uint64_t>& before = lines_before_.try_emplace(finished.stream, 0).first->second;
+  const std::uint64_t lines = rows_.lines_in(panes.sum.sum());
+  if (before && out.head.end_offset > out.head.first_offset) {
+    out.lines = {.first = *before + 1, .last = *before + lines + (out.head.ends_line ? 0 : 1)};
+  }
   panes.sum.drop(finished.panes_dropped);
+  if (before) *before += lines - rows_.lines_in(panes.sum.sum());
   for (std::uint32_t i = 0; i < finished.panes_dropped; ++i, panes.is_incomplete.pop_front()) {
     if (panes.is_incomplete.front()) --panes.incomplete;
   }

@@ -102,6 +102,7 @@ class rolling_windows {
   std::optional<record> take(window_event& front);
   void add_pane(const pane_finished& finished);
   closed_window close(window_finished& finished);
+  void end_run(stream_id stream);
   [[nodiscard]] window_time now() const;
 
   const window_shape shape_;
@@ -114,6 +115,8 @@ class rolling_windows {
   std::deque<window_event> events_;
   std::unordered_map<pane_id, pane_counts> panes_;  // not in streams_ yet
   std::map<stream_id, stream_panes> streams_;
+  // '\n' of each stream before its panes; nothing after a pane that was not counted completely
+  std::unordered_map<stream_id, std::optional<std::uint64_t>> lines_before_;
   std::optional<std::string> given_up_;
   bool discarded_ = false;
   window_cutter cutter_;

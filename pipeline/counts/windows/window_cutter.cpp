@@ -67,6 +67,7 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     const std::size_t taken = fill_pane(current, text.subspan(at));
     at += taken;
     current.offset += taken;
+    current.ends_line = text[at - 1] == std::byte{'\n'};
     parts.push_back({.end = at, .pane = current.open->pane});
     note_frame(owner, current.open->pane);
     if (!current.open->source) current.open->source = name_;
@@ -144,7 +145,8 @@ window_head window_cutter::head_of(const stream& current) const {
                    .first_offset = current.panes.front().offset,
                    .end_offset = current.offset,
                    .start = current.panes.front().time,
-                   .end = current.last};
+                   .end = current.last,
+                   .ends_line = current.ends_line};
   const auto with_text =
       std::ranges::find_if(current.panes, [](const pane_start& each) { return each.source != nullptr; });
   head.source = with_text == current.panes.end() ? current.source : with_text->source;
@@ -213,6 +215,7 @@ void window_cutter::end_input(input_id input, window_time now) {
   if (found == streams_.end()) return;
   catch_up(found->second, now);
   end_run(found->second, window_end::input, {}, now);
+  events_(stream_finished{found->first});
   streams_.erase(found);
 }
 
@@ -220,6 +223,7 @@ void window_cutter::end(window_time now) {
   for (auto& [id, each] : streams_) {
     catch_up(each, now);
     end_run(each, window_end::input, {}, now);
+    events_(stream_finished{id});
   }
   streams_.clear();
   for (frame& each : frames_) {

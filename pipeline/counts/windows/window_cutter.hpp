@@ -72,6 +72,7 @@ class window_cutter {
     stream_id id = 0;
     std::uint64_t offset = 0;  // of the next text
     source_name source{};      // the input of the last text
+    bool ends_line = false;    // the last text ends with '\n'
     std::optional<pane_start> open{};
     std::uint64_t remaining = 0;     // bytes or lines missing in the open pane
     window_time last{};              // open pane of time: its end; other panes: the arrival of the last text

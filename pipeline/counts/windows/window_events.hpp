@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,14 +39,24 @@ struct window_head {
   window_time start{};             ///< windows of time: its begin; others: the arrival of its first text
   window_time end{};               ///< windows of time: its end; others: the arrival of its last text
   window_end end_reason = window_end::full;
-  std::string error{};    ///< why text is missing; empty: none is
-  bool verified = false;  ///< all of its text was verified when it closed; false: a verdict follows
+  std::string error{};     ///< why text is missing; empty: none is
+  bool verified = false;   ///< all of its text was verified when it closed; false: a verdict follows
+  bool ends_line = false;  ///< its last byte is '\n'
+};
+
+/// Lines of a text, numbered from 1, both included.
+struct line_range {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+
+  bool operator==(const line_range&) const = default;
 };
 
 /// A window and the counts of its text, verified or not, over the partition of the plan.
 struct closed_window {
   window_head head;
   gpu::tally counts;
+  std::optional<line_range> lines{};  ///< of its stream; absent without text, and if text before it was not counted
 };
 
 /// The verdict on windows that were not verified when they closed.
@@ -79,6 +90,11 @@ struct run_finished {
   stream_id stream = 0;
 };
 
-using window_event = std::variant<pane_finished, window_finished, run_finished, window_verdict>;
+/// No more text of a stream follows.
+struct stream_finished {
+  stream_id stream = 0;
+};
+
+using window_event = std::variant<pane_finished, window_finished, run_finished, stream_finished, window_verdict>;
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,7 @@
 // `gpuhist [FILE...]`: typed options -> plan -> run -> report.
 #include "config/command_table.hpp"
 #include "config/suggest.hpp"
+#include "config/usage_error.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
@@ -99,7 +100,7 @@ bool shares_terminal(const plan& planned) {
 }
 
 progress make_progress(const plan& planned, console& screen) {
-  const progress_style style = choose_progress_style({.asked = planned.progress,
+  const progress_style style = choose_progress_style({.requested = planned.progress,
                                                       .quiet = planned.quiet || shares_terminal(planned),
                                                       .terminal = screen.is_terminal() && !terminal_is_dumb(),
                                                       .foreground = screen.is_in_foreground(),
@@ -165,6 +166,7 @@ std::string_view after_signal(const outcome& finished) {
 
 report result_of(const plan& planned, const outcome& finished) {
   report result = make_report(planned, report::kind::result, finished.result);
+  result.causes_printed = !consumer_left(finished);  // by complain_of_inputs
   result.stats = finished.stats;
   if (!result.stats) return result;
   for (const scheme_view& each : planned.schemes) result.stats->schemes.push_back(each.scheme.name);

@@ -26,7 +26,7 @@ result_sum read_results(const config::options& typed) {
   result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact);
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
-  for (const std::string& error : sum.faults()) complain(error);
+  for (const std::string& error : sum.errors()) complain(error);
   return sum;
 }
 
@@ -68,7 +68,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
     format.render(shown, target, out);
   });
   output.commit();
-  if (!shown.complete && sum.faults().empty()) complain("the results are from an incomplete run");
+  if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
   const int signal = kept_stop_signal::received();
   if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
   if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};

@@ -20,21 +20,21 @@ using config::reference;
 using operation = config::expression::operation;
 using std::size_t;
 
-/// Finds out what names mean.
+/// Resolves names.
 class condition::resolver {
  public:
   resolver(const expression& typed, std::span<const config::scheme> schemes) : typed_(typed), schemes_(schemes) {}
 
-  [[nodiscard]] meaning of(const reference& name) const {
+  [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
-      if (word == "bytes") return {.what = meaning::kind::bytes};
-      if (word == "lines") return {.what = meaning::kind::lines};
+      if (word == "bytes") return {.type = meaning::kind::bytes};
+      if (word == "lines") return {.type = meaning::kind::lines};
       if (const measures::measure* const found = measures::find_measure(word)) {
-        return {.what = meaning::kind::measure, .measured = found};
+        return {.type = meaning::kind::measure, .measure = found};
       }
     }
-    return {.what = name.as == reference::form::count ? meaning::kind::count : meaning::kind::share,
+    return {.type = name.as == reference::form::count ? meaning::kind::count : meaning::kind::share,
             .bytes = bucket(name)};
   }
 
@@ -46,8 +46,8 @@ class condition::resolver {
       if (name.parts.size() == 2 && each.name != name.parts.front()) continue;
       if (std::ranges::find(each.buckets, wanted) == each.buckets.end()) continue;
       if (found != nullptr) {
-        refuse("this is a bucket of " + found->name + " and of " + each.name + "; say which, as in " + found->name +
-                   "." + wanted,
+        refuse("both " + found->name + " and " + each.name + " have this bucket; name the scheme, as in " +
+                   found->name + "." + wanted,
                name);
       }
       found = &each;
@@ -66,22 +66,22 @@ class condition::resolver {
     if (const auto meant = config::likely_name(wanted, views)) {
       message += "; did you mean " + std::string(*meant) + "?";
     } else {
-      message += "; known are bytes, lines, measures (--measures) and the buckets of";
+      message += "; names are bytes, lines, measures (--measures) and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
       message += "; other names are quoted, as in \"a b\"";
     }
     refuse(message, name);
   }
 
-  /// What could stand in the place of a name.
-  [[nodiscard]] std::vector<std::string> known_names(const reference& instead_of) const {
+  /// All names of the same form.
+  [[nodiscard]] std::vector<std::string> known_names(const reference& unknown) const {
     std::vector<std::string> known;
-    if (instead_of.parts.size() == 1 && instead_of.as == reference::form::plain) {
+    if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
       known = {"bytes", "lines"};
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
     }
     for (const config::scheme& each : schemes_) {
-      const std::string before = instead_of.parts.size() == 2 ? each.name + "." : "";
+      const std::string before = unknown.parts.size() == 2 ? each.name + "." : "";
       for (const std::string& bucket : each.buckets) known.push_back(before + bucket);
     }
     return known;
@@ -97,21 +97,21 @@ class condition::resolver {
 
 namespace {
 
-/// Of those whose class is that of a byte in the bucket: the partition separates it from the others.
-double count_of(const std::bitset<256>& bytes, const watched_counts& what) {
-  if (what.counts.counts.empty()) return 0;
+/// The count of a bucket. The partition separates the bucket from the other byte values.
+double count_of(const std::bitset<256>& bytes, const watched_counts& checked) {
+  if (checked.counts.counts.empty()) return 0;
   std::bitset<256> classes;
   for (size_t byte = 0; byte < bytes.size(); ++byte) {
-    if (bytes[byte]) classes.set(what.partition.class_of[byte]);
+    if (bytes[byte]) classes.set(checked.partition.class_of[byte]);
   }
   double sum = 0;
-  for (size_t each = 0; each < what.counts.counts.size(); ++each) {
-    if (classes[each]) sum += static_cast<double>(what.counts.counts[each]);
+  for (size_t each = 0; each < checked.counts.counts.size(); ++each) {
+    if (classes[each]) sum += static_cast<double>(checked.counts.counts[each]);
   }
   return sum;
 }
 
-/// A value on the stack of steps: a number, or a truth as 1 and 0; nothing: unknown.
+/// A value on the stack: a number, or a truth value as 1 or 0; nothing: unknown.
 using value = std::optional<double>;
 
 value truth(bool holds) { return holds ? 1.0 : 0.0; }
@@ -126,11 +126,11 @@ value either(const value& a, const value& b) {
   return a && b ? truth(false) : value{};
 }
 
-/// What is no number, as 1 / 0, is unknown.
+/// A result that is not finite, as of 1 / 0, is unknown.
 value finite(double result) { return std::isfinite(result) ? value(result) : value{}; }
 
-value calculated(operation what, double a, double b) {
-  switch (what) {
+value calculated(operation applied, double a, double b) {
+  switch (applied) {
     case operation::multiply:
       return finite(a * b);
     case operation::divide:
@@ -154,11 +154,11 @@ value calculated(operation what, double a, double b) {
   }
 }
 
-value of_two(operation what, const value& a, const value& b) {
-  if (what == operation::both) return both(a, b);
-  if (what == operation::either) return either(a, b);
+value of_two(operation applied, const value& a, const value& b) {
+  if (applied == operation::both) return both(a, b);
+  if (applied == operation::either) return either(a, b);
   if (!a || !b) return {};
-  return calculated(what, *a, *b);
+  return calculated(applied, *a, *b);
 }
 
 void take_step(const expression::step& step, const std::vector<value>& names, std::vector<value>& stack) {
@@ -186,56 +186,56 @@ void take_step(const expression::step& step, const std::vector<value>& names, st
 
 condition::condition(expression typed, std::span<const config::scheme> schemes) : typed_(std::move(typed)) {
   const resolver names(typed_, schemes);
-  for (const reference& each : typed_.references) meanings_.push_back(names.of(each));
+  for (const reference& each : typed_.references) meanings_.push_back(names.resolve(each));
 }
 
 bool condition::needs_byte_counts() const {
-  return std::ranges::any_of(meanings_, [](const meaning& each) { return each.what == meaning::kind::measure; });
+  return std::ranges::any_of(meanings_, [](const meaning& each) { return each.type == meaning::kind::measure; });
 }
 
 const reference* condition::needs_baseline() const {
-  const auto compares = [](const meaning& each) { return each.measured != nullptr && each.measured->compares; };
+  const auto compares = [](const meaning& each) { return each.measure != nullptr && each.measure->compares; };
   const auto found = std::ranges::find_if(meanings_, compares);
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
-std::vector<value> condition::values_of_references(const watched_counts& what) const {
+std::vector<value> condition::values_of_references(const watched_counts& checked) const {
   const measures::byte_counts by_byte =
-      needs_byte_counts() ? measures::counts_of(what.counts) : measures::byte_counts{};
-  const auto bytes = static_cast<double>(what.counts.bytes());
+      needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
+  const auto bytes = static_cast<double>(checked.counts.bytes());
   std::vector<value> all;
   for (const meaning& each : meanings_) {
-    switch (each.what) {
+    switch (each.type) {
       case meaning::kind::bytes:
         all.emplace_back(bytes);
         break;
       case meaning::kind::lines:
-        all.emplace_back(static_cast<double>(lines_in(what.counts, what.partition)));
+        all.emplace_back(static_cast<double>(lines_in(checked.counts, checked.partition)));
         break;
       case meaning::kind::measure:
         all.push_back(
-            measures::take_measure(*each.measured, {.counts = by_byte, .baseline = what.baseline}).found.value);
+            measures::take_measure(*each.measure, {.counts = by_byte, .baseline = checked.baseline}).found.value);
         break;
       case meaning::kind::share:
-        all.push_back(finite(count_of(each.bytes, what) / bytes));
+        all.push_back(finite(count_of(each.bytes, checked) / bytes));
         break;
       case meaning::kind::count:
-        all.emplace_back(count_of(each.bytes, what));
+        all.emplace_back(count_of(each.bytes, checked));
         break;
     }
   }
   return all;
 }
 
-verdict condition::holds_for(const watched_counts& what) const {
-  const std::vector<value> names = values_of_references(what);
+verdict condition::holds_for(const watched_counts& checked) const {
+  const std::vector<value> names = values_of_references(checked);
   std::vector<value> stack;
   for (const expression::step& each : typed_.steps) take_step(each, names, stack);
   return stack.back() ? verdict(*stack.back() == 1.0) : verdict{};
 }
 
-std::vector<named_value> condition::values(const watched_counts& what) const {
-  const std::vector<value> found = values_of_references(what);
+std::vector<named_value> condition::values(const watched_counts& checked) const {
+  const std::vector<value> found = values_of_references(checked);
   std::vector<named_value> all;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& name = typed_.references[i].typed;

@@ -1,4 +1,4 @@
-// What a report has to be watched: its inputs and its totals.
+// Checks the units of a report, its inputs and its totals, against the conditions.
 #pragma once
 
 #include "pipeline/counts/run_counts.hpp"
@@ -6,14 +6,13 @@
 
 namespace gpuhist::pipeline::gates {
 
-/// The whole input, of what counts. Borrows it.
+/// The verified text of an input. Borrows it.
 unit unit_of(const input_report& input);
 
-/// Holds the totals of a report against the conditions; not where its only input was, which is the same. True: the run
-/// is to end.
-bool watch_totals(const run_counts& result, const watch_list& what, watcher& by);
+/// Checks the totals of a report; not if its only input was checked, which has the same counts. True: the run must end.
+bool watch_totals(const run_counts& result, const watch_list& list, watcher& checker);
 
-/// Holds what was counted so far of each input, and the totals, against the conditions. True: the run is to end.
-bool watch_so_far(const run_counts& snapshot, const watch_list& what, watcher& by);
+/// Checks the bytes counted so far of each input, and the totals. True: the run must end.
+bool watch_so_far(const run_counts& snapshot, const watch_list& list, watcher& checker);
 
 }  // namespace gpuhist::pipeline::gates

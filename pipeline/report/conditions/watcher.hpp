@@ -1,7 +1,8 @@
-// Gates and watches: the conditions of --fail-if and --alert-if, held against whatever was counted to its end.
+// Checks the conditions of --fail-if and --alert-if for each unit: a window, an input or the totals.
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
 #include "pipeline/report/conditions/condition.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,79 +19,82 @@
 
 namespace gpuhist::pipeline::gates {
 
-/// What was counted to its end. Borrows everything.
+/// Counts that conditions are checked for. Borrows everything.
 struct unit {
   enum class kind : std::uint8_t { total, input, window };
 
-  kind what = kind::total;
-  std::string_view source;                          ///< the input, raw bytes; empty where it is all of them
-  std::uint64_t window = 0;                         ///< its index
+  kind type = kind::total;
+  std::string_view source;                          ///< name of the input, raw bytes; empty for the totals
+  std::uint64_t window = 0;                         ///< index of the window
   std::uint64_t begin = 0;                          ///< offset in the text of the source, in bytes
-  std::uint64_t end = 0;                            ///< offset behind its last byte
-  const gpu::tally& counts;                         ///< over the partition of the watch
-  const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watch
+  std::uint64_t end = 0;                            ///< one past its last byte
+  std::optional<line_range> lines{};                ///< of a window, if known; the watcher computes those of an input
+  const gpu::tally& counts;                         ///< over the partition of the watcher
+  const measures::byte_counts* baseline = nullptr;  ///< of this window; null: that of the watcher
 };
 
-/// A condition with what becomes of it.
+/// A condition and its effect: a failed run or an alert.
 struct gate {
   enum class kind : std::uint8_t { fail, alert };
 
-  kind what = kind::fail;
+  kind effect = kind::fail;
   condition when;
 };
 
-/// What is watched for: a plain value, of the plan.
+/// All conditions of a run and the kinds of units that they apply to. A plain value, part of the plan.
 struct watch_list {
-  std::vector<gate> gates;  ///< empty: nothing is watched
+  std::vector<gate> gates;  ///< empty: nothing is checked
   bool totals = true;
   bool inputs = true;
   bool windows = true;
   bool fail_fast = false;
-  /// Inputs and totals are watched again and again while they grow: a condition is told when it begins to hold for one.
+  /// Inputs and totals are checked repeatedly while they grow. A condition is reported when it begins to hold.
   bool growing = false;
 
-  /// Some condition needs the counts of all byte values.
+  /// Whether a condition needs the counts of all 256 byte values.
   [[nodiscard]] bool needs_byte_counts() const;
 
-  /// Of units of that kind.
-  [[nodiscard]] bool covers(unit::kind what) const;
+  /// Whether units of this kind are checked.
+  [[nodiscard]] bool covers(unit::kind type) const;
 };
 
-/// A condition that holds, for those who tell it. Owns everything, so that it may cross threads.
+/// A condition that holds. Owns everything, so that it may be passed to another thread.
 struct firing {
-  gate::kind by = gate::kind::fail;
+  gate::kind effect = gate::kind::fail;
   std::string condition;  ///< as typed
-  unit::kind what = unit::kind::total;
+  unit::kind type = unit::kind::total;
   std::string source;
   std::uint64_t window = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::vector<named_value> values;  ///< of every name in the condition
+  std::optional<line_range> lines{};  ///< absent if unknown, and for the totals
+  std::vector<named_value> values;    ///< of every name in the condition
 };
 
-/// Holds units against conditions. Any thread, one at a time.
+/// Checks units against conditions. Any thread, one at a time.
 class watcher {
  public:
-  /// Borrows the three. `tell` is called in watch(), once for every condition that holds.
-  watcher(const watch_list& what, const gpu::partition& counted, const measures::measuring& measuring,
-          std::function<void(const firing&)> tell);
+  /// Borrows `list`, `counted` and `measuring`. watch() calls `report_firing` once for each condition that holds.
+  watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
+          std::function<void(const firing&)> report_firing);
 
-  /// Where the unit is one that is watched. Says whether the run is to end now: --fail-fast, and a gate of --fail-if
-  /// that holds. Of a watch_list that is `growing`, what held at the last call for the same input, or for the totals,
-  /// and still holds is not told again.
-  bool watch(const unit& what);
+  /// Checks the unit if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
+  /// condition of --fail-if holds. With `growing`, a condition that also held at the last call for the same input, or
+  /// for the totals, is not reported again.
+  bool watch(const unit& checked);
 
-  /// Some gate of --fail-if held: the exit status is to be 3.
+  /// Whether a condition of --fail-if held: the exit status is then 3.
   [[nodiscard]] bool has_failed() const { return failed_; }
 
  private:
-  const watch_list& watched_;
+  [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& checked, bool holds);
+  [[nodiscard]] std::optional<line_range> lines_of(const unit& checked) const;
+
+  const watch_list& list_;
   const gpu::partition& partition_;
   const measures::measuring& measuring_;
-  std::function<void(const firing&)> tell_;
-  [[nodiscard]] bool begins_to_hold(std::size_t gate, const unit& what, bool holds);
-
-  std::set<std::pair<std::size_t, std::string>> holding_;  // gates with what they hold for, by name; where it grows
+  std::function<void(const firing&)> report_firing_;
+  std::set<std::pair<std::size_t, std::string>> holding_;  // with `growing`: gate and input name; empty name: totals
   bool failed_ = false;
 };
 

@@ -54,11 +54,11 @@ json device_of(const gpu::listed_device& device, bool verbose) {
 json engines_of(const gpu::inventory& found) {
   json all = json::array();
   for (const gpu::listed_engine& each : found.engines) {
-    json one = {{"name", each.name}};
-    if (!each.synonym.empty()) one["synonym"] = each.synonym;
-    one["usable"] = each.usable;
-    one["reason"] = each.why;
-    all.push_back(std::move(one));
+    json engine = {{"name", each.name}};
+    if (!each.synonym.empty()) engine["synonym"] = each.synonym;
+    engine["usable"] = each.usable;
+    engine["reason"] = each.why;
+    all.push_back(std::move(engine));
   }
   return all;
 }
@@ -82,11 +82,11 @@ json cuda_of(const gpu::listed_cuda& cuda, bool verbose) {
           {"devices", std::move(devices)}};
 }
 
-json host_of(const devices_report& what) {
-  const gpu::listed_host& host = what.found.host;
+json host_of(const devices_report& listed) {
+  const gpu::listed_host& host = listed.found.host;
   json schemes = json::object();
   json able = json::object();
-  for (const scheme_kernel& each : what.schemes) {
+  for (const scheme_kernel& each : listed.schemes) {
     schemes[each.scheme] = each.kernel;
     able[each.scheme] = each.able;
   }
@@ -95,20 +95,21 @@ json host_of(const devices_report& what) {
               {"simd_targets", host.simd_targets},
               {"kernels", kernels_of(host.kernels)},
               {"schemes", std::move(schemes)}};
-  if (what.verbose) out["scheme_kernels"] = std::move(able);
+  if (listed.verbose) out["scheme_kernels"] = std::move(able);
   return out;
 }
 
 }  // namespace
 
-std::string render_devices_json(const devices_report& what) {
-  const json out = {{"kind", "devices"},
-                    {"schema", "gpuhist.devices/1"},
-                    {"auto_takes", what.found.auto_wakes_cuda ? json::array({"host", "cuda"}) : json::array({"host"})},
-                    {"engines", engines_of(what.found)},
-                    {"cuda", cuda_of(what.found.cuda, what.verbose)},
-                    {"host", host_of(what)}};
-  // a driver may say anything: what is not UTF-8 becomes U+FFFD
+std::string render_devices_json(const devices_report& listed) {
+  const json out = {
+      {"kind", "devices"},
+      {"schema", "gpuhist.devices/1"},
+      {"auto_takes", listed.found.auto_wakes_cuda ? json::array({"host", "cuda"}) : json::array({"host"})},
+      {"engines", engines_of(listed.found)},
+      {"cuda", cuda_of(listed.found.cuda, listed.verbose)},
+      {"host", host_of(listed)}};
+  // names from a driver may not be UTF-8: invalid bytes become U+FFFD
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The inventory for people: which engine would count, then CUDA device by device, then the host.
+// The inventory for people: the engines, then each CUDA device, then the host.
 #include "config/size.hpp"
 #include "pipeline/report/formats/devices_report.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -14,9 +14,9 @@ namespace gpuhist::pipeline {
 namespace {
 
 constexpr std::size_t key_width = 14;
-constexpr std::size_t narrowest_value = 20;  // below, terminals may wrap as they like
+constexpr std::size_t narrowest_value = 20;  // on narrower terminals lines are wrapped by the terminal
 
-// A key and its value; words that do not fit go to lines below, under the value.
+// A key and its value; words that do not fit continue on the next line, below the value.
 std::string entry(const std::string& key, const std::string& value, unsigned width) {
   const std::size_t room = std::max<std::size_t>(width, key_width + narrowest_value) - key_width;
   std::string text = key + std::string(key_width - std::min(key_width, columns(key)), ' ');
@@ -55,7 +55,7 @@ std::string place_text(const gpu::listed_device& device) {
   return bus + ", NUMA node " + (device.place.numa_node ? std::to_string(*device.place.numa_node) : "not reported");
 }
 
-// Which tuning it is, and all that this depends on.
+// The tuning of the kernel, and the properties that it depends on.
 std::string detail_lines(const gpu::listed_device& device, unsigned width) {
   return entry("  shared",
                config::format_size(device.shared_bytes) + " a multiprocessor, " +
@@ -63,7 +63,7 @@ std::string detail_lines(const gpu::listed_device& device, unsigned width) {
                width) +
          entry("  threads", std::to_string(device.threads) + " a multiprocessor", width) +
          entry("  L2 cache", config::format_size(device.l2_bytes), width) +
-         entry("  tuning", "of text that lies on it: " + describe(device.tuning), width);
+         entry("  tuning", "for text in its memory: " + describe(device.tuning), width);
 }
 
 std::string device_lines(const gpu::listed_device& device, unsigned width, bool verbose) {
@@ -83,7 +83,7 @@ std::string device_lines(const gpu::listed_device& device, unsigned width, bool 
 
 std::string cuda_lines(const gpu::listed_cuda& cuda, unsigned width, bool verbose) {
   if (!cuda.built_in) return entry("CUDA", "built without CUDA", width);
-  const auto version = [](const std::string& is) { return is.empty() ? std::string("none") : is; };
+  const auto version = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
   std::string text =
       entry("CUDA", "driver " + version(cuda.driver_version) + ", runtime " + version(cuda.runtime_version), width);
   for (const gpu::listed_kernel& each : cuda.kernels) {
@@ -107,8 +107,8 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string host_lines(const devices_report& what, unsigned width) {
-  const gpu::listed_host& host = what.found.host;
+std::string host_lines(const devices_report& listed, unsigned width) {
+  const gpu::listed_host& host = listed.found.host;
   const std::string cores = host.cores ? std::to_string(*host.cores) : "not reported";
   std::string text = entry("host", "cores " + cores + ", threads " + std::to_string(host.threads), width);
   std::string targets;
@@ -118,18 +118,19 @@ std::string host_lines(const devices_report& what, unsigned width) {
     const std::string target = each.instruction_set.empty() ? "" : " (" + each.instruction_set + ")";
     text += entry("  " + each.name, each.description + target, width);
   }
-  text += "\n" + entry("scheme", what.verbose ? "host kernel, and all that --kernel may name" : "host kernel", width);
-  for (const scheme_kernel& each : what.schemes) {
-    text += entry(printable(each.scheme), each.kernel + (what.verbose ? ": " + joined(each.able) : ""), width);
+  text += "\n" + entry("scheme", listed.verbose ? "host kernel, and all kernels that --kernel may name" : "host kernel",
+                       width);
+  for (const scheme_kernel& each : listed.schemes) {
+    text += entry(printable(each.scheme), each.kernel + (listed.verbose ? ": " + joined(each.able) : ""), width);
   }
   return text;
 }
 
 }  // namespace
 
-std::string render_devices_table(const devices_report& what, const render_target& target) {
-  return engine_lines(what.found, target.width) + "\n" + cuda_lines(what.found.cuda, target.width, what.verbose) +
-         "\n" + host_lines(what, target.width);
+std::string render_devices_table(const devices_report& listed, const render_target& target) {
+  return engine_lines(listed.found, target.width) + "\n" + cuda_lines(listed.found.cuda, target.width, listed.verbose) +
+         "\n" + host_lines(listed, target.width);
 }
 
 }  // namespace gpuhist::pipeline

@@ -14,32 +14,31 @@ namespace {
 
 using nlohmann::json;
 
-/// Makes a document of the events of a parser, but for its inputs, which it hands on and forgets.
+/// Builds a document from the events of a parser. Inputs are passed to the caller and not kept.
 class document_builder : public nlohmann::json_sax<json> {
  public:
-  /// `taken`: called after an input was handed on. Borrows both.
-  /// `has_schema` is set once the document names a schema of gpuhist.
+  /// `taken`: called after each input. Borrows both. `has_schema` is set if the document names a schema of gpuhist.
   document_builder(const input_taker& inputs, const std::function<void()>& taken, bool& has_schema)
       : inputs_(inputs), taken_(taken), has_schema_(has_schema) {}
 
   json take() { return std::move(root_); }
 
-  /// Where the text is no JSON: the byte of the line, counted from 1.
+  /// The position of the first byte that is not valid JSON, counted from 1 in the line.
   [[nodiscard]] std::size_t error_at() const { return error_at_; }
 
   bool null() override { return value(nullptr); }
-  bool boolean(bool of) override { return value(of); }
-  bool number_integer(number_integer_t of) override { return value(of); }
-  bool number_unsigned(number_unsigned_t of) override { return value(of); }
-  bool number_float(number_float_t of, const string_t& /*text*/) override { return value(of); }
-  bool string(string_t& of) override {
+  bool boolean(bool parsed) override { return value(parsed); }
+  bool number_integer(number_integer_t parsed) override { return value(parsed); }
+  bool number_unsigned(number_unsigned_t parsed) override { return value(parsed); }
+  bool number_float(number_float_t parsed, const string_t& /*text*/) override { return value(parsed); }
+  bool string(string_t& parsed) override {
     const bool is_schema = open_.size() == 1 && root_.is_object() && key_ == "schema";
-    has_schema_ = has_schema_ || (is_schema && of.starts_with("gpuhist."));
-    return value(std::move(of));
+    has_schema_ = has_schema_ || (is_schema && parsed.starts_with("gpuhist."));
+    return value(std::move(parsed));
   }
-  bool binary(binary_t& /*of*/) override { return false; }  // no JSON has it
-  bool key(string_t& of) override {
-    key_ = std::move(of);
+  bool binary(binary_t& /*parsed*/) override { return false; }  // does not occur in JSON
+  bool key(string_t& parsed) override {
+    key_ = std::move(parsed);
     return true;
   }
   bool start_object(std::size_t /*elements*/) override { return open(json::object()); }
@@ -54,34 +53,35 @@ class document_builder : public nlohmann::json_sax<json> {
     return true;
   }
   bool end_array() override { return close(); }
-  bool parse_error(std::size_t at, const std::string& /*token*/, const nlohmann::detail::exception& /*what*/) override {
+  bool parse_error(std::size_t at, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
     error_at_ = at;
     return false;
   }
 
  private:
-  json* place(json of) {
+  json* place(json parsed) {
     if (open_.empty()) {
-      root_ = std::move(of);
+      root_ = std::move(parsed);
       return &root_;
     }
     json& within = *open_.back();
-    if (!within.is_array()) return &(within[key_] = std::move(of));
-    within.push_back(std::move(of));
+    if (!within.is_array()) return &(within[key_] = std::move(parsed));
+    within.push_back(std::move(parsed));
     return &within.back();
   }
 
-  bool value(json of) {
-    place(std::move(of));
+  bool value(json parsed) {
+    place(std::move(parsed));
     return ended();
   }
 
-  bool open(json of) {
+  bool open(json parsed) {
     if (open_.size() == deepest) {
-      throw result_damage("no result (more than " + std::to_string(deepest) +
-                          " objects and lists are nested); every line is to hold a document as gpuhist writes them");
+      throw result_damage("not a result: more than " + std::to_string(deepest) +
+                          " objects and lists are nested; every line must be a document as gpuhist writes them");
     }
-    open_.push_back(place(std::move(of)));
+    open_.push_back(place(std::move(parsed)));
     return true;
   }
 
@@ -91,7 +91,7 @@ class document_builder : public nlohmann::json_sax<json> {
     return ended();
   }
 
-  // A value is whole; where it is an input, it is not kept.
+  // Called after each complete value. An input is passed to the caller and removed.
   bool ended() {
     if (list_ == nullptr || open_.back() != list_) return true;
     inputs_.take(list_->back());
@@ -100,7 +100,8 @@ class document_builder : public nlohmann::json_sax<json> {
     return true;
   }
 
-  static constexpr std::size_t deepest = 64;  // results have fewer than 10 levels; each needs more memory than text
+  static constexpr std::size_t deepest =
+      64;  // results have fewer than 10 levels; a level needs more memory than its text
 
   const input_taker& inputs_;
   const std::function<void()>& taken_;
@@ -114,7 +115,7 @@ class document_builder : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-/// What is left of a line, as the parser wants it.
+/// An input iterator over the rest of a line, for the parser.
 class document_reader::position {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -124,36 +125,36 @@ class document_reader::position {
   using reference = char;
 
   position() = default;  // the end
-  explicit position(document_reader& of) : of_(&of) {}
-  char operator*() const { return of_->there_[of_->used_]; }
+  explicit position(document_reader& reader) : reader_(&reader) {}
+  char operator*() const { return reader_->available_[reader_->used_]; }
   position& operator++() {
-    of_->advance();
+    reader_->advance();
     return *this;
   }
   bool operator==(const position& other) const { return is_end() == other.is_end(); }
 
  private:
-  [[nodiscard]] bool is_end() const { return of_ == nullptr || of_->at_line_end(); }
+  [[nodiscard]] bool is_end() const { return reader_ == nullptr || reader_->at_line_end(); }
 
-  document_reader* of_ = nullptr;
+  document_reader* reader_ = nullptr;
 };
 
 bool document_reader::next_line() {
   if (std::exchange(begun_, true)) {
     while (!at_line_end()) advance();
-    if (used_ < there_.size()) ++used_;  // the line feed
+    if (used_ < available_.size()) ++used_;  // the line feed
   }
   piece_ = 0;
-  at_line_end();  // reads, where nothing is there
-  return !there_.empty();
+  at_line_end();  // fills the buffer
+  return !available_.empty();
 }
 
 bool document_reader::at_line_end() {
-  if (used_ == there_.size()) {
+  if (used_ == available_.size()) {
     bytes_.take(std::exchange(used_, 0));
-    there_ = bytes_.ahead();
+    available_ = bytes_.ahead();
   }
-  return there_.empty() || there_[used_] == '\n';
+  return available_.empty() || available_[used_] == '\n';
 }
 
 void document_reader::advance() {
@@ -165,8 +166,8 @@ json document_reader::read(const input_taker& inputs) {
   const std::function<void()> taken = [this] { piece_ = 0; };
   document_builder document(inputs, taken, has_schema_);
   if (!json::sax_parse(position(*this), position(), &document)) {
-    throw result_damage("no JSON document (at byte " + std::to_string(document.error_at()) +
-                        " of the line); every line is to hold a whole one, as gpuhist writes them");
+    throw result_damage("not valid JSON at byte " + std::to_string(document.error_at()) +
+                        " of the line; every line must be a whole document, as gpuhist writes them");
   }
   return document.take();
 }

@@ -37,28 +37,28 @@ void pending_inputs::add(const input_report& next) {
 void pending_inputs::keep() {
   const std::uint64_t order_before = to_.now().order_bytes;
   try {
-    std::vector<location> some;
-    for (std::uint64_t from = 0; from < locations_.size(); from += some.size() * sizeof(location)) {
+    std::vector<location> block;
+    for (std::uint64_t from = 0; from < locations_.size(); from += block.size() * sizeof(location)) {
       const std::string bytes = locations_.read(from, locations_in_memory);
-      some.resize(bytes.size() / sizeof(location));
-      std::memcpy(some.data(), bytes.data(), bytes.size());
-      to_.append(some);
+      block.resize(bytes.size() / sizeof(location));
+      std::memcpy(block.data(), bytes.data(), bytes.size());
+      to_.append(block);
     }
   } catch (...) {
     to_.cut_back({.report_bytes = to_.now().report_bytes, .order_bytes = order_before});
     throw;
   }
-  begin_anew();
+  clear();
 }
 
 void pending_inputs::drop() {
   const finished_inputs::extent now = to_.now();
   const bool are_last = number_ > 0 && now.report_bytes - begin_ == spilled_;
   if (are_last) to_.cut_back({.report_bytes = begin_, .order_bytes = now.order_bytes});
-  begin_anew();
+  clear();
 }
 
-void pending_inputs::begin_anew() {
+void pending_inputs::clear() {
   locations_.cut_back(0);
   spilled_ = 0;
   number_ = 0;

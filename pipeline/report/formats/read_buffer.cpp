@@ -16,16 +16,16 @@ std::string_view read_buffer::ahead() {
 }
 
 bool read_buffer::fill() {
-  while (!over_) {
-    const ssize_t got = ::read(fd_, buffer_.data(), buffer_.size());
+  while (!at_end_) {
+    const ssize_t size = ::read(fd_, buffer_.data(), buffer_.size());
     begin_ = 0;
-    end_ = got > 0 ? static_cast<std::size_t>(got) : 0;
-    over_ = got == 0;
-    if (got >= 0) return got > 0;
+    end_ = size > 0 ? static_cast<std::size_t>(size) : 0;
+    at_end_ = size == 0;
+    if (size >= 0) return size > 0;
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // somebody made the shared descriptor non-blocking; its flags are not ours to change
-      pollfd some{fd_, POLLIN, 0};
-      if (::poll(&some, 1, -1) >= 0 || errno == EINTR) continue;
+      // another process that shares the descriptor made it non-blocking; its flags are left as they are
+      pollfd readable{fd_, POLLIN, 0};
+      if (::poll(&readable, 1, -1) >= 0 || errno == EINTR) continue;
     }
     if (errno != EINTR) throw std::system_error(errno, std::system_category());
   }

@@ -1,4 +1,4 @@
-// Bytes of a file, pipe or terminal, a buffer at a time, without a change to the descriptor's flags.
+// Reads a file, pipe or terminal through a buffer, without changing the flags of the descriptor.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 
 namespace gpuhist::pipeline {
 
-/// Blocks; one thread.
+/// Calls block. One thread.
 class read_buffer {
  public:
   /// Borrows `fd`.
   explicit read_buffer(int fd);
 
-  /// What comes next: at least one byte, or none where there are no more. Valid until the next take(). Throws
-  /// std::system_error where the file cannot be read.
+  /// The next bytes: at least one, or none at the end. Valid until the next take(). Throws std::system_error if the
+  /// file cannot be read.
   std::string_view ahead();
 
-  /// Takes that many of the bytes ahead.
+  /// Removes the first `number` bytes of ahead().
   void take(std::size_t number) { begin_ += number; }
 
  private:
@@ -27,7 +27,7 @@ class read_buffer {
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  bool over_ = false;  // a terminal whose end was told is not asked again
+  bool at_end_ = false;  // a terminal is not read again after its end
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// The table of report formats, and what the formats share.
+// The table of report formats, and functions that the formats share.
 #include "pipeline/report/formats/report.hpp"
 
 #include "config/quote.hpp"
@@ -28,9 +28,9 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
-std::uint64_t skipped_in_all(const run_counts& what) {
+std::uint64_t skipped_in_all(const run_counts& counts) {
   std::uint64_t all = 0;
-  for (const skipped_names& each : what.skipped) all += each.count;
+  for (const skipped_names& each : counts.skipped) all += each.count;
   return all;
 }
 

@@ -1,4 +1,4 @@
-// A condition that holds: as a line of JSON among those of a report, and as a sentence for people.
+// A condition that holds: as a line of JSON in a report, and as a message for people.
 #pragma once
 
 #include "pipeline/report/conditions/watcher.hpp"
@@ -8,13 +8,14 @@
 
 namespace gpuhist::pipeline {
 
-/// An object of kind "alert" in schema gpuhist.result/1, with its line end. `run`: as render_target::run.
-std::string alert_line(const gates::firing& what, std::string_view run);
+/// A line of kind "alert", schema gpuhist.result/1, with its line end. `run`: as render_target::run.
+std::string alert_line(const gates::firing& fired, std::string_view run);
 
-/// "access.log, bytes 0 to 4096", "(standard input), window 17, bytes 1114112 to 1179648", "the totals, 48 bytes".
-std::string place_of(const gates::firing& what);
+/// "access.log, bytes 0 to 4096, lines 1 to 40", "(standard input), window 17, bytes 65536 to 69632, line 12",
+/// "the totals, 48 bytes".
+std::string place_of(const gates::firing& fired);
 
-/// "--fail-if 'digit > 0.15' holds for a.txt, bytes 0 to 48: digit = 0.25". Safe to print.
-std::string firing_for_people(const gates::firing& what);
+/// "--fail-if 'digit > 0.15' holds for a.txt, bytes 0 to 48, lines 1 to 3: digit = 0.25". Safe to print.
+std::string firing_for_people(const gates::firing& fired);
 
 }  // namespace gpuhist::pipeline

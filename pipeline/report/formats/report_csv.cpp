@@ -1,14 +1,14 @@
 // The report as comma-separated values (RFC 4180, but lines end in LF, as other tools of the system expect):
 // kind,input,scheme,bucket,count,share.
 //
-// Kinds are `total`, `input` and `unverified`, the last with a name or, for the total, without; of a snapshot
-// `snapshot` and `provisional`. Rows without a scheme carry bytes, lines and, as 0 or 1, complete; where unverified
-// bytes are among the counts, counted_unverified as well. A share is that of the bytes in the row's own total, input or
-// unverified part, from 0 to 1; it is empty where there is no scheme or no byte. Rows of kind `measure` have a measure
-// in `bucket`, the bytes it rests on in `count`, and in `share` its value, or nothing where there is none. Rows of kind
-// `error` have the reason why an input is not complete in `bucket`, those of kind `skipped` the cause, with how many
-// names in trees it kept out. They are rows and not a column, so that a file which earlier versions wrote can be
-// appended to.
+// Kinds of a result are `total`, `input` and `unverified` (with the name of an input, or without for the total); of a
+// snapshot `snapshot` and `provisional`. Rows without a scheme have bytes, lines, complete (0 or 1) and, if unverified
+// bytes are among the counts, counted_unverified. A share refers to the bytes of the row's own total, input or
+// unverified part, from 0 to 1; it is empty without a scheme, and if there are no bytes. Rows of kind `measure` have
+// the measure in `bucket`, the size of the sample in `count`, and the value, if there is one, in `share`. Rows of kind
+// `error` have the cause why an input is incomplete in `bucket`. Rows of kind `skipped` have the cause in `bucket` and
+// the number of names in `count`. They are rows and not a column, so that reports can be appended to a file that an
+// earlier version wrote.
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 
@@ -19,7 +19,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-/// Whose counts a row has.
+/// Identifies the counts of a row.
 struct part {
   std::string_view kind;
   std::string_view input;
@@ -37,31 +37,31 @@ std::string share_of_all(std::uint64_t count, std::uint64_t all) {
   return shortest(static_cast<double>(count) / static_cast<double>(all));
 }
 
-void add_row(std::string& out, const part& of, std::string_view scheme, std::string_view bucket, std::uint64_t count,
+void add_row(std::string& out, const part& owner, std::string_view scheme, std::string_view bucket, std::uint64_t count,
              std::string_view share = "") {
-  for (const std::string_view each : {of.kind, of.input, scheme, bucket}) out += field(each) + ",";
+  for (const std::string_view each : {owner.kind, owner.input, scheme, bucket}) out += field(each) + ",";
   out += std::to_string(count) + ",";
   out.append(share) += '\n';
 }
 
-void add_buckets(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+void add_buckets(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
   const std::uint64_t all = counts.bytes();
-  for (const scheme_view& view : what.schemes) {
+  for (const scheme_view& view : content.schemes) {
     const std::vector<std::uint64_t> folded = view.fold(counts);
     for (std::size_t i = 0; i < folded.size(); ++i) {
-      add_row(out, of, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
+      add_row(out, owner, view.scheme.name, view.scheme.buckets[i], folded[i], share_of_all(folded[i], all));
     }
   }
 }
 
-void add_sizes(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
-  add_row(out, of, "", "bytes", counts.bytes());
-  add_row(out, of, "", "lines", lines_in(counts, what.partition));
+void add_sizes(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
+  add_row(out, owner, "", "bytes", counts.bytes());
+  add_row(out, owner, "", "lines", lines_in(counts, content.partition));
 }
 
-void add_measures(std::string& out, const report& what, std::string_view input, const gpu::tally& counts) {
-  for (const measures::measurement& each : measurements_of(what, counts)) {
-    add_row(out, {.kind = "measure", .input = input}, "", each.what->name, each.sample_size,
+void add_measures(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+  for (const measures::measurement& each : measurements_of(content, counts)) {
+    add_row(out, {.kind = "measure", .input = input}, "", each.definition->name, each.sample_size,
             each.found.value ? shortest(*each.found.value) : "");
   }
 }
@@ -71,50 +71,50 @@ void add_error(std::string& out, const part& input, const std::string& error, bo
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
 }
 
-void add_unverified(std::string& out, const report& what, const part& of, const gpu::tally& counts) {
+void add_unverified(std::string& out, const report& content, const part& owner, const gpu::tally& counts) {
   if (counts.bytes() == 0) return;
-  add_sizes(out, what, of, counts);
-  add_buckets(out, what, of, counts);
+  add_sizes(out, content, owner, counts);
+  add_buckets(out, content, owner, counts);
 }
 
-void write_result(const report& what, bool terminal, const text_sink& to, std::string out) {
+void write_result(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "total", .input = ""};
-  add_sizes(out, what, total, what.verified);
-  add_row(out, total, "", "complete", what.complete ? 1 : 0);
-  if (what.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
-  add_buckets(out, what, total, what.verified);
-  add_measures(out, what, "", what.verified);
-  add_unverified(out, what, {.kind = "unverified", .input = ""}, what.unverified);
-  for (const skipped_names& each : what.skipped) {
+  add_sizes(out, content, total, content.verified);
+  add_row(out, total, "", "complete", content.complete ? 1 : 0);
+  if (content.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
+  for (const skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
   }
-  for (const input_report& each : what.inputs) {
+  for (const input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     const part input{.kind = "input", .input = name};
-    add_sizes(out, what, input, each.verified);
+    add_sizes(out, content, input, each.verified);
     add_row(out, input, "", "complete", each.complete ? 1 : 0);
     if (each.counted_unverified) add_row(out, input, "", "counted_unverified", 1);
     add_error(out, input, each.error, terminal);
-    add_buckets(out, what, input, each.verified);
-    add_measures(out, what, name, each.verified);
-    add_unverified(out, what, {.kind = "unverified", .input = name}, each.unverified);
+    add_buckets(out, content, input, each.verified);
+    add_measures(out, content, name, each.verified);
+    add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }
   to(out);
 }
 
-// Of the inputs only how far they were read: their counts come with the result.
-void write_snapshot(const report& what, bool terminal, const text_sink& to, std::string out) {
+// For inputs only the bytes read so far: the result has their counts.
+void write_snapshot(const report& content, bool terminal, const text_sink& to, std::string out) {
   const part total{.kind = "snapshot", .input = ""};
   const part provisional{.kind = "provisional", .input = ""};
   add_row(out, total, "", "elapsed_milliseconds",
-          static_cast<std::uint64_t>(std::llround(1000 * what.elapsed_seconds)));
-  add_sizes(out, what, total, what.verified);
-  add_buckets(out, what, total, what.verified);
-  add_measures(out, what, "", what.verified);
-  add_sizes(out, what, provisional, what.unverified);
-  add_buckets(out, what, provisional, what.unverified);
-  for (const input_report& each : what.inputs) {
+          static_cast<std::uint64_t>(std::llround(1000 * content.elapsed_seconds)));
+  add_sizes(out, content, total, content.verified);
+  add_buckets(out, content, total, content.verified);
+  add_measures(out, content, "", content.verified);
+  add_sizes(out, content, provisional, content.unverified);
+  add_buckets(out, content, provisional, content.unverified);
+  for (const input_report& each : content.inputs) {
     const std::string name = terminal ? printable(each.name) : each.name;
     add_row(out, {.kind = "snapshot", .input = name}, "", "bytes", each.verified.bytes());
     add_row(out, {.kind = "provisional", .input = name}, "", "bytes", each.unverified.bytes());
@@ -125,12 +125,12 @@ void write_snapshot(const report& what, bool terminal, const text_sink& to, std:
 
 }  // namespace
 
-void render_csv(const report& what, const render_target& target, const text_sink& out) {
+void render_csv(const report& content, const render_target& target, const text_sink& out) {
   const std::string heading = target.first ? "kind,input,scheme,bucket,count,share\n" : "";
-  if (what.what == report::kind::result) {
-    write_result(what, target.terminal, out, heading);
+  if (content.type == report::kind::result) {
+    write_result(content, target.terminal, out, heading);
   } else {
-    write_snapshot(what, target.terminal, out, heading);
+    write_snapshot(content, target.terminal, out, heading);
   }
 }
 

@@ -4,11 +4,11 @@
 
 namespace gpuhist::pipeline {
 
-void render_json(const report& what, const render_target& /*target*/, const text_sink& out) {
-  if (what.what == report::kind::snapshot) return write_snapshot(what, {}, out);
-  nlohmann::ordered_json behind = nlohmann::ordered_json::object();
-  if (what.stats) behind["stats"] = stats_as_json(*what.stats);
-  write_with_inputs(totals_as_json(what, {}), what, input_as_json, behind, out);
+void render_json(const report& content, const render_target& /*target*/, const text_sink& out) {
+  if (content.type == report::kind::snapshot) return write_snapshot(content, {}, out);
+  nlohmann::ordered_json after = nlohmann::ordered_json::object();
+  if (content.stats) after["stats"] = stats_as_json(*content.stats);
+  write_with_inputs(totals_as_json(content, {}), content, input_as_json, after, out);
 }
 
 }  // namespace gpuhist::pipeline

@@ -7,7 +7,7 @@
 
 namespace gpuhist::pipeline {
 
-/// What --stats is in the JSON formats: numbers in bytes and seconds, shares from 0 to 1, the rest in words.
+/// The statistics of --stats: numbers in bytes and seconds, shares from 0 to 1, and text.
 nlohmann::ordered_json stats_as_json(const run_stats& stats);
 
 }  // namespace gpuhist::pipeline

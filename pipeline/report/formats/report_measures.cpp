@@ -9,9 +9,9 @@
 
 namespace gpuhist::pipeline {
 
-std::vector<measures::measurement> measurements_of(const report& what, const gpu::tally& counts) {
-  if (what.measuring.asked.empty()) return {};
-  return measures::take_measures(what.measuring, measures::counts_of(counts));
+std::vector<measures::measurement> measurements_of(const report& content, const gpu::tally& counts) {
+  if (content.measuring.asked.empty()) return {};
+  return measures::take_measures(content.measuring, measures::counts_of(counts));
 }
 
 std::string shortest(double value) {

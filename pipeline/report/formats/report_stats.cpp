@@ -1,5 +1,5 @@
-// What --stats tells people: the engine and why, how inputs were read, a line a stage, the slots over time, and what
-// limited the run.
+// The text of --stats for people: the engine and why it was chosen, how inputs were read, one line per stage, the slots
+// over time, and what limited the run.
 #include "config/size.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/sparkline.hpp"
@@ -13,14 +13,14 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t labels = 12;  // columns
+constexpr std::size_t label_width = 12;  // columns
 constexpr std::size_t narrowest_sparkline = 8;
 
 double rate(std::uint64_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 
 std::string line(const std::string& label, const std::string& text) {
   std::string padded = label;
-  padded.resize(std::max(padded.size(), labels), ' ');
+  padded.resize(std::max(padded.size(), label_width), ' ');
   return padded + text + "\n";
 }
 
@@ -62,13 +62,13 @@ std::string slots_line(const run_stats& stats, const render_target& target) {
   const slot_history& history = stats.slots_over_time;
   const std::string shares = "  free " + percent(history.free_share) + ", filling " + percent(history.filling_share) +
                              ", counting " + percent(history.counting_share);
-  const std::size_t taken = labels + shares.size();
+  const std::size_t taken = label_width + shares.size();
   const std::size_t room = target.width > taken ? target.width - taken : 0;
   return line("slots", sparkline(history.in_use, std::max(room, narrowest_sparkline), target.unicode) + shares);
 }
 
 std::string memory_line(const run_stats& stats) {
-  return line("memory", config::format_size(stats.peak_memory) + " at the most, of a limit of " +
+  return line("memory", config::format_size(stats.peak_memory) + " at most, of a limit of " +
                             config::format_size(stats.memory_limit));
 }
 
@@ -104,7 +104,7 @@ std::string flow_lines(const run_stats& stats) {
          line("chunks", plural(stats.chunks, "chunk") + " through " + plural(stats.slots, "slot") + " of " +
                             config::format_size(stats.slot_bytes) + ", " + plural(stats.threads, "thread") +
                             (stats.threads < stats.threads_planned
-                                 ? " (" + std::to_string(stats.threads_planned) + " were asked for)"
+                                 ? " (" + std::to_string(stats.threads_planned) + " were planned)"
                                  : ""));
 }
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::string_view schema = "gpuhist.result/1";
 constexpr std::size_t byte_values = 256;
 
-[[noreturn]] void damaged(const std::string& what) { throw result_damage(what); }
+[[noreturn]] void damaged(const std::string& cause) { throw result_damage(cause); }
 
 std::string named(std::string_view key) { return "\"" + std::string(key) + "\""; }
 
@@ -27,7 +27,7 @@ const json& member(const json& from, const char* key) {
 }
 
 std::uint64_t number(const json& value, std::string_view key) {
-  if (!value.is_number_unsigned()) damaged(named(key) + " is no whole number from 0 to 2^64 - 1");
+  if (!value.is_number_unsigned()) damaged(named(key) + " is not a whole number from 0 to 2^64 - 1");
   return value.get<std::uint64_t>();
 }
 
@@ -37,18 +37,18 @@ bool flag(const json& value, std::string_view key) {
 }
 
 std::string text(const json& value, std::string_view key) {
-  if (!value.is_string()) damaged(named(key) + " is no string");
+  if (!value.is_string()) damaged(named(key) + " is not a string");
   return value.get<std::string>();
 }
 
 gpu::tally kept_counts(const json& value) {
-  if (!value.is_array() || value.size() != byte_values) damaged("\"byte_counts\" is no list of 256 numbers");
-  gpu::tally made(byte_values);
-  for (std::size_t i = 0; i < byte_values; ++i) made.counts[i] = number(value[i], "byte_counts");
-  return made;
+  if (!value.is_array() || value.size() != byte_values) damaged("\"byte_counts\" is not a list of 256 numbers");
+  gpu::tally counts(byte_values);
+  for (std::size_t i = 0; i < byte_values; ++i) counts.counts[i] = number(value[i], "byte_counts");
+  return counts;
 }
 
-/// Where no byte counts were kept, the buckets of the scheme `bytes` are the same numbers.
+/// The buckets of the scheme `bytes`, which are the byte counts, too; null if there are none.
 const json* bytes_scheme(const json& from) {
   const auto buckets = from.find("buckets");
   if (buckets == from.end() || !buckets->is_object()) return nullptr;
@@ -58,13 +58,13 @@ const json* bytes_scheme(const json& from) {
 
 gpu::tally counts_by_scheme(const json& bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
-  if (bytes.size() != byte_values) damaged("the scheme \"bytes\" has not 256 buckets");
-  gpu::tally made(byte_values);
+  if (bytes.size() != byte_values) damaged("the scheme \"bytes\" does not have 256 buckets");
+  gpu::tally counts(byte_values);
   for (std::size_t i = 0; i < byte_values; ++i) {
     const std::string name = {'0', 'x', digits[i >> 4U], digits[i & 0xfU]};
-    made.counts[i] = number(member(bytes, name.c_str()), name);
+    counts.counts[i] = number(member(bytes, name.c_str()), name);
   }
-  return made;
+  return counts;
 }
 
 gpu::tally counts_in(const json& from, letter_case wanted, bool folded) {
@@ -79,29 +79,29 @@ gpu::tally counts_in(const json& from, letter_case wanted, bool folded) {
   return counts_by_scheme(*bytes);
 }
 
-/// The counts of an object with "bytes" and "lines", which they must agree with.
+/// The counts of an object. They must match its fields "bytes" and "lines".
 gpu::tally read_counts(const json& from, letter_case wanted, bool folded) {
-  gpu::tally made = counts_in(from, wanted, folded);
+  gpu::tally counts = counts_in(from, wanted, folded);
   const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
   std::uint64_t sum = 0;
-  for (const std::uint64_t count : made.counts) {
+  for (const std::uint64_t count : counts.counts) {
     if (__builtin_add_overflow(sum, count, &sum)) damaged("the counts do not add up: their sum exceeds 2^64 - 1");
   }
   if (sum != bytes) {
     damaged("the counts do not add up: their sum is " + std::to_string(sum) + ", but \"bytes\" is " +
             std::to_string(bytes));
   }
-  if (const std::uint64_t lines = number(member(from, "lines"), "lines"); lines != made.counts['\n']) {
-    damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(made.counts['\n']) +
+  if (const std::uint64_t lines = number(member(from, "lines"), "lines"); lines != counts.counts['\n']) {
+    damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
             " line feeds were counted");
   }
-  return made;
+  return counts;
 }
 
 gpu::tally read_unverified(const json& from, letter_case wanted, bool folded) {
   const auto found = from.find("unverified");
   if (found == from.end()) return gpu::tally(byte_values);
-  if (!found->is_object()) damaged("\"unverified\" is no object");
+  if (!found->is_object()) damaged("\"unverified\" is not an object");
   return read_counts(*found, wanted, folded);
 }
 
@@ -116,19 +116,19 @@ std::vector<skipped_names> read_skipped(const json& from) {
   const std::uint64_t all = number(*found, "skipped");
   const auto by_cause = from.find("skipped_by_cause");
   if (by_cause == from.end()) return {skipped_names{.cause = "", .count = all, .first = ""}};
-  if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is no object");
+  if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is not an object");
   std::vector<skipped_names> causes;
   std::uint64_t sum = 0;
   const json none = json::object();
   const auto with_bytes = from.find("skipped_bytes_by_cause");
-  const json& held = with_bytes == from.end() ? none : *with_bytes;
-  if (!held.is_object()) damaged("\"skipped_bytes_by_cause\" is no object");
+  const json& bytes_by_cause = with_bytes == from.end() ? none : *with_bytes;
+  if (!bytes_by_cause.is_object()) damaged("\"skipped_bytes_by_cause\" is not an object");
   for (const auto& [cause, count] : by_cause->items()) {
-    const auto bytes = held.find(cause);
+    const auto bytes = bytes_by_cause.find(cause);
     const skipped_names each{.cause = cause == cause_of({}) ? "" : cause,
                              .count = number(count, "skipped_by_cause"),
                              .first = "",
-                             .bytes = bytes == held.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
+                             .bytes = bytes == bytes_by_cause.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
     if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
     add_skipped(causes, each);
   }
@@ -137,7 +137,7 @@ std::vector<skipped_names> read_skipped(const json& from) {
 }
 
 lost_range read_lost_range(const json& from) {
-  if (!from.is_object()) damaged("\"lost\" is no list of objects");
+  if (!from.is_object()) damaged("\"lost\" is not a list of objects");
   return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
           .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
           .text_offset = number(member(from, "text_offset"), "text_offset"),
@@ -150,7 +150,7 @@ void read_lost(const json& from, input_report& into) {
   if (found == from.end()) return;
   into.number_of_lost_ranges = number(*found, "lost_stretches");
   const json& all = member(from, "lost");
-  if (!all.is_array()) damaged("\"lost\" is no list of objects");
+  if (!all.is_array()) damaged("\"lost\" is not a list of objects");
   for (const json& each : all) into.lost_ranges.push_back(read_lost_range(each));
 }
 
@@ -159,14 +159,14 @@ std::string read_name(const json& from) {
   const auto encoded = from.find("name_base64");
   if (encoded == from.end()) return name;
   const std::optional<std::string> raw = from_base64(text(*encoded, "name_base64"));
-  if (!raw) damaged("\"name_base64\" is no base64");
+  if (!raw) damaged("\"name_base64\" is not base64");
   return *raw;
 }
 
 }  // namespace
 
 void check_schema(const json& document) {
-  if (!document.is_object()) damaged("no JSON object; results are written by gpuhist --byte-counts --format json");
+  if (!document.is_object()) damaged("not a JSON object; results are written by gpuhist --byte-counts --format json");
   if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
     damaged("the schema is " + config::quote(found) + "; this program reads " + config::quote(schema));
   }
@@ -188,7 +188,7 @@ bool is_folded(const json& document) {
   return found != document.end() && flag(*found, "ignore_case");
 }
 
-// Older results say only in words what failed.
+// Older results have a message only.
 failure_kind read_error_kind(const json& document, const std::string& error) {
   if (error.empty()) return failure_kind::none;
   const auto found = document.find("error_kind");
@@ -197,7 +197,7 @@ failure_kind read_error_kind(const json& document, const std::string& error) {
 }
 
 input_report read_input(const json& document, letter_case wanted, bool folded) {
-  if (!document.is_object()) damaged("an input is no object");
+  if (!document.is_object()) damaged("an input is not an object");
   input_report input;
   input.name = read_name(document);
   try {

@@ -11,7 +11,8 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// Multiplication by an odd number loses no bit: runs that differ in time or process differ in the product.
+// Multiplication by an odd number is reversible modulo 2^64: runs that differ in time or process id have different
+// products.
 std::uint64_t bits_of_clock_and_process() {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;  // 2^64 divided by the golden ratio
   const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -1,12 +1,12 @@
-// What tells the lines of one run from those of others, where several runs write to the same place.
+// The identifier of a run, which separates the lines of several runs that write to one destination.
 #pragma once
 
 #include <string>
 
 namespace gpuhist::pipeline {
 
-/// 16 hexadecimal digits: 64 random bits of the system or, where it gives none, bits of the clock and the number of the
-/// process. Does not fail but for std::bad_alloc.
+/// 16 hexadecimal digits: 64 random bits of the system or, if there are none, of the clock and the process id. Throws
+/// only std::bad_alloc.
 std::string make_run_id();
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,4 @@
-// A few columns of text that show how a share changed over time.
+// A few columns of text that show a share over time.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace gpuhist::pipeline {
 
-/// One column for each share (from 0 to 1), or the mean of several neighbours, so that there are at most `width`:
-/// blocks of eight heights, or the digits 0 to 9 without `unicode`. What is more than nothing is shown as more.
+/// At most `width` columns. Each column shows a share from 0 to 1, or the mean of several consecutive shares: as a
+/// block of eight heights, or as a digit from 0 to 9 without `unicode`. The lowest level is used only for 0.
 std::string sparkline(std::span<const double> shares, std::size_t width, bool unicode);
 
 }  // namespace gpuhist::pipeline

@@ -1,4 +1,3 @@
-// Text as reports need it: what is UTF-8, how wide it is, what is safe to print, and numbers for people.
 #include "pipeline/report/formats/text.hpp"
 
 #include <wchar.h>  // NOLINT(modernize-deprecated-headers): wcwidth is POSIX, <cwchar> need not have it
@@ -13,8 +12,8 @@ constexpr std::string_view base64_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh
 
 std::uint32_t byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
-// Takes the first code point off a text that is UTF-8.
-std::uint32_t first_of(std::string_view& text) {
+// Removes the first code point of a UTF-8 text and returns it.
+std::uint32_t take_code_point(std::string_view& text) {
   const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text));
   std::uint32_t point = length == 1 ? byte_at(text, 0) : byte_at(text, 0) & (0x7fU >> length);
   for (std::size_t i = 1; i < length; ++i) point = point << 6U | (byte_at(text, i) & 0x3fU);
@@ -31,20 +30,20 @@ std::size_t width_of(std::uint32_t point) {
 
 std::size_t columns(std::string_view text) {
   std::size_t total = 0;
-  while (!text.empty()) total += width_of(first_of(text));
+  while (!text.empty()) total += width_of(take_code_point(text));
   return total;
 }
 
 std::string cut_to(std::string_view text, std::size_t width) {
   constexpr std::string_view ellipsis = "...";
-  std::size_t has = columns(text);
-  if (has <= width) return std::string(text);
+  std::size_t remaining = columns(text);
+  if (remaining <= width) return std::string(text);
   const std::size_t room = width - std::min(width, ellipsis.size());
   std::string_view kept = text;
   for (; !text.empty(); kept = text) {
-    const std::size_t first = width_of(first_of(text));
-    if (has <= room && first > 0) break;
-    has -= first;
+    const std::size_t first = width_of(take_code_point(text));
+    if (remaining <= room && first > 0) break;
+    remaining -= first;
   }
   return std::string(ellipsis).append(kept);
 }
@@ -52,10 +51,10 @@ std::string cut_to(std::string_view text, std::size_t width) {
 std::string base64(std::string_view raw) {
   std::string out;
   for (std::size_t i = 0; i < raw.size(); i += 3) {
-    const std::size_t have = std::min<std::size_t>(3, raw.size() - i);
+    const std::size_t size = std::min<std::size_t>(3, raw.size() - i);
     std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) bits = bits << 8U | (j < have ? byte_at(raw, i + j) : 0);
-    for (std::size_t j = 0; j < 4; ++j) out += j <= have ? base64_alphabet[bits >> (18 - 6 * j) & 63U] : '=';
+    for (std::size_t j = 0; j < 3; ++j) bits = bits << 8U | (j < size ? byte_at(raw, i + j) : 0);
+    for (std::size_t j = 0; j < 4; ++j) out += j <= size ? base64_alphabet[bits >> (18 - 6 * j) & 63U] : '=';
   }
   return out;
 }
@@ -70,7 +69,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     bits = bits << 6U | static_cast<std::uint32_t>(digit);
     if (i % 4 != 0) out += static_cast<char>(bits >> (6 - 2 * (i % 4)) & 0xffU);
   }
-  if (base64(out) != text) return std::nullopt;  // padding, or bits that stand for nothing
+  if (base64(out) != text) return std::nullopt;  // wrong padding, or unused bits that are not 0
   return out;
 }
 

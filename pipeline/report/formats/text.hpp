@@ -1,4 +1,4 @@
-// Text as reports need it: what is UTF-8, how wide it is, what is safe to print, and numbers for people.
+// Text functions of reports: UTF-8, width in columns, base64, and numbers for people.
 #pragma once
 
 #include "config/number_text.hpp"
@@ -17,19 +17,19 @@ using config::grouped;
 using config::is_utf8;
 using config::utf8_sequence;
 
-/// Columns on a terminal: two for a wide character of East Asia, none for a combining one, by the table of the C
-/// library (wcwidth) where the locale of the process is UTF-8; else, and for code points it does not know, one. No
-/// escape sequences. Precondition: UTF-8.
+/// Columns on a terminal: two for a wide East Asian character, none for a combining one, by wcwidth() if the locale of
+/// the process is UTF-8. Otherwise, and for code points that wcwidth() does not know, one. Precondition: UTF-8, no
+/// escape sequences.
 std::size_t columns(std::string_view text);
 
-/// At most `width` columns (3 at least): what is longer loses its beginning, because paths differ at their ends, and
-/// gets "..." instead. No mark is left without the letter it belongs to. Precondition: UTF-8.
+/// Cuts a text to `width` columns, at least 3: "..." replaces its beginning, because paths differ at their ends. A
+/// combining mark is not separated from its letter. Precondition: UTF-8.
 std::string cut_to(std::string_view text, std::size_t width);
 
 /// RFC 4648, with padding.
 std::string base64(std::string_view raw);
 
-/// What was encoded so; nothing where it is not the encoding of anything.
+/// Decodes base64; nothing if the text is not valid base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace gpuhist::pipeline

@@ -80,7 +80,7 @@ text_table::text_table(std::vector<table_column> columns, std::span<const table_
 text_table::text_table(std::vector<table_column> columns, const row_widths& rows, std::size_t width)
     : columns_(std::move(columns)), widths_(columns_.size()), width_(width) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths_[i] = std::max(pipeline::columns(columns_[i].heading), rows.of(i));
+    widths_[i] = std::max(pipeline::columns(columns_[i].heading), rows.width(i));
   }
   drop_dispensable_columns();
   cut_names();
@@ -94,17 +94,17 @@ std::size_t text_table::used() const {
   return total - std::min(total, gap.size());
 }
 
-// Names are cut to a third of the width, but not for the sake of columns that can go.
+// Keeps a third of the width for names: columns are dropped before names become shorter than that.
 void text_table::drop_dispensable_columns() {
-  const std::size_t least = std::max(narrowest_name, width_ / 3);
-  const auto needed = [&] { return used() - widths_[0] + std::min(widths_[0], least); };
+  const std::size_t min_name = std::max(narrowest_name, width_ / 3);
+  const auto needed = [&] { return used() - widths_[0] + std::min(widths_[0], min_name); };
   while (needed() > width_) {
-    std::size_t first_to_go = 0;
+    std::size_t dropped = 0;
     for (std::size_t i = 1; i < columns_.size(); ++i) {
-      if (widths_[i] > 0 && columns_[i].dispensable > columns_[first_to_go].dispensable) first_to_go = i;
+      if (widths_[i] > 0 && columns_[i].dispensable > columns_[dropped].dispensable) dropped = i;
     }
-    if (columns_[first_to_go].dispensable == 0) return;
-    widths_[first_to_go] = 0;
+    if (columns_[dropped].dispensable == 0) return;
+    widths_[dropped] = 0;
   }
 }
 

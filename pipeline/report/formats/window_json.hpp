@@ -1,4 +1,4 @@
-// Windows as lines of JSON, of schema gpuhist.result/1.
+// Windows and verdicts as lines of JSON, schema gpuhist.result/1.
 #pragma once
 
 #include "pipeline/counts/windows/window_events.hpp"
@@ -9,8 +9,8 @@
 
 namespace gpuhist::pipeline {
 
-/// One line of kind "window". `frame`: a snapshot with the partition, the schemes and the measures of the run. `run`:
-/// as render_target::run. `baseline`: of this window; null: that of the frame.
+/// One line of kind "window". `frame`: an empty snapshot with the partition, the schemes and the measures of the run.
+/// `run`: as render_target::run. `baseline`: of this window; null: that of the frame.
 std::string window_line(const report& frame, std::string_view run, const closed_window& window,
                         const measures::byte_counts* baseline = nullptr);
 

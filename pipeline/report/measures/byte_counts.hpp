@@ -1,4 +1,4 @@
-// What every measure is a function of: how often each of the 256 byte values occurs.
+// How often each of the 256 byte values occurs: the argument of every measure.
 #pragma once
 
 #include <array>
@@ -7,10 +7,10 @@
 
 namespace gpuhist::pipeline::measures {
 
-/// One count a byte value. A plain value.
+/// One count per byte value. A plain value.
 using byte_counts = std::array<std::uint64_t, 256>;
 
-/// How many bytes they are, for people: 2^64 - 1 stands for that many and more.
+/// The number of bytes, for people: at most 2^64 - 1.
 inline std::uint64_t bytes_in(const byte_counts& counts) {
   std::uint64_t sum = 0;
   for (const std::uint64_t each : counts) {
@@ -19,7 +19,7 @@ inline std::uint64_t bytes_in(const byte_counts& counts) {
   return sum;
 }
 
-/// How many bytes they are, for formulas: no sum is too large, at the cost of the digits behind the sixteenth.
+/// The number of bytes, for formulas: no sum overflows, but only about 16 digits are exact.
 inline double size_of(const byte_counts& counts) {
   double sum = 0;
   for (const std::uint64_t each : counts) sum += static_cast<double>(each);

@@ -1,6 +1,6 @@
 // The idealized character distribution of Kruegel and Vigna (Anomaly Detection of Web-Based Attacks, CCS 2003, section
-// 4.2): whether the frequencies of a text fall off from the most to the least frequent byte value as those of the
-// baseline do, whichever values those are.
+// 4.2): compares the frequencies of a text, sorted from the highest to the lowest, with the sorted frequencies of the
+// baseline. The byte values themselves do not matter.
 #include "pipeline/report/measures/chi_squared_tail.hpp"
 #include "pipeline/report/measures/functions.hpp"
 
@@ -19,7 +19,7 @@ constexpr double freedom = bin_ends.size() - 1;
 
 using rank_bins = std::array<double, bin_ends.size()>;
 
-/// Counts by rank, the most frequent value first, added up within the bins.
+/// Sums of the counts in each bin, sorted by frequency, the highest first.
 rank_bins bins_of(byte_counts counts) {
   std::ranges::sort(counts, std::greater<>{});
   rank_bins bins{};
@@ -30,11 +30,11 @@ rank_bins bins_of(byte_counts counts) {
   return bins;
 }
 
-/// Nothing where a bin expects too little.
-std::optional<double> statistic_of(const sample& of) {
-  const rank_bins found = bins_of(of.counts);
-  const rank_bins ideal = bins_of(*of.baseline);
-  const double scale = size_of(of.counts) / size_of(*of.baseline);
+/// No value if the expected count of a bin is too small.
+std::optional<double> statistic_of(const sample& measured) {
+  const rank_bins found = bins_of(measured.counts);
+  const rank_bins ideal = bins_of(*measured.baseline);
+  const double scale = size_of(measured.counts) / size_of(*measured.baseline);
   double sum = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double expected = ideal[i] * scale;
@@ -46,14 +46,14 @@ std::optional<double> statistic_of(const sample& of) {
 
 }  // namespace
 
-finding icd(const sample& of) {
-  if (size_of(of.counts) == 0) return finding::none(no_bytes);
-  const std::optional<double> found = statistic_of(of);
+finding icd(const sample& measured) {
+  if (size_of(measured.counts) == 0) return finding::none(no_bytes);
+  const std::optional<double> found = statistic_of(measured);
   return found ? finding{.value = found} : finding::none(small_expectation);
 }
 
-finding icd_p(const sample& of) {
-  finding found = icd(of);
+finding icd_p(const sample& measured) {
+  finding found = icd(measured);
   if (found.value) found.value = chi_squared_tail(*found.value, freedom);
   return found;
 }

@@ -1,4 +1,4 @@
-// Pearson's χ² of the counts: against 256 equally frequent values, and against the counts of a baseline.
+// Pearson's χ² of the counts: compared with 256 equally frequent values, and with the counts of a baseline.
 #include "pipeline/report/measures/chi_squared_tail.hpp"
 #include "pipeline/report/measures/functions.hpp"
 
@@ -14,7 +14,7 @@ struct statistic {
   double freedom = 0;
 };
 
-/// A bin of the two samples: how many bytes of each are in it.
+/// A bin: the number of bytes of each of the two samples in it.
 struct bin {
   double sample = 0;
   double baseline = 0;
@@ -27,19 +27,21 @@ struct bin {
   }
 };
 
-bin all_of(const sample& of) { return {.sample = size_of(of.counts), .baseline = size_of(*of.baseline)}; }
+bin all_of(const sample& measured) {
+  return {.sample = size_of(measured.counts), .baseline = size_of(*measured.baseline)};
+}
 
-/// One bin a byte value, those in which one of the samples expects fewer than 5 put together: where that is not enough
-/// for 5, with the smallest of the others.
-std::vector<bin> bins_of(const sample& of) {
-  const bin all = all_of(of);
+/// One bin per byte value. Bins in which the expected count of a sample is below 5 are merged into one. If that one is
+/// still too small, it is merged with the smallest of the others.
+std::vector<bin> bins_of(const sample& measured) {
+  const bin all = all_of(measured);
   const double smaller_part = std::min(all.sample, all.baseline) / all.both();
   const auto is_large = [&](const bin& each) { return each.both() * smaller_part >= min_expectation; };
   std::vector<bin> bins;
   bin pooled;
-  for (std::size_t byte = 0; byte < of.counts.size(); ++byte) {
-    const bin each{.sample = static_cast<double>(of.counts[byte]),
-                   .baseline = static_cast<double>((*of.baseline)[byte])};
+  for (std::size_t byte = 0; byte < measured.counts.size(); ++byte) {
+    const bin each{.sample = static_cast<double>(measured.counts[byte]),
+                   .baseline = static_cast<double>((*measured.baseline)[byte])};
     if (is_large(each)) {
       bins.push_back(each);
     } else {
@@ -64,8 +66,8 @@ statistic against_uniform(const byte_counts& counts) {
   return found;
 }
 
-statistic against_baseline(const sample& of, const std::vector<bin>& bins) {
-  const bin all = all_of(of);
+statistic against_baseline(const sample& measured, const std::vector<bin>& bins) {
+  const bin all = all_of(measured);
   statistic found{.freedom = static_cast<double>(bins.size()) - 1};
   for (const bin& each : bins) {
     const double in_sample = each.both() * (all.sample / all.both());
@@ -81,23 +83,23 @@ using reading = double (*)(const statistic&);
 double value_of(const statistic& found) { return found.value; }
 double tail_of(const statistic& found) { return chi_squared_tail(found.value, found.freedom); }
 
-finding uniform_finding(const sample& of, reading read) {
-  if (size_of(of.counts) < 256 * min_expectation) return finding::none(small_expectation);
-  return {.value = read(against_uniform(of.counts))};
+finding uniform_finding(const sample& measured, reading read) {
+  if (size_of(measured.counts) < 256 * min_expectation) return finding::none(small_expectation);
+  return {.value = read(against_uniform(measured.counts))};
 }
 
-finding baseline_finding(const sample& of, reading read) {
-  if (size_of(of.counts) == 0) return finding::none(no_bytes);
-  const std::vector<bin> bins = bins_of(of);
+finding baseline_finding(const sample& measured, reading read) {
+  if (size_of(measured.counts) == 0) return finding::none(no_bytes);
+  const std::vector<bin> bins = bins_of(measured);
   if (bins.size() < 2) return finding::none("fewer than two bins have expected counts of 5");
-  return {.value = read(against_baseline(of, bins))};
+  return {.value = read(against_baseline(measured, bins))};
 }
 
 }  // namespace
 
-finding chi2(const sample& of) { return uniform_finding(of, value_of); }
-finding chi2_p(const sample& of) { return uniform_finding(of, tail_of); }
-finding chi2_baseline(const sample& of) { return baseline_finding(of, value_of); }
-finding chi2_baseline_p(const sample& of) { return baseline_finding(of, tail_of); }
+finding chi2(const sample& measured) { return uniform_finding(measured, value_of); }
+finding chi2_p(const sample& measured) { return uniform_finding(measured, tail_of); }
+finding chi2_baseline(const sample& measured) { return baseline_finding(measured, value_of); }
+finding chi2_baseline_p(const sample& measured) { return baseline_finding(measured, tail_of); }
 
 }  // namespace gpuhist::pipeline::measures

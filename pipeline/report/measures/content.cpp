@@ -1,4 +1,4 @@
-// What a text is made of: means, numbers and shares of byte values.
+// Measures of the content of a text: means, numbers and shares of byte values.
 #include "pipeline/report/measures/functions.hpp"
 
 #include <algorithm>
@@ -31,33 +31,36 @@ finding share_in(const byte_counts& counts, byte_range range) {
 
 }  // namespace
 
-finding mean(const sample& of) {
-  const double all = size_of(of.counts);
+finding mean(const sample& measured) {
+  const double all = size_of(measured.counts);
   if (all == 0) return finding::none(no_bytes);
   double sum = 0;
-  for (std::size_t byte = 0; byte < of.counts.size(); ++byte) {
-    sum += static_cast<double>(byte) * static_cast<double>(of.counts[byte]);
+  for (std::size_t byte = 0; byte < measured.counts.size(); ++byte) {
+    sum += static_cast<double>(byte) * static_cast<double>(measured.counts[byte]);
   }
   return {.value = sum / all};
 }
 
-finding distinct(const sample& of) {
-  return {.value = static_cast<double>(std::ranges::count_if(of.counts, [](std::uint64_t each) { return each != 0; }))};
+finding distinct(const sample& measured) {
+  return {.value = static_cast<double>(
+              std::ranges::count_if(measured.counts, [](std::uint64_t each) { return each != 0; }))};
 }
 
-finding ascii_share(const sample& of) { return share_in(of.counts, ascii); }
+finding ascii_share(const sample& measured) { return share_in(measured.counts, ascii); }
 
-finding printable_share(const sample& of) { return share_in(of.counts, printable); }
+finding printable_share(const sample& measured) { return share_in(measured.counts, printable); }
 
-// Of valid UTF-8 every code point has exactly one byte that is no continuation byte.
-finding code_points(const sample& of) { return {.value = size_of(of.counts) - count_in(of.counts, continuation)}; }
+// In valid UTF-8 every code point has exactly one byte that is not a continuation byte.
+finding code_points(const sample& measured) {
+  return {.value = size_of(measured.counts) - count_in(measured.counts, continuation)};
+}
 
-finding lines(const sample& of) { return {.value = static_cast<double>(of.counts['\n'])}; }
+finding lines(const sample& measured) { return {.value = static_cast<double>(measured.counts['\n'])}; }
 
-finding mean_line_length(const sample& of) {
-  const auto ends = static_cast<double>(of.counts['\n']);
+finding mean_line_length(const sample& measured) {
+  const auto ends = static_cast<double>(measured.counts['\n']);
   if (ends == 0) return finding::none("there is no line feed");
-  return {.value = (size_of(of.counts) - ends) / ends};
+  return {.value = (size_of(measured.counts) - ends) / ends};
 }
 
 }  // namespace gpuhist::pipeline::measures

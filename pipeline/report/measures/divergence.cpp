@@ -1,4 +1,4 @@
-// How far the distribution of a text is from that of a baseline, in bits.
+// The divergence of the distribution of a text from that of a baseline, in bits.
 #include "pipeline/report/measures/functions.hpp"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace gpuhist::pipeline::measures {
 namespace {
 
-/// What a value with this share adds, against a reference's share of it. A share of 0 adds nothing.
+/// The term of a byte value with this share and this share in the reference. A share of 0 adds nothing.
 double divergence_of(double share, double reference) { return share == 0 ? 0 : share * std::log2(share / reference); }
 
-/// Add one half to each count (Jeffreys' prior, the estimator of Krichevsky and Trofimov), so that no share is 0.
+/// Adds one half to each count (Jeffreys' prior, the estimator of Krichevsky and Trofimov), so that no share is 0.
 double smoothed_share(std::uint64_t count, double all) {
   constexpr double half = 0.5;
   return (static_cast<double>(count) + half) / (all + 256 * half);
@@ -19,28 +19,29 @@ double smoothed_share(std::uint64_t count, double all) {
 
 }  // namespace
 
-// Jensen and Shannon (Lin 1991): the mean divergence of both from the distribution in their middle.
-finding jsd(const sample& of) {
-  const double all = size_of(of.counts);
+// Jensen-Shannon (Lin 1991): the mean divergence of both distributions from their mean.
+finding jsd(const sample& measured) {
+  const double all = size_of(measured.counts);
   if (all == 0) return finding::none(no_bytes);
-  const double all_baseline = size_of(*of.baseline);
+  const double all_baseline = size_of(*measured.baseline);
   double bits = 0;
-  for (std::size_t byte = 0; byte < of.counts.size(); ++byte) {
-    const double sampled = static_cast<double>(of.counts[byte]) / all;
-    const double expected = static_cast<double>((*of.baseline)[byte]) / all_baseline;
+  for (std::size_t byte = 0; byte < measured.counts.size(); ++byte) {
+    const double sampled = static_cast<double>(measured.counts[byte]) / all;
+    const double expected = static_cast<double>((*measured.baseline)[byte]) / all_baseline;
     const double middle = (sampled + expected) / 2;
     bits += (divergence_of(sampled, middle) + divergence_of(expected, middle)) / 2;
   }
-  return {.value = std::clamp(bits, 0.0, 1.0)};  // what rounding leaves of equal or disjoint ones
+  return {.value = std::clamp(bits, 0.0, 1.0)};  // rounding errors of equal or disjoint distributions
 }
 
-finding kl(const sample& of) {
-  const double all = size_of(of.counts);
+finding kl(const sample& measured) {
+  const double all = size_of(measured.counts);
   if (all == 0) return finding::none(no_bytes);
-  const double all_baseline = size_of(*of.baseline);
+  const double all_baseline = size_of(*measured.baseline);
   double bits = 0;
-  for (std::size_t byte = 0; byte < of.counts.size(); ++byte) {
-    bits += divergence_of(smoothed_share(of.counts[byte], all), smoothed_share((*of.baseline)[byte], all_baseline));
+  for (std::size_t byte = 0; byte < measured.counts.size(); ++byte) {
+    bits += divergence_of(smoothed_share(measured.counts[byte], all),
+                          smoothed_share((*measured.baseline)[byte], all_baseline));
   }
   return {.value = std::max(bits, 0.0)};
 }

@@ -1,5 +1,5 @@
-// The functions behind the table of measures, by the file they are in. Each is pure and knows counts of any size; none
-// asks for more of its sample than its comment says.
+// The functions of the table of measures, grouped by file. Each is pure and accepts counts of any size. Functions that
+// compare need a baseline that has bytes.
 #pragma once
 
 #include "pipeline/report/measures/measure.hpp"
@@ -11,34 +11,34 @@ inline constexpr std::string_view small_expectation = "an expected count is unde
 
 // content.cpp
 
-finding mean(const sample& of);
-finding distinct(const sample& of);
-finding ascii_share(const sample& of);
-finding printable_share(const sample& of);
-finding code_points(const sample& of);
-finding lines(const sample& of);
-finding mean_line_length(const sample& of);
+finding mean(const sample& measured);
+finding distinct(const sample& measured);
+finding ascii_share(const sample& measured);
+finding printable_share(const sample& measured);
+finding code_points(const sample& measured);
+finding lines(const sample& measured);
+finding mean_line_length(const sample& measured);
 
 // entropy.cpp
 
-finding entropy(const sample& of);
-finding entropy_corrected(const sample& of);
+finding entropy(const sample& measured);
+finding entropy_corrected(const sample& measured);
 
-// chi_squared.cpp: all but the first two compare.
+// chi_squared.cpp: the last two compare.
 
-finding chi2(const sample& of);
-finding chi2_p(const sample& of);
-finding chi2_baseline(const sample& of);
-finding chi2_baseline_p(const sample& of);
+finding chi2(const sample& measured);
+finding chi2_p(const sample& measured);
+finding chi2_baseline(const sample& measured);
+finding chi2_baseline_p(const sample& measured);
 
 // character_distribution.cpp: both compare.
 
-finding icd(const sample& of);
-finding icd_p(const sample& of);
+finding icd(const sample& measured);
+finding icd_p(const sample& measured);
 
 // divergence.cpp: both compare.
 
-finding jsd(const sample& of);
-finding kl(const sample& of);
+finding jsd(const sample& measured);
+finding kl(const sample& measured);
 
 }  // namespace gpuhist::pipeline::measures

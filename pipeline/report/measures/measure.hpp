@@ -1,5 +1,5 @@
-// The table of measures: numbers that say something about a text, computed from its 256 byte counts alone.
-// docs/measures.md has the formulas, where they are from, and what each of them is no proof of.
+// The table of measures: numbers that describe a text, computed only from its 256 byte counts. docs/measures.md has the
+// formulas, their sources and their limits.
 #pragma once
 
 #include "pipeline/report/measures/byte_counts.hpp"
@@ -12,28 +12,27 @@
 
 namespace gpuhist::pipeline::measures {
 
-/// What is measured. Borrows both.
+/// The counts to be measured. Borrows both.
 struct sample {
   const byte_counts& counts;
-  const byte_counts* baseline = nullptr;  ///< what it is compared with; null: there is none
+  const byte_counts* baseline = nullptr;  ///< null: there is none
 };
 
-/// A number, or a clause that says why these counts have none.
+/// A number, or a clause with the reason why these counts have none.
 struct finding {
   std::optional<double> value{};
-  std::string_view reason{};  ///< of static storage; empty where there is a value
+  std::string_view reason{};  ///< of static storage; empty if there is a value
 
-  static finding none(std::string_view why) { return {.value = std::nullopt, .reason = why}; }
+  static finding none(std::string_view reason) { return {.value = std::nullopt, .reason = reason}; }
   bool operator==(const finding&) const = default;
 };
 
-/// One row of the table. `of` is pure; where `compares`, it is called with a baseline that has bytes, only.
+/// One row of the table. `function` is pure. If `compares`, it is only called with a baseline that has bytes.
 struct measure {
   std::string_view name;
   std::string_view unit;  ///< "bits a byte"; empty for plain numbers
-  std::string_view words;
   bool compares = false;  ///< with a baseline
-  finding (*of)(const sample&) = nullptr;
+  finding (*function)(const sample&) = nullptr;
 };
 
 /// The table.
@@ -42,15 +41,15 @@ std::span<const measure> all_measures();
 /// By name, or null.
 const measure* find_measure(std::string_view name);
 
-/// A measure of a sample: the finding with how many bytes it rests on.
+/// The finding of a measure for a sample, and the sizes of the samples.
 struct measurement {
-  const measure* what = nullptr;  ///< of the table, never null
+  const measure* definition = nullptr;  ///< a row of the table, never null
   finding found;
   std::uint64_t sample_size = 0;                 ///< bytes
-  std::optional<std::uint64_t> baseline_size{};  ///< bytes, where it compares and there is something to compare with
+  std::optional<std::uint64_t> baseline_size{};  ///< bytes; absent if it does not compare, or without a baseline
 };
 
-/// Where the measure compares and there is no baseline, or an empty one, the finding says so.
-measurement take_measure(const measure& what, const sample& of);
+/// If the measure compares and there is no baseline, or an empty one, the finding has this as its reason.
+measurement take_measure(const measure& definition, const sample& measured);
 
 }  // namespace gpuhist::pipeline::measures

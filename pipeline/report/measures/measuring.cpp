@@ -11,11 +11,12 @@ byte_counts counts_of(const gpu::tally& counts) {
   return made;
 }
 
-std::vector<measurement> take_measures(const measuring& what, const byte_counts& of, const byte_counts* baseline) {
-  const sample taken{.counts = of, .baseline = baseline != nullptr ? baseline : what.baseline.get()};
+std::vector<measurement> take_measures(const measuring& requested, const byte_counts& counts,
+                                       const byte_counts* baseline) {
+  const sample measured{.counts = counts, .baseline = baseline != nullptr ? baseline : requested.baseline.get()};
   std::vector<measurement> all;
-  all.reserve(what.asked.size());
-  for (const measure* const each : what.asked) all.push_back(take_measure(*each, taken));
+  all.reserve(requested.asked.size());
+  for (const measure* const each : requested.asked) all.push_back(take_measure(*each, measured));
   return all;
 }
 

@@ -1,4 +1,4 @@
-// What is asked to be measured of everything that is counted: totals, inputs and windows alike.
+// The measures that are requested for totals, inputs and windows.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -16,16 +16,16 @@ namespace gpuhist::pipeline::measures {
 struct measuring {
   std::vector<const measure*> asked;              ///< in the order of reports; empty: nothing is measured
   std::shared_ptr<const byte_counts> baseline;    ///< of --baseline RESULT.json; null: none
-  std::optional<std::size_t> previous_windows{};  ///< of --baseline previous:N: windows have one each
-  std::string warning{};                          ///< what people must know of the baseline; empty: nothing
+  std::optional<std::size_t> previous_windows{};  ///< N of --baseline previous:N: each window has its own baseline
+  std::string warning{};                          ///< a message about the baseline; empty: none
   [[nodiscard]] bool has_baseline() const { return baseline != nullptr || previous_windows.has_value(); }
 };
 
-/// Counts over the 256 byte values. A tally without counts is one of nothing.
+/// Counts over the 256 byte values. A tally without counts: no bytes.
 byte_counts counts_of(const gpu::tally& counts);
 
-/// One a measure that is asked, in that order. `baseline`: that of a window; null: that of `what`.
-std::vector<measurement> take_measures(const measuring& what, const byte_counts& of,
+/// One for each requested measure, in that order. `baseline`: of a window; null: that of `requested`.
+std::vector<measurement> take_measures(const measuring& requested, const byte_counts& counts,
                                        const byte_counts* baseline = nullptr);
 
 }  // namespace gpuhist::pipeline::measures

@@ -6,7 +6,7 @@ namespace gpuhist::pipeline::measures {
 
 previous_baseline::previous_baseline(std::size_t windows) : windows_(std::max<std::size_t>(windows, 1)) {}
 
-// Sums are modulo 2^64 on the way: what was added is taken away again, to the last byte.
+// Sums may overflow in between: they are modulo 2^64, so subtraction restores them exactly.
 void previous_baseline::close(const byte_counts& window) {
   for (std::size_t byte = 0; byte < window.size(); ++byte) sum_[byte] += window[byte];
   if (kept_.size() < windows_) {

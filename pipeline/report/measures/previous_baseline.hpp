@@ -1,4 +1,4 @@
-// --baseline previous:N: the windows that closed last, added up.
+// --baseline previous:N: the sum of the windows that closed last.
 #pragma once
 
 #include "pipeline/report/measures/byte_counts.hpp"
@@ -8,18 +8,18 @@
 
 namespace gpuhist::pipeline::measures {
 
-/// Memory: 2 KiB a window. One thread.
+/// Memory: 2 KiB per window. One thread.
 class previous_baseline {
  public:
   /// Keeps the last `windows`, at least one.
   explicit previous_baseline(std::size_t windows);
 
-  /// One more window has closed: the oldest goes where there were as many as are kept. To be called after the window
-  /// itself was compared.
+  /// Adds a window that has closed; the oldest one is dropped if enough are kept. Call it after the window itself was
+  /// compared.
   void close(const byte_counts& window);
 
-  /// The sum of those that are kept, of fewer than asked for while fewer have closed; null before the first. Borrowed
-  /// until the next close().
+  /// The sum of the kept windows, which are fewer at the beginning; null before the first. Valid until the next
+  /// close().
   [[nodiscard]] const byte_counts* get() const { return kept_.empty() ? nullptr : &sum_; }
 
  private:

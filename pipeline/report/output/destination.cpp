@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
   throw destination_error(error, std::system_category(), "cannot write " + printable(name));
 }
 
-/// Calls until a signal does not interrupt it.
+/// Repeats a call that a signal interrupts.
 template <typename Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -38,24 +38,24 @@ auto uninterrupted(Call call) {
   return result;
 }
 
-/// The number in "fd:3", "/dev/fd/3" and the like; nothing for other names.
-std::optional<int> descriptor_written(const std::string& name) {
+/// The number in a name of a descriptor, such as "fd:3" or "/dev/fd/3"; nothing for other names.
+std::optional<int> number_of_descriptor(const std::string& name) {
   if (name == "/dev/stdout") return STDOUT_FILENO;
   if (name == "/dev/stderr") return STDERR_FILENO;
   if (name.starts_with("fd:")) {
-    return io::descriptor_named("/dev/fd/" + name.substr(3)).value_or(-1);  // no descriptor has that: EBADF
+    return io::descriptor_named("/dev/fd/" + name.substr(3)).value_or(-1);  // an invalid number: EBADF
   }
   if (name == "-" || name == "/dev/stdin") return std::nullopt;
   return io::descriptor_named(name);
 }
 
-/// Follows symbolic links in the last component, so that a link stays and its target is replaced, up to a name of a
-/// descriptor: opening /dev/stdout would forget the offset and O_APPEND of what the shell has opened.
+/// Follows symbolic links in the last component, so that a link stays and its target is replaced. Stops at the name of
+/// a descriptor: opening /dev/stdout again would lose the offset and O_APPEND of the file that the shell opened.
 fs::path follow_links(fs::path path, const std::string& name) {
-  constexpr int as_the_kernel = 40;
-  for (int links = 0; links < as_the_kernel; ++links) {
+  constexpr int max_links = 40;  // as in the kernel
+  for (int links = 0; links < max_links; ++links) {
     std::error_code error;
-    if (descriptor_written(path) || !fs::is_symlink(fs::symlink_status(path, error))) return path;
+    if (number_of_descriptor(path) || !fs::is_symlink(fs::symlink_status(path, error))) return path;
     const fs::path target = fs::read_symlink(path, error);
     if (error) fail(name, error.value());
     path = target.is_absolute() ? target : path.parent_path() / target;
@@ -63,26 +63,27 @@ fs::path follow_links(fs::path path, const std::string& name) {
   fail(name, ELOOP);
 }
 
-/// Fails with EEXIST where somebody was faster. Filesystems that cannot rename so have hard links, as NFS has.
+/// Renames a file; fails with EEXIST if `to` exists. Filesystems without RENAME_NOREPLACE, such as NFS, have hard
+/// links.
 bool rename_to_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
 }
 
-/// The new file gets the old one's mode and, where we may, its owner.
-void take_after(int fd, const struct stat& old) {
+/// Gives the new file the mode of the old one and, if permitted, its owner.
+void copy_mode_and_owner(int fd, const struct stat& old) {
   struct stat now{};
   if (::fstat(fd, &now) != 0) return;
   const bool same_owner = now.st_uid == old.st_uid && now.st_gid == old.st_gid;
-  // a group that cannot be kept must not get what the mode allowed to the old one
+  // if the group changes, the new group must not get the permissions of the old one
   const bool kept = same_owner || ::fchown(fd, old.st_uid, old.st_gid) == 0;
   const mode_t mode = old.st_mode & (kept ? 0777U : 0707U);
   ::fchmod(fd, mode);
 }
 
-/// What no number of the system says: another process holds the lock of the file. The value is the stop signal after
-/// which the wait ended, or reports_wait.
+/// An error that has no errno: another process holds the lock of the file. The value is the stop signal after which the
+/// wait ended, or reports_wait.
 class lock_category : public std::error_category {
  public:
   static constexpr int reports_wait = 1000;  // no signal
@@ -103,14 +104,15 @@ class lock_category : public std::error_category {
   throw destination_error(cause, category, "cannot write " + printable(name));
 }
 
-/// While one lives, others that append records to the file wait. Filesystems without locks are written without.
+/// While it exists, other processes that append records to the file wait. If the filesystem has no locks, none is
+/// taken.
 class record_lock {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Attempts once. `command`: F_OFD_SETLK for a file that was opened here: the lock is that of the open file
-  /// description. For one that was inherited, whose description other processes have as well, F_SETLK: the lock is that
-  /// of the process.
+  /// Attempts once. `command`: F_OFD_SETLK for a file that was opened here; the open file description then owns the
+  /// lock. F_SETLK for an inherited descriptor, whose description other processes share; the process then owns the
+  /// lock.
   record_lock(int fd, int command) : fd_(fd), command_(command) { attempt(); }
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
@@ -118,12 +120,12 @@ class record_lock {
     if (state_ == state::locked) set(F_UNLCK);
   }
 
-  /// Another process has it.
+  /// Whether another process has the lock.
   [[nodiscard]] bool is_denied() const { return state_ == state::denied; }
 
-  /// Waits for another process. After a stop signal was kept it sets `wait_ends`, if it is not set yet, to 5 seconds
-  /// later, and throws destination_error from then on.
-  // Attempts, since signals do not end F_SETLKW: their handlers let calls continue. The pauses are short: another
+  /// Waits until another process releases the lock. After a stop signal it sets `wait_ends`, if not set yet, to 5
+  /// seconds later, and throws destination_error at that time.
+  // It attempts repeatedly, since signals do not end F_SETLKW (SA_RESTART). The pauses are short, because another
   // process may release the lock for a few milliseconds only.
   void wait(const std::string& name, std::optional<clock::time_point>& wait_ends) {
     constexpr std::chrono::milliseconds longest_pause{5};
@@ -173,29 +175,30 @@ std::uint64_t size_of(int fd) {
   return ::fstat(fd, &file) == 0 && file.st_size > 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
-/// The same file again, since a shell opens it for writing only. Nothing where it may not be read.
-// It is kept open as long as the destination: when any descriptor of a file is closed, its F_SETLK locks are released.
+/// Opens the file again for reading, since a shell opens it for writing only. Empty if it may not be read.
+// It stays open as long as the destination: closing any descriptor of a file releases its F_SETLK locks.
 io::descriptor open_to_read(int fd) {
   const std::string name = "/proc/self/fd/" + std::to_string(fd);
   return io::descriptor(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
-/// Whether the next record would be appended to a part of one: that of a process which ended while it wrote.
+/// Whether the file ends with an incomplete record, of a process that ended while it wrote.
 bool ends_inside_line(int fd, std::uint64_t size) {
   char last = '\n';
   return size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) == 1 && last != '\n';
 }
 
-/// Whether the file holds no complete line, but at most the first part of a header.
+/// Whether the file has no complete line, but at most the first part of a header.
 bool has_no_line(int fd, std::uint64_t size) {
   std::array<char, 256> first{};  // more than a header has
   if (size == 0) return true;
   if (size >= first.size()) return false;
-  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
-  return got > 0 && std::string_view(first.data(), static_cast<std::size_t>(got)).find('\n') == std::string_view::npos;
+  const ssize_t read = ::pread(fd, first.data(), first.size(), 0);
+  return read > 0 &&
+         std::string_view(first.data(), static_cast<std::size_t>(read)).find('\n') == std::string_view::npos;
 }
 
-/// To disk. Pipes, devices and some filesystems cannot: that is no fault of the write.
+/// Writes the file to disk. Pipes, devices and some filesystems do not support this, which is not an error.
 void synchronize(int fd, const std::string& name) {
   const int result = uninterrupted([&] { return ::fsync(fd); });
   if (result != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(name, errno);
@@ -209,16 +212,16 @@ void synchronize_folder(const fs::path& file, const std::string& name) {
 
 }  // namespace
 
-bool names_descriptor(const std::string& where) { return descriptor_written(follow_links(where, where)).has_value(); }
+bool names_descriptor(const std::string& name) { return number_of_descriptor(follow_links(name, name)).has_value(); }
 
-destination::destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given)
-    : name_(where.value_or("standard output")), how_(how) {
-  const fs::path path = where ? follow_links(*where, name_) : fs::path("/dev/stdout");
-  if (const std::optional<int> number = descriptor_written(path)) {
-    if (where && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
-    // a standard output or error that was closed fails when it is written, which a stage of a pipeline survives
+destination::destination(const std::optional<std::string>& name, writing mode, const io::open_descriptors& inherited)
+    : name_(name.value_or("standard output")), mode_(mode) {
+  const fs::path path = name ? follow_links(*name, name_) : fs::path("/dev/stdout");
+  if (const std::optional<int> number = number_of_descriptor(path)) {
+    if (name && ::fcntl(*number, F_GETFD) < 0) fail(name_, errno);
+    // a closed standard output or error is an error only when it is written, which a stage of a pipeline survives
     const bool is_for_writing = *number == STDOUT_FILENO || *number == STDERR_FILENO;
-    if (where && !is_for_writing && !given.contains(*number)) fail(name_, EBADF);
+    if (name && !is_for_writing && !inherited.contains(*number)) fail(name_, EBADF);
     fd_ = io::descriptor::borrowed(*number);
     open_in_place({}, false);
     return;
@@ -227,13 +230,13 @@ destination::destination(const std::optional<std::string>& where, writing how, c
   struct stat old{};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(name_, errno);
-  if (exists && how == writing::once) fail(name_, EEXIST);
+  if (exists && mode == writing::once) fail(name_, EEXIST);
   const bool regular = !exists || S_ISREG(old.st_mode);
-  if (!regular || how == writing::live || how == writing::append) {
+  if (!regular || mode == writing::live || mode == writing::append) {
     open_in_place(path, regular);
     return;
   }
-  // a rename would not ask: a file that is not to be written is not to be replaced
+  // rename() does not check the permissions of the file that it replaces
   if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name_, errno);
   final_path_ = path;
   if (exists) files_->set_output(old);
@@ -241,14 +244,15 @@ destination::destination(const std::optional<std::string>& where, writing how, c
 }
 
 void destination::open_in_place(const fs::path& path, bool regular) {
-  if (how_ == writing::replacing) {
-    throw config::usage_error(printable(name_) +
-                              " is no file that every snapshot could replace; give --output a regular file, or take "
-                              "another --format");
+  if (mode_ == writing::replacing) {
+    throw config::usage_error(
+        printable(name_) +
+        " is not a regular file, which every snapshot could replace; give --output a regular file, or "
+        "another --format");
   }
   const bool is_appended_file = fd_ && is_appended_to(fd_.get());
-  const bool appends = how_ == writing::append && (regular || is_appended_file);
-  how_ = appends ? writing::append : writing::live;
+  const bool appends = mode_ == writing::append && (regular || is_appended_file);
+  mode_ = appends ? writing::append : writing::live;
   if (fd_) {
     note_output();
     if (is_appended_file) lock_command_ = F_SETLK;
@@ -259,8 +263,8 @@ void destination::open_in_place(const fs::path& path, bool regular) {
   const auto open_for = [&](int access) {
     return io::descriptor(uninterrupted([&] { return ::open(path.c_str(), access | flags, 0666); }));
   };
-  if (appends) fd_ = open_for(O_RDWR);  // its last byte is read
-  if (!fd_) fd_ = open_for(O_WRONLY);   // it may be written, but not read
+  if (appends) fd_ = open_for(O_RDWR);  // to read its last byte
+  if (!fd_) fd_ = open_for(O_WRONLY);   // not readable
   if (!fd_) fail(name_, errno);
   note_output();
   holds_old_text_ = regular && !appends;
@@ -281,10 +285,10 @@ void destination::open_temporary() {
   }
   struct stat file{};
   if (::fstat(fd_.get(), &file) == 0) files_->set_temporary(file);
-  if (::stat(final_path_.c_str(), &file) == 0) take_after(fd_.get(), file);
+  if (::stat(final_path_.c_str(), &file) == 0) copy_mode_and_owner(fd_.get(), file);
 }
 
-// Late: until something is written, the old text may turn out to be an input.
+// Called before the first write: until then the old text may turn out to be an input.
 void destination::make_empty() {
   if (!std::exchange(holds_old_text_, false)) return;
   if (uninterrupted([&] { return ::ftruncate(fd_.get(), 0); }) != 0) fail(name_, errno);
@@ -299,8 +303,8 @@ void destination::write(std::string_view text) {
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
   prepare();
   if (!lock_command_) return write_record(pieces);
-  record_lock alone(fd_.get(), *lock_command_);
-  alone.wait(name_, lock_wait_ends_);
+  record_lock lock(fd_.get(), *lock_command_);
+  lock.wait(name_, lock_wait_ends_);
   write_record(pieces);
 }
 
@@ -310,8 +314,8 @@ bool destination::try_write(const std::function<void(const text_sink&)>& pieces)
     write_record(pieces);
     return true;
   }
-  const record_lock alone(fd_.get(), *lock_command_);
-  if (alone.is_denied()) return false;
+  const record_lock lock(fd_.get(), *lock_command_);
+  if (lock.is_denied()) return false;
   write_record(pieces);
   return true;
 }
@@ -319,7 +323,7 @@ bool destination::try_write(const std::function<void(const text_sink&)>& pieces)
 void destination::fail_locked() const { fail_to_lock(name_, lock_category::reports_wait); }
 
 void destination::prepare() {
-  if (how_ == writing::replacing && temporary_.path().empty()) open_temporary();
+  if (mode_ == writing::replacing && temporary_.path().empty()) open_temporary();
   make_empty();
 }
 
@@ -328,10 +332,10 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
   const std::uint64_t size_before = size_of(fd_.get());
   std::uint64_t written = 0;
   const int readable = readable_ ? readable_.get() : fd_.get();
-  if (how_ == writing::append) fresh_ = has_no_line(readable, size_before);
+  if (mode_ == writing::append) fresh_ = has_no_line(readable, size_before);
   try {
     std::string block;
-    if (how_ == writing::append && ends_inside_line(readable, size_before)) block = '\n';
+    if (mode_ == writing::append && ends_inside_line(readable, size_before)) block = '\n';
     pieces([&](std::string_view piece) {
       if (block.empty() && piece.size() >= block_bytes) return write_all(piece, written);
       block += piece;
@@ -344,7 +348,7 @@ void destination::write_record(const std::function<void(const text_sink&)>& piec
     if (lock_command_) cut_off(size_before, written);
     throw;
   }
-  if (how_ == writing::replacing) return appear();
+  if (mode_ == writing::replacing) return appear();
   fresh_ = fresh_ && written == 0;
 }
 
@@ -355,29 +359,29 @@ void destination::write_all(std::string_view text, std::uint64_t& written) {
       text.remove_prefix(static_cast<std::size_t>(taken));
       written += static_cast<std::uint64_t>(taken);
     } else if (taken == 0) {
-      fail(name_, EIO);  // not for ever
+      fail(name_, EIO);  // instead of an endless loop
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // somebody made the shared descriptor non-blocking; its flags are not ours to change
-      pollfd room{fd_.get(), POLLOUT, 0};
-      if (::poll(&room, 1, -1) < 0 && errno != EINTR) fail(name_, errno);
+      // another process that shares the descriptor made it non-blocking; its flags are left as they are
+      pollfd writable{fd_.get(), POLLOUT, 0};
+      if (::poll(&writable, 1, -1) < 0 && errno != EINTR) fail(name_, errno);
     } else if (errno != EINTR) {
       fail(name_, errno);
     }
   }
 }
 
-// The half of a line would spoil the next one as well. Where others have appended since, without a lock, their text
-// must stay.
+// An incomplete line would damage the next one as well. If other processes have appended since, without a lock, their
+// text must stay.
 void destination::cut_off(std::uint64_t size_before, std::uint64_t written) {
   if (written == 0 || size_of(fd_.get()) != size_before + written) return;
-  // fails only where the file was sealed against it meanwhile; the write's own error is told in any case
+  // fails only if the file was sealed meanwhile; the error of the write is reported in any case
   if (::ftruncate(fd_.get(), static_cast<off_t>(size_before)) != 0) return;
 }
 
 void destination::appear() {
-  const fs::path& now = temporary_.path();
-  const bool renamed =
-      how_ == writing::once ? rename_to_new(now, final_path_) : ::rename(now.c_str(), final_path_.c_str()) == 0;
+  const fs::path& temporary = temporary_.path();
+  const bool renamed = mode_ == writing::once ? rename_to_new(temporary, final_path_)
+                                              : ::rename(temporary.c_str(), final_path_.c_str()) == 0;
   if (!renamed) fail(name_, errno);
   temporary_.release();
   files_->temporary_became_output();
@@ -386,12 +390,12 @@ void destination::appear() {
 void destination::commit() {
   make_empty();
   if (fd_.owned()) synchronize(fd_.get(), name_);
-  // a network filesystem may tell only at a close that the disk is full: that of a copy tells as well
+  // a network filesystem may report a full disk only at a close: closing a copy reports it, too
   const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) fail(name_, errno);
   if (::close(copy) != 0 && errno != EINTR) fail(name_, errno);
   if (final_path_.empty()) return;
-  if (how_ == writing::whole || how_ == writing::once) appear();
+  if (mode_ == writing::whole || mode_ == writing::once) appear();
   synchronize_folder(final_path_, name_);
 }
 

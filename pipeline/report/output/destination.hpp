@@ -1,5 +1,6 @@
-// Where reports go: standard output, an inherited descriptor, a device or FIFO (written in place), or a regular file
-// that appears whole (temporary name beside it, fsync, rename, mode kept), is appended to, or is a live stream.
+// The destination of reports: standard output, an inherited descriptor, a device or FIFO (written in place), or a
+// regular file. A regular file appears as a whole (temporary name in its folder, fsync, rename, mode kept), is appended
+// to, or is a live stream.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -23,57 +24,55 @@
 namespace gpuhist::pipeline {
 
 using io::destination_error;
+/// Whether a name is that of a descriptor, which is written in place: "fd:3", /dev/stdout, or a link to one. Throws
+/// destination_error if links form a loop.
+bool names_descriptor(const std::string& name);
 
-/// Whether `where` is written in place because it names a descriptor: "fd:3", /dev/stdout, or a link to one, whatever
-/// file that has open. Throws destination_error where links are a loop.
-bool names_descriptor(const std::string& where);
-
-/// How texts that are written one by one come to be in a regular file.
+/// The mode of writing texts to a regular file.
 enum class writing {
-  whole,      ///< all of them appear together, at commit(); until then the old file stays
-  once,       ///< so, too, but where there is a file already, that is an error
-  live,       ///< in place, behind one another in a file that the first one makes empty: it can be tailed
-  append,     ///< in place, each as one after what was there: others that append so wait for each other
-  replacing,  ///< each appears alone, in place of the one before
+  whole,      ///< all texts appear together, at commit(); until then the old file stays
+  once,       ///< as `whole`, but an existing file is an error
+  live,       ///< in place, in sequence; the first text empties the file: it can be followed with `tail -f`
+  append,     ///< in place, each text as one record at the end of the file, which is locked meanwhile
+  replacing,  ///< each text replaces the one before
 };
 
 class destination {
  public:
-  /// `where`: nothing for standard output, "fd:N", or a path. What is no regular file is written in place, however it
-  /// is to be written. `given`: the descriptors that can be meant. Nothing of an old file is lost before the first
-  /// write(). Throws destination_error; config::usage_error where nothing can be replaced.
-  destination(const std::optional<std::string>& where, writing how, const io::open_descriptors& given = {});
+  /// `name`: nothing for standard output, "fd:N", or a path. In any mode, a destination that is not a regular file is
+  /// written in place. `inherited`: the descriptors that may be named. An old file is unchanged until the first
+  /// write(). Throws destination_error; config::usage_error for writing::replacing without a regular file.
+  destination(const std::optional<std::string>& name, writing mode, const io::open_descriptors& inherited = {});
   destination(const destination&) = delete;
   destination& operator=(const destination&) = delete;
-  ~destination();  ///< without commit(): a temporary file is removed, the old file stays as it was
+  ~destination();  ///< without commit(): a temporary file is removed, the old file stays
 
-  /// Writes all of it (short writes and EINTR handled). What does not fit behind a file is cut off again, so that the
-  /// file ends as it did before. Throws destination_error.
+  /// Writes the whole text. If an append fails, the file is cut to its previous size. Throws destination_error.
   void write(std::string_view text);
 
-  /// The same of a text that `pieces` hands on bit by bit, through the sink that it is given: written in large blocks.
-  /// Also throws what `pieces` throws; that text is cut off then.
+  /// As above, for a text that `pieces` passes to a sink piece by piece; it is written in large blocks. Also throws
+  /// what `pieces` throws; an appended text is then removed.
   void write(const std::function<void(const text_sink&)>& pieces);
 
-  /// The same, or false at once where another process holds the lock of the file; `pieces` is not called then.
+  /// As write(), but if another process holds the lock of the file, returns false at once without calling `pieces`.
   [[nodiscard]] bool try_write(const std::function<void(const text_sink&)>& pieces);
 
-  /// Whether try_write() may give false.
+  /// Whether try_write() may return false.
   [[nodiscard]] bool has_lock() const { return lock_command_.has_value(); }
 
-  /// Throws the destination_error of a file that others keep locked for too long.
+  /// Throws the destination_error of a file that another process keeps locked for too long.
   [[noreturn]] void fail_locked() const;
 
-  /// Everything was written: makes the file appear; reports errors that only close or fsync see. Throws
+  /// Call it after the last write(): makes the file appear, and reports errors of fsync and close. Throws
   /// destination_error.
   void commit();
 
-  /// No complete line stands before what will be written next: neither from before nor from an earlier write(). Of a
-  /// file that is appended to it is certain only within write(), which keeps others from appending.
+  /// Whether there is no complete line before the next text, neither from an old file nor from an earlier write(). With
+  /// writing::append this is only certain within write(), which holds the lock.
   [[nodiscard]] bool is_fresh() const { return fresh_; }
-  /// Where a regular file is until commit(), to be read again before; empty for what is written in place.
+  /// The path of a regular file until commit(), to be read again; empty for a file that is written in place.
   [[nodiscard]] const std::filesystem::path& pending_path() const { return temporary_.path(); }
-  /// The regular files that are written, as they are at any time. Never null.
+  /// The regular files that are currently written. Never null.
   [[nodiscard]] std::shared_ptr<const io::output_files> files() const { return files_; }
 
   [[nodiscard]] bool is_terminal() const;
@@ -91,13 +90,13 @@ class destination {
   void appear();
 
   std::string name_;  // for messages
-  writing how_;
+  writing mode_;
   bool fresh_ = true;
-  bool holds_old_text_ = false;      // which goes with the first write
-  std::optional<int> lock_command_;  // of fcntl, for a file that others append to as well
-  std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // after a stop signal, for all records
+  bool holds_old_text_ = false;      // removed by the first write
+  std::optional<int> lock_command_;  // of fcntl, for a file that other processes may append to
+  std::optional<std::chrono::steady_clock::time_point> lock_wait_ends_;  // set after a stop signal, for all records
   io::descriptor fd_;
-  io::descriptor readable_;           // of an inherited file that is appended to; else fd_ is read
+  io::descriptor readable_;           // for an inherited file that is appended to; otherwise fd_ is read
   std::filesystem::path final_path_;  // empty: written in place
   temporary_file temporary_;
   std::shared_ptr<io::output_files> files_ = std::make_shared<io::output_files>();

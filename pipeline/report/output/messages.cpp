@@ -23,37 +23,37 @@ void write_all(int fd, std::string_view text) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {  // somebody shares the descriptor who set O_NONBLOCK
-      pollfd asked{.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&asked, 1, -1);
+    } else if (errno == EAGAIN) {  // another process that shares the descriptor set O_NONBLOCK
+      pollfd writable{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&writable, 1, -1);
     } else if (errno != EINTR) {
       return;
     }
   }
 }
 
-// The descriptor on which a line of status shows, or -1: for signal handlers, which can see nothing but globals.
+// The descriptor with a status line, or -1. Global, because signal handlers read it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<int> shows_on = -1;
+std::atomic<int> status_line_fd = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A terminal that is not ours, or none, has no foreground that could be left.
+// False for a descriptor that is not the controlling terminal.
 bool is_in_background(int fd) {
   const pid_t foreground = ::tcgetpgrp(fd);
   return foreground >= 0 && foreground != ::getpgrp();
 }
 
 bool takes_bytes(int fd) {
-  pollfd asked{.fd = fd, .events = POLLOUT, .revents = 0};
-  return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLOUT) != 0;
+  pollfd writable{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&writable, 1, 0) > 0 && (writable.revents & POLLOUT) != 0;
 }
 
 }  // namespace
 
 void erase_line_of_status() noexcept {
-  const int fd = shows_on.exchange(-1);
+  const int fd = status_line_fd.exchange(-1);
   if (fd < 0 || is_in_background(fd) || !takes_bytes(fd)) return;
-  // the cursor stands at its beginning, or behind the ^C that the terminal wrote over it; below there is nothing
+  // the cursor is at the beginning of the line, or after the ^C that the terminal wrote; there is no text below
   constexpr std::string_view erase = "\r\x1b[J";
   [[maybe_unused]] const ssize_t written = ::write(fd, erase.data(), erase.size());
 }
@@ -64,16 +64,16 @@ void complain(std::string_view message) { write_to_standard_error("gpuhist: " + 
 
 void console::show(std::string_view line) {
   if (is_in_background(fd_)) {
-    shows_on = -1;
-    shown_.clear();  // a shell has the terminal: where its cursor is now, no line of ours begins
+    status_line_fd = -1;
+    shown_.clear();  // a shell uses the terminal and has moved the cursor
     return;
   }
   if (!is_ready()) return;
   const std::size_t width = room();
-  // what no longer fits was wrapped by the terminal, and goes on below
+  // the terminal wrapped a line that became too long: erase the lines below, too
   const std::string_view erase = shown_.size() > width ? erase_to_end_of_screen : erase_to_end_of_line;
   shown_ = line.substr(0, width);
-  shows_on = fd_;
+  status_line_fd = fd_;
   write_all(fd_, "\r" + shown_ + std::string(erase) + "\r");
 }
 
@@ -83,7 +83,7 @@ void console::clear() {
   if (!is_in_background(fd_)) {
     write_all(fd_, "\r" + std::string(erased_.size() > room() ? erase_to_end_of_screen : erase_to_end_of_line));
   }
-  shows_on = -1;
+  status_line_fd = -1;
 }
 
 void console::say(std::string_view text) {

@@ -1,5 +1,5 @@
-// What the program tells people on standard error, outside of reports: messages, and on a terminal one line that is
-// rewritten in place and never stands in the way of what else is written there.
+// Messages on standard error, and on a terminal a status line that is rewritten in place and does not mix with other
+// output.
 #pragma once
 
 #include <unistd.h>
@@ -11,16 +11,15 @@ namespace gpuhist::pipeline {
 
 void write_to_standard_error(std::string_view text);
 
-/// "gpuhist: MESSAGE", a line of its own.
+/// Writes the line "gpuhist: MESSAGE".
 void complain(std::string_view message);
 
-/// Erases the line of status that is showing, if there is one, for the last moment of a process that a signal ends.
-/// Async-signal-safe; writes nothing that would wait.
+/// Erases the status line, if one is shown, just before a signal ends the process. Async-signal-safe; never blocks.
 void erase_line_of_status() noexcept;
 
-/// A descriptor that people look at, with a line of status that may be showing on it. The cursor stays at the beginning
-/// of that line, so that a terminal which grows narrower wraps nothing above it. Main thread only. Writing never
-/// throws: nobody could be told.
+/// A descriptor for messages, with an optional status line. The cursor stays at the beginning of the status line, so
+/// that a terminal that becomes narrower wraps only this line. Main thread only. Writing never throws, because the
+/// error could not be reported.
 class console {
  public:
   /// Borrows `fd`.
@@ -29,34 +28,34 @@ class console {
   console& operator=(const console&) = delete;
   ~console() { clear(); }
 
-  /// Shows `line` in place of the one that is showing, cut to the width of the terminal, in one write. Shows nothing
-  /// while the process is in the background or the terminal takes nothing (Ctrl-S): the run is not to wait for it.
+  /// Replaces the status line by `line`, cut to the width of the terminal, in one write. Shows nothing while the
+  /// process is in the background or the terminal accepts no output (Ctrl-S), so that the run does not block.
   void show(std::string_view line);
 
-  /// Erases the line. To be called before anything else is written to the terminal.
+  /// Erases the status line. Call it before anything else is written to the terminal.
   void clear();
 
-  /// `text`, whole lines, which do stay; the line of status is out of their way, and shows again after them.
+  /// Writes `text`, whole lines, above the status line.
   void say(std::string_view text);
 
-  /// Shows the line again that the last clear() erased.
+  /// Shows the status line again that the last clear() erased.
   void restore();
 
-  /// Whether a write would be taken now.
+  /// Whether a write would not block.
   [[nodiscard]] bool is_ready() const;
 
   [[nodiscard]] bool is_terminal() const { return ::isatty(fd_) == 1; }
 
-  /// Whether the terminal is that of this process, and the process in its foreground.
+  /// Whether the descriptor is the controlling terminal, with this process in the foreground.
   [[nodiscard]] bool is_in_foreground() const;
 
-  /// Columns that a line may take: one less than the terminal has, because the last one would wrap.
+  /// Columns for a line: one less than the terminal has, because the last one would wrap.
   [[nodiscard]] unsigned room() const;
 
  private:
   int fd_;
-  std::string shown_;   // showing now
-  std::string erased_;  // by the last clear()
+  std::string shown_;   // the status line
+  std::string erased_;  // the status line that the last clear() erased
 };
 
 }  // namespace gpuhist::pipeline

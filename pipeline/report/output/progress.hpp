@@ -1,4 +1,4 @@
-// Progress for people: where it is shown, and how often; knows how much there is to read, and how fast it is going.
+// Shows the progress of a run: decides where and how often, and computes rates over the last seconds.
 #pragma once
 
 #include "pipeline/flow/statistics/run_progress.hpp"
@@ -17,29 +17,29 @@ enum class progress_style {
   log,   ///< a line every second, without control characters
 };
 
-/// What decides how progress is shown.
+/// The conditions that progress_style depends on.
 struct progress_setting {
-  std::optional<bool> asked;  ///< --progress, --no-progress
-  bool quiet = false;         ///< -q, which wins
-  bool terminal = false;      ///< standard error is a terminal that can erase a line (TERM is not "dumb")
-  bool foreground = false;    ///< in which we are in the foreground
-  bool typed_on = false;      ///< on which people type the input: a line would be in their way
+  std::optional<bool> requested;  ///< --progress, --no-progress
+  bool quiet = false;             ///< -q, which takes precedence
+  bool terminal = false;          ///< standard error is a terminal that can erase a line (TERM is not "dumb")
+  bool foreground = false;        ///< the process is in the foreground of this terminal
+  bool typed_on = false;          ///< the input is typed on this terminal, which a status line would disturb
 };
 
-/// Unless asked for, only where people look and the line is in nobody's way.
-progress_style choose_progress_style(const progress_setting& given);
+/// By default a line, only on a terminal in the foreground on which no input is typed.
+progress_style choose_progress_style(const progress_setting& setting);
 
 class progress {
  public:
-  /// `screen` must outlive it. `total`: see source_bytes_of.
+  /// Borrows `screen`. `total`: see source_bytes_of.
   progress(console& screen, progress_style style, std::optional<std::uint64_t> total);
 
   [[nodiscard]] bool is_shown() const { return style_ != progress_style::none; }
 
-  /// How often update() is to be called where it is.
+  /// The interval at which update() must be called.
   [[nodiscard]] std::chrono::milliseconds interval() const;
 
-  /// Shows how far the run is. Runs that are over in a moment show nothing.
+  /// Shows the state of the run. Very short runs show nothing.
   void update(const run_progress& now);
 
  private:
@@ -47,7 +47,7 @@ class progress {
   progress_style style_;
   std::optional<std::uint64_t> total_;
   rate_window recent_;
-  bool compressed_ = false;  // once text was ahead of source
+  bool compressed_ = false;  // more text than source bytes was seen
 };
 
 }  // namespace gpuhist::pipeline

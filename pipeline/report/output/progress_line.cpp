@@ -1,66 +1,63 @@
 #include "pipeline/report/output/progress_line.hpp"
 
+#include "config/number_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <span>
 #include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::array<std::string_view, 7> binary_units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-constexpr std::array<std::string_view, 6> rate_units = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
+using config::fixed;
+using config::grouped;
 
-std::string fixed(double value, int decimals) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return text.data();
-}
+constexpr std::array<std::string_view, 7> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
 struct scale {
   double divisor = 1;
   std::size_t unit = 0;
 };
 
-// The unit in which the value, rounded to a whole number, is below `step`.
-scale scale_of(double value, double step, std::size_t units) {
+// The unit in which the value, rounded to a whole number, is below 1024.
+scale scale_of(double bytes) {
+  constexpr double step = 1024;
   scale found;
-  while (found.unit + 1 < units && value / found.divisor >= step - 0.5) {
+  while (found.unit + 1 < units.size() && bytes / found.divisor >= step - 0.5) {
     found.divisor *= step;
     ++found.unit;
   }
   return found;
 }
 
-// Tenths below ten of a unit, but of bytes.
-std::string scaled(double value, double step, std::span<const std::string_view> units) {
-  const scale in = scale_of(value, step, units.size());
-  const double shown = value / in.divisor;
-  return fixed(shown, in.unit > 0 && shown < 9.95 ? 1 : 0).append(" ").append(units[in.unit]);
+// With one decimal below ten of a unit; bytes have none.
+std::string size_text(double bytes) {
+  const scale chosen = scale_of(bytes);
+  const double shown = bytes / chosen.divisor;
+  return fixed(shown, chosen.unit > 0 && shown < 9.95 ? 1 : 0).append(" ").append(units[chosen.unit]);
 }
 
-std::string size_text(std::uint64_t bytes) { return scaled(static_cast<double>(bytes), 1024, binary_units); }
+std::string size_text(std::uint64_t bytes) { return size_text(static_cast<double>(bytes)); }
 
-std::string rate_text(double bytes_a_second) { return scaled(bytes_a_second, 1000, rate_units); }
+std::string rate_text(double bytes_per_second) { return size_text(bytes_per_second) + "/s"; }
 
-// "1.3 of 3.1 GiB": in the unit of the total, so that only the first number moves.
+// "1.3 of 3.1 GiB": in the unit of the total, so that only the first number changes.
 std::string part_text(std::uint64_t part, std::uint64_t total) {
-  const scale in = scale_of(static_cast<double>(total), 1024, binary_units.size());
-  const double whole = static_cast<double>(total) / in.divisor;
-  const int decimals = in.unit > 0 && whole < 99.95 ? 1 : 0;
-  return fixed(static_cast<double>(part) / in.divisor, decimals) + " of " +
-         fixed(whole, decimals).append(" ").append(binary_units[in.unit]);
+  const scale chosen = scale_of(static_cast<double>(total));
+  const double whole = static_cast<double>(total) / chosen.divisor;
+  const int decimals = chosen.unit > 0 && whole < 99.95 ? 1 : 0;
+  return fixed(static_cast<double>(part) / chosen.divisor, decimals) + " of " +
+         fixed(whole, decimals).append(" ").append(units[chosen.unit]);
 }
 
-// What the forms of the line are made of; what cannot be said is empty.
+// The parts of the line. A part whose value is unknown is empty.
 struct pieces {
   std::string share;   // " 42 %  "
   std::string source;  // "1.3 of 3.1 GiB read"
   std::string source_rate;
-  std::string main;  // the amount that stands alone where there is little room
+  std::string main;  // the amount that a short line shows
   std::string main_rate;
   std::string time;  // ", 7 s left"
 };
@@ -90,19 +87,20 @@ pieces pieces_of(const progress_view& view) {
   return out;
 }
 
-// From the whole of it to the least.
-std::vector<std::string> forms(const pieces& of, bool compressed) {
+// From the longest line to the shortest.
+std::vector<std::string> forms(const pieces& parts, bool compressed) {
   std::vector<std::string> all;
   if (compressed) {
-    all.push_back(of.share + of.source + of.source_rate + ", " + of.main + " counted" + of.main_rate + of.time);
-    all.push_back(of.share + of.source + ", " + of.main + " counted" + of.main_rate + of.time);
-    all.push_back(of.share + of.main + " counted" + of.main_rate + of.time);
+    all.push_back(parts.share + parts.source + parts.source_rate + ", " + parts.main + " counted" + parts.main_rate +
+                  parts.time);
+    all.push_back(parts.share + parts.source + ", " + parts.main + " counted" + parts.main_rate + parts.time);
+    all.push_back(parts.share + parts.main + " counted" + parts.main_rate + parts.time);
   } else {
-    all.push_back(of.share + of.source + of.source_rate + of.time);
+    all.push_back(parts.share + parts.source + parts.source_rate + parts.time);
   }
-  all.push_back(of.share + of.main + of.main_rate + of.time);
-  all.push_back(of.share + of.main + of.time);
-  all.push_back(of.share + of.main);
+  all.push_back(parts.share + parts.main + parts.main_rate + parts.time);
+  all.push_back(parts.share + parts.main + parts.time);
+  all.push_back(parts.share + parts.main);
   return all;
 }
 
@@ -115,10 +113,11 @@ std::string progress_line(const progress_view& view, std::size_t width) {
 }
 
 std::string status_line(const run_progress& now) {
-  const auto count = [](std::uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); };
+  const auto count = [](std::uint64_t bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); };
   const double rate = now.seconds > 0 ? static_cast<double>(now.text_bytes) / now.seconds : 0;
-  return count(now.text_bytes) + " counted (" + size_text(now.text_bytes) + "), " + count(now.source_bytes) +
-         " read, " + fixed(now.seconds, now.seconds < 10 ? 2 : 1) + " s, " + rate_text(rate);
+  return count(now.text_bytes) + " counted, " + count(now.source_bytes) + " read, " +
+         fixed(now.seconds, now.seconds < 10 ? 2 : 1) + " s, " +
+         grouped(static_cast<std::uint64_t>(std::llround(rate))) + " bytes/s";
 }
 
 std::string for_people(double seconds) {

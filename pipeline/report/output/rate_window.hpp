@@ -1,4 +1,4 @@
-// How fast a run goes now: rates over the last few seconds, which follow a change that an average from the start hides.
+// The current rates of a run: means over the last few seconds, which change faster than a mean since the start.
 #pragma once
 
 #include "pipeline/flow/statistics/run_progress.hpp"
@@ -7,27 +7,27 @@
 
 namespace gpuhist::pipeline {
 
-/// Bytes a second.
+/// Bytes per second.
 struct transfer_rates {
   double source = 0;
   double text = 0;
 };
 
-/// Bounded: holds as many samples as fall into the window, and one that began before it.
+/// Memory: the samples within the window, and one before it.
 class rate_window {
  public:
   explicit rate_window(double seconds) : seconds_(seconds) {}
 
-  /// Samples come in the order of their time.
+  /// Samples must be added in the order of their time.
   void add(const run_progress& sample);
 
-  /// Between the newest sample and the youngest that is at least the window older; of a run younger than that, since
-  /// its start.
+  /// The rates between the newest sample and the newest one that is older by at least the window; since the start if
+  /// the run is shorter than the window.
   [[nodiscard]] transfer_rates rates() const;
 
  private:
   double seconds_;
-  std::deque<run_progress> samples_{run_progress{}};  // a run starts with nothing, at 0 s
+  std::deque<run_progress> samples_{run_progress{}};  // a run starts with 0 bytes at 0 s
 };
 
 }  // namespace gpuhist::pipeline

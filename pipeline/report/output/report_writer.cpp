@@ -8,12 +8,12 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::size_t most_kept_bytes = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t max_kept_bytes = std::size_t{8} * 1024 * 1024;
 
 }  // namespace
 
 render_target report_writer::target() const {
-  render_target target = target_for(where_);
+  render_target target = target_for(output_);
   target.run = run_;
   return target;
 }
@@ -41,57 +41,57 @@ bool report_writer::write_kept() {
 void report_writer::keep(std::string_view lines) {
   kept_bytes_ += lines.size();
   kept_.emplace_back(std::string(lines));
-  if (kept_bytes_ <= most_kept_bytes) return;
+  if (kept_bytes_ <= max_kept_bytes) return;
   try {
-    where_.fail_locked();
+    output_.fail_locked();
   } catch (const destination_error& error) {
     put_off(error);
   }
 }
 
-bool report_writer::write_record(const record& what) {
-  return std::visit([this](const auto& text) { return write_one(text); }, what);
+bool report_writer::write_record(const record& kept) {
+  return std::visit([this](const auto& each) { return write_one(each); }, kept);
 }
 
 bool report_writer::write_one(std::string_view lines) {
-  return write_beside([lines](const text_sink& out) { out(lines); });
+  return write_above_status_line([lines](const text_sink& out) { out(lines); });
 }
 
-bool report_writer::write_one(const report& what) {
-  return write_beside([&](const text_sink& out) { format_.render(what, target(), out); });
+bool report_writer::write_one(const report& snapshot_or_result) {
+  return write_above_status_line([&](const text_sink& out) { format_.render(snapshot_or_result, target(), out); });
 }
 
-// A report in a pipe may come out on the terminal that shows how far the run is. After one that failed there may be
-// half of a line, which nothing may be appended to.
-bool report_writer::write_beside(const std::function<void(const text_sink&)>& pieces) {
-  const auto after_screen = [&](const text_sink& out) {
+// Erases the status line also if the report goes to a pipe, whose reader may write to the same terminal. After a failed
+// write nothing more is written, because the destination may end with an incomplete line.
+bool report_writer::write_above_status_line(const std::function<void(const text_sink&)>& pieces) {
+  const auto after_status_line = [&](const text_sink& out) {
     screen_.clear();
     pieces(out);
   };
   bool is_written = true;
   try {
-    if (what_ == fault::ends_run) {
-      where_.write(after_screen);
+    if (effect_ == fault::ends_run) {
+      output_.write(after_status_line);
     } else {
-      is_written = where_.try_write(after_screen);
+      is_written = output_.try_write(after_status_line);
     }
   } catch (const destination_error& error) {
-    if (what_ == fault::ends_run) throw;
+    if (effect_ == fault::ends_run) throw;
     put_off(error);
     is_written = false;
   }
-  if (where_.is_terminal()) screen_.restore();
+  if (output_.is_terminal()) screen_.restore();
   return is_written;
 }
 
-// After a stop signal no more bytes are read.
+// After a stop signal no more bytes are passed through.
 void report_writer::put_off(const destination_error& error) {
-  const bool goes_on = kept_stop_signal::received() == 0;
+  const bool continues = kept_stop_signal::received() == 0;
   failed_ = error;
   failed_->is_reported = true;
   kept_.clear();
-  screen_.say("gpuhist: " + std::string(error.what()) + (goes_on ? "; the bytes are still passed through, but" : ";") +
-              " nothing more is reported\n");
+  screen_.say("gpuhist: " + std::string(error.what()) +
+              (continues ? "; the bytes are still passed through, but" : ";") + " nothing more is reported\n");
 }
 
 void report_writer::finish_run() {

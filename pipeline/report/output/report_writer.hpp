@@ -1,5 +1,5 @@
-// Reports that are written while a run lasts, beside the line that people see on a terminal. A stage of a pipeline does
-// not end because its report cannot be written: others wait for the bytes.
+// Writes reports during a run and keeps them apart from the status line on a terminal. A stage of a pipeline does not
+// end if its report cannot be written, because other processes wait for the bytes.
 #pragma once
 
 #include "pipeline/report/formats/report.hpp"
@@ -20,54 +20,56 @@ namespace gpuhist::pipeline {
 /// One thread.
 class report_writer {
  public:
+  /// The effect of a report that cannot be written.
   enum class fault {
-    ends_run,    ///< what cannot be written is thrown at once, as destination_error
-    is_put_off,  ///< it is reported at once, nothing more is written, and it is thrown by finish_run()
+    ends_run,    ///< throws destination_error at once
+    is_put_off,  ///< prints a message at once, writes nothing more, and finish_run() throws destination_error
   };
 
-  /// Borrows all but `run`: what lines name (render_target::run), or empty. With fault::is_put_off nothing waits for
-  /// the lock of the file: reports are kept until it is free. More than 8 MiB of lines are a fault.
-  report_writer(destination& where, const report_format& format, console& screen, fault what, std::string run)
-      : where_(where), format_(format), screen_(screen), what_(what), run_(std::move(run)) {}
+  /// Borrows all arguments but `run`, the name of the run in lines (render_target::run), or empty. With
+  /// fault::is_put_off no call waits for the lock of the file: reports are kept until the lock is free. More than 8 MiB
+  /// of kept lines are an error.
+  report_writer(destination& output, const report_format& format, console& screen, fault effect, std::string run)
+      : output_(output), format_(format), screen_(screen), effect_(effect), run_(std::move(run)) {}
 
   [[nodiscard]] const std::string& run() const { return run_; }
 
-  /// Writes whole lines, as destination::write(). The line of status is out of the way.
+  /// Writes whole lines. The status line is erased before.
   void write(std::string_view lines);
 
-  /// A snapshot. One that is kept is replaced by the next.
+  /// Writes a snapshot. A kept snapshot is replaced by the next one.
   void write_snapshot(const report& now);
 
-  /// Attempts to write what is kept, in its order. Whether nothing is left.
+  /// Attempts to write the kept reports, in order. Returns true if none is left.
   bool write_kept();
 
-  /// Whether reports may be kept, so that write_kept() is to be called from time to time.
-  [[nodiscard]] bool may_keep() const { return what_ == fault::is_put_off && where_.has_lock(); }
+  /// Whether reports may be kept: write_kept() must then be called regularly.
+  [[nodiscard]] bool may_keep() const { return effect_ == fault::is_put_off && output_.has_lock(); }
 
-  /// From here on nothing is put off or kept.
-  void note_run_finished() { what_ = fault::ends_run; }
+  /// From here on errors are thrown at once, and no report is kept.
+  void note_run_finished() { effect_ = fault::ends_run; }
 
-  /// After run_is_over(): throws what was put off, and writes what is kept.
+  /// After note_run_finished(): throws the error that was put off, if any, and writes the kept reports.
   void finish_run();
 
-  /// The last report.
+  /// Writes the last report.
   void write_result(const report& result) { write_one(result); }
 
  private:
   using record = std::variant<std::string, report>;  // lines, or a snapshot
 
-  bool write_record(const record& what);
+  bool write_record(const record& kept);
   bool write_one(std::string_view lines);
-  bool write_one(const report& what);
-  bool write_beside(const std::function<void(const text_sink&)>& pieces);
+  bool write_one(const report& snapshot_or_result);
+  bool write_above_status_line(const std::function<void(const text_sink&)>& pieces);
   void keep(std::string_view lines);
   void put_off(const destination_error& error);
   [[nodiscard]] render_target target() const;
 
-  destination& where_;
+  destination& output_;
   const report_format& format_;
   console& screen_;
-  fault what_;
+  fault effect_;
   const std::string run_;
   std::optional<destination_error> failed_{};
   std::deque<record> kept_{};

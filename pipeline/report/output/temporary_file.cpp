@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// For the signal handler, which can see nothing but globals. The path is complete while `is_announced` says so. A
-// process writes one output; where there are several, as in tests, the first has the place.
+// Global, because the signal handler reads them. The path is complete while `is_announced` is true. A process writes
+// one output; if there are several, as in tests, only the first is announced.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 std::array<char, PATH_MAX> announced_path{};
 std::atomic<bool> is_announced = false;
@@ -42,7 +42,7 @@ void remove_temporary_file() noexcept {
   if (is_announced) ::unlink(announced_path.data());
 }
 
-// The name is announced before the file is there: at no moment is there one that a signal would leave.
+// The name is announced before the file is created, so that a signal never leaves the file.
 io::descriptor temporary_file::create_beside(const fs::path& path) {
   constexpr std::size_t suffix = 8;  // two dots and six letters
   constexpr std::size_t longest = 255;

@@ -1,5 +1,5 @@
-// A new file under a temporary name, beside the one whose place it is to take. It is removed with its owner, and also
-// where a signal ends the process.
+// A file with a temporary name in the folder of the file that it will replace. It is removed by its destructor, and
+// also if a signal ends the process.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -8,7 +8,7 @@
 
 namespace gpuhist::pipeline {
 
-/// Owns the name, not the descriptor. Main thread for create_beside(); the rest on any thread, one at a time.
+/// Owns the file name, not the descriptor. create_beside() on the main thread; others on any thread, one at a time.
 class temporary_file {
  public:
   temporary_file() = default;
@@ -16,16 +16,16 @@ class temporary_file {
   temporary_file& operator=(const temporary_file&) = delete;
   ~temporary_file() { remove(); }
 
-  /// Creates one in the folder of `path`, open for writing, with the mode that the umask gives to a new file.
-  /// Precondition: there is none now. Throws std::system_error.
+  /// Creates a file in the folder of `path`, open for writing, with the mode that the umask gives to a new file.
+  /// Precondition: path() is empty. Throws std::system_error.
   io::descriptor create_beside(const std::filesystem::path& path);
 
-  /// It has another name now, and stays.
+  /// Keeps the file, which was renamed.
   void release() noexcept;
 
   void remove() noexcept;
 
-  /// Empty where there is none.
+  /// Empty if there is no file.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -33,10 +33,11 @@ class temporary_file {
   void withdraw() noexcept;
 
   std::filesystem::path path_;
-  bool announced_ = false;  // to the signal handler
+  bool announced_ = false;  // the signal handler removes this file
 };
 
-/// Removes the temporary file of this process, if there is one, in its last moment. Async-signal-safe, any thread.
+/// Removes the temporary file of this process, if there is one, just before the process ends. Async-signal-safe, any
+/// thread.
 void remove_temporary_file() noexcept;
 
 }  // namespace gpuhist::pipeline

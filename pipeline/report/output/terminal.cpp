@@ -1,4 +1,3 @@
-// What the place a report is written to can show: its width, UTF-8, colours.
 #include "pipeline/report/output/terminal.hpp"
 
 #include <langinfo.h>
@@ -12,7 +11,8 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// NOLINTBEGIN(concurrency-mt-unsafe): the environment is never written, and the first call comes before any thread
+// NOLINTBEGIN(concurrency-mt-unsafe): the environment is never written, and the first call is made before any thread
+// starts
 
 std::string_view variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -58,9 +58,9 @@ render_target target_for_standard_error() {
   return target_of(::isatty(STDERR_FILENO) == 1, terminal_columns(STDERR_FILENO).value_or(usual_width));
 }
 
-render_target target_for(const destination& where) {
-  render_target target = target_of(where.is_terminal(), where.terminal_width().value_or(usual_width));
-  target.first = where.is_fresh();
+render_target target_for(const destination& output) {
+  render_target target = target_of(output.is_terminal(), output.terminal_width().value_or(usual_width));
+  target.first = output.is_fresh();
   return target;
 }
 

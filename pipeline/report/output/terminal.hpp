@@ -1,4 +1,4 @@
-// What the place a report is written to can show: its width, UTF-8, colours.
+// Properties of the destination of a report: its width, UTF-8, colours.
 #pragma once
 
 #include "pipeline/report/formats/report.hpp"
@@ -8,20 +8,21 @@
 
 namespace gpuhist::pipeline {
 
-/// Whether the locale of the process takes UTF-8. Sets the character type locale from the environment at the first
-/// call, which must come before there are threads.
+/// Whether the locale of the process is UTF-8. The first call sets the locale (LC_CTYPE) from the environment and must
+/// be made before any thread starts.
 bool locale_is_utf8();
 
-/// Whether TERM says, or leaves open, that lines cannot be erased.
+/// Whether lines cannot be erased: TERM is "dumb", empty or not set.
 bool terminal_is_dumb();
 
-/// The columns of the terminal that this descriptor is; nothing where it is none, or does not say.
+/// The columns of a terminal; nothing if the descriptor is not a terminal, or does not report them.
 std::optional<unsigned> terminal_columns(int fd);
 
-/// What standard error can show, for texts that go there: by the same rules.
+/// The properties of standard error, by the same rules as target_for().
 render_target target_for_standard_error();
 
-/// Colours only on a terminal that is not dumb, and not where NO_COLOR is set (https://no-color.org).
-render_target target_for(const destination& where);
+/// The properties of a destination. Colours only on a terminal that is not dumb, and not if NO_COLOR is set
+/// (https://no-color.org).
+render_target target_for(const destination& output);
 
 }  // namespace gpuhist::pipeline

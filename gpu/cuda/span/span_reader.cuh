@@ -1,10 +1,11 @@
-// How the blocks of a grid read one span between them, for kernels that keep device memory busy: in whole rounds, whose
-// loads need no bounds, and a rest that is less than a round and is spread over all blocks again.
+// Divides the reads of one span among the blocks of a grid. Whole rounds need no bounds checks. The rest, less than one
+// round, is spread over all blocks again.
 #pragma once
 
 #include "gpu/cuda/kernel_tuning.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/span/lane_private_span.hpp"
 
 #include <cuda_runtime.h>
 
@@ -12,18 +13,15 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
-/// A 16-byte load of what is read once: it does not push anything out of the caches.
-__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
-
 struct span_task {
   const std::uint8_t* bytes = nullptr;
   span_parts parts;
-  std::uint32_t rounds = 0;  ///< tiles that every block counts; with tickets: tiles there are
+  std::uint32_t rounds = 0;  ///< tiles per block; with tickets: number of all tiles
   unsigned long long* counters = nullptr;
-  unsigned* ticket = nullptr;  ///< zero before the launch; where tiles are drawn
+  unsigned* ticket = nullptr;  ///< for tile_walk::ticket; zero before the launch
 };
 
-/// The tiles of one thread of a block: where they lie, and reading them.
+/// Reads the part of each tile that belongs to one thread.
 template <kernel_tuning Tuning>
 class span_reader {
  public:
@@ -33,12 +31,12 @@ class span_reader {
   explicit __device__ __forceinline__ span_reader(const span_task& task)
       : vectors_(reinterpret_cast<const uint4*>(task.bytes + task.parts.head)), count_(task.parts.vectors) {
     const std::uint64_t block = blockIdx.x;
-    const std::uint64_t blocks = drawn ? 1 : gridDim.x;  // a tile that is drawn is counted as one of a single block
+    const std::uint64_t blocks = drawn ? 1 : gridDim.x;  // with tickets, `rounds` counts all tiles
     first_ = (Tuning.walk == tile_walk::contiguous ? block * task.rounds : block) * tile_vectors + threadIdx.x;
     rest_ = task.rounds * blocks * tile_vectors + block * Tuning.threads + threadIdx.x;
   }
 
-  /// The block's tile of a round; with tickets, the tile of that number.
+  /// Loads from the tile of the block in this round; with tickets, from the tile of this number.
   __device__ __forceinline__ void load(uint4 (&into)[Tuning.loads], std::uint32_t round) const {
     const uint4* at = vectors_;
     if constexpr (Tuning.walk == tile_walk::ticket) {
@@ -52,7 +50,7 @@ class span_reader {
     for (unsigned k = 0; k < Tuning.loads; ++k) into[k] = load_once(at + k * Tuning.threads);
   }
 
-  /// What is left behind the last whole round: at most Tuning.loads vectors a thread, those that are there.
+  /// Loads the vectors after the last whole round: at most Tuning.loads per thread.
   __device__ __forceinline__ void load_rest(uint4 (&into)[Tuning.loads]) const {
 #pragma unroll
     for (unsigned k = 0; k < Tuning.loads; ++k) {
@@ -63,7 +61,7 @@ class span_reader {
   [[nodiscard]] __device__ __forceinline__ bool has_rest(unsigned k) const { return rest_vector(k) < count_; }
 
  private:
-  // With tickets the rest is less than a tile, and block 0 counts it: the others begin behind it.
+  // With tickets the rest is less than a tile, and block 0 counts it; the other blocks begin past the end.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t rest_vector(unsigned k) const {
     if constexpr (drawn) return blockIdx.x == 0 ? rest_ + k * Tuning.threads : count_;
     return rest_ + std::uint64_t{k} * gridDim.x * Tuning.threads;
@@ -75,25 +73,25 @@ class span_reader {
   std::uint64_t rest_;
 };
 
-/// What a launch hands to the kernel, and the number of blocks.
+/// The argument of a kernel and its number of blocks.
 struct span_launch_plan {
   span_task task;
   std::uint64_t blocks = 1;
 };
 
-/// Spreads a span over the blocks that are resident at once, so many a multiprocessor.
+/// Divides a span among as many blocks as are resident at the same time.
 template <kernel_tuning Tuning>
-span_launch_plan plan_span(const span_launch& what, unsigned blocks_per_multiprocessor) {
+span_launch_plan plan_span(const span_launch& launch, unsigned blocks_per_multiprocessor) {
   using reader = span_reader<Tuning>;
-  const auto resident = static_cast<std::uint64_t>(what.multiprocessors) * blocks_per_multiprocessor;
-  const std::uint64_t blocks = blocks_for(what.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
-  const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(what.bytes), what.size);
+  const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * blocks_per_multiprocessor;
+  const std::uint64_t blocks = blocks_for(launch.size, resident, std::uint64_t{vector_bytes} * Tuning.threads);
+  const span_parts parts = divide_span(reinterpret_cast<std::uintptr_t>(launch.bytes), launch.size);
   const std::uint64_t tiles = parts.vectors / reader::tile_vectors;
-  return {.task = {.bytes = what.bytes,
+  return {.task = {.bytes = launch.bytes,
                    .parts = parts,
                    .rounds = static_cast<std::uint32_t>(reader::drawn ? tiles : tiles / blocks),
-                   .counters = what.counters,
-                   .ticket = static_cast<unsigned*>(what.scratch)},
+                   .counters = launch.counters,
+                   .ticket = static_cast<unsigned*>(launch.scratch)},
           .blocks = blocks};
 }
 

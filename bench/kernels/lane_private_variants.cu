@@ -1,13 +1,18 @@
-// lane_private with tunings that differ from the shipped one in one respect or two, for a benchmark to compare in one
-// run. Nothing but benchmarks and the contract suite uses them.
-#include "gpu/cuda/kernels/lane_private_span.cuh"
+// lane_private with tunings that differ from the shipped one in one or two values, for comparison in one run of the
+// benchmark.
+#include "bench/kernels/catalogue.hpp"
+#include "gpu/cuda/span/lane_private_span.cuh"
 
 #include <array>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
-using enum tile_walk;
+using namespace gpu::cuda::kernels;
+
+using gpu::cuda::kernel_tuning;
+using gpu::cuda::tile_walk;
+using enum gpu::cuda::tile_walk;
 
 std::size_t ticket_bytes(bins, int) { return sizeof(unsigned); }
 
@@ -15,8 +20,8 @@ template <kernel_tuning Tuning>
 constexpr strategy variant(std::string_view name) {
   strategy made;
   made.name = name;
-  made.counts_letters = false;  // letters are the same loop with another end: not worth compiling it again
-  made.overview = "threads x blocks a multiprocessor, copies, loads in flight, walk";
+  made.counts_letters = false;  // letters differ only in the commit: this saves compile time
+  made.overview = "threads x blocks per multiprocessor, copies, loads in flight, walk";
   if constexpr (Tuning.walk == ticket) made.scratch_bytes = ticket_bytes;
   made.launch = launch_span<bins::bytes, Tuning>;
   return made;
@@ -47,4 +52,4 @@ constexpr std::array variants{
 
 std::span<const strategy> lane_private_variants() { return variants; }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

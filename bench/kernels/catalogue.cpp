@@ -1,34 +1,34 @@
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "bench/kernels/catalogue.hpp"
 
-#include "gpu/cuda/kernels/strategies.hpp"
+#include "bench/kernels/strategies.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
 constexpr std::array table{
     strategy{.name = "global_atomic",
-             .overview = "one thread a byte, adding in global memory",
+             .overview = "one thread per byte, additions in global memory",
              .launch = launch_global_atomic},
     strategy{.name = "block_private_global",
-             .overview = "a copy of the counters a block in global memory",
+             .overview = "one copy of the counters per block in global memory",
              .scratch_bytes = scratch_of_block_private_global,
              .launch = launch_block_private_global},
     strategy{.name = "block_private_shared",
-             .overview = "one thread a byte, a copy a block in shared memory",
+             .overview = "one thread per byte, one copy per block in shared memory",
              .launch = launch_block_private_shared},
     strategy{.name = "coarsened_contiguous",
-             .overview = "many bytes a thread, side by side",
+             .overview = "many adjacent bytes per thread",
              .has_coarsening = true,
              .launch = launch_coarsened_contiguous},
     strategy{.name = "coarsened_interleaved",
-             .overview = "many bytes a thread, with the stride of the grid",
+             .overview = "many bytes per thread, with the stride of the grid",
              .has_coarsening = true,
              .launch = launch_coarsened_interleaved},
     strategy{.name = "run_aggregated",
-             .overview = "a thread adds once for equal bytes in a row",
+             .overview = "one addition for consecutive equal bytes of a thread",
              .has_coarsening = true,
              .launch = launch_run_aggregated},
     strategy{.name = "warp_aggregated",
@@ -36,18 +36,21 @@ constexpr std::array table{
              .has_coarsening = true,
              .launch = launch_warp_aggregated},
     strategy{.name = "register_private",
-             .overview = "a thread's counters in its registers",
+             .overview = "the counters of a thread in its registers",
              .counts_bytes = false,
              .launch = launch_register_private},
-    strategy{.name = "vector_loads_4", .overview = "a copy a block, 4 bytes a load", .launch = launch_vector_loads_4},
     strategy{
-        .name = "vector_loads_16", .overview = "a copy a block, 16 bytes a load", .launch = launch_vector_loads_16},
+        .name = "vector_loads_4", .overview = "one copy per block, 4 bytes per load", .launch = launch_vector_loads_4},
+    strategy{.name = "vector_loads_16",
+             .overview = "one copy per block, 16 bytes per load",
+             .launch = launch_vector_loads_16},
     strategy{.name = "bit_sliced",
              .overview = "buckets from bit planes, counted in registers",
              .counts_bytes = false,
              .launch = launch_bit_sliced},
-    strategy{
-        .name = "lane_private", .overview = "a copy a lane, in a bank of its own", .launch = launch_lane_private_span},
+    strategy{.name = "lane_private",
+             .overview = "one copy per lane, in a bank of its own",
+             .launch = gpu::cuda::kernels::launch_lane_private_span},
 };
 
 }  // namespace
@@ -59,4 +62,4 @@ const strategy* find_strategy(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels

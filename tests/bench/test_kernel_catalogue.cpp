@@ -1,8 +1,8 @@
-// The catalogue on the real device: every strategy keeps the contract, counters of 32 bits never overflow where 64 are
-// promised, and spans that already lie on the device are counted on the caller's stream.
+// The catalogue and count_device_span on a real device: every strategy keeps the contract, 32-bit counters of blocks
+// never overflow, and spans in device memory are counted on the stream of the caller.
+#include "bench/kernels/catalogue.hpp"
 #include "contract/kernel_contract.hpp"
 #include "gpu/cuda/device_span.hpp"
-#include "gpu/cuda/kernels/catalogue.hpp"
 
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
@@ -13,11 +13,14 @@
 #include <numeric>
 #include <thread>
 
-namespace gpuhist::gpu::cuda::kernels {
+namespace gpuhist::bench::kernels {
 namespace {
 
+namespace contract = gpu::contract;
 using contract::check_cuda;
 using contract::device_bytes;
+using gpu::cuda::count_device_span;
+using gpu::cuda::kernels::max_bins;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
 
@@ -34,11 +37,11 @@ bool no_room_for(std::uint64_t bytes) {
   std::size_t total = 0;
   check_cuda(cudaMemGetInfo(&available, &total));
   if (available > bytes + gib) return false;
-  std::printf("skipped: %llu GiB of device memory wanted\n", static_cast<unsigned long long>(bytes / gib));
+  std::printf("skipped: needs %llu GiB of device memory\n", static_cast<unsigned long long>(bytes / gib));
   return true;
 }
 
-// Counters on the device, zero at first.
+// Counters on the device, initially zero.
 class counter_row {
  public:
   counter_row() { memory_.clear(); }
@@ -54,15 +57,15 @@ class counter_row {
   device_bytes memory_{max_bins * sizeof(std::uint64_t)};
 };
 
-// The counts of one launch on the default stream, with the scratch it wants.
-std::vector<std::uint64_t> counts_of(const strategy& kernel, span_launch what) {
+// The counts of one launch on the default stream, with the scratch memory of the strategy.
+std::vector<std::uint64_t> counts_of(const strategy& kernel, span_launch launch) {
   const counter_row row;
-  const std::size_t scratch = kernel.scratch_bytes ? kernel.scratch_bytes(what.what, what.multiprocessors) : 0;
+  const std::size_t scratch = kernel.scratch_bytes ? kernel.scratch_bytes(launch.counted, launch.multiprocessors) : 0;
   device_bytes memory(scratch);
   memory.clear();
-  what.counters = row.get();
-  what.scratch = memory.get();
-  check_cuda(kernel.launch(what, nullptr));
+  launch.counters = row.get();
+  launch.scratch = memory.get();
+  check_cuda(kernel.launch(launch, nullptr));
   return row.read();
 }
 
@@ -72,13 +75,13 @@ int multiprocessors() {
   return count;
 }
 
-TEST_CASE("every strategy of the catalogue counts what the obvious loop counts") {
+TEST_CASE("every strategy of the catalogue gives the counts of the simple loop") {
   if (no_device()) return;
   contract::kernel_bench bench;
   for (const strategy& kernel : catalogue()) bench.keeps_the_contract(kernel);
 }
 
-TEST_CASE("every variant of lane_private counts what the obvious loop counts") {
+TEST_CASE("every variant of lane_private gives the counts of the simple loop") {
   if (no_device()) return;
   contract::kernel_bench bench;
   for (const strategy& kernel : lane_private_variants()) bench.keeps_the_contract(kernel);
@@ -92,7 +95,7 @@ TEST_CASE("every strategy counts a span of more than 4 GiB") {
   for (std::uint64_t at = 0; at < bytes.size(); at += pattern.size()) {
     bytes.fill(std::span(pattern).first(std::min<std::uint64_t>(pattern.size(), bytes.size() - at)), at);
   }
-  const span_launch what{.bytes = bytes.get() + 3, .size = size, .multiprocessors = multiprocessors()};
+  const span_launch launch{.bytes = bytes.get() + 3, .size = size, .multiprocessors = multiprocessors()};
   auto expected = contract::count_obviously(pattern, bins::bytes);
   for (auto& count : expected) count *= 4096;
   const auto rest = contract::count_obviously(std::span(pattern).first(4102), bins::bytes);
@@ -101,10 +104,10 @@ TEST_CASE("every strategy counts a span of more than 4 GiB") {
   for (const strategy& kernel : catalogue()) {
     const std::string name(kernel.name);
     CAPTURE(name);
-    if (kernel.counts_bytes) CHECK(counts_of(kernel, what) == expected);
+    if (kernel.counts_bytes) CHECK(counts_of(kernel, launch) == expected);
     if (kernel.counts_bytes) continue;
-    span_launch letters = what;
-    letters.what = bins::letters;
+    span_launch letters = launch;
+    letters.counted = bins::letters;
     const auto counts = counts_of(kernel, letters);
     CHECK(counts[0] == expected['a'] + expected['b'] + expected['c'] + expected['d']);
     CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == size);
@@ -117,13 +120,14 @@ TEST_CASE("a block's counters do not overflow: 9 GiB of one letter on a grid for
   check_cuda(cudaMemset(bytes.get(), 'e', bytes.size()));
   for (const char* fast : {"lane_private", "bit_sliced", "vector_loads_16"}) {
     CAPTURE(fast);
-    const auto counts = counts_of(*find_strategy(fast), {.bytes = bytes.get(), .size = 9 * gib, .what = bins::letters});
+    const auto counts =
+        counts_of(*find_strategy(fast), {.bytes = bytes.get(), .size = 9 * gib, .counted = bins::letters});
     CHECK(counts[1] == 9 * gib);
     CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == 9 * gib);
   }
 }
 
-TEST_CASE("count_device_span adds to the caller's counters, from several threads and streams at once") {
+TEST_CASE("count_device_span adds to the counters of the caller, from several threads and streams at once") {
   if (no_device()) return;
   constexpr std::size_t size = 1'000'003;
   constexpr int rounds = 10;
@@ -185,4 +189,4 @@ TEST_CASE("a strategy that does not apply, and a null pointer, are errors and no
 }
 
 }  // namespace
-}  // namespace gpuhist::gpu::cuda::kernels
+}  // namespace gpuhist::bench::kernels
