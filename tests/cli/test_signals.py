@@ -235,7 +235,7 @@ class Signals(CommandTest):
             self.assertEqual(ended.status, 0, ended)
             self.assert_counts(ended.result, text(3_000_000))
             for line in ended.stderr.splitlines():
-                self.assertRegex(line, r"^gpuhist: [\d,]+ bytes? counted ")
+                self.assertRegex(line, r"^gpuhist: [\d,]+ bytes? counted, ")
 
     def test_a_signal_while_the_settings_are_read_is_handled_like_one_during_the_run(self):
         data, settings = self.file("data", text(3000)), self.folder / "settings"
