@@ -16,7 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// None where epoll refuses `fd` because it is always ready. What Asio does to the set's own flags reaches nobody.
+/// Empty if epoll refuses `fd` because it is always ready. Asio changes only the flags of the set, which no other
+/// process shares.
 descriptor epoll_set_of(int fd, std::uint32_t events) {
   descriptor set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -43,7 +44,7 @@ readiness::readiness(const asio::any_io_executor& executor, int fd, std::uint32_
 
 async::task<boost::system::error_code> readiness::wait() {
   if (!waiter_) {
-    // by way of the executor, so that an endless /dev/zero does not keep others from their turn
+    // through the executor, so that an endless /dev/zero does not starve other tasks
     co_await async::yield();
     co_return boost::system::error_code{};
   }

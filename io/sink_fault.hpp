@@ -1,4 +1,4 @@
-// Why a stream could not be written to its end.
+// Why writing to a stream ended early.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace gpuhist::io {
 
 /// A write that failed.
 struct sink_fault {
-  int error = 0;             ///< errno; EPIPE: the consumer has left
+  int error = 0;             ///< errno; EPIPE: the consumer has closed the stream
   std::uint64_t offset = 0;  ///< bytes written before
 };
 

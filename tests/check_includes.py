@@ -1,10 +1,10 @@
-"""Fails on every include that points up or sideways, and on every circle between folders.
+"""Fails on every include that points up or sideways, and on every cycle between folders.
 
-- ALLOWED says which folders each folder may include. What is not in a row may not be included: config, io and gpu do
-  not know each other, and the rooms of pipeline/ include only those below them.
-- Folders within one folder do not include each other in a circle.
+- ALLOWED lists the folders that each folder may include. All others are refused: config, io and gpu do not include
+  each other, and each folder of pipeline/ includes only the folders before it.
+- Folders within one folder do not include each other in a cycle.
 - Headers that other programs include do not reach Boost.Asio.
-- tests and bench use the others from outside; none of the others includes them.
+- tests and bench include the other folders; no other folder includes tests or bench.
 """
 
 import pathlib
@@ -22,9 +22,9 @@ ALLOWED = {
     "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},
     "pipeline/program": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report"},
 }
-# Of the flow, a report knows only statistics, and the signal that ends its wait for a lock.
+# Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
-# Asio takes a second to compile: not in every program that counts.
+# Asio takes a second to compile. A program that counts through these headers does not need it.
 WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
@@ -33,7 +33,7 @@ TOP = {folder.split("/")[0] for folder in ALLOWED}
 
 
 class Include:
-    """An include of a file of ours: `source` and `target` are paths from the root, `line` is in the source."""
+    """An include of a header of this project. `source` and `target` are paths from the root; `line` is in the source."""
 
     def __init__(self, source, line, target):
         self.source, self.line, self.target = source, line, target
@@ -53,7 +53,7 @@ def includes(root):
 
 
 def target_of(root, path, included):
-    """The path from the root that an include means, if it is one of ours; else nothing (a system header, a library)."""
+    """The path from the root of the included header; None if it is a system header or belongs to a library."""
     beside = (path.parent / included).resolve()
     if beside.is_file() and beside.is_relative_to(root.resolve()):
         return beside.relative_to(root.resolve()).as_posix()
@@ -64,8 +64,8 @@ def target_of(root, path, included):
 def folder_of(path):
     """The row of ALLOWED that a path belongs to, or its top folder."""
     parts = pathlib.PurePosixPath(path).parts
-    room = "/".join(parts[:2])
-    return room if room in ALLOWED else parts[0]
+    folder = "/".join(parts[:2])
+    return folder if folder in ALLOWED else parts[0]
 
 
 def is_allowed(include):
@@ -78,7 +78,7 @@ def is_allowed(include):
 
 
 def siblings(include):
-    """The two folders within the same folder between which an include points, or nothing."""
+    """The two folders within the same folder if an include points from one to the other; else None."""
     source, target = (pathlib.PurePosixPath(path).parts[:-1] for path in (include.source, include.target))
     common = 0
     while common < min(len(source), len(target)) and source[common] == target[common]:
@@ -88,65 +88,65 @@ def siblings(include):
     return "/".join(source[: common + 1]), "/".join(target[: common + 1])
 
 
-def circles(all_includes):
-    """Each circle once, as the includes that close it."""
-    arrows = {}
+def cycles(all_includes):
+    """Each cycle once, as a list of the includes that form it."""
+    edges = {}
     for include in all_includes:
         pair = siblings(include)
         if pair:
-            arrows.setdefault(pair[0], {}).setdefault(pair[1], include)
+            edges.setdefault(pair[0], {}).setdefault(pair[1], include)
     found = []
     finished = set()
 
-    def visit(folder, way):
+    def visit(folder, chain):
         if folder in finished:
             return
-        if folder in way:
-            circle = way[way.index(folder):] + [folder]
-            steps = [f"{arrows[a][b]} ({a} to {b})" for a, b in zip(circle, circle[1:])]
-            found.append("circle: " + ", ".join(steps))
+        if folder in chain:
+            cycle = chain[chain.index(folder):] + [folder]
+            steps = [f"{edges[a][b]} ({a} to {b})" for a, b in zip(cycle, cycle[1:])]
+            found.append("cycle: " + ", ".join(steps))
             return
-        for target in sorted(arrows.get(folder, {})):
-            visit(target, way + [folder])
+        for target in sorted(edges.get(folder, {})):
+            visit(target, chain + [folder])
         finished.add(folder)
 
-    for folder in sorted(arrows):
+    for folder in sorted(edges):
         visit(folder, [])
     return found
 
 
-def way_to_asio(root, all_includes, header):
-    """The files by which a header reaches Asio, or nothing."""
+def chain_to_asio(root, all_includes, header):
+    """The list of files through which a header includes Asio; empty if it does not."""
     included = {}
     for include in all_includes:
         included.setdefault(include.source, []).append(include.target)
-    ways = {header: [header]}
+    chains = {header: [header]}
     for file in (todo := [header]):
         path = root / file
         if path.is_file() and "#include <boost/asio" in path.read_text(encoding="utf-8"):
-            return ways[file]
+            return chains[file]
         for target in included.get(file, []):
-            if target not in ways:
-                ways[target] = ways[file] + [target]
+            if target not in chains:
+                chains[target] = chains[file] + [target]
                 todo.append(target)
     return []
 
 
 def violations(root):
-    """One line for each include that is not allowed, for each circle, and for each header that reaches Asio."""
+    """One line for each include that is not allowed, for each cycle, and for each header that reaches Asio."""
     everything = list(includes(root))
     wrong = [f"{each}: {folder_of(each.source)} may not include {each.target}" for each in everything if not is_allowed(each)]
     for header in WITHOUT_ASIO:
-        if way := way_to_asio(root, everything, header):
-            wrong.append("includes Asio: " + " -> ".join(way))
-    return wrong + circles(everything)
+        if chain := chain_to_asio(root, everything, header):
+            wrong.append("includes Asio: " + " -> ".join(chain))
+    return wrong + cycles(everything)
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent).resolve()
     missing = [folder for folder in ALLOWED if not (root / folder).is_dir()]
     found = [f"{root}: no folder {folder}" for folder in missing] or violations(root)
-    print("\n".join(found) or "all includes point down, without circles")
+    print("\n".join(found) or "all includes point down, without cycles")
     return 1 if found else 0
 
 

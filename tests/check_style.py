@@ -1,11 +1,11 @@
-"""Fails on expressions that docs and code of gpuhist avoid, each with the standard term to use instead.
+"""Fails on expressions that gpuhist avoids in docs and code, and prints the standard term for each.
 
-    check_style.py                 everything that git lists: docs, sources, tests
+        check_style.py                 all files that git lists: docs, sources, tests
     check_style.py --text FILE     one text; - is standard input
     check_style.py --help-of PROG  what `PROG --help all` prints
 
-Only expressions that are hardly ever right are listed. A line that needs one of them, for example as a quotation, ends
-in a comment with the word `style-ok`.
+Only expressions that are almost never right are listed. A line that needs one, for example as a quotation, ends in a
+comment with the word `style-ok`.
 """
 
 import pathlib
@@ -41,7 +41,7 @@ NOT_OURS = {"LICENSE"}
 
 
 def found_in(text):
-    """Line number, expression and advice of each."""
+    """Line number, expression and advice for each expression found."""
     for number, line in enumerate(text.splitlines(), 1):
         if "style-ok" in line:
             continue

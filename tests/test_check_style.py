@@ -1,4 +1,4 @@
-"""check_style finds the expressions of its table as whole words, and nothing else."""
+"""check_style finds the expressions of its table as whole words, and no others."""
 
 import pathlib
 import subprocess

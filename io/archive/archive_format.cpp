@@ -1,4 +1,4 @@
-// The magic numbers of archives, and where those are too short, their whole first header.
+// The magic numbers of archives; if a magic number is too short, the whole first header is checked.
 #include "io/archive/archive_format.hpp"
 
 #include "io/input_error.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using head_bytes = std::span<const std::byte>;
 
-enum class verdict { no, perhaps, yes };  // perhaps: as far as there are bytes
+enum class verdict { no, perhaps, yes };  // perhaps: yes for the bytes so far
 
 verdict begins_with(head_bytes head, std::string_view magic) {
   const std::size_t known = std::min(head.size(), magic.size());
@@ -22,7 +22,7 @@ verdict begins_with(head_bytes head, std::string_view magic) {
   return known == magic.size() ? verdict::yes : verdict::perhaps;
 }
 
-// ---- tar: "ustar" is 257 bytes in, so what comes before has to look like the header's fields as well
+// ---- tar: "ustar" is at offset 257, so the fields before it are checked as well
 
 constexpr std::size_t block_bytes = 512;
 constexpr std::size_t name_bytes = 100;
@@ -58,7 +58,7 @@ verdict is_tar(head_bytes head) {
   return begins_with(head.subspan(std::min(head.size(), magic_at)), "ustar");
 }
 
-// The sum of a header's bytes, its own field taken as spaces, is in that field in octal digits.
+// Whether the checksum field holds the sum of the bytes of the header in octal digits, with the field itself as spaces.
 bool has_tar_checksum(head_bytes head) {
   if (head.size() < block_bytes) return false;
   std::uint32_t sum = checksum_bytes * ' ';
@@ -83,7 +83,7 @@ bool is_tar_without_members(head_bytes head) {
   return head.size() >= block_bytes && std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// ---- cpio: six digits, or two bytes, are not enough to take text for an archive
+// ---- cpio: its magic numbers of six digits or two bytes also occur in text, so more fields are checked
 
 verdict all_digits(head_bytes head, std::size_t wanted, bool (*is_digit)(unsigned char)) {
   const head_bytes digits = part(head, 0, wanted);
@@ -98,16 +98,18 @@ bool is_hexadecimal(unsigned char c) { return std::isxdigit(c) != 0; }
 
 verdict is_ascii_cpio(head_bytes head, std::string_view magic, std::size_t header_bytes,
                       bool (*is_digit)(unsigned char)) {
-  const verdict begun = begins_with(head, magic);
-  return begun == verdict::no ? begun : std::min(begun, all_digits(head, header_bytes, is_digit));
+  const verdict magic_verdict = begins_with(head, magic);
+  return magic_verdict == verdict::no ? magic_verdict
+                                      : std::min(magic_verdict, all_digits(head, header_bytes, is_digit));
 }
 
-// Sixteen-bit words of either order: magic, device, inode, mode (8), ..., length of the name (20), length of the file.
+// 16-bit words in either byte order: magic, device, inode, mode (8), ..., length of the name (20), length of the file.
 verdict is_binary_cpio(head_bytes head, bool big_endian) {
   constexpr std::size_t header_bytes = 26;
-  constexpr unsigned longest_name = 4096;
-  const verdict begun = begins_with(head, big_endian ? std::string_view("\x71\xC7") : std::string_view("\xC7\x71"));
-  if (begun == verdict::no || head.size() < header_bytes) return std::min(begun, verdict::perhaps);
+  constexpr unsigned max_name_bytes = 4096;
+  const verdict magic_verdict =
+      begins_with(head, big_endian ? std::string_view("\x71\xC7") : std::string_view("\xC7\x71"));
+  if (magic_verdict == verdict::no || head.size() < header_bytes) return std::min(magic_verdict, verdict::perhaps);
   const auto word = [&](std::size_t at) {
     const auto first = std::to_integer<unsigned>(head[at]);
     const auto second = std::to_integer<unsigned>(head[at + 1]);
@@ -116,7 +118,7 @@ verdict is_binary_cpio(head_bytes head, bool big_endian) {
   const unsigned type = word(6) >> 12U;
   const unsigned name = word(20);
   const bool known_type = type == 1 || type == 2 || type == 4 || type == 6 || type == 8 || type == 10 || type == 12;
-  if (!known_type || name < 2 || name > longest_name) return verdict::no;
+  if (!known_type || name < 2 || name > max_name_bytes) return verdict::no;
   const std::size_t name_end = header_bytes + name;
   return name_end <= head.size() && head[name_end - 1] != std::byte{0} ? verdict::no : verdict::yes;
 }
@@ -141,7 +143,7 @@ constexpr std::array archive_rows = {
 // ---- names
 
 bool ends_in(std::string_view name, std::string_view suffix) {
-  // a file that is called ".tar" is a hidden file, not a promise
+  // a file named ".tar" is a hidden file and promises nothing
   return name.size() > suffix.size() &&
          std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, [](char a, char b) {
            return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
@@ -153,7 +155,7 @@ constexpr std::array<archive_promise, 13> suffixes{{{.kind = archive_kind::tar, 
                                                     {.kind = archive_kind::zip, .suffix = ".zipx"},
                                                     {.kind = archive_kind::seven_zip, .suffix = ".7z"},
                                                     {.kind = archive_kind::cpio, .suffix = ".cpio"},
-                                                    // tar and its compression in one
+                                                    // tar and its compression in one suffix
                                                     {.kind = archive_kind::tar, .suffix = ".tgz"},
                                                     {.kind = archive_kind::tar, .suffix = ".tzst"},
                                                     {.kind = archive_kind::tar, .suffix = ".tbz2"},

@@ -1,4 +1,4 @@
-// Which archive bytes are: found by content, held against what the name promises.
+// Detects archives by content, and compares them with the archive that the name promises.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,33 @@
 
 namespace gpuhist::io {
 
-/// What holds members.
+/// The kinds of archives.
 enum class archive_kind { none, tar, zip, seven_zip, cpio };
 
-/// How many leading bytes detect_archive() wants to see; fewer only where there are no more.
+/// The number of leading bytes that detect_archive() needs; fewer only if the input is shorter.
 inline constexpr std::size_t archive_head_bytes = 512;
 
 /// "tar", "zip", "7z", "cpio"; "raw" for none.
 std::string_view name_of(archive_kind kind);
 
-/// By content: what is certain without a name. Text with a control character in its first line is no tar.
+/// Detects an archive by content alone, if that is certain. Text with a control character in its first line is not a
+/// tar archive.
 archive_kind detect_archive(std::span<const std::byte> head);
 
-/// Whether more bytes behind `head` could change what detect_archive() says: a line of text decides.
+/// Whether more bytes after `head` could change the result of detect_archive(). One line of text is enough for a
+/// decision.
 bool is_undecided_archive(std::span<const std::byte> head);
 
-/// A suffix that promises an archive, in whatever it may be compressed (".tar.gz", ".tgz", ".zip").
+/// The archive that a suffix promises, with or without compression (".tar.gz", ".tgz", ".zip").
 struct archive_promise {
   archive_kind kind = archive_kind::none;
-  std::string_view suffix{};  ///< as it is known: ".tar"
+  std::string_view suffix{};  ///< the suffix in lower case: ".tar"
 };
 archive_promise promised_archive(std::string_view name);
 
-/// Settles which archive decompressed content is: by its head, held against the name, which also lets in what content
-/// alone is not certain of (a tar older than "ustar", or without members). Throws input_error for a broken promise.
+/// Decides which archive the decompressed content is: by its head, compared with the name. The name also admits content
+/// that is not certain by itself (a tar archive older than "ustar", or without members). Throws input_error if the
+/// content does not match the name.
 archive_kind settle_archive(std::string_view name, std::span<const std::byte> head);
 
 }  // namespace gpuhist::io

@@ -2,7 +2,7 @@
 // (102);
 //            header with name, and body, are padded to 4 bytes
 // odc:       "070707" | octal digits: length of the name (59, 6), size (65, 11); nothing is padded
-// its large: "070727" | hexadecimal digits: length of the name (86, 4), size (99, 16); nothing is padded
+// large odc: "070727" | hexadecimal digits: length of the name (86, 4), size (99, 16); nothing is padded
 // binary:    0x71C7 | words of 16 bits: length of the name (20), size (22, the upper word first); padded to 2 bytes
 #include "io/archive/cpio_headers.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t short_magic = 2;
 constexpr std::size_t long_magic = 6;
 constexpr std::string_view end_name{"TRAILER!!!\0", 11};
-constexpr std::uint64_t longest_name = std::uint64_t{1} << 20U;
+constexpr std::uint64_t max_name_bytes = std::uint64_t{1} << 20U;
 
 constexpr std::uint64_t padding_of(std::uint64_t size, std::uint64_t block) { return (block - size % block) % block; }
 
@@ -26,22 +26,22 @@ constexpr std::uint64_t padding_of(std::uint64_t size, std::uint64_t block) { re
 
 void cpio_headers::advance(std::span<const std::byte> bytes) {
   while (!bytes.empty() && phase_ != phase::end && phase_ != phase::lost) {
-    const auto some = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size())));
+    const auto taken = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
     if (phase_ == phase::body) {
       if (entries_.back().checksum) {
         entries_.back().sum = std::accumulate(
-            some.begin(), some.end(), entries_.back().sum,
+            taken.begin(), taken.end(), entries_.back().sum,
             [](std::uint32_t sum, std::byte each) { return sum + std::to_integer<std::uint32_t>(each); });
       }
     } else if (phase_ == phase::padding) {
-      if (std::ranges::any_of(some, [](std::byte each) { return each != std::byte{0}; })) return lose();
+      if (std::ranges::any_of(taken, [](std::byte each) { return each != std::byte{0}; })) return lose();
     } else {
-      part_.append(reinterpret_cast<const char*>(some.data()), some.size());
+      part_.append(reinterpret_cast<const char*>(taken.data()), taken.size());
     }
-    bytes = bytes.subspan(some.size());
-    at_ += some.size();
-    left_ -= some.size();
-    if (left_ == 0) finish_part();
+    bytes = bytes.subspan(taken.size());
+    at_ += taken.size();
+    remaining_ -= taken.size();
+    if (remaining_ == 0) finish_part();
   }
 }
 
@@ -51,10 +51,10 @@ void cpio_headers::skip(std::uint64_t bytes) {
   if (phase_ != phase::body && phase_ != phase::padding) return lose();
   if (phase_ == phase::body) entries_.back().checksum.reset();
   while (bytes > 0) {
-    const std::uint64_t some = std::min(bytes, left_);
-    bytes -= some;
-    left_ -= some;
-    if (left_ > 0) return;
+    const std::uint64_t taken = std::min(bytes, remaining_);
+    bytes -= taken;
+    remaining_ -= taken;
+    if (remaining_ > 0) return;
     finish_part();
     if (bytes > 0 && phase_ != phase::padding) return lose();
   }
@@ -65,10 +65,10 @@ void cpio_headers::lose() {
   broken_at_ = header_at_;
 }
 
-// Parts without bytes are finished at once.
+// Parts of zero bytes end at once.
 void cpio_headers::expect(phase next, std::uint64_t bytes) {
   phase_ = next;
-  left_ = bytes;
+  remaining_ = bytes;
   if (bytes == 0) finish_part();
 }
 
@@ -89,7 +89,7 @@ void cpio_headers::finish_part() {
       header_at_ = at_;
       part_.clear();
       phase_ = phase::magic;
-      left_ = short_magic;
+      remaining_ = short_magic;
       return;
     case phase::end:
     case phase::lost:
@@ -103,7 +103,7 @@ void cpio_headers::take_magic() {
       {"070727", {kind::large_odc, 116}}, {"\xC7\x71", {kind::binary_le, 26}}, {"\x71\xC7", {kind::binary_be, 26}},
   };
   if (part_ == "07") {
-    left_ = long_magic - short_magic;
+    remaining_ = long_magic - short_magic;
     return;
   }
   for (const auto& [magic, found] : kinds) {
@@ -114,7 +114,7 @@ void cpio_headers::take_magic() {
   lose();
 }
 
-// A digit that is none loses the archive.
+// An invalid digit makes the position of later headers unknown.
 std::uint64_t cpio_headers::number(std::size_t at, std::size_t digits, unsigned base) {
   std::uint64_t value = 0;
   const char* const end = part_.data() + at + digits;
@@ -154,7 +154,7 @@ void cpio_headers::take_header() {
       break;
   }
   if (phase_ == phase::lost) return;
-  if (name_bytes_ == 0 || name_bytes_ > longest_name) return lose();
+  if (name_bytes_ == 0 || name_bytes_ > max_name_bytes) return lose();
   part_.clear();
   expect(phase::name, name_bytes_);
 }

@@ -1,5 +1,5 @@
-// The headers of a cpio archive, followed independently of the library that reads it: that one goes on searching where
-// a header should be and is not, and so loses members.
+// Follows the headers of a cpio archive independently of libarchive: if a header is missing, libarchive searches for
+// the next one and so loses members.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@ class cpio_headers {
   struct entry {
     std::uint64_t header_at = 0;
     std::uint64_t bytes = 0;
-    std::optional<std::uint32_t> checksum{};  ///< the sum of its bytes, which the format "crc" has
-    std::uint32_t sum = 0;                    ///< as far as its bytes have come
+    std::optional<std::uint32_t> checksum{};  ///< the sum of its bytes, stated by the format "crc"
+    std::uint32_t sum = 0;                    ///< sum of the bytes so far
   };
 
   void advance(std::span<const std::byte> bytes);
 
-  /// Bytes that were not read, all within a member.
+  /// Skips bytes that were not read; all of them are within a member.
   void skip(std::uint64_t bytes);
 
-  /// The next entry, with its sum as soon as all of its bytes have come; null after the last one, or where there is no
-  /// header.
+  /// The next entry; its sum is complete when all of its bytes have been taken. Null after the last entry, or if a
+  /// header is missing.
   [[nodiscard]] const entry* front() const { return entries_.empty() ? nullptr : &entries_.front(); }
   void pop() { entries_.pop_front(); }
 
-  /// Where a header should be and is none, or the member begins whose padding is not zero: its length is wrong.
+  /// The offset where a header is missing, or of a member whose padding is not zero: its length is wrong.
   [[nodiscard]] std::optional<std::uint64_t> broken_at() const { return broken_at_; }
 
-  /// Whether the entry that marks the end has come.
+  /// Whether the entry that marks the end was found.
   [[nodiscard]] bool has_ended() const { return phase_ == phase::end; }
 
  private:
@@ -52,9 +52,9 @@ class cpio_headers {
 
   phase phase_ = phase::magic;
   kind kind_ = kind::newc;
-  std::uint64_t at_ = 0;         // in the archive
-  std::uint64_t header_at_ = 0;  // of the entry
-  std::uint64_t left_ = 2;       // bytes of the part
+  std::uint64_t at_ = 0;         // offset in the archive
+  std::uint64_t header_at_ = 0;  // of the current entry
+  std::uint64_t remaining_ = 2;  // missing bytes of the current part
   std::string part_;             // magic, header and name
   std::uint64_t name_bytes_ = 0;
   std::uint64_t body_bytes_ = 0;

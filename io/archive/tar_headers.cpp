@@ -1,6 +1,6 @@
 // header:     name (100) | mode, uid, gid (8 each) | size (124, 12) | time (12) | checksum (148, 8) | type (156) | ...
-//             magic (257); a GNU header ("ustar  ") of a sparse file has offset and size of its first extent (386),
-//             and says at 482 whether a block with more of them follows, which says the same at 504
+//             magic (257); the GNU header ("ustar  ") of a sparse file has offset and size of its first extent (386);
+//             a flag (482) states whether a block with more extents follows, which has the same flag (504)
 // pax record: length of the record in digits | " " | keyword | "=" | value | "\n"
 #include "io/archive/tar_headers.hpp"
 
@@ -17,8 +17,9 @@ constexpr std::size_t size_bytes = 12;
 constexpr std::size_t checksum_at = 148;
 constexpr std::size_t checksum_bytes = 8;
 constexpr std::size_t type_at = 156;
-constexpr std::uint64_t longest_special = std::uint64_t{1} << 20U;  // the limits of the library
-constexpr unsigned most_headers = 32;
+constexpr std::uint64_t max_special_bytes = std::uint64_t{1}
+                                            << 20U;  // this limit and the next one are those of libarchive
+constexpr unsigned max_headers = 32;
 
 constexpr std::uint64_t whole_blocks(std::uint64_t bytes) {
   return bytes + (block_bytes - bytes % block_bytes) % block_bytes;
@@ -30,7 +31,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Whether there are `separator`s between numbers, and how many numbers.
+// The count of numbers in a list with this separator; nothing if the list is malformed.
 std::optional<std::size_t> count_numbers(std::string_view list, char separator) {
   for (std::size_t count = 1;; ++count) {
     const std::size_t end = std::min(list.find(separator), list.size());
@@ -60,19 +61,19 @@ void tar_headers::advance(std::uint64_t offset, std::span<const std::byte> bytes
   if (offset > at_ || at_ - offset >= bytes.size()) return;
   bytes = bytes.subspan(static_cast<std::size_t>(at_ - offset));
   while (!bytes.empty() && phase_ != phase::member && phase_ != phase::lost) {
-    const auto some = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size())));
-    part_.append(reinterpret_cast<const char*>(some.data()), some.size());
-    bytes = bytes.subspan(some.size());
-    at_ += some.size();
-    left_ -= some.size();
-    if (left_ == 0) finish_part();
+    const auto taken = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
+    part_.append(reinterpret_cast<const char*>(taken.data()), taken.size());
+    bytes = bytes.subspan(taken.size());
+    at_ += taken.size();
+    remaining_ -= taken.size();
+    if (remaining_ == 0) finish_part();
   }
 }
 
 bool tar_headers::has_end_mark() const {
   if (phase_ != phase::header || dangling_ || !is_zero(part_)) return false;
   const std::uint64_t zeros = zero_bytes_ + part_.size();
-  return zeros == block_bytes || zeros >= 2 * block_bytes;  // padding need not fill a block
+  return zeros == block_bytes || zeros >= 2 * block_bytes;  // padding may end within a block
 }
 
 bool tar_headers::is_within_header() const {
@@ -80,15 +81,15 @@ bool tar_headers::is_within_header() const {
 }
 
 void tar_headers::fail(std::string cause, std::uint64_t at) {
-  fault_ = {.cause = std::move(cause), .at = at};
+  error_ = {.cause = std::move(cause), .at = at};
   phase_ = phase::lost;
 }
 
-// Parts without bytes are finished at once.
+// Parts of zero bytes end at once.
 void tar_headers::expect(phase next, std::uint64_t bytes) {
   phase_ = next;
   part_.clear();
-  left_ = bytes;
+  remaining_ = bytes;
   if (bytes == 0) finish_part();
 }
 
@@ -112,7 +113,7 @@ void tar_headers::finish_part() {
 void tar_headers::take_block() {
   if (is_zero(part_)) return take_zero_block();
   header_at_ = at_ - block_bytes;
-  // a tar ends with two zero blocks or more; the library ignores a single one
+  // a tar ends with at least two zero blocks; libarchive ignores a single one
   if (zero_bytes_ == block_bytes) {
     return fail("a single zero block, where a header or two zero blocks should be", header_at_ - block_bytes);
   }
@@ -122,28 +123,28 @@ void tar_headers::take_block() {
     return;
   }
   if (!first_header_at_) first_header_at_ = header_at_;
-  if (++headers_ > most_headers) return fail("more than 32 headers of one member", header_at_);
+  if (++headers_ > max_headers) return fail("more than 32 headers of one member", header_at_);
   const char type = part_[type_at];
   if (std::string_view("xXgLKAV").find(type) != std::string_view::npos) return take_special(type);
   take_member();
 }
 
 void tar_headers::take_zero_block() {
-  if (dangling_) return fail("zeros follow a header, where the member that it belongs to should be", *dangling_);
+  if (dangling_) return fail("zeros follow a special header instead of its member", *dangling_);
   zero_bytes_ += block_bytes;
   first_header_at_.reset();
   continues_file_ = false;
   expect(phase::header, block_bytes);
 }
 
-// A volume label (V) and a global pax header (g) need no member.
+// A volume label (V) and a global pax header (g) belong to no member.
 void tar_headers::take_special(char type) {
   if (is_pax(type) && std::exchange(has_pax_, true)) return fail("two pax headers of one member", header_at_);
   type_ = type;
   if (type == 'V') return expect(phase::header, block_bytes);
   if (type != 'g') dangling_ = header_at_;
-  special_bytes_ = size_field().value_or(longest_special + 1);
-  if (special_bytes_ > longest_special) {
+  special_bytes_ = size_field().value_or(max_special_bytes + 1);
+  if (special_bytes_ > max_special_bytes) {
     phase_ = phase::lost;
     return;
   }
@@ -153,7 +154,7 @@ void tar_headers::take_special(char type) {
 void tar_headers::take_special_body() {
   const std::string_view body = std::string_view(part_).substr(0, static_cast<std::size_t>(special_bytes_));
   if (is_pax(type_)) take_pax_records(body);
-  // the library takes nothing from a global header
+  // libarchive ignores global headers
   if (type_ == 'g') continues_file_ = body.find(" GNU.volume.filename=") != std::string_view::npos;
   if (phase_ == phase::special) expect(phase::header, block_bytes);
 }
@@ -177,11 +178,11 @@ void tar_headers::take_member() {
 }
 
 void tar_headers::take_pax_records(std::string_view records) {
-  constexpr std::size_t most_digits = 6;  // the library ignores longer records
+  constexpr std::size_t max_digits = 6;  // libarchive ignores longer records
   while (!records.empty()) {
     const std::size_t digits = std::min(records.find(' '), records.size());
     std::size_t length = 0;
-    if (is_number(records.substr(0, digits)) && digits <= most_digits) {
+    if (is_number(records.substr(0, digits)) && digits <= max_digits) {
       std::from_chars(records.data(), records.data() + digits, length);
     }
     const std::string_view line = records.substr(0, length);
@@ -190,10 +191,10 @@ void tar_headers::take_pax_records(std::string_view records) {
                            line.back() == '\n' && line.substr(0, sign).find('\0') == std::string_view::npos;
     if (!is_record) return fail("a pax header with a record that cannot be parsed", header_at_);
     take_pax_record(line.substr(digits + 1, sign - digits - 1), line.substr(sign + 1, length - sign - 2));
-    if (fault_) return;
+    if (error_) return;
     records.remove_prefix(length);
   }
-  // the library reads 1.0; those before have no such records
+  // libarchive reads format 1.0; earlier formats have no such records
   if ((!sparse_major_.empty() || !sparse_minor_.empty()) && (sparse_major_ != "1" || sparse_minor_ != "0")) {
     fail("a pax header of a sparse file of an unknown format", header_at_);
   }
@@ -227,7 +228,8 @@ void tar_headers::take_pax_record(std::string_view key, std::string_view value) 
   pax_bytes_ = bytes;
 }
 
-// The sum of a header's bytes, its own field taken as spaces, is in that field; in some old archives, of signed bytes.
+// Whether the checksum field is the sum of the bytes of the header, with the field itself as spaces. Some old archives
+// sum signed bytes.
 bool tar_headers::has_valid_checksum() const {
   int unsigned_sum = checksum_bytes * ' ';
   int signed_sum = unsigned_sum;
@@ -240,7 +242,7 @@ bool tar_headers::has_valid_checksum() const {
   return stated == unsigned_sum || stated == signed_sum;
 }
 
-// Octal digits, or base 256 where the first bit is set. Nothing where it is negative or too large.
+// The size: octal digits, or base 256 if the first bit is set. Nothing if it is too large.
 std::optional<std::uint64_t> tar_headers::size_field() const {
   const std::string_view field = std::string_view(part_).substr(size_at, size_bytes);
   if ((static_cast<unsigned char>(field[0]) & 0x80U) == 0) return octal(field);

@@ -1,5 +1,5 @@
-// The headers of a tar archive, followed independently of the library that reads it: that one applies a header to a
-// member of another archive, takes an archive that ends after a header for whole, and keeps its last warning only.
+// Follows the headers of a tar archive independently of libarchive. libarchive applies a header to a member of another
+// archive, accepts an archive that ends after a header, and keeps only its last warning.
 #pragma once
 
 #include <cstddef>
@@ -15,40 +15,41 @@ namespace gpuhist::io {
 /// label) with their bodies, and the header of the next member.
 class tar_headers {
  public:
-  struct fault {
+  struct error {
     std::string cause;
     std::uint64_t at = 0;
   };
 
-  /// The content of a member has ended: what begins at this offset are headers again.
+  /// To be called when the content of a member has ended: headers begin at this offset.
   void begin(std::uint64_t at);
 
-  /// Takes bytes of the archive that begin at this offset. Those before begin(), or after the header of a member, are
-  /// ignored.
+  /// Takes bytes of the archive that begin at this offset. Bytes before the offset of begin(), or after the header of a
+  /// member, are ignored.
   void advance(std::uint64_t offset, std::span<const std::byte> bytes);
 
-  /// What is wrong with the headers since begin(). A header whose checksum does not match is left to the library.
-  [[nodiscard]] const std::optional<fault>& first_fault() const { return fault_; }
+  /// The first error in the headers since begin(). A header whose checksum does not match is not an error here:
+  /// libarchive reports it.
+  [[nodiscard]] const std::optional<error>& first_error() const { return error_; }
 
   /// Whether the header of a member was found.
   [[nodiscard]] bool has_member() const { return phase_ == phase::member; }
 
-  /// Whether the bytes so far can be the whole archive: zero blocks, and no header before them that lacks its member.
+  /// Whether the archive may end here: there are zero blocks, and no special header before them lacks its member.
   [[nodiscard]] bool has_end_mark() const;
 
-  /// Whether the bytes so far end after a header that needs more of them, or within one.
+  /// Whether the bytes so far end within a header, or after a special header that lacks its member.
   [[nodiscard]] bool is_within_header() const;
 
-  /// Offset of the last header that began.
+  /// Offset of the last header.
   [[nodiscard]] std::uint64_t header_at() const { return header_at_; }
 
-  /// Offset of the first header since the last zero block; nothing where none was found.
+  /// Offset of the first header since the last zero block; nothing if there is none.
   [[nodiscard]] std::optional<std::uint64_t> first_header_at() const { return first_header_at_; }
 
-  /// Offset of what follows the content of the member and its padding.
+  /// Offset after the content of the member and its padding.
   [[nodiscard]] std::uint64_t content_end() const { return at_ + content_bytes_; }
 
-  /// Whether a header says that the archive is a volume which begins with the rest of a file (GNU tar, format pax).
+  /// Whether a header states that the archive is a volume that begins with the rest of a file (GNU tar, pax format).
   [[nodiscard]] bool continues_file() const { return continues_file_; }
 
  private:
@@ -68,19 +69,19 @@ class tar_headers {
   [[nodiscard]] std::optional<std::uint64_t> size_field() const;
 
   phase phase_ = phase::header;
-  std::uint64_t at_ = 0;      // in the archive
-  std::uint64_t left_ = 512;  // bytes of the part
+  std::uint64_t at_ = 0;           // offset in the archive
+  std::uint64_t remaining_ = 512;  // missing bytes of the current part
   std::string part_;
-  std::optional<fault> fault_;
+  std::optional<error> error_;
 
   // Since begin():
   std::uint64_t header_at_ = 0;
   std::optional<std::uint64_t> first_header_at_;
-  std::uint64_t zero_bytes_ = 0;  // of whole blocks, after the last header
+  std::uint64_t zero_bytes_ = 0;  // in whole blocks, after the last header
   unsigned headers_ = 0;
   char type_ = 0;                          // of the last header
-  std::uint64_t special_bytes_ = 0;        // of its body
-  std::optional<std::uint64_t> dangling_;  // where the last header begins that needs a member
+  std::uint64_t special_bytes_ = 0;        // size of its body
+  std::optional<std::uint64_t> dangling_;  // offset of the last special header that still lacks its member
   bool has_pax_ = false;
   bool continues_file_ = false;
   std::string sparse_major_;

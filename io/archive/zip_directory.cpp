@@ -35,21 +35,21 @@ constexpr std::size_t entry_bytes = 46;
 constexpr std::size_t end_bytes = 22;
 constexpr std::size_t end64_bytes = 56;
 constexpr std::size_t locator_bytes = 20;
-constexpr std::size_t longest_comment = 0xFFFF;
+constexpr std::size_t max_comment_bytes = 0xFFFF;
 
-constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;  // a field of 32 bits whose value is in an extra field
+constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;  // the value of this 32-bit field is in an extra field
 constexpr unsigned encrypted_flag = 1;
 constexpr unsigned descriptor_flag = 8;
-constexpr unsigned masked_flag = 0x2000;  // the local header's fields are hidden
+constexpr unsigned masked_flag = 0x2000;  // the fields of the local header are masked
 
-std::uint64_t number(bytes_view from, std::size_t at, std::size_t size) {
+std::uint64_t number(bytes_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
-  for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(from[at + i]);
+  for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[at + i]);
   return value;
 }
 
-bool begins_with(bytes_view from, std::string_view magic) {
-  return from.size() >= magic.size() && std::ranges::equal(from.first(magic.size()), std::as_bytes(std::span(magic)));
+bool has_magic(bytes_view bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::ranges::equal(bytes.first(magic.size()), std::as_bytes(std::span(magic)));
 }
 
 std::uint64_t hash_of(bytes_view name) {
@@ -65,7 +65,7 @@ struct zip_entry {
   std::uint16_t name_bytes = 0;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
-  std::uint16_t type = 0;  // of a Unix mode; 0 where there is none
+  std::uint16_t type = 0;  // file type bits of a Unix mode; 0 if there is none
 };
 
 constexpr std::uint16_t type_mask = 0170000;
@@ -76,31 +76,31 @@ constexpr std::uint16_t type_of_fifos = 0010000;  // zip stores it for a member 
 struct end_record {
   std::uint64_t entries = 0;
   std::uint64_t directory_bytes = 0;
-  std::uint64_t directory_at = 0;  // as it says, which need not be where it is
+  std::uint64_t directory_at = 0;  // as stated, which may not be its real offset
 };
 
-/// Bytes in sequence, with a look ahead.
+/// Reads bytes in sequence, with lookahead.
 class sequence {
  public:
-  sequence(byte_reader& from, std::uint64_t at) : from_(from), at_(at) {}
+  sequence(byte_reader& input, std::uint64_t at) : input_(input), at_(at) {}
 
-  /// The next bytes, fewer than `size` only at the end.
+  /// The next bytes; fewer than `size` only at the end.
   bytes_view ahead(std::size_t size) {
-    if (kept_.size() - gone_ < size) {
-      kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(std::exchange(gone_, 0)));
-      while (kept_.size() < size) {
-        const std::size_t have = kept_.size();
-        kept_.resize(std::max(size, have + block_bytes));
-        const std::size_t read = from_.read(std::span(kept_).subspan(have));
-        kept_.resize(have + read);
+    if (buffer_.size() - passed_ < size) {
+      buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(std::exchange(passed_, 0)));
+      while (buffer_.size() < size) {
+        const std::size_t have = buffer_.size();
+        buffer_.resize(std::max(size, have + block_bytes));
+        const std::size_t read = input_.read(std::span(buffer_).subspan(have));
+        buffer_.resize(have + read);
         if (read == 0) break;
       }
     }
-    return bytes_view(kept_).subspan(gone_, std::min(size, kept_.size() - gone_));
+    return bytes_view(buffer_).subspan(passed_, std::min(size, buffer_.size() - passed_));
   }
 
   void pass(std::size_t size) {
-    gone_ += size;
+    passed_ += size;
     at_ += size;
   }
 
@@ -109,33 +109,33 @@ class sequence {
  private:
   static constexpr std::size_t block_bytes = std::size_t{64} << 10U;
 
-  byte_reader& from_;
+  byte_reader& input_;
   std::uint64_t at_;
-  std::vector<std::byte> kept_;
-  std::size_t gone_ = 0;
+  std::vector<std::byte> buffer_;
+  std::size_t passed_ = 0;
 };
 
 class zip_check {
  public:
-  zip_check(byte_reader& from, std::span<const zip_walked> walked) : from_(from), walked_(walked) {}
+  zip_check(byte_reader& input, std::span<const zip_walked> walked) : input_(input), walked_(walked) {}
 
   void check_file(std::uint64_t file_bytes);
   void check_stream(std::uint64_t at);
 
  private:
   [[noreturn]] void fail(const std::string& message, std::uint64_t at) const {
-    throw input_error("damaged zip archive: " + message + ", at " + from_.place_of(at), 0, failure_kind::damaged);
+    throw input_error("damaged zip archive: " + message + ", at " + input_.place_of(at), 0, failure_kind::damaged);
   }
 
   std::size_t read_at(std::uint64_t at, std::span<std::byte> out);
   std::uint64_t find_end(std::uint64_t file_bytes);
   std::uint64_t find_directory(std::uint64_t end_at);
-  void read_directory(sequence& from);
-  zip_entry take_entry(sequence& from);
+  void read_directory(sequence& input);
+  zip_entry take_entry(sequence& input);
   void read_zip64_sizes(zip_entry& entry, bytes_view extra, std::uint64_t at) const;
-  end_record read_ends(sequence& from);
-  void check_ends(const end_record& said) const;
-  void expect_nothing_more(sequence& from) const;
+  end_record read_ends(sequence& input);
+  void check_ends(const end_record& stated) const;
+  void expect_nothing_more(sequence& input) const;
   void compare_with_walk();
   void compare_entry(const zip_entry& entry, const zip_walked& found) const;
   void check_local_headers(std::uint64_t shift);
@@ -144,11 +144,11 @@ class zip_check {
   bool is_descriptor(const zip_entry& entry, std::uint64_t at, std::uint64_t size);
   bool is_signing_block(std::uint64_t at, std::uint64_t size);
   void check_front(std::uint64_t size);
-  void skip_to_directory(sequence& from);
+  void skip_to_directory(sequence& input);
 
-  byte_reader& from_;
+  byte_reader& input_;
   std::span<const zip_walked> walked_;
-  std::vector<zip_entry> entries_;  // by offset, once they were all read
+  std::vector<zip_entry> entries_;  // sorted by offset after all were read
   std::uint64_t directory_at_ = 0;
   std::uint64_t directory_end_ = 0;
 };
@@ -156,26 +156,27 @@ class zip_check {
 void zip_check::check_file(std::uint64_t file_bytes) {
   const std::uint64_t end_at = find_end(file_bytes);
   directory_at_ = find_directory(end_at);
-  from_.seek(directory_at_);
-  sequence rest(from_, directory_at_);
+  input_.seek(directory_at_);
+  sequence rest(input_, directory_at_);
   read_directory(rest);
-  const end_record said = read_ends(rest);
-  check_ends(said);
+  const end_record stated = read_ends(rest);
+  check_ends(stated);
   expect_nothing_more(rest);
-  if (said.directory_at > directory_at_) fail("the directory is before the place that the end record names", end_at);
+  if (stated.directory_at > directory_at_)
+    fail("the directory is before the offset that the end record states", end_at);
   compare_with_walk();
-  check_local_headers(directory_at_ - said.directory_at);
+  check_local_headers(directory_at_ - stated.directory_at);
 }
 
 void zip_check::check_stream(std::uint64_t at) {
-  sequence rest(from_, at);
+  sequence rest(input_, at);
   skip_to_directory(rest);
   directory_at_ = rest.at();
   read_directory(rest);
-  const end_record said = read_ends(rest);
-  check_ends(said);
-  if (said.directory_at != directory_at_) {
-    fail("the end record names offset " + std::to_string(said.directory_at) + " as that of the directory",
+  const end_record stated = read_ends(rest);
+  check_ends(stated);
+  if (stated.directory_at != directory_at_) {
+    fail("the end record names offset " + std::to_string(stated.directory_at) + " as the offset of the directory",
          directory_at_);
   }
   expect_nothing_more(rest);
@@ -183,35 +184,35 @@ void zip_check::check_stream(std::uint64_t at) {
 }
 
 std::size_t zip_check::read_at(std::uint64_t at, std::span<std::byte> out) {
-  from_.seek(at);
+  input_.seek(at);
   std::size_t filled = 0;
   while (filled < out.size()) {
-    const std::size_t read = from_.read(out.subspan(filled));
+    const std::size_t read = input_.read(out.subspan(filled));
     if (read == 0) break;
     filled += read;
   }
   return filled;
 }
 
-// The record whose comment ends with the file; else the last one whose comment lies within, so that the message names
-// what follows it.
+// Finds the end record whose comment ends at the end of the file; otherwise the last one whose comment lies within the
+// file, so that the message names the data after it.
 std::uint64_t zip_check::find_end(std::uint64_t file_bytes) {
-  const std::uint64_t begin = file_bytes - std::min<std::uint64_t>(file_bytes, end_bytes + longest_comment);
+  const std::uint64_t begin = file_bytes - std::min<std::uint64_t>(file_bytes, end_bytes + max_comment_bytes);
   std::vector<std::byte> tail(static_cast<std::size_t>(file_bytes - begin));
   tail.resize(read_at(begin, tail));
-  std::optional<std::uint64_t> with_more;
+  std::optional<std::uint64_t> with_trailing;
   for (std::size_t i = tail.size() < end_bytes ? 0 : tail.size() - end_bytes + 1; i-- > 0;) {
     const bytes_view record = bytes_view(tail).subspan(i);
-    if (!begins_with(record, end_magic)) continue;
+    if (!has_magic(record, end_magic)) continue;
     const std::size_t record_bytes = end_bytes + number(record, 20, 2);
     if (record_bytes == record.size()) return begin + i;
-    if (record_bytes < record.size() && !with_more) with_more = begin + i;
+    if (record_bytes < record.size() && !with_trailing) with_trailing = begin + i;
   }
-  if (!with_more) fail("it has no end record", file_bytes);
-  return *with_more;
+  if (!with_trailing) fail("it has no end record", file_bytes);
+  return *with_trailing;
 }
 
-// It ends where the end records begin, also where something is in front of the archive.
+// Finds the directory from its size: it ends where the end records begin, even if other data precedes the archive.
 std::uint64_t zip_check::find_directory(std::uint64_t end_at) {
   std::array<std::byte, end_bytes> end{};
   std::array<std::byte, locator_bytes> locator{};
@@ -220,43 +221,43 @@ std::uint64_t zip_check::find_directory(std::uint64_t end_at) {
   std::uint64_t size = number(end, 12, 4);
   std::uint64_t ends_at = end_at;
   const bool has_locator =
-      end_at >= locator_bytes && read_at(end_at - locator_bytes, locator) > 0 && begins_with(locator, locator_magic);
+      end_at >= locator_bytes && read_at(end_at - locator_bytes, locator) > 0 && has_magic(locator, locator_magic);
   if (has_locator) {
     const std::uint64_t locator_at = end_at - locator_bytes;
     for (const std::uint64_t at :
          {number(locator, 8, 8), locator_at - std::min<std::uint64_t>(locator_at, end64_bytes)}) {
-      if (at >= locator_at || read_at(at, end64) < end64_bytes || !begins_with(end64, end64_magic)) continue;
+      if (at >= locator_at || read_at(at, end64) < end64_bytes || !has_magic(end64, end64_magic)) continue;
       size = number(end64, 40, 8);
       ends_at = at;
       break;
     }
-    if (ends_at == end_at) fail("it has no zip64 end record where the locator says", locator_at);
+    if (ends_at == end_at) fail("it has no zip64 end record at the offset that its locator states", locator_at);
   }
   if (size > ends_at) fail("the end record names a directory of " + std::to_string(size) + " bytes", end_at);
   return ends_at - size;
 }
 
-void zip_check::read_directory(sequence& from) {
-  while (begins_with(from.ahead(entry_magic.size()), entry_magic)) {
+void zip_check::read_directory(sequence& input) {
+  while (has_magic(input.ahead(entry_magic.size()), entry_magic)) {
     if (entries_.size() == walked_.size()) {
       fail("its directory lists more than the " + std::to_string(walked_.size()) + " members that were found",
-           from.at());
+           input.at());
     }
-    entries_.push_back(take_entry(from));
+    entries_.push_back(take_entry(input));
   }
-  directory_end_ = from.at();
+  directory_end_ = input.at();
   constexpr std::size_t signature_head = 6;
-  const bytes_view signature = from.ahead(signature_head);
-  if (!begins_with(signature, signature_magic) || signature.size() < signature_head) return;
+  const bytes_view signature = input.ahead(signature_head);
+  if (!has_magic(signature, signature_magic) || signature.size() < signature_head) return;
   const std::size_t size = signature_head + number(signature, 4, 2);
-  if (from.ahead(size).size() < size) fail("its directory ends early", from.at());
-  from.pass(size);
-  directory_end_ = from.at();
+  if (input.ahead(size).size() < size) fail("its directory ends early", input.at());
+  input.pass(size);
+  directory_end_ = input.at();
 }
 
-zip_entry zip_check::take_entry(sequence& from) {
-  const bytes_view head = from.ahead(entry_bytes);
-  if (head.size() < entry_bytes) fail("its directory ends early", from.at());
+zip_entry zip_check::take_entry(sequence& input) {
+  const bytes_view head = input.ahead(entry_bytes);
+  if (head.size() < entry_bytes) fail("its directory ends early", input.at());
   constexpr unsigned made_by_unix = 3;
   const auto made_by = static_cast<unsigned>(number(head, 5, 1));
   zip_entry entry{.header_at = number(head, 42, 4),
@@ -269,11 +270,11 @@ zip_entry zip_check::take_entry(sequence& from) {
   if (made_by == made_by_unix) entry.type = static_cast<std::uint16_t>(number(head, 40, 2) & type_mask);
   const std::size_t extra = number(head, 30, 2);
   const std::size_t size = entry_bytes + entry.name_bytes + extra + number(head, 32, 2);
-  const bytes_view whole = from.ahead(size);
-  if (whole.size() < size) fail("its directory ends early", from.at());
+  const bytes_view whole = input.ahead(size);
+  if (whole.size() < size) fail("its directory ends early", input.at());
   entry.name_hash = hash_of(whole.subspan(entry_bytes, entry.name_bytes));
-  read_zip64_sizes(entry, whole.subspan(entry_bytes + entry.name_bytes, extra), from.at());
-  from.pass(size);
+  read_zip64_sizes(entry, whole.subspan(entry_bytes + entry.name_bytes, extra), input.at());
+  input.pass(size);
   return entry;
 }
 
@@ -296,68 +297,68 @@ void zip_check::read_zip64_sizes(zip_entry& entry, bytes_view extra, std::uint64
   }
 }
 
-// The zip64 end record and its locator where there are any, and the end record with its comment.
-end_record zip_check::read_ends(sequence& from) {
+// Reads the zip64 end record and its locator, if there are any, and the end record with its comment.
+end_record zip_check::read_ends(sequence& input) {
   std::optional<end_record> wide;
-  const std::uint64_t wide_at = from.at();
-  if (const bytes_view record = from.ahead(end64_bytes); begins_with(record, end64_magic)) {
+  const std::uint64_t wide_at = input.at();
+  if (const bytes_view record = input.ahead(end64_bytes); has_magic(record, end64_magic)) {
     constexpr std::size_t length_ends = 12;
     const std::uint64_t size = record.size() < end64_bytes ? 0 : number(record, 4, 8) + length_ends;
     constexpr std::uint64_t longest = std::uint64_t{1} << 20U;
-    if (size < end64_bytes || size > longest) fail("its zip64 end record has a length that cannot be", wide_at);
+    if (size < end64_bytes || size > longest) fail("its zip64 end record has an invalid length", wide_at);
     wide = end_record{.entries = number(record, 32, 8),
                       .directory_bytes = number(record, 40, 8),
                       .directory_at = number(record, 48, 8)};
-    if (from.ahead(static_cast<std::size_t>(size)).size() < size) fail("its zip64 end record ends early", wide_at);
-    from.pass(static_cast<std::size_t>(size));
-    if (from.ahead(locator_bytes).size() < locator_bytes || !begins_with(from.ahead(locator_bytes), locator_magic)) {
-      fail("its zip64 end record has no locator", from.at());
+    if (input.ahead(static_cast<std::size_t>(size)).size() < size) fail("its zip64 end record ends early", wide_at);
+    input.pass(static_cast<std::size_t>(size));
+    if (input.ahead(locator_bytes).size() < locator_bytes || !has_magic(input.ahead(locator_bytes), locator_magic)) {
+      fail("its zip64 end record has no locator", input.at());
     }
-    from.pass(locator_bytes);
+    input.pass(locator_bytes);
   }
-  const bytes_view end = from.ahead(end_bytes);
-  if (end.size() < end_bytes || !begins_with(end, end_magic)) {
-    fail("something else is where an entry of the directory or the end record should be", from.at());
+  const bytes_view end = input.ahead(end_bytes);
+  if (end.size() < end_bytes || !has_magic(end, end_magic)) {
+    fail("other data is where an entry of the directory or the end record should be", input.at());
   }
   const end_record narrow{
       .entries = number(end, 10, 2), .directory_bytes = number(end, 12, 4), .directory_at = number(end, 16, 4)};
   if (wide && ((narrow.entries != 0xFFFF && narrow.entries != wide->entries) ||
                (narrow.directory_bytes != in_zip64 && narrow.directory_bytes != wide->directory_bytes) ||
                (narrow.directory_at != in_zip64 && narrow.directory_at != wide->directory_at))) {
-    fail("its end record and its zip64 end record differ", from.at());
+    fail("its end record and its zip64 end record differ", input.at());
   }
   const std::size_t size = end_bytes + number(end, 20, 2);
-  if (from.ahead(size).size() < size) fail("the comment of its end record ends early", from.at());
-  from.pass(size);
+  if (input.ahead(size).size() < size) fail("the comment of its end record ends early", input.at());
+  input.pass(size);
   return wide.value_or(narrow);
 }
 
-void zip_check::check_ends(const end_record& said) const {
+void zip_check::check_ends(const end_record& stated) const {
   const std::uint64_t found = entries_.size();
-  // without zip64 there is room for the lower 16 bits only, and some programs are content with them
-  if (said.entries != found && (found <= 0xFFFF || said.entries != (found & 0xFFFF))) {
-    fail("its end record says that there are " + std::to_string(said.entries) + " entries, and its directory has " +
+  // without zip64 the field has 16 bits, and some programs store only the lower 16 bits of a larger count
+  if (stated.entries != found && (found <= 0xFFFF || stated.entries != (found & 0xFFFF))) {
+    fail("its end record states " + std::to_string(stated.entries) + " entries, but its directory has " +
              std::to_string(found),
          directory_end_);
   }
-  if (said.directory_bytes != directory_end_ - directory_at_) {
-    fail("its end record says that the directory has " + std::to_string(said.directory_bytes) + " bytes, and it has " +
+  if (stated.directory_bytes != directory_end_ - directory_at_) {
+    fail("its end record states a directory of " + std::to_string(stated.directory_bytes) + " bytes, but it has " +
              std::to_string(directory_end_ - directory_at_),
          directory_end_);
   }
 }
 
-void zip_check::expect_nothing_more(sequence& from) const {
+void zip_check::expect_nothing_more(sequence& input) const {
   constexpr std::size_t step = std::size_t{16} << 10U;
-  const std::uint64_t end = from.at();
+  const std::uint64_t end = input.at();
   for (;;) {
-    const bytes_view rest = from.ahead(step);
+    const bytes_view rest = input.ahead(step);
     if (rest.empty()) return;
     if (std::ranges::any_of(rest, [](std::byte each) { return each != std::byte{0}; })) {
-      throw input_error("holds something else after its end, which was not counted, at " + from_.place_of(end), 0,
+      throw input_error("holds other data after its end, which was not counted, at " + input_.place_of(end), 0,
                         failure_kind::damaged);
     }
-    from.pass(rest.size());
+    input.pass(rest.size());
   }
 }
 
@@ -378,10 +379,10 @@ void zip_check::compare_with_walk() {
 
 void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) const {
   const bool is_link = entry.type == type_of_links;
-  if (found.what == zip_walked::kind::no_file && entry.bytes > 0 && !is_link) {
-    fail("a member that is no file has " + std::to_string(entry.bytes) + " bytes", entry.header_at);
+  if (found.type == zip_walked::kind::not_a_file && entry.bytes > 0 && !is_link) {
+    fail("a member that is not a file has " + std::to_string(entry.bytes) + " bytes", entry.header_at);
   }
-  if (found.what != zip_walked::kind::text) return;
+  if (found.type != zip_walked::kind::text) return;
   if (is_link) {
     fail(
         "a symbolic link was counted as a file; its kind is in the directory, which follows it: give the archive as a "
@@ -390,15 +391,15 @@ void zip_check::compare_entry(const zip_entry& entry, const zip_walked& found) c
   }
   const bool is_file = entry.type == 0 || entry.type == type_of_files || entry.type == type_of_fifos;
   if (!is_file && entry.bytes > 0) {
-    fail("its directory says that a member with text is no file", entry.header_at);
+    fail("its directory states that a member with bytes is not a file", entry.header_at);
   }
   if (found.bytes == entry.bytes && found.crc == entry.crc) return;
-  fail("a member is not the one that the directory lists, which has " + std::to_string(entry.bytes) +
+  fail("a member does not match its entry in the directory, which states " + std::to_string(entry.bytes) +
            " bytes or another checksum",
        entry.header_at);
 }
 
-// `shift`: what is in front of the archive.
+// `shift`: size of the data in front of the archive.
 void zip_check::check_local_headers(std::uint64_t shift) {
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -416,25 +417,25 @@ void zip_check::check_local_headers(std::uint64_t shift) {
   if (entries_.empty()) check_front(directory_at_);
 }
 
-// A program that extracts itself may be in front; a member may not.
+// A self-extracting program may precede the first member; another member may not.
 void zip_check::check_front(std::uint64_t size) {
   std::array<std::byte, local_magic.size()> head{};
-  if (size == 0 || read_at(0, head) < head.size() || !begins_with(head, local_magic)) return;
+  if (size == 0 || read_at(0, head) < head.size() || !has_magic(head, local_magic)) return;
   fail(std::to_string(size) + " bytes in front belong to no member that its directory lists", 0);
 }
 
 std::uint64_t zip_check::end_of_entry(const zip_entry& entry, std::uint64_t at) {
   std::vector<std::byte> header(local_bytes + entry.name_bytes);
-  if (read_at(at, header) < header.size() || !begins_with(header, local_magic)) {
-    fail("its directory names a place where no local header is", at);
+  if (read_at(at, header) < header.size() || !has_magic(header, local_magic)) {
+    fail("its directory lists an offset where no local header is", at);
   }
   compare_local(entry, header, at);
   return at + local_bytes + number(header, 26, 2) + number(header, 28, 2) + entry.packed;
 }
 
 void zip_check::compare_local(const zip_entry& entry, bytes_view header, std::uint64_t at) const {
-  const auto compare = [&](bool same, const char* what) {
-    if (!same) fail(std::string("a local header and its entry in the directory differ in their ") + what, at);
+  const auto compare = [&](bool same, const char* field) {
+    if (!same) fail(std::string("a local header and its entry in the directory differ in their ") + field, at);
   };
   if ((entry.flags & masked_flag) != 0) return;
   constexpr unsigned compared = encrypted_flag | descriptor_flag;
@@ -442,45 +443,46 @@ void zip_check::compare_local(const zip_entry& entry, bytes_view header, std::ui
   compare(number(header, 8, 2) == entry.method, "methods");
   compare(number(header, 26, 2) == entry.name_bytes && hash_of(header.subspan(local_bytes)) == entry.name_hash,
           "names");
-  // where they follow the member, the fields of the header are zero, mostly
+  // if checksum and sizes follow the member, these fields of the header are usually zero
   const bool follow = (entry.flags & descriptor_flag) != 0;
   const auto same = [&](std::size_t field, std::uint64_t value) {
-    const std::uint64_t said = number(header, field, 4);
-    return said == value || (follow && said == 0) || (field > 14 && said == in_zip64);
+    const std::uint64_t stated = number(header, field, 4);
+    return stated == value || (follow && stated == 0) || (field > 14 && stated == in_zip64);
   };
   compare(same(14, entry.crc), "checksums");
   compare(same(18, entry.packed) && same(22, entry.bytes), "sizes");
 }
 
-// Checksum and sizes (of 4 or 8 bytes) that follow a member, with or without a magic number.
+// Whether the bytes are a data descriptor: checksum and sizes (4 or 8 bytes each) after a member, with or without a
+// magic number.
 bool zip_check::is_descriptor(const zip_entry& entry, std::uint64_t at, std::uint64_t size) {
   constexpr std::size_t longest = 24;
   if ((entry.flags & descriptor_flag) == 0 || size > longest) return false;
   std::array<std::byte, longest> buffer{};
   bytes_view found = bytes_view(buffer).first(read_at(at, std::span(buffer).first(static_cast<std::size_t>(size))));
-  if (found.size() % 8 == 0 && begins_with(found, descriptor_magic)) found = found.subspan(descriptor_magic.size());
+  if (found.size() % 8 == 0 && has_magic(found, descriptor_magic)) found = found.subspan(descriptor_magic.size());
   const std::size_t width = (found.size() - 4) / 2;
   if (found.size() < 4 || (width != 4 && width != 8) || found.size() != 4 + 2 * width) return false;
   return number(found, 0, 4) == entry.crc && number(found, 4, width) == entry.packed &&
          number(found, 4 + width, width) == entry.bytes;
 }
 
-// What signs a program for Android stands before the directory, and says its size at its end.
+// Whether the bytes are the signature of an Android package. It precedes the directory and states its size at its end.
 bool zip_check::is_signing_block(std::uint64_t at, std::uint64_t size) {
   constexpr std::string_view magic = "APK Sig Block 42";
   std::array<std::byte, 24> tail{};
   if (size < tail.size() + 8 || read_at(at + size - tail.size(), tail) < tail.size()) return false;
-  return begins_with(std::span(tail).subspan(8), magic) && number(tail, 0, 8) + 8 == size;
+  return has_magic(std::span(tail).subspan(8), magic) && number(tail, 0, 8) + 8 == size;
 }
 
-// The walk ends where the next header would be, which is where the directory begins.
-void zip_check::skip_to_directory(sequence& from) {
-  const bytes_view next = from.ahead(entry_magic.size());
-  if (next.empty()) fail("it ends early, without a directory", from.at());
+// The walk stops where the next header would be: the directory begins there.
+void zip_check::skip_to_directory(sequence& input) {
+  const bytes_view next = input.ahead(entry_magic.size());
+  if (next.empty()) fail("it ends early, without a directory", input.at());
   for (const std::string_view magic : {entry_magic, end_magic, end64_magic}) {
-    if (begins_with(next, magic)) return;
+    if (has_magic(next, magic)) return;
   }
-  fail("something else is where its directory should begin", from.at());
+  fail("other data is where its directory should begin", input.at());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// bzip2 streams over libbz2. A stream ends at a whole byte, behind which libbz2 takes nothing.
+// Decodes bzip2 streams with libbz2. A stream ends at a whole byte, and libbz2 takes no bytes after it.
 #include "io/bzip2/bzip2_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
@@ -29,15 +29,15 @@ class bzip2_decoder final : public frame_decoder {
  private:
   enum class phase { header, window, text, end };
 
-  /// How far a call of libbz2 came in its two spans, and what it returned.
+  /// The progress of a call of libbz2 in its two spans, and its return code.
   struct progress {
     int code = BZ_OK;
-    std::size_t took = 0;
-    std::size_t wrote = 0;
+    std::size_t consumed = 0;
+    std::size_t written = 0;
   };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { close(); }
 
   void close() noexcept;
@@ -67,7 +67,7 @@ frame_decoder::step_result bzip2_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void bzip2_decoder::begin_anew() {
+void bzip2_decoder::reset_frame() {
   close();
   phase_ = phase::header;
 }
@@ -84,21 +84,21 @@ frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
     if (!may_begin(bzip2_magic)) return refuse_magic();
   }
   const auto level = std::to_integer<char>(collected()[3]);
-  if (level < '1' || level > '9') return fail_damaged("its header has a block size that cannot be");
+  if (level < '1' || level > '9') return fail_damaged("its header has an invalid block size");
   phase_ = phase::window;
   return std::nullopt;
 }
 
 frame_decoder::step_result bzip2_decoder::begin() {
   constexpr std::uint64_t level_bytes = 100'000;
-  constexpr std::uint64_t bytes_of_memory = 4;  // for each of a block
+  constexpr std::uint64_t bytes_of_memory = 4;  // per byte of a block
   const auto level = static_cast<std::uint64_t>(std::to_integer<char>(collected()[3]) - '0');
-  if (const step_result asked = ask_for_window(level * level_bytes * bytes_of_memory)) return asked;
+  if (const step_result asked = request_window(level * level_bytes * bytes_of_memory)) return asked;
   stream_ = {};
   if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
   is_open_ = true;
   std::byte none{};
-  if (run(collected(), {&none, 1}).code != BZ_OK) return fail_damaged("its header is none");
+  if (run(collected(), {&none, 1}).code != BZ_OK) return fail_damaged("its header is invalid");
   drop_collected();
   phase_ = phase::text;
   return std::nullopt;
@@ -106,7 +106,7 @@ frame_decoder::step_result bzip2_decoder::begin() {
 
 bzip2_decoder::progress bzip2_decoder::run(std::span<const std::byte> in, std::span<std::byte> out) {
   in = in.first(std::min(in.size(), max_at_once));
-  // libbz2 takes its input as if it might write there; it does not
+  // libbz2 takes a pointer to non-const input, but does not write to it
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
   stream_.avail_in = static_cast<unsigned>(in.size());
@@ -114,13 +114,13 @@ bzip2_decoder::progress bzip2_decoder::run(std::span<const std::byte> in, std::s
   stream_.avail_out = static_cast<unsigned>(out.size());
   const int code = BZ2_bzDecompress(&stream_);
   if (code == BZ_MEM_ERROR) throw std::bad_alloc();
-  return {.code = code, .took = in.size() - stream_.avail_in, .wrote = out.size() - stream_.avail_out};
+  return {.code = code, .consumed = in.size() - stream_.avail_in, .written = out.size() - stream_.avail_out};
 }
 
 frame_decoder::step_result bzip2_decoder::decode(cursor& at) {
   const progress got = run(at.in, room(at));
-  if (got.code == BZ_OK) return went_on(at, got.took, got.wrote);
-  advance(at, got.took, got.wrote);
+  if (got.code == BZ_OK) return continue_after(at, got.consumed, got.written);
+  advance(at, got.consumed, got.written);
   if (got.code != BZ_STREAM_END) return fail_damaged("a block does not decode, or does not match its checksum");
   phase_ = phase::end;
   return std::nullopt;

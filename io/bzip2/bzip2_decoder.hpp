@@ -7,7 +7,7 @@
 
 namespace gpuhist::io {
 
-/// A frame is a stream. Of `limits` the windows are heeded: the memory for a block of the size that the header states,
+/// A frame is a stream. From `limits` it uses the windows: the memory for a block of the size that the header states,
 /// up to 3.5 MiB.
 std::unique_ptr<decoder> make_bzip2_decoder(const decoder_limits& limits);
 

@@ -1,13 +1,13 @@
-// Codes are of 9 bits at first and one bit wider each time the table of strings has outgrown them. They lie bit by bit,
-// lowest first, in groups of eight:
+// Codes have 9 bits at first, and one bit more each time the table of strings outgrows them. They are stored in groups
+// of eight, lowest bit first:
 //
 //      byte      0        1        2                         8
 //           ┌────────┬────────┬────────┬── ... ──┬────────┐         a group of eight 9-bit codes is 9 bytes
-//           │00000000│11111110│22222211│         │77777777│         (the digit says whose bit it is)
+//           │00000000│11111110│22222211│         │77777777│         (each digit is the number of the code)
 //           └────────┴────────┴────────┴── ... ──┴────────┘
 //
-// Where the width changes, what is left of a group is padding. The code `clear` empties the table and goes back to 9
-// bits.
+// Where the width changes, the rest of the group is padding. The code `clear` empties the table and resets the width to
+// 9 bits.
 #include "io/compress/compress_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
@@ -28,11 +28,11 @@ constexpr unsigned codes_of_a_group = 8;
 constexpr unsigned byte_bits = 8;
 constexpr std::uint32_t no_code = ~std::uint32_t{0};
 
-/// String `i` is the string `prefix[i]` and then `last[i]`. Those below 256 are single bytes.
+/// String `i` is the string `prefix[i]` followed by `last[i]`. Strings below 256 are single bytes.
 struct string_table {
   std::array<std::uint16_t, max_strings> prefix{};
   std::array<std::uint8_t, max_strings> last{};
-  std::array<std::byte, max_strings> spelled{};  // a string that is being delivered, from its end to its start
+  std::array<std::byte, max_strings> spelled{};  // the string that is being delivered, from its end to its start
 };
 
 class compress_decoder final : public frame_decoder {
@@ -46,7 +46,7 @@ class compress_decoder final : public frame_decoder {
   enum class phase { header, window, codes };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { table_.reset(); }
 
   step_result read_header(cursor& at);
@@ -58,27 +58,27 @@ class compress_decoder final : public frame_decoder {
   void widen();
   void end_group();
   void clear();
-  step_result follow(std::uint32_t code);
+  step_result decode_code(std::uint32_t code);
   void spell(std::uint32_t code);
   void push(std::uint8_t byte) { table_->spelled[spelled_++] = std::byte{byte}; }
   void remember(std::uint32_t prefix, std::uint8_t last);
 
   std::unique_ptr<string_table> table_;
   phase phase_ = phase::header;
-  unsigned widest_ = max_width;
+  unsigned max_width_ = max_width;
   bool may_clear_ = true;
   unsigned width_ = min_width;
-  std::uint32_t next_ = clear_code;  // the string that comes to be next
-  std::uint32_t before_ = no_code;   // the code before
-  std::uint8_t first_ = 0;           // byte of that one's string
-  unsigned in_group_ = 0;            // codes of the group that were taken
-  unsigned padding_ = 0;             // bits to skip
-  std::uint64_t bits_ = 0;           // taken from the input and not used yet, the lowest first
+  std::uint32_t next_string_ = clear_code;  // index of the next string to define
+  std::uint32_t previous_ = no_code;        // the previous code
+  std::uint8_t first_byte_ = 0;             // first byte of its string
+  unsigned in_group_ = 0;                   // codes taken from the current group
+  unsigned padding_ = 0;                    // bits to skip
+  std::uint64_t bits_ = 0;                  // bits taken from the input and not used yet, the lowest first
   unsigned bit_count_ = 0;
   std::size_t spelled_ = 0;  // bytes of the table's `spelled` to deliver
 };
 
-// Between two codes the input may end, with zero bits up to the next whole byte.
+// The input may end between two codes, followed by zero bits up to the next whole byte.
 bool compress_decoder::in_frame() const {
   if (phase_ != phase::codes) return phase_ == phase::window || !collected().empty();
   if (spelled_ > 0) return true;
@@ -97,7 +97,7 @@ frame_decoder::step_result compress_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void compress_decoder::begin_anew() {
+void compress_decoder::reset_frame() {
   phase_ = phase::header;
   spelled_ = 0;
 }
@@ -112,43 +112,44 @@ frame_decoder::step_result compress_decoder::read_header(cursor& at) {
   constexpr unsigned unused_bits = 0x60;
   constexpr unsigned clear_bit = 0x80;
   const auto flags = std::to_integer<unsigned>(collected()[2]);
-  widest_ = flags & width_bits;
+  max_width_ = flags & width_bits;
   may_clear_ = (flags & clear_bit) != 0;
-  if ((flags & unused_bits) != 0 || widest_ < min_width || widest_ > max_width) {
-    return fail_damaged("its header has flags or a width of codes that cannot be");
+  if ((flags & unused_bits) != 0 || max_width_ < min_width || max_width_ > max_width) {
+    return fail_damaged("its header has invalid flags or an invalid code width");
   }
-  if (widest_ == min_width) return fail(frame_name() + " has codes of 9 bits only, which writers get wrong,");
+  if (max_width_ == min_width)
+    return fail(frame_name() + " has only codes of 9 bits, which compressors write wrongly,");
   phase_ = phase::window;
   return std::nullopt;
 }
 
 frame_decoder::step_result compress_decoder::begin() {
-  if (const step_result asked = ask_for_window(sizeof(string_table))) return asked;
+  if (const step_result asked = request_window(sizeof(string_table))) return asked;
   if (!table_) {
     table_ = std::make_unique<string_table>();
     for (std::size_t byte = 0; byte < clear_code; ++byte) table_->last[byte] = static_cast<std::uint8_t>(byte);
   }
   drop_collected();
   width_ = min_width;
-  next_ = may_clear_ ? clear_code + 1 : clear_code;
-  before_ = no_code;
+  next_string_ = may_clear_ ? clear_code + 1 : clear_code;
+  previous_ = no_code;
   in_group_ = padding_ = bit_count_ = 0;
   bits_ = 0;
   phase_ = phase::codes;
   return std::nullopt;
 }
 
-// One code, or what is left of its string.
+// Decodes one code, or delivers the rest of its string.
 frame_decoder::step_result compress_decoder::decode(cursor& at) {
   deliver(at);
   if (spelled_ > 0) return fill_status::output_full;
   while (padding_ > 0) {
-    const unsigned some = std::min(padding_, min_width);
-    if (!load(at, some)) return fill_status::needs_input;
-    take_bits(some);
-    padding_ -= some;
+    const unsigned bits = std::min(padding_, min_width);
+    if (!load(at, bits)) return fill_status::needs_input;
+    take_bits(bits);
+    padding_ -= bits;
   }
-  if (next_ > (std::uint32_t{1} << width_) - 1 && width_ < widest_) widen();
+  if (next_string_ > (std::uint32_t{1} << width_) - 1 && width_ < max_width_) widen();
   if (padding_ > 0) return std::nullopt;
   if (!load(at, width_)) return fill_status::needs_input;
   const std::uint32_t code = take_bits(width_);
@@ -157,7 +158,7 @@ frame_decoder::step_result compress_decoder::decode(cursor& at) {
     clear();
     return std::nullopt;
   }
-  return follow(code);
+  return decode_code(code);
 }
 
 void compress_decoder::deliver(cursor& at) {
@@ -168,7 +169,7 @@ void compress_decoder::deliver(cursor& at) {
   write(at, size);
 }
 
-// Whether so many bits are here.
+// Returns whether so many bits are available.
 bool compress_decoder::load(cursor& at, unsigned bits) {
   while (bit_count_ < bits && !at.in.empty()) {
     bits_ |= std::to_integer<std::uint64_t>(at.in.front()) << bit_count_;
@@ -198,34 +199,34 @@ void compress_decoder::end_group() {
 void compress_decoder::clear() {
   end_group();
   width_ = min_width;
-  next_ = clear_code;  // the first string behind it, which only ever continues the code before, takes this number
+  next_string_ = clear_code;  // the first string after it, which only extends the previous code, takes this number
 }
 
-// A code that is to be defined by itself stands for the string before and its first byte once more.
-frame_decoder::step_result compress_decoder::follow(std::uint32_t code) {
-  const bool first_of_all = before_ == no_code;
-  if (first_of_all ? code >= clear_code : code > next_) {
-    return fail_damaged("it has a code for a string that there is not yet");
+// A code that refers to the string being defined means the previous string followed by its first byte.
+frame_decoder::step_result compress_decoder::decode_code(std::uint32_t code) {
+  const bool is_first = previous_ == no_code;
+  if (is_first ? code >= clear_code : code > next_string_) {
+    return fail_damaged("a code refers to a string that is not defined yet");
   }
-  const bool is_new = !first_of_all && code == next_;
-  if (is_new) push(first_);
-  spell(is_new ? before_ : code);
-  if (!first_of_all) remember(before_, first_);
-  before_ = code;
+  const bool is_new = !is_first && code == next_string_;
+  if (is_new) push(first_byte_);
+  spell(is_new ? previous_ : code);
+  if (!is_first) remember(previous_, first_byte_);
+  previous_ = code;
   return std::nullopt;
 }
 
 void compress_decoder::spell(std::uint32_t code) {
   for (; code >= clear_code; code = table_->prefix[code]) push(table_->last[code]);
-  first_ = table_->last[code];
-  push(first_);
+  first_byte_ = table_->last[code];
+  push(first_byte_);
 }
 
 void compress_decoder::remember(std::uint32_t prefix, std::uint8_t last) {
-  if (next_ >= std::uint32_t{1} << widest_) return;
-  table_->prefix[next_] = static_cast<std::uint16_t>(prefix);
-  table_->last[next_] = last;
-  ++next_;
+  if (next_string_ >= std::uint32_t{1} << max_width_) return;
+  table_->prefix[next_string_] = static_cast<std::uint16_t>(prefix);
+  table_->last[next_string_] = last;
+  ++next_string_;
 }
 
 }  // namespace

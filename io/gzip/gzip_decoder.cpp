@@ -1,9 +1,9 @@
-// gzip members over ISA-L's inflate. Header and trailer are read here: at the end of a member ISA-L holds up to seven
-// bytes of what follows, always fewer than the trailer has.
+// Decodes gzip members with ISA-L's inflate. The header and trailer are read here: at the end of a member ISA-L holds
+// up to seven bytes of the following data, always fewer than the trailer has.
 //
-// ISA-L's fast loop does not say where it was when it finds a fault: what it gives as written may end in up to 258
-// bytes that it never wrote. Its careful loop, which runs where fewer than eight bytes of input are left, is exact. So
-// its state is kept before each call, and what led to a fault is decoded once more, carefully.
+// ISA-L's fast loop does not report where it was when it finds an error: up to the last 258 bytes of its reported
+// output may never have been written. Its careful loop, which runs if fewer than eight bytes of input remain, is exact.
+// So the state is saved before each call, and after an error the same input is decoded again with the careful loop.
 #include "io/gzip/gzip_decoder.hpp"
 
 #include "io/gzip/gzip_header.hpp"
@@ -26,10 +26,10 @@ constexpr std::size_t max_at_once = std::size_t{1} << 30U;
 
 constexpr std::size_t careful_bytes = 7;
 
-/// How far behind a fault ISA-L may have read when it tells of it, and more.
-constexpr std::size_t fault_distance = 64;
+/// More bytes than ISA-L may have read beyond an error when it reports it.
+constexpr std::size_t error_distance = 64;
 
-/// What there is to copy of a state: the buffer at its end is seldom full.
+/// The bytes of a state that must be copied: the buffer at its end is seldom full.
 std::size_t size_of(const inflate_state& state) {
   return offsetof(inflate_state, tmp_out_buffer) + static_cast<std::size_t>(state.tmp_out_valid);
 }
@@ -37,11 +37,11 @@ std::size_t size_of(const inflate_state& state) {
 std::string_view cause_of(int code) {
   switch (code) {
     case ISAL_INVALID_BLOCK:
-      return "a block that cannot be";
+      return "an invalid block";
     case ISAL_INVALID_SYMBOL:
-      return "a code that stands for nothing";
+      return "an invalid code";
     case ISAL_INVALID_LOOKBACK:
-      return "a repetition of what is before its start";
+      return "a back-reference to before its start";
     default:
       return "not deflate data";
   }
@@ -52,7 +52,7 @@ class gzip_decoder final : public decoder {
   gzip_decoder();
 
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
-  void restart(const decode_start& where) override;
+  void restart(const decode_start& start) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
@@ -64,10 +64,10 @@ class gzip_decoder final : public decoder {
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
 
  private:
-  /// `text_before_fault`: what ISA-L still holds of it is to be written before the fault is told.
-  enum class phase { header, text, text_before_fault, trailer, failed };
+  /// `text_before_error`: the text that ISA-L still holds is written before the error is reported.
+  enum class phase { header, text, text_before_error, trailer, failed };
 
-  /// The two spans of one fill() and how far it got in them.
+  /// The two spans of one fill() and the progress in them.
   struct cursor {
     std::span<const std::byte> in;
     std::span<std::byte> out;
@@ -75,26 +75,26 @@ class gzip_decoder final : public decoder {
     std::size_t produced = 0;
   };
 
-  /// How far a call of ISA-L came in its two spans, and what it returned.
+  /// The progress of a call of ISA-L in its two spans, and its return code.
   struct position {
     int code = 0;
     std::size_t in = 0;
     std::size_t out = 0;
   };
 
-  using step_result = std::optional<fill_status>;  // nothing: go on
+  using step_result = std::optional<fill_status>;  // nothing: continue
 
   step_result step(cursor& at);
   step_result read_header(cursor& at);
   step_result inflate(cursor& at);
-  position inflate(std::span<const std::byte> in, const position& from, std::size_t bytes, std::span<std::byte> out);
-  position find_fault(std::span<const std::byte> in, std::size_t read, std::span<std::byte> out);
+  position inflate(std::span<const std::byte> in, const position& begin, std::size_t bytes, std::span<std::byte> out);
+  position find_error(std::span<const std::byte> in, std::size_t read, std::span<std::byte> out);
   step_result flush(cursor& at);
   step_result read_trailer(cursor& at);
   step_result end_member();
   void skip_padding(cursor& at);
   void begin_trailer();
-  fill_status fail(std::string what);
+  fill_status fail(std::string clause);
   fill_status refuse_header();
 
   void take(cursor& at, std::size_t bytes);
@@ -108,18 +108,18 @@ class gzip_decoder final : public decoder {
   phase phase_ = phase::header;
   gzip_header header_;
   std::uint64_t trailer_ = 0;
-  unsigned trailer_size_ = 0;        // bytes of it, so far
-  std::uint64_t members_ended_ = 0;  // of the input
+  unsigned trailer_size_ = 0;        // bytes of the trailer so far
+  std::uint64_t members_ended_ = 0;  // in the input
   std::uint64_t consumed_ = 0;       // from the start of the input
   std::uint64_t produced_ = 0;       // from the start of the decoder
-  std::uint64_t text_begin_ = 0;     // of the member, in `produced_`
-  std::string wrong_;                // with phase::failed: the clause without its offsets
-  std::uint64_t wrong_at_ = 0;       // compressed offset
+  std::uint64_t text_begin_ = 0;     // begin of the text of the member, in `produced_`
+  std::string error_;                // with phase::failed: the clause without its offsets
+  std::uint64_t error_at_ = 0;       // compressed offset
 };
 
 gzip_decoder::gzip_decoder() {
   isal_inflate_init(&inflate_);
-  inflate_.crc_flag = ISAL_GZIP_NO_HDR;  // a checksum is computed, not compared
+  inflate_.crc_flag = ISAL_GZIP_NO_HDR;  // ISA-L computes the checksum and does not compare it
 }
 
 fill_result gzip_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -130,13 +130,13 @@ fill_result gzip_decoder::fill(std::span<const std::byte> in, std::span<std::byt
   return {.status = *ended, .consumed = at.consumed, .produced = at.produced};
 }
 
-void gzip_decoder::restart(const decode_start& where) {
+void gzip_decoder::restart(const decode_start& start) {
   phase_ = phase::header;
   header_ = {};
-  members_ended_ = where.frames;
-  consumed_ = where.compressed_bytes;
+  members_ended_ = start.frames;
+  consumed_ = start.compressed_bytes;
   produced_ = 0;
-  wrong_.clear();
+  error_.clear();
 }
 
 gzip_decoder::step_result gzip_decoder::step(cursor& at) {
@@ -145,7 +145,7 @@ gzip_decoder::step_result gzip_decoder::step(cursor& at) {
       return read_header(at);
     case phase::text:
       return inflate(at);
-    case phase::text_before_fault:
+    case phase::text_before_error:
       return flush(at);
     case phase::trailer:
       return read_trailer(at);
@@ -182,7 +182,7 @@ void gzip_decoder::skip_padding(cursor& at) {
   take(at, static_cast<std::size_t>(end - rest.begin()));
 }
 
-/// Bytes of text that were decoded into ISA-L's own buffer and not yet written to anybody's.
+/// Bytes of text that are in ISA-L's own buffer and not yet written to the output.
 std::size_t gzip_decoder::held() const {
   return static_cast<std::size_t>(inflate_.tmp_out_valid - inflate_.tmp_out_processed);
 }
@@ -196,14 +196,14 @@ gzip_decoder::step_result gzip_decoder::inflate(cursor& at) {
   std::memcpy(&before_, &inflate_, size_of(inflate_));
   position here = inflate(in, {.in = 0, .out = 0}, in.size(), out);
   const int code = here.code;
-  if (code < 0) here = find_fault(in, here.in, out);
+  if (code < 0) here = find_error(in, here.in, out);
   take(at, here.in);
   write(at, here.out);
 
   if (code < 0) {
-    wrong_ = member_name() + " is damaged (" + std::string(cause_of(code)) + ")";
-    wrong_at_ = consumed_ - static_cast<std::uint64_t>(std::max(inflate_.read_in_length, 0)) / 8;
-    phase_ = phase::text_before_fault;
+    error_ = member_name() + " is damaged (" + std::string(cause_of(code)) + ")";
+    error_at_ = consumed_ - static_cast<std::uint64_t>(std::max(inflate_.read_in_length, 0)) / 8;
+    phase_ = phase::text_before_error;
   } else if (inflate_.block_state == ISAL_BLOCK_FINISH) {
     begin_trailer();
   } else if (held() != 0 && at.produced == at.out.size()) {
@@ -212,35 +212,35 @@ gzip_decoder::step_result gzip_decoder::inflate(cursor& at) {
   return std::nullopt;
 }
 
-/// Decodes from `from` on, `bytes` of input at the most. ISA-L's own counts of what is left are wrong after a fault,
-/// its pointers are not.
-gzip_decoder::position gzip_decoder::inflate(std::span<const std::byte> in, const position& from, std::size_t bytes,
+/// Decodes at most `bytes` bytes of input, starting at `begin`. After an error ISA-L's counts of remaining bytes are
+/// wrong, its pointers are correct.
+gzip_decoder::position gzip_decoder::inflate(std::span<const std::byte> in, const position& begin, std::size_t bytes,
                                              std::span<std::byte> out) {
-  // ISA-L takes its input as if it might write there; it does not
+  // ISA-L takes a pointer to non-const input, but does not write to it
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   auto* const in_begin = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
   auto* const out_begin = reinterpret_cast<std::uint8_t*>(out.data());
-  inflate_.next_in = in_begin + from.in;
+  inflate_.next_in = in_begin + begin.in;
   inflate_.avail_in = static_cast<std::uint32_t>(bytes);
-  inflate_.next_out = out_begin + from.out;
-  inflate_.avail_out = static_cast<std::uint32_t>(out.size() - from.out);
+  inflate_.next_out = out_begin + begin.out;
+  inflate_.avail_out = static_cast<std::uint32_t>(out.size() - begin.out);
   const int code = isal_inflate(&inflate_);
   return {.code = code,
           .in = static_cast<std::size_t>(inflate_.next_in - in_begin),
           .out = static_cast<std::size_t>(inflate_.next_out - out_begin)};
 }
 
-/// Does again what was done since `before_` was kept, where that ended in a fault with `read` bytes of `in` read.
-gzip_decoder::position gzip_decoder::find_fault(std::span<const std::byte> in, std::size_t read,
+/// Decodes again from the state `before_`, after a call that ended in an error with `read` bytes of `in` read.
+gzip_decoder::position gzip_decoder::find_error(std::span<const std::byte> in, std::size_t read,
                                                 std::span<std::byte> out) {
   std::memcpy(&inflate_, &before_, size_of(before_));
   position here;
-  std::size_t bytes = read > fault_distance ? read - fault_distance : std::min(careful_bytes, in.size());
-  for (bool goes_on = true; goes_on;) {
+  std::size_t bytes = read > error_distance ? read - error_distance : std::min(careful_bytes, in.size());
+  for (bool continues = true; continues;) {
     const position begin = here;
     here = inflate(in, begin, bytes, out);
     bytes = std::min(careful_bytes, in.size() - here.in);
-    goes_on = here.code >= 0 && (here.in != begin.in || here.out != begin.out);
+    continues = here.code >= 0 && (here.in != begin.in || here.out != begin.out);
   }
   return here;
 }
@@ -255,7 +255,7 @@ gzip_decoder::step_result gzip_decoder::flush(cursor& at) {
   return fill_status::failed;
 }
 
-/// The first bytes of the trailer may be in ISA-L's bit buffer, behind the rest of the byte that the text ended in.
+/// The first bytes of the trailer may be in ISA-L's bit buffer, after the remaining bits of the last byte of the text.
 void gzip_decoder::begin_trailer() {
   const auto bits = static_cast<unsigned>(inflate_.read_in_length);
   trailer_size_ = bits / 8;
@@ -278,7 +278,7 @@ gzip_decoder::step_result gzip_decoder::end_member() {
     return fail(member_name() + " is damaged (its text does not match its checksum)");
   }
   if (trailer_ >> 32U != static_cast<std::uint32_t>(produced_ - text_begin_)) {
-    return fail(member_name() + " is damaged (its text does not have the length that its end gives)");
+    return fail(member_name() + " is damaged (its text does not have the length that its trailer states)");
   }
   ++members_ended_;
   header_ = {};
@@ -286,10 +286,10 @@ gzip_decoder::step_result gzip_decoder::end_member() {
   return fill_status::frame_verified;
 }
 
-fill_status gzip_decoder::fail(std::string what) {
+fill_status gzip_decoder::fail(std::string clause) {
   phase_ = phase::failed;
-  wrong_ = std::move(what);
-  wrong_at_ = consumed_;
+  error_ = std::move(clause);
+  error_at_ = consumed_;
   return fill_status::failed;
 }
 
@@ -308,7 +308,7 @@ fill_status gzip_decoder::refuse_header() {
   const bool at_the_start = consumed_ == header_.size();
   fail(at_the_start ? "is not gzip data: there is no gzip magic number at its start,"
                     : "trailing data that is not gzip where " + member_name() + " would begin,");
-  wrong_at_ -= header_.size();
+  error_at_ -= header_.size();
   return fill_status::failed;
 }
 
@@ -317,30 +317,30 @@ std::string gzip_decoder::offsets(std::uint64_t compressed, std::uint64_t text_b
          std::to_string(text_before + produced_);
 }
 
-std::string gzip_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+std::string gzip_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
 
-// Some clauses end in a comma, for the offsets.
-std::string gzip_decoder::fault_cause() const { return wrong_.substr(0, wrong_.find_last_not_of(',') + 1); }
+// Some clauses end in a comma, because the offsets follow.
+std::string gzip_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }
 
 std::string gzip_decoder::missing_at_end(std::uint64_t text_before) const {
-  if (!wrong_.empty()) return fault(text_before);
+  if (!error_.empty()) return fault(text_before);
   const std::string cause = missing_cause_at_end();
   return cause.empty() ? cause : cause + offsets(consumed_, text_before);
 }
 
 std::string gzip_decoder::missing_at_frame_end(std::uint64_t text_before) const {
-  if (!wrong_.empty() || !in_frame()) return missing_at_end(text_before);
+  if (!error_.empty() || !in_frame()) return missing_at_end(text_before);
   return missing_cause_at_frame_end() + offsets(consumed_, text_before);
 }
 
 std::string gzip_decoder::missing_cause_at_end() const {
-  if (!wrong_.empty()) return fault_cause();
+  if (!error_.empty()) return fault_cause();
   if (consumed_ == 0) return "is empty: there is no gzip member";
   return in_frame() ? member_name() + " ends early: the input stops" : std::string();
 }
 
 std::string gzip_decoder::missing_cause_at_frame_end() const {
-  if (!wrong_.empty() || !in_frame()) return missing_cause_at_end();
+  if (!error_.empty() || !in_frame()) return missing_cause_at_end();
   return member_name() + " is damaged (it does not end where the sizes in headers say)";
 }
 

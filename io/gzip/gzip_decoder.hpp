@@ -1,4 +1,4 @@
-// gzip: any number of members, BGZF's blocks among them.
+// gzip: any number of members, including the blocks of BGZF.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -7,9 +7,9 @@
 
 namespace gpuhist::io {
 
-/// A decoder of concatenated gzip members (RFC 1952) over ISA-L; a member is a frame. Verifies the checksum of a header
-/// that has one, and checksum and length of each member's text. Zero bytes behind a member are padding. Has no use for
-/// limits: what it needs, 180 KB, it holds from the beginning. Throws std::bad_alloc.
+/// A decoder of concatenated gzip members (RFC 1952), based on ISA-L; a member is a frame. Verifies the checksum of a
+/// header that has one, and the checksum and length of the text of each member. Zero bytes after a member are padding.
+/// Ignores the limits: it allocates all its memory, 180 KB, at the start. Throws std::bad_alloc.
 std::unique_ptr<decoder> make_gzip_decoder(const decoder_limits& limits);
 
 }  // namespace gpuhist::io

@@ -2,7 +2,7 @@
 //   | length (2), extra      with flag 4: subfields of name (2), length (2), content
 //   | name, 0                with flag 8
 //   | comment, 0             with flag 16
-//   | checksum (2)           with flag 2: the low half of the CRC-32 of what is before it
+//   | checksum (2)           with flag 2: the low half of the CRC-32 of all bytes before it
 #include "io/gzip/gzip_header.hpp"
 
 #include <isa-l/crc.h>
@@ -19,7 +19,7 @@ constexpr unsigned has_name = 8;
 constexpr unsigned has_comment = 16;
 constexpr unsigned reserved = 0xE0;
 
-/// "BC" and a content of two bytes: the size of the member less one.
+/// "BC" and two bytes of content: the size of the member minus one.
 constexpr std::uint32_t bgzf_subfield = 'B' | 'C' << 8U | 2U << 16U;
 
 }  // namespace
@@ -46,8 +46,8 @@ void gzip_header::take(std::uint8_t byte) {
       return;
     case field::extra_length:
     case field::checksum:
-      number_ |= static_cast<std::uint32_t>(byte) << (place_ == 0 ? 0U : 8U);
-      if (++place_ == 2) enter_next();
+      number_ |= static_cast<std::uint32_t>(byte) << (field_bytes_ == 0 ? 0U : 8U);
+      if (++field_bytes_ == 2) enter_next();
       return;
     case field::end:
       return;
@@ -55,29 +55,29 @@ void gzip_header::take(std::uint8_t byte) {
 }
 
 void gzip_header::take_fixed(std::uint8_t byte) {
-  fixed_[place_] = byte;
-  if (place_ < magic.size() && byte != magic[place_]) status_ = gzip_header_status::not_gzip;
-  if (place_ == 2 && byte != deflate) status_ = gzip_header_status::unknown_method;
-  if (place_ == 3 && (byte & reserved) != 0) status_ = gzip_header_status::reserved_flags;
-  if (++place_ == fixed_.size()) enter_next();
+  fixed_[field_bytes_] = byte;
+  if (field_bytes_ < magic.size() && byte != magic[field_bytes_]) status_ = gzip_header_status::not_gzip;
+  if (field_bytes_ == 2 && byte != deflate) status_ = gzip_header_status::unknown_method;
+  if (field_bytes_ == 3 && (byte & reserved) != 0) status_ = gzip_header_status::reserved_flags;
+  if (++field_bytes_ == fixed_.size()) enter_next();
 }
 
 void gzip_header::take_extra(std::uint8_t byte) {
   take_subfield(byte);
-  if (--extra_left_ == 0) enter_next();
+  if (--extra_remaining_ == 0) enter_next();
 }
 
 void gzip_header::take_subfield(std::uint8_t byte) {
   constexpr unsigned head_bytes = 4;
-  if (subfield_place_ < head_bytes) {
-    subfield_ |= static_cast<std::uint32_t>(byte) << (8 * subfield_place_++);
-    if (subfield_place_ == head_bytes) subfield_left_ = subfield_ >> 16U;
+  if (subfield_bytes_ < head_bytes) {
+    subfield_ |= static_cast<std::uint32_t>(byte) << (8 * subfield_bytes_++);
+    if (subfield_bytes_ == head_bytes) subfield_remaining_ = subfield_ >> 16U;
   } else {
-    if (subfield_ == bgzf_subfield) number_ |= static_cast<std::uint32_t>(byte) << (8 * (2 - subfield_left_));
-    if (--subfield_left_ == 0 && subfield_ == bgzf_subfield) bgzf_bytes_ = std::size_t{number_} + 1;
+    if (subfield_ == bgzf_subfield) number_ |= static_cast<std::uint32_t>(byte) << (8 * (2 - subfield_remaining_));
+    if (--subfield_remaining_ == 0 && subfield_ == bgzf_subfield) bgzf_bytes_ = std::size_t{number_} + 1;
   }
-  if (subfield_place_ == head_bytes && subfield_left_ == 0) {
-    subfield_place_ = 0;
+  if (subfield_bytes_ == head_bytes && subfield_remaining_ == 0) {
+    subfield_bytes_ = 0;
     subfield_ = 0;
     number_ = 0;
   }
@@ -86,18 +86,18 @@ void gzip_header::take_subfield(std::uint8_t byte) {
 void gzip_header::enter(field next) {
   field_ = next;
   number_ = 0;
-  place_ = 0;
+  field_bytes_ = 0;
 }
 
-/// Past the field that ends here, to the next one that the flags say is there.
+/// Advances to the next field that the flags announce.
 void gzip_header::enter_next() {
   switch (field_) {
     case field::fixed:
       if ((flags() & has_extra) != 0) return enter(field::extra_length);
       [[fallthrough]];
     case field::extra_length:
-      if (field_ == field::extra_length) extra_left_ = number_;
-      if (extra_left_ != 0) return enter(field::extra);
+      if (field_ == field::extra_length) extra_remaining_ = number_;
+      if (extra_remaining_ != 0) return enter(field::extra);
       [[fallthrough]];
     case field::extra:
       if ((flags() & has_name) != 0) return enter(field::name);

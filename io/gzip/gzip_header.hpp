@@ -1,4 +1,4 @@
-// The header of a gzip member (RFC 1952, 2.3), read as its bytes go by, and the size of the block that BGZF puts in it.
+// Parses the header of a gzip member (RFC 1952, 2.3) as its bytes pass, and the block size that BGZF stores in it.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@ namespace gpuhist::io {
 enum class gzip_header_status {
   needs_more,
   complete,
-  not_gzip,        ///< the magic number is another
+  not_gzip,        ///< the magic number differs
   unknown_method,  ///< method() is not deflate
-  reserved_flags,  ///< flags() has bits that have no meaning
-  wrong_checksum   ///< the header has a checksum, which does not match
+  reserved_flags,  ///< flags() has reserved bits set
+  wrong_checksum   ///< the header has a checksum that does not match
 };
 
-/// One header. Names, comments and extra fields are walked, never kept: they may be of any length.
+/// One header. Names, comments and extra fields are skipped and not kept: they may have any length.
 class gzip_header {
  public:
-  /// Goes on by the next bytes of the member, to the end of the header or to what is wrong with it. Returns how many
-  /// were taken; all where more are needed.
+  /// Takes the next bytes of the member, up to the end of the header or an error in it. Returns the number of bytes
+  /// taken; all, if more are needed.
   std::size_t advance(std::span<const std::byte> bytes);
 
   [[nodiscard]] gzip_header_status status() const { return status_; }
@@ -33,7 +33,7 @@ class gzip_header {
   [[nodiscard]] unsigned method() const { return fixed_[2]; }
   [[nodiscard]] unsigned flags() const { return fixed_[3]; }
 
-  /// Of the whole member, this header included, as the extra field "BC" of BGZF has it.
+  /// The size of the whole member including this header, from the extra field "BC" of BGZF.
   [[nodiscard]] std::optional<std::size_t> bgzf_bytes() const { return bgzf_bytes_; }
 
  private:
@@ -50,12 +50,12 @@ class gzip_header {
   field field_ = field::fixed;
   std::array<std::uint8_t, 10> fixed_{};
   std::uint64_t size_ = 0;
-  std::uint32_t number_ = 0;  // little endian, of the field that is one
-  unsigned place_ = 0;        // bytes of it
-  std::uint32_t extra_left_ = 0;
-  std::uint32_t subfield_ = 0;  // its name (2 bytes) and length (2)
-  unsigned subfield_place_ = 0;
-  std::uint32_t subfield_left_ = 0;
+  std::uint32_t number_ = 0;  // value of the current numeric field, little endian
+  unsigned field_bytes_ = 0;  // bytes of the current field so far
+  std::uint32_t extra_remaining_ = 0;
+  std::uint32_t subfield_ = 0;  // name (2 bytes) and length (2)
+  unsigned subfield_bytes_ = 0;
+  std::uint32_t subfield_remaining_ = 0;
   std::optional<std::size_t> bgzf_bytes_;
   std::uint32_t crc_ = 0;  // of all bytes before the checksum
 };

@@ -9,7 +9,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::uint64_t largest_block_bytes = std::uint64_t{1} << 16U;  // its size is stated in 16 bits
+constexpr std::uint64_t largest_block_bytes = std::uint64_t{1} << 16U;  // the size is stated in 16 bits
 
 class gzip_splitter final : public splitter {
  public:
@@ -27,8 +27,8 @@ class gzip_splitter final : public splitter {
 
   phase phase_ = phase::header;
   gzip_header header_;
-  std::uint64_t left_ = 0;       // bytes of the block behind its header
-  bool end_is_claimed_ = false;  // by a block before this header, which confirms it or not
+  std::uint64_t remaining_ = 0;  // bytes of the block after its header
+  bool end_is_claimed_ = false;  // the block before this header stated its end here; this header confirms it or not
   bool found_any_ = false;
 };
 
@@ -50,12 +50,12 @@ std::size_t gzip_splitter::held_back() const {
   return phase_ == phase::header && end_is_claimed_ ? static_cast<std::size_t>(header_.size()) : 0;
 }
 
-// Through the rest of a block, or of the input.
+// Takes the rest of a block, or of the input.
 std::size_t gzip_splitter::walk(std::span<const std::byte> bytes) {
   if (phase_ == phase::lost) return bytes.size();
-  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
-  left_ -= taken;
-  if (left_ == 0) {
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size()));
+  remaining_ -= taken;
+  if (remaining_ == 0) {
     phase_ = phase::header;
     header_ = {};
     end_is_claimed_ = true;
@@ -63,7 +63,7 @@ std::size_t gzip_splitter::walk(std::span<const std::byte> bytes) {
   return taken;
 }
 
-// A name or a comment may be of any length, but not in a block, and what is held back is kept in memory.
+// A name or comment may have any length in general, but not in a BGZF block: held-back bytes are kept in memory.
 std::size_t gzip_splitter::take_header(std::span<const std::byte> bytes) {
   const auto wanted = static_cast<std::size_t>(largest_block_bytes - header_.size());
   const std::size_t taken = header_.advance(bytes.first(std::min(bytes.size(), wanted)));
@@ -71,13 +71,13 @@ std::size_t gzip_splitter::take_header(std::span<const std::byte> bytes) {
   const std::size_t size = header_.bgzf_bytes().value_or(0);
   const bool is_block = header_.status() == gzip_header_status::complete && size > header_.size();
   phase_ = is_block ? phase::rest : phase::lost;
-  if (is_block) left_ = size - header_.size();
+  if (is_block) remaining_ = size - header_.size();
   return taken;
 }
 
 std::string_view gzip_splitter::manner() const {
   if (phase_ != phase::lost) return "BGZF blocks found by their sizes";
-  return found_any_ ? "BGZF blocks found by their sizes, up to what is none"
+  return found_any_ ? "BGZF blocks found by their sizes, up to a member without a size"
                     : "members cannot be found without decoding them";
 }
 

@@ -1,5 +1,5 @@
-// Text may begin with "x^", too, so the header alone proves nothing. But a block of codes that are not stored soon
-// refers to what is before its start, and a stored one states its length twice.
+// Text may also begin with "x^", so the header alone proves nothing. But if text is read as compressed blocks, a block
+// soon refers to bytes before its start, and a stored block states its length twice.
 #include "io/gzip/zlib_head.hpp"
 
 #include <isa-l/igzip_lib.h>
@@ -11,7 +11,7 @@
 namespace gpuhist::io {
 namespace {
 
-// Deflate with a window of 32 KiB, without a dictionary; a multiple of 31.
+// The header states: deflate, a window of 32 KiB, no dictionary; it is a multiple of 31.
 bool could_begin(std::span<const std::byte> head) {
   constexpr std::byte method{0x78};
   if (head.empty() || head[0] != method) return false;

@@ -1,4 +1,4 @@
-// zlib streams (RFC 1950), which have no magic number: known by decoding what there is of them.
+// Detects zlib streams (RFC 1950). They have no magic number, so the first bytes are decoded.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace gpuhist::io {
 
-/// What the first bytes of an input say of its being a zlib stream.
+/// Whether the first bytes of an input are a zlib stream.
 enum class zlib_verdict {
   no,
-  perhaps,  ///< so far; more bytes, or the end of the input, decide
-  yes       ///< a header, and blocks that decode for as long as there are bytes, or to the end and its checksum
+  perhaps,  ///< undecided; more bytes, or the end of the input, decide
+  yes       ///< a header, and blocks that decode as far as there are bytes, or to the end with a matching checksum
 };
 
-/// `enough`: so many bytes that decode make it certain. Fewer do where they are a whole stream.
+/// `enough`: the number of bytes that must decode for `yes`. Fewer bytes suffice if they are a whole stream.
 zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough);
 
 }  // namespace gpuhist::io

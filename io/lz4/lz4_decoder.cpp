@@ -1,6 +1,6 @@
-// lz4 frames over LZ4F_decompress, blocks of legacy frames over LZ4_decompress_safe. LZ4F gets the bytes unit by unit
-// (lz4_frame.hpp), because a call of it that fails does not say what it wrote before the fault: like this, a unit that
-// fails has written nothing.
+// Decodes lz4 frames with LZ4F_decompress, and blocks of legacy frames with LZ4_decompress_safe. LZ4F gets the bytes
+// part by part (lz4_frame.hpp), because a failed call does not report the bytes that it wrote before the error. A part
+// that fails has written nothing.
 #include "io/lz4/lz4_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
@@ -21,7 +21,7 @@ struct context_deleter {
   void operator()(LZ4F_dctx* context) const noexcept { LZ4F_freeDecompressionContext(context); }
 };
 
-/// LZ4F's errors are told apart by their names: the numbers are no part of its stable interface.
+/// LZ4F's errors are distinguished by their names: the numbers are not part of its stable interface.
 struct cause {
   std::string_view name;
   std::string_view words;
@@ -32,7 +32,7 @@ constexpr std::array causes{
     cause{.name = "ERROR_maxBlockSize_invalid", .words = "a block is larger than its header allows"},
     cause{.name = "ERROR_blockChecksum_invalid", .words = "a block does not match its checksum"},
     cause{.name = "ERROR_contentChecksum_invalid", .words = "its text does not match its checksum"},
-    cause{.name = "ERROR_frameSize_wrong", .words = "its text does not have the length that its header gives"},
+    cause{.name = "ERROR_frameSize_wrong", .words = "its text does not have the length that its header states"},
     cause{.name = "ERROR_decompressionFailed", .words = "a block does not decode"},
 };
 
@@ -52,11 +52,11 @@ class lz4_decoder final : public frame_decoder {
  private:
   enum class phase { header, skipping, window, blocks, legacy_size, legacy_window, legacy_block, legacy_text };
 
-  /// What LZ4F still has to write before it takes input. It says so only by making no progress.
+  /// Whether LZ4F must write output before it takes input. It shows this only by making no progress.
   enum class held { nothing, maybe, surely };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override;
 
   step_result read_header(cursor& at);
@@ -65,11 +65,11 @@ class lz4_decoder final : public frame_decoder {
   step_result begin_frame();
   step_result skip(cursor& at);
   step_result decode(cursor& at);
-  step_result decode_unit(cursor& at, std::size_t unit);
+  step_result decode_part(cursor& at, std::size_t part);
   step_result read_legacy_size(cursor& at);
   step_result begin_legacy_block();
   step_result gather_legacy_block(cursor& at);
-  step_result hand_out_legacy_text(cursor& at);
+  step_result deliver_legacy_text(cursor& at);
   step_result refuse(std::size_t code);
 
   std::unique_ptr<LZ4F_dctx, context_deleter> context_;
@@ -77,8 +77,8 @@ class lz4_decoder final : public frame_decoder {
   lz4_frame_header frame_;
   lz4_blocks blocks_;
   held held_ = held::nothing;
-  std::uint32_t skip_left_ = 0;
-  std::uint32_t legacy_packed_ = 0;  // bytes of the legacy block
+  std::uint32_t skip_remaining_ = 0;
+  std::uint32_t legacy_packed_ = 0;  // compressed bytes of the legacy block
   lz4_legacy_block legacy_;
 };
 
@@ -99,13 +99,13 @@ frame_decoder::step_result lz4_decoder::step(cursor& at) {
     case phase::legacy_block:
       return gather_legacy_block(at);
     case phase::legacy_text:
-      return hand_out_legacy_text(at);
+      return deliver_legacy_text(at);
   }
   return std::nullopt;
 }
 
-// LZ4F_resetDecompressionContext of 1.9.4 keeps what is left of the size of a frame that was not ended.
-void lz4_decoder::begin_anew() {
+// LZ4F_resetDecompressionContext of 1.9.4 keeps the remaining size of a frame that was not finished.
+void lz4_decoder::reset_frame() {
   if (phase_ == phase::blocks) context_.reset();
   phase_ = phase::header;
 }
@@ -132,9 +132,9 @@ frame_decoder::step_result lz4_decoder::leave_header(const lz4_header_result& pa
     case lz4_header_status::reserved_bits:
       return fail_damaged("its header has reserved bits set");
     case lz4_header_status::unknown_version:
-      return fail_damaged("its header says another version than 1");
+      return fail_damaged("its header states another version than 1");
     case lz4_header_status::wrong_block_size:
-      return fail_damaged("its header has a block size that cannot be");
+      return fail_damaged("its header has an invalid block size");
     case lz4_header_status::complete:
       break;
   }
@@ -144,7 +144,7 @@ frame_decoder::step_result lz4_decoder::leave_header(const lz4_header_result& pa
       return check_frame();
     case lz4_kind::skippable:
       drop_collected();
-      skip_left_ = frame_.skip_bytes;
+      skip_remaining_ = frame_.skip_bytes;
       phase_ = phase::skipping;
       break;
     case lz4_kind::legacy:
@@ -158,24 +158,24 @@ frame_decoder::step_result lz4_decoder::leave_header(const lz4_header_result& pa
 frame_decoder::step_result lz4_decoder::check_frame() {
   if (frame_.dictionary_id != 0) {
     return fail(frame_name() + " needs dictionary " + std::to_string(frame_.dictionary_id) +
-                ", which gpuhist cannot be given for lz4,");
+                ", and gpuhist takes no dictionaries for lz4,");
   }
   phase_ = phase::window;
   return std::nullopt;
 }
 
 frame_decoder::step_result lz4_decoder::begin_frame() {
-  if (const step_result asked = ask_for_window(memory_for(frame_)); asked) return asked;
+  if (const step_result asked = request_window(memory_for(frame_)); asked) return asked;
   if (context_) {
     LZ4F_resetDecompressionContext(context_.get());
   } else {
-    LZ4F_dctx* made = nullptr;
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&made, LZ4F_VERSION)) != 0) throw std::bad_alloc();
-    context_.reset(made);
+    LZ4F_dctx* context = nullptr;
+    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) throw std::bad_alloc();
+    context_.reset(context);
   }
-  std::size_t took = collected().size();
-  std::size_t wrote = 0;
-  const std::size_t code = LZ4F_decompress(context_.get(), nullptr, &wrote, collected().data(), &took, nullptr);
+  std::size_t consumed = collected().size();
+  std::size_t written = 0;
+  const std::size_t code = LZ4F_decompress(context_.get(), nullptr, &written, collected().data(), &consumed, nullptr);
   if (LZ4F_isError(code) != 0) return refuse(code);
   drop_collected();
   blocks_ = lz4_blocks(frame_);
@@ -185,54 +185,54 @@ frame_decoder::step_result lz4_decoder::begin_frame() {
 }
 
 frame_decoder::step_result lz4_decoder::skip(cursor& at) {
-  const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(skip_left_, at.in.size()));
+  const auto bytes = static_cast<std::uint32_t>(std::min<std::size_t>(skip_remaining_, at.in.size()));
   take(at, bytes);
-  skip_left_ -= bytes;
-  if (skip_left_ != 0) return fill_status::needs_input;
+  skip_remaining_ -= bytes;
+  if (skip_remaining_ != 0) return fill_status::needs_input;
   phase_ = phase::header;
   return std::nullopt;
 }
 
 frame_decoder::step_result lz4_decoder::decode(cursor& at) {
-  const std::size_t unit = std::min(blocks_.left(), at.in.size());
+  const std::size_t part = std::min(blocks_.remaining(), at.in.size());
   if (held_ == held::nothing) {
-    if (unit == 0) return fill_status::needs_input;
-    return decode_unit(at, unit);
+    if (part == 0) return fill_status::needs_input;
+    return decode_part(at, part);
   }
-  // what is held is written before the next unit is looked at: a fault in that unit would hide how much was written
-  if (!at.out.empty()) return decode_unit(at, 0);
-  if (held_ == held::surely || unit == 0) return fill_status::output_full;
-  return decode_unit(at, unit);
+  // held output is written before the next part is decoded: an error in that part would hide how much was written
+  if (!at.out.empty()) return decode_part(at, 0);
+  if (held_ == held::surely || part == 0) return fill_status::output_full;
+  return decode_part(at, part);
 }
 
-frame_decoder::step_result lz4_decoder::decode_unit(cursor& at, std::size_t unit) {
-  std::size_t took = unit;
-  std::size_t wrote = at.out.size();
-  const std::size_t code = LZ4F_decompress(context_.get(), at.out.data(), &wrote, at.in.data(), &took, nullptr);
+frame_decoder::step_result lz4_decoder::decode_part(cursor& at, std::size_t part) {
+  std::size_t consumed = part;
+  std::size_t written = at.out.size();
+  const std::size_t code = LZ4F_decompress(context_.get(), at.out.data(), &written, at.in.data(), &consumed, nullptr);
   if (LZ4F_isError(code) != 0) {
-    take(at, unit);
+    take(at, part);
     return refuse(code);
   }
-  blocks_.advance(at.in.first(took));
-  const bool filled = wrote == at.out.size();
-  take(at, took);
-  write(at, wrote);
+  blocks_.advance(at.in.first(consumed));
+  const bool filled = written == at.out.size();
+  take(at, consumed);
+  write(at, written);
   if (!filled) {
     held_ = held::nothing;
   } else {
-    held_ = took == 0 && wrote == 0 ? held::surely : held::maybe;
+    held_ = consumed == 0 && written == 0 ? held::surely : held::maybe;
   }
   if (code != 0) return std::nullopt;
   phase_ = phase::header;
   return end_frame();
 }
 
-/// Where a block's size may be, the magic number of another frame may be as well: a legacy frame has no other end.
+/// The size field of a block may also be the magic number of another frame: a legacy frame has no other end.
 frame_decoder::step_result lz4_decoder::read_legacy_size(cursor& at) {
   if (!collect(at, 4)) return fill_status::needs_input;
   std::uint32_t size = 0;
   for (std::size_t i = 4; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>(collected()[i]);
-  if (size == 0) return fail_damaged("a legacy block of no bytes");
+  if (size == 0) return fail_damaged("an empty legacy block");
   if (size > lz4_legacy_block::max_packed_bytes()) {
     phase_ = phase::header;
     return std::nullopt;
@@ -244,7 +244,7 @@ frame_decoder::step_result lz4_decoder::read_legacy_size(cursor& at) {
 }
 
 frame_decoder::step_result lz4_decoder::begin_legacy_block() {
-  if (const step_result asked = ask_for_window(lz4_legacy_block::memory_for(legacy_packed_)); asked) return asked;
+  if (const step_result asked = request_window(lz4_legacy_block::memory_for(legacy_packed_)); asked) return asked;
   legacy_.begin(legacy_packed_);
   phase_ = phase::legacy_block;
   return std::nullopt;
@@ -258,9 +258,9 @@ frame_decoder::step_result lz4_decoder::gather_legacy_block(cursor& at) {
   return std::nullopt;
 }
 
-frame_decoder::step_result lz4_decoder::hand_out_legacy_text(cursor& at) {
-  write(at, legacy_.hand_out(at.out));
-  if (!legacy_.is_handed_out()) return fill_status::output_full;
+frame_decoder::step_result lz4_decoder::deliver_legacy_text(cursor& at) {
+  write(at, legacy_.deliver(at.out));
+  if (!legacy_.is_delivered()) return fill_status::output_full;
   phase_ = phase::legacy_size;
   return end_frame();
 }

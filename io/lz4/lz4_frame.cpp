@@ -72,50 +72,50 @@ lz4_header_result parse_lz4_header(std::span<const std::byte> bytes) {
 }
 
 void lz4_blocks::advance(std::span<const std::byte> bytes) {
-  if (unit_ == unit::size) {
+  if (part_ == part::size) {
     for (const std::byte byte : bytes) {
-      size_ |= std::to_integer<std::uint32_t>(byte) << (8 * (size_bytes - left_));
-      --left_;
+      size_ |= std::to_integer<std::uint32_t>(byte) << (8 * (size_bytes - remaining_));
+      --remaining_;
     }
   } else {
-    left_ -= bytes.size();
+    remaining_ -= bytes.size();
   }
-  while (left_ == 0 && unit_ != unit::end) enter_next();
+  while (remaining_ == 0 && part_ != part::end) enter_next();
 }
 
-void lz4_blocks::enter(unit next, std::size_t bytes) {
-  unit_ = next;
-  left_ = bytes;
+void lz4_blocks::enter(part next, std::size_t bytes) {
+  part_ = next;
+  remaining_ = bytes;
 }
 
 void lz4_blocks::enter_next() {
   constexpr std::size_t checksum_bytes = 4;
-  switch (unit_) {
-    case unit::size:
+  switch (part_) {
+    case part::size:
       leave_size();
       break;
-    case unit::content:
-      enter(unit::block_checksum, header_.block_checksums ? checksum_bytes : 0);
+    case part::content:
+      enter(part::block_checksum, header_.block_checksums ? checksum_bytes : 0);
       break;
-    case unit::block_checksum:
+    case part::block_checksum:
       size_ = 0;
-      enter(unit::size, size_bytes);
+      enter(part::size, size_bytes);
       break;
-    case unit::content_checksum:
-    case unit::end:
-      enter(unit::end, 0);
+    case part::content_checksum:
+    case part::end:
+      enter(part::end, 0);
       break;
   }
 }
 
 void lz4_blocks::leave_size() {
   if (size_ == 0) {
-    enter(unit::content_checksum, header_.content_checksum ? 4 : 0);
+    enter(part::content_checksum, header_.content_checksum ? 4 : 0);
     return;
   }
   const std::uint32_t bytes = size_ & ~uncompressed_bit;
   damaged_ = bytes > header_.block_bytes;
-  enter(unit::content, bytes);
+  enter(part::content, bytes);
 }
 
 }  // namespace gpuhist::io

@@ -1,5 +1,5 @@
-// The lz4 frame format (lz4_Frame_format.md, version 1.6.x): headers of frames, and where blocks begin and end, found
-// while the bytes go by.
+// The lz4 frame format (lz4_Frame_format.md, version 1.6.x): parses frame headers, and finds the ends of blocks as the
+// bytes pass.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace gpuhist::io {
 
 inline constexpr std::size_t lz4_max_header_bytes = 19;
 
-/// Of a legacy frame's blocks (0x184C2102), which are all of this size but the last.
+/// The text size of each block of a legacy frame (0x184C2102), except the last.
 inline constexpr std::uint32_t lz4_legacy_block_bytes = 8U << 20U;
 
 enum class lz4_kind { frame, skippable, legacy };
@@ -18,9 +18,9 @@ enum class lz4_kind { frame, skippable, legacy };
 struct lz4_frame_header {
   lz4_kind kind = lz4_kind::frame;
   std::size_t header_bytes = 0;
-  std::uint32_t skip_bytes = 0;   ///< of a skippable frame, behind its header
-  std::uint32_t block_bytes = 0;  ///< of text, in one block at the most
-  bool linked_blocks = false;     ///< blocks repeat what is in those before them
+  std::uint32_t skip_bytes = 0;   ///< of a skippable frame, after its header
+  std::uint32_t block_bytes = 0;  ///< maximum text size of a block
+  bool linked_blocks = false;     ///< blocks refer to text of earlier blocks
   bool block_checksums = false;
   bool content_checksum = false;
   std::uint32_t dictionary_id = 0;  ///< 0: none
@@ -33,29 +33,29 @@ struct lz4_header_result {
   lz4_frame_header header;
 };
 
-/// The header of a frame from its first bytes: decided with as few of them as decide it. Its checksum is not looked at.
+/// Parses the header of a frame from its first bytes; decides as early as possible. Its checksum is not verified.
 lz4_header_result parse_lz4_header(std::span<const std::byte> bytes);
 
-/// Follows one frame of kind `frame` behind its header, unit by unit. A unit is what can be right or wrong by itself: a
-/// block's size, its content, its checksum, that of the frame.
+/// Follows one frame of kind `frame` after its header, part by part. A part is decoded as a whole or not at all: the
+/// size of a block, its content, its checksum, the checksum of the frame.
 class lz4_blocks {
  public:
   lz4_blocks() = default;
   explicit lz4_blocks(const lz4_frame_header& header) : header_(header) {}
 
-  /// How many bytes of the current unit are to come; 0 at the end of the frame only.
-  [[nodiscard]] std::size_t left() const { return left_; }
+  /// The number of missing bytes of the current part; 0 only at the end of the frame.
+  [[nodiscard]] std::size_t remaining() const { return remaining_; }
 
-  /// The current block is larger than blocks of this frame are.
+  /// Whether the current block exceeds the block size of this frame.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
 
-  /// Goes on by `bytes`, the next ones of the frame, at most left() of them.
+  /// Takes the next bytes of the frame, at most remaining() of them.
   void advance(std::span<const std::byte> bytes);
 
  private:
-  enum class unit { size, content, block_checksum, content_checksum, end };
+  enum class part { size, content, block_checksum, content_checksum, end };
 
-  void enter(unit next, std::size_t bytes);
+  void enter(part next, std::size_t bytes);
   void enter_next();
   void leave_size();
 
@@ -63,8 +63,8 @@ class lz4_blocks {
 
   lz4_frame_header header_;
   bool damaged_ = false;
-  unit unit_ = unit::size;
-  std::size_t left_ = size_bytes;
+  part part_ = part::size;
+  std::size_t remaining_ = size_bytes;
   std::uint32_t size_ = 0;
 };
 

@@ -19,7 +19,7 @@ void lz4_legacy_block::begin(std::uint32_t packed_bytes) {
   packed_size_ = 0;
   text_.resize(lz4_legacy_block_bytes);
   text_size_ = 0;
-  reserved_ = 0;
+  delivered_ = 0;
 }
 
 std::size_t lz4_legacy_block::gather(std::span<const std::byte> in) {
@@ -37,10 +37,10 @@ bool lz4_legacy_block::decode() {
   return bytes >= 0;
 }
 
-std::size_t lz4_legacy_block::hand_out(std::span<std::byte> out) {
-  const std::size_t bytes = std::min(out.size(), text_size_ - reserved_);
-  std::ranges::copy(std::span(text_).subspan(reserved_, bytes), out.begin());
-  reserved_ += bytes;
+std::size_t lz4_legacy_block::deliver(std::span<std::byte> out) {
+  const std::size_t bytes = std::min(out.size(), text_size_ - delivered_);
+  std::ranges::copy(std::span(text_).subspan(delivered_, bytes), out.begin());
+  delivered_ += bytes;
   return bytes;
 }
 

@@ -10,21 +10,21 @@ struct lz4_frames {
   using blocks = lz4_blocks;
   using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = lz4_max_header_bytes;
-  static constexpr std::string_view nothing_after = "no frame can be found behind what is no lz4 frame";
+  static constexpr std::string_view nothing_after = "no frame can be found after data that is not an lz4 frame";
 
   static opening open(std::span<const std::byte> bytes) {
     const lz4_header_result parsed = parse_lz4_header(bytes);
     if (parsed.status == lz4_header_status::needs_more) return {};
-    if (parsed.status != lz4_header_status::complete) return {.what = opening::kind::none, .why_none = nothing_after};
+    if (parsed.status != lz4_header_status::complete) return {.type = opening::kind::none, .reason = nothing_after};
     switch (parsed.header.kind) {
       case lz4_kind::skippable:
-        return {.what = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
+        return {.type = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
       case lz4_kind::legacy:
-        return {.what = opening::kind::none, .why_none = "legacy frames have no end that could be found"};
+        return {.type = opening::kind::none, .reason = "the end of a legacy frame cannot be found without decoding it"};
       case lz4_kind::frame:
         break;
     }
-    return {.what = opening::kind::blocks, .blocks = lz4_blocks(parsed.header)};
+    return {.type = opening::kind::blocks, .blocks = lz4_blocks(parsed.header)};
   }
 };
 

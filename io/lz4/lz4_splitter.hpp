@@ -7,8 +7,8 @@
 
 namespace gpuhist::io {
 
-/// Skippable frames end frames that are not counted. A legacy frame, which has no end of its own, is followed no
-/// further, nor is what is no lz4 frame.
+/// Skippable frames are reported as frames that are not counted. A legacy frame has no end mark: from it on, or from
+/// data that is not an lz4 frame, all data is one frame.
 std::unique_ptr<splitter> make_lz4_splitter();
 
 }  // namespace gpuhist::io

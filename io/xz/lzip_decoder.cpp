@@ -1,4 +1,4 @@
-// Both formats are a header that states the size of the dictionary, and one coder of liblzma to the end.
+// Both formats consist of a header that states the size of the dictionary, and data for one coder of liblzma.
 #include "io/xz/lzip_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
@@ -18,7 +18,7 @@ class headed_decoder : public frame_decoder {
  protected:
   using frame_decoder::frame_decoder;
 
-  /// Looks at what was collected of a header; nothing where it is whole, and dictionary_ is set.
+  /// Parses the collected header. Returns nothing when it is complete and dictionary_ is set.
   virtual step_result read_header(cursor& at) = 0;
   virtual lzma_ret make(lzma_stream& coder) = 0;
   [[nodiscard]] virtual std::string_view cause_of(lzma_ret code) const = 0;
@@ -29,7 +29,7 @@ class headed_decoder : public frame_decoder {
   enum class phase { header, window, text, end };
 
   step_result step(cursor& at) final;
-  void begin_anew() final { phase_ = phase::header; }
+  void reset_frame() final { phase_ = phase::header; }
   void free_memory() noexcept final { coder_.free_memory(); }
 
   step_result begin();
@@ -58,7 +58,7 @@ frame_decoder::step_result headed_decoder::step(cursor& at) {
 }
 
 frame_decoder::step_result headed_decoder::begin() {
-  if (const step_result asked = ask_for_window(dictionary_)) return asked;
+  if (const step_result asked = request_window(dictionary_)) return asked;
   std::byte none{};
   lzma_ret code = checked(make(coder_.stream()));
   if (code == LZMA_OK) code = coder_.run(collected(), {&none, 1}).code;
@@ -70,8 +70,8 @@ frame_decoder::step_result headed_decoder::begin() {
 
 frame_decoder::step_result headed_decoder::decode(cursor& at) {
   const lzma_progress got = coder_.run(at.in, room(at));
-  if (got.code == LZMA_OK) return went_on(at, got.took, got.wrote);
-  advance(at, got.took, got.wrote);
+  if (got.code == LZMA_OK) return continue_after(at, got.consumed, got.written);
+  advance(at, got.consumed, got.written);
   if (got.code != LZMA_STREAM_END) return fail_damaged(cause_of(got.code));
   phase_ = phase::end;
   return std::nullopt;
@@ -84,7 +84,7 @@ class lzip_decoder final : public headed_decoder {
  private:
   step_result read_header(cursor& at) override;
   lzma_ret make(lzma_stream& coder) override {
-    return lzma_lzip_decoder(&coder, UINT64_MAX, 0);  // the limit is ours to hold
+    return lzma_lzip_decoder(&coder, UINT64_MAX, 0);  // no memory limit: it is enforced here
   }
   [[nodiscard]] std::string_view cause_of(lzma_ret /*code*/) const override {
     return "its data does not decode, or does not match its checksum or sizes";
@@ -106,7 +106,7 @@ frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
   const unsigned log = code & 0x1FU;
   const unsigned sixteenths = code >> 5U;
   if (log < 12 || log > 29 || (log == 12 && sixteenths != 0)) {
-    return fail_damaged("its header has a dictionary size that cannot be");
+    return fail_damaged("its header has an invalid dictionary size");
   }
   const std::uint64_t base = std::uint64_t{1} << log;
   set_dictionary(base - base / 16 * sixteenths);
@@ -128,18 +128,18 @@ frame_decoder::step_result lzma_decoder::read_header(cursor& at) {
   constexpr std::size_t header_bytes = 13;  // properties, dictionary (4), size of the text (8)
   if (frames_ended() != 0) {
     if (at.in.empty()) return fill_status::needs_input;
-    return fail("trailing data behind the end of the stream,");
+    return fail("trailing data after the end of the stream,");
   }
   if (!collect(at, header_bytes)) return fill_status::needs_input;
-  if (!is_plausible()) return fail("is not lzma data: it begins with no header that encoders write,");
+  if (!is_plausible()) return fail("is not lzma data: it does not begin with a header that encoders write,");
   std::uint64_t dictionary = 0;
   for (std::size_t i = 4; i >= 1; --i) dictionary = (dictionary << 8U) | std::to_integer<std::uint64_t>(collected()[i]);
   set_dictionary(dictionary);
   return std::nullopt;
 }
 
-/// What xz asks of such a header: a dictionary of 2^n or 2^n + 2^(n-1) bytes, or the largest there is, and a size of
-/// the text below 256 GiB, or none.
+/// The check of xz for such a header: a dictionary of 2^n or 2^n + 2^(n-1) bytes or of the maximum size, and a text
+/// size below 256 GiB or unknown.
 bool lzma_decoder::is_plausible() const {
   constexpr unsigned max_properties = (4 * 5 + 4) * 9 + 8;
   std::uint64_t number = 0;

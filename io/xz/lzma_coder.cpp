@@ -15,8 +15,8 @@ lzma_progress lzma_coder::run(std::span<const std::byte> in, std::span<std::byte
   stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
   stream_.avail_out = out.size();
   lzma_ret code = checked(lzma_code(&stream_, LZMA_RUN));
-  if (code == LZMA_BUF_ERROR) code = LZMA_OK;  // no progress, which is no fault: there was nothing to read
-  return {.code = code, .took = in.size() - stream_.avail_in, .wrote = out.size() - stream_.avail_out};
+  if (code == LZMA_BUF_ERROR) code = LZMA_OK;  // no progress, which is not an error: there was no input
+  return {.code = code, .consumed = in.size() - stream_.avail_in, .written = out.size() - stream_.avail_out};
 }
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-// One coder of liblzma, owned, and how it is called with spans.
+// Owns one coder of liblzma, and calls it with spans.
 #pragma once
 
 #include <lzma.h>
@@ -9,14 +9,14 @@
 
 namespace gpuhist::io {
 
-/// How far a call of liblzma came in its two spans, and what it returned.
+/// The progress of a call of liblzma in its two spans, and its return code.
 struct lzma_progress {
   lzma_ret code = LZMA_OK;
-  std::size_t took = 0;
-  std::size_t wrote = 0;
+  std::size_t consumed = 0;
+  std::size_t written = 0;
 };
 
-/// Memory is kept from one coder to the next. One thread at a time.
+/// Memory is reused by the next coder. Used by one thread at a time.
 class lzma_coder {
  public:
   lzma_coder() = default;
@@ -24,10 +24,10 @@ class lzma_coder {
   lzma_coder& operator=(const lzma_coder&) = delete;
   ~lzma_coder() { free_memory(); }
 
-  /// To be given to the function of liblzma that makes it a coder of some kind.
+  /// The argument for a liblzma function that initializes a coder.
   [[nodiscard]] lzma_stream& stream() { return stream_; }
 
-  /// Decodes from `in`, which liblzma leaves as it is, into `out`. What is written before a fault counts. Throws
+  /// Decodes from `in` into `out`; `in` is not changed. Bytes written before an error are reported. Throws
   /// std::bad_alloc.
   lzma_progress run(std::span<const std::byte> in, std::span<std::byte> out);
 
@@ -37,7 +37,7 @@ class lzma_coder {
   lzma_stream stream_ = LZMA_STREAM_INIT;
 };
 
-/// Throws std::bad_alloc where that is what `code` says; returns `code` otherwise.
+/// Throws std::bad_alloc if `code` is LZMA_MEM_ERROR; otherwise returns `code`.
 lzma_ret checked(lzma_ret code);
 
 }  // namespace gpuhist::io

@@ -1,6 +1,6 @@
-// xz streams (xz-file-format.txt, 1.2) over liblzma, part by part: header, blocks, index, footer. liblzma's decoder of
-// whole streams is not used, because between two blocks it neither says what memory the next one needs before it is
-// allocated, nor gives back that of the one before.
+// Decodes xz streams (xz-file-format.txt, 1.2) with liblzma, part by part: header, blocks, index, footer. liblzma's
+// decoder for whole streams is not used: it neither reports the memory for the next block before it allocates it, nor
+// frees the memory of the previous block.
 #include "io/xz/xz_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
@@ -19,7 +19,7 @@ struct index_hash_deleter {
   void operator()(lzma_index_hash* hash) const noexcept { lzma_index_hash_end(hash, nullptr); }
 };
 
-/// The filters of one block; their options are liblzma's.
+/// The filters of one block; liblzma allocates their options.
 class block_filters {
  public:
   block_filters() { list_.front() = {.id = LZMA_VLI_UNKNOWN, .options = nullptr}; }
@@ -55,9 +55,9 @@ class xz_decoder final : public frame_decoder {
   enum class phase { header, block_or_index, block_header, window, block, index, footer };
 
   step_result step(cursor& at) override;
-  void begin_anew() override;
+  void reset_frame() override;
   void free_memory() noexcept override { coder_.free_memory(); }
-  [[nodiscard]] std::string loose_end() const override;
+  [[nodiscard]] std::string error_between_frames() const override;
 
   step_result read_header(cursor& at);
   step_result skip_padding(cursor& at);
@@ -73,11 +73,11 @@ class xz_decoder final : public frame_decoder {
 
   lzma_coder coder_;
   block_filters filters_;
-  lzma_block block_{};  // the coder writes to it
+  lzma_block block_{};  // written by the coder
   std::unique_ptr<lzma_index_hash, index_hash_deleter> index_;
   lzma_stream_flags flags_{};
   phase phase_ = phase::header;
-  std::uint64_t padding_ = 0;  // zero bytes since the stream before
+  std::uint64_t padding_ = 0;  // zero bytes since the last stream
   std::uint64_t blocks_ended_ = 0;
 };
 
@@ -101,15 +101,15 @@ frame_decoder::step_result xz_decoder::step(cursor& at) {
   return std::nullopt;
 }
 
-void xz_decoder::begin_anew() {
+void xz_decoder::reset_frame() {
   phase_ = phase::header;
   padding_ = 0;
   filters_.clear();
 }
 
-std::string xz_decoder::loose_end() const {
+std::string xz_decoder::error_between_frames() const {
   if (padding_ % 4 == 0) return {};
-  return "the padding behind stream " + std::to_string(frames_ended()) + " is not a multiple of four bytes,";
+  return "the padding after stream " + std::to_string(frames_ended()) + " is not a multiple of four bytes,";
 }
 
 frame_decoder::step_result xz_decoder::read_header(cursor& at) {
@@ -129,7 +129,7 @@ frame_decoder::step_result xz_decoder::skip_padding(cursor& at) {
   padding_ += zeros;
   take(at, zeros);
   if (at.in.empty()) return fill_status::needs_input;
-  return padding_ % 4 == 0 ? std::nullopt : fail(loose_end());
+  return padding_ % 4 == 0 ? std::nullopt : fail(error_between_frames());
 }
 
 frame_decoder::step_result xz_decoder::begin_stream() {
@@ -137,7 +137,7 @@ frame_decoder::step_result xz_decoder::begin_stream() {
     case LZMA_OK:
       break;
     case LZMA_OPTIONS_ERROR:
-      return fail(frame_name() + " is of a kind that liblzma does not know (the flags of its header)");
+      return fail(frame_name() + " has header flags that liblzma does not know");
     default:
       return fail_damaged("its header does not match its checksum");
   }
@@ -154,7 +154,7 @@ frame_decoder::step_result xz_decoder::begin_stream() {
   return std::nullopt;
 }
 
-/// A block's header begins with its size, an index with a zero.
+/// The header of a block begins with its size, an index with a zero.
 frame_decoder::step_result xz_decoder::choose_part(const cursor& at) {
   if (at.in.empty()) return fill_status::needs_input;
   const auto first = std::to_integer<std::uint8_t>(at.in.front());
@@ -185,7 +185,7 @@ frame_decoder::step_result xz_decoder::read_block_header(cursor& at) {
 }
 
 frame_decoder::step_result xz_decoder::begin_block() {
-  if (const step_result asked = ask_for_window(filters_.dictionary_bytes())) return asked;
+  if (const step_result asked = request_window(filters_.dictionary_bytes())) return asked;
   const lzma_ret code = checked(lzma_block_decoder(&coder_.stream(), &block_));
   filters_.clear();
   block_.filters = nullptr;
@@ -196,8 +196,8 @@ frame_decoder::step_result xz_decoder::begin_block() {
 
 frame_decoder::step_result xz_decoder::decode(cursor& at) {
   const lzma_progress got = coder_.run(at.in, room(at));
-  if (got.code == LZMA_OK) return went_on(at, got.took, got.wrote);
-  advance(at, got.took, got.wrote);
+  if (got.code == LZMA_OK) return continue_after(at, got.consumed, got.written);
+  advance(at, got.consumed, got.written);
   if (got.code == LZMA_STREAM_END) return end_block();
   return fail_damaged(flags_.check == LZMA_CHECK_NONE
                           ? block_name() + " does not decode"
@@ -207,7 +207,7 @@ frame_decoder::step_result xz_decoder::decode(cursor& at) {
 frame_decoder::step_result xz_decoder::end_block() {
   const lzma_vli size = lzma_block_unpadded_size(&block_);
   if (lzma_index_hash_append(index_.get(), size, block_.uncompressed_size) != LZMA_OK) {
-    return fail_damaged(block_name() + " is larger than blocks can be");
+    return fail_damaged(block_name() + " exceeds the maximum block size");
   }
   ++blocks_ended_;
   phase_ = phase::block_or_index;
@@ -216,10 +216,10 @@ frame_decoder::step_result xz_decoder::end_block() {
 
 frame_decoder::step_result xz_decoder::read_index(cursor& at) {
   if (at.in.empty()) return fill_status::needs_input;
-  std::size_t took = 0;
+  std::size_t consumed = 0;
   const auto* const in = reinterpret_cast<const std::uint8_t*>(at.in.data());
-  const lzma_ret code = checked(lzma_index_hash_decode(index_.get(), in, &took, at.in.size()));
-  take(at, took);
+  const lzma_ret code = checked(lzma_index_hash_decode(index_.get(), in, &consumed, at.in.size()));
+  take(at, consumed);
   if (code == LZMA_OK) return fill_status::needs_input;
   if (code != LZMA_STREAM_END) return fail_damaged("its index does not match its blocks, or its checksum");
   phase_ = phase::footer;
@@ -231,13 +231,13 @@ frame_decoder::step_result xz_decoder::read_footer(cursor& at) {
   lzma_stream_flags footer{};
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(collected().data());
   if (lzma_stream_footer_decode(&footer, bytes) != LZMA_OK) {
-    return fail_damaged("its end is none, or does not match its checksum");
+    return fail_damaged("its footer is invalid, or does not match its checksum");
   }
   if (lzma_stream_flags_compare(&flags_, &footer) != LZMA_OK) {
-    return fail_damaged("its end has other flags than its header");
+    return fail_damaged("its footer has other flags than its header");
   }
   if (footer.backward_size != lzma_index_hash_size(index_.get())) {
-    return fail_damaged("its index does not have the size that its end gives");
+    return fail_damaged("its index does not have the size that its footer states");
   }
   phase_ = phase::header;
   return end_frame();

@@ -12,38 +12,38 @@ constexpr std::uint32_t max_bytes = 128U << 10U;
 }  // namespace
 
 void zstd_blocks::advance(std::span<const std::byte> bytes) {
-  if (unit_ == unit::header) {
+  if (part_ == part::header) {
     for (const std::byte byte : bytes) {
-      header_ |= std::to_integer<std::uint32_t>(byte) << (8 * (block_header_bytes - left_));
-      --left_;
+      header_ |= std::to_integer<std::uint32_t>(byte) << (8 * (block_header_bytes - remaining_));
+      --remaining_;
     }
   } else {
-    left_ -= bytes.size();
+    remaining_ -= bytes.size();
   }
-  if (left_ == 0) enter_next();
+  if (remaining_ == 0) enter_next();
 }
 
 void zstd_blocks::enter_next() {
-  if (unit_ == unit::header) enter_content();
-  if (left_ != 0 || unit_ == unit::end) return;
-  if (unit_ == unit::checksum || (last_ && !has_checksum_)) {
-    unit_ = unit::end;
+  if (part_ == part::header) enter_content();
+  if (remaining_ != 0 || part_ == part::end) return;
+  if (part_ == part::checksum || (last_ && !has_checksum_)) {
+    part_ = part::end;
   } else if (last_) {
-    unit_ = unit::checksum;
-    left_ = checksum_bytes;
+    part_ = part::checksum;
+    remaining_ = checksum_bytes;
   } else {
-    unit_ = unit::header;
-    left_ = block_header_bytes;
+    part_ = part::header;
+    remaining_ = block_header_bytes;
     header_ = 0;
   }
 }
 
 void zstd_blocks::enter_content() {
-  unit_ = unit::content;
+  part_ = part::content;
   last_ = (header_ & 1U) != 0;
   const std::uint32_t size = header_ >> 3U;
   const std::uint32_t type = (header_ >> 1U) & 3U;
-  left_ = type == run_length_type ? 1 : size;  // a run is one byte, however long
+  remaining_ = type == run_length_type ? 1 : size;  // a run is stored as one byte
   damaged_ = type == reserved_type || size > max_bytes;
 }
 

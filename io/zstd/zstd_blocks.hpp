@@ -1,4 +1,4 @@
-// Where the blocks of a zstd frame begin and end (RFC 8878, 3.1.1.2), found while the bytes go by.
+// Finds the ends of the blocks of a zstd frame (RFC 8878, 3.1.1.2) as the bytes pass.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,24 @@
 
 namespace gpuhist::io {
 
-/// Follows one frame behind its header, unit by unit. A unit is what can be right or wrong by itself: a block's header,
-/// a block's content, the frame's checksum.
+/// Follows one frame after its header, part by part. A part is decoded as a whole or not at all: a block header, the
+/// content of a block, the checksum of the frame.
 class zstd_blocks {
  public:
   zstd_blocks() = default;
   explicit zstd_blocks(bool has_checksum) : has_checksum_(has_checksum) {}
 
-  /// How many bytes of the current unit are to come; 0 at the end of the frame only.
-  [[nodiscard]] std::size_t left() const { return left_; }
+  /// The number of missing bytes of the current part; 0 only at the end of the frame.
+  [[nodiscard]] std::size_t remaining() const { return remaining_; }
 
-  /// The header of the current block cannot be one: its type is reserved, or it is larger than blocks are.
+  /// Whether the header of the current block is invalid: a reserved type, or a size above the maximum.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
 
-  /// Goes on by `bytes`, the next ones of the frame, at most left() of them.
+  /// Takes the next bytes of the frame, at most remaining() of them.
   void advance(std::span<const std::byte> bytes);
 
  private:
-  enum class unit { header, content, checksum, end };
+  enum class part { header, content, checksum, end };
 
   void enter_next();
   void enter_content();
@@ -34,8 +34,8 @@ class zstd_blocks {
   bool has_checksum_ = false;
   bool last_ = false;
   bool damaged_ = false;
-  unit unit_ = unit::header;
-  std::size_t left_ = block_header_bytes;
+  part part_ = part::header;
+  std::size_t remaining_ = block_header_bytes;
   std::uint32_t header_ = 0;
 };
 

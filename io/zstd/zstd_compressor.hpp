@@ -1,4 +1,4 @@
-// Compresses text into zstd frames, each of which can be decoded without the others.
+// Compresses text into zstd frames. Each frame can be decoded without the others.
 #pragma once
 
 #include <cstddef>
@@ -7,30 +7,27 @@
 #include <span>
 #include <stop_token>
 
-// libzstd's.
+// Declared by libzstd.
 struct ZSTD_CCtx_s;
 
 namespace gpuhist::io {
 
-inline constexpr int zstd_least_level = 1;
-inline constexpr int zstd_most_level = 22;
-
-/// Keeps its memory from one frame to the next. Used by one thread at a time; any thread.
+/// Reuses its memory for every frame. Used by one thread at a time; any thread.
 class zstd_compressor {
  public:
   /// Throws std::bad_alloc.
   explicit zstd_compressor(int level);
 
-  /// Bytes that suffice for a frame of `text_bytes` bytes of text.
+  /// An upper bound for the size of a frame of `text_bytes` bytes of text.
   static std::size_t bound(std::size_t text_bytes);
 
-  /// Bytes that a compressor of this level takes for frames of `text_bytes`; found by making one. Throws
+  /// The memory in bytes of a compressor of this level for frames of `text_bytes`; determined by creating one. Throws
   /// std::bad_alloc.
   static std::size_t memory_for(int level, std::size_t text_bytes);
 
-  /// Writes one frame that holds all of `text`, its size and its checksum, to the front of `out`, which has room for
-  /// bound(text.size()) bytes. Returns the length of the frame; 0 where a stop came first, which is looked for now and
-  /// then at levels that take seconds for a frame. Throws std::bad_alloc, std::runtime_error.
+  /// Writes one frame with all of `text`, its size and its checksum to the front of `out`, which has room for
+  /// bound(text.size()) bytes. Returns the length of the frame, or 0 if it was stopped; at levels that take seconds per
+  /// frame, stop requests are checked several times in a frame. Throws std::bad_alloc, std::runtime_error.
   std::size_t compress(std::span<const std::byte> text, std::span<std::byte> out, const std::stop_token& stop = {});
 
  private:
@@ -42,8 +39,8 @@ class zstd_compressor {
   std::unique_ptr<ZSTD_CCtx_s, deleter> context_;
 };
 
-/// The checksum of the text that stands at the end of a frame: the low 32 bits of XXH64. Precondition: the frame is
-/// whole and has one.
+/// The checksum of the text, stored at the end of a frame: the low 32 bits of XXH64. Precondition: the frame is
+/// complete and has a checksum.
 std::uint32_t zstd_checksum_of(std::span<const std::byte> frame);
 
 }  // namespace gpuhist::io

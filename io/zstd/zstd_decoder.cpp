@@ -1,5 +1,5 @@
-// zstd frames over ZSTD_decompressStream. libzstd gets the bytes unit by unit (zstd_blocks.hpp), because a call of it
-// that fails does not say what it wrote before the fault: like this, a unit that fails has written nothing.
+// Decodes zstd frames with ZSTD_decompressStream. libzstd gets the bytes part by part (zstd_blocks.hpp), because a
+// failed call does not report the bytes that it wrote before the error. A part that fails has written nothing.
 #include "io/zstd/zstd_decoder.hpp"
 
 #include "io/size_text.hpp"
@@ -23,8 +23,8 @@ struct context_deleter {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
 };
 
-/// ZSTD_d_stableOutBuffer under the name that zstd.h always has; where a library does not know it, frames are decoded
-/// through the window as others are.
+/// ZSTD_d_stableOutBuffer, by the name that zstd.h always declares. If a library does not support it, frames are
+/// decoded through a window.
 constexpr ZSTD_dParameter stable_output = ZSTD_d_experimentalParam2;
 
 class zstd_decoder final : public decoder {
@@ -32,7 +32,7 @@ class zstd_decoder final : public decoder {
   explicit zstd_decoder(const decoder_limits& limits);
 
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
-  void restart(const decode_start& where) override;
+  void restart(const decode_start& start) override;
   [[nodiscard]] std::uint64_t window_wanted() const override { return wanted_; }
   void grant_window(std::uint64_t bytes) override;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
@@ -46,10 +46,10 @@ class zstd_decoder final : public decoder {
  private:
   enum class phase { header, window, skipping, blocks, failed };
 
-  /// What libzstd still has to write before it takes input. It says so only by making no progress.
+  /// Whether libzstd must write output before it takes input. It shows this only by making no progress.
   enum class held { nothing, maybe, surely };
 
-  /// The two spans of one fill() and how far it got in them.
+  /// The two spans of one fill() and the progress in them.
   struct cursor {
     std::span<const std::byte> in;
     std::span<std::byte> out;
@@ -57,7 +57,7 @@ class zstd_decoder final : public decoder {
     std::size_t produced = 0;
   };
 
-  using step_result = std::optional<fill_status>;  // nothing: go on
+  using step_result = std::optional<fill_status>;  // nothing: continue
 
   step_result step(cursor& at);
   step_result collect_header(cursor& at);
@@ -66,8 +66,8 @@ class zstd_decoder final : public decoder {
   void make_context();
   step_result skip(cursor& at);
   step_result decode(cursor& at);
-  step_result decode_unit(cursor& at, std::size_t unit);
-  fill_status fail(std::string what);
+  step_result decode_part(cursor& at, std::size_t part);
+  fill_status fail(std::string clause);
   fill_status refuse_window(std::uint64_t needed);
   fill_status refuse_dictionary(std::uint32_t id);
   fill_status refuse_frame(std::size_t code);
@@ -82,7 +82,7 @@ class zstd_decoder final : public decoder {
   const decoder_limits limits_;
   std::uint64_t granted_;
   std::uint64_t wanted_ = 0;
-  std::uint64_t largest_window_ = 0;  // of this libzstd
+  std::uint64_t largest_window_ = 0;  // the maximum of this libzstd
 
   phase phase_ = phase::header;
   zstd_frame_header frame_;
@@ -90,16 +90,17 @@ class zstd_decoder final : public decoder {
   std::size_t header_size_ = 0;
   zstd_blocks blocks_;
   held held_ = held::nothing;
-  std::uint64_t skip_left_ = 0;
+  std::uint64_t skip_remaining_ = 0;
 
-  bool output_is_stable_ = false;             // how the context is set
-  std::optional<std::size_t> room_in_place_;  // the frame goes to `out` directly: what is left of its content size
+  bool output_is_stable_ = false;  // the current setting of the context
+  std::optional<std::size_t>
+      room_in_place_;  // the frame is decoded into `out` directly: the remaining bytes of its content size
 
   std::uint64_t frames_ended_ = 0;  // skippable ones are not counted
   std::uint64_t consumed_ = 0;      // from the start of the input
   std::uint64_t produced_ = 0;      // from the start of the decoder
-  std::string wrong_;               // with phase::failed: the clause without its offsets
-  std::uint64_t wrong_at_ = 0;      // compressed offset
+  std::string error_;               // with phase::failed: the clause without its offsets
+  std::uint64_t error_at_ = 0;      // compressed offset
 };
 
 zstd_decoder::zstd_decoder(const decoder_limits& limits) : limits_(limits), granted_(limits.granted_bytes) {
@@ -107,10 +108,10 @@ zstd_decoder::zstd_decoder(const decoder_limits& limits) : limits_(limits), gran
 }
 
 void zstd_decoder::make_context() {
-  context_.reset();  // first: two windows at once may be too much
+  context_.reset();  // freed first: two windows at once may need too much memory
   context_.reset(ZSTD_createDCtx());
   if (context_ == nullptr) throw std::bad_alloc();
-  // the limit is ours to hold: it is any number of bytes, libzstd's is a power of two
+  // the limit is enforced here: it may be any number of bytes, the limit of libzstd is a power of two
   const int log = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, log);
   largest_window_ = std::uint64_t{1} << static_cast<unsigned>(log);
@@ -126,16 +127,16 @@ fill_result zstd_decoder::fill(std::span<const std::byte> in, std::span<std::byt
   return {.status = *ended, .consumed = at.consumed, .produced = at.produced};
 }
 
-void zstd_decoder::restart(const decode_start& where) {
+void zstd_decoder::restart(const decode_start& start) {
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
   phase_ = phase::header;
   header_size_ = 0;
   held_ = held::nothing;
   room_in_place_.reset();
-  frames_ended_ = where.frames;
-  consumed_ = where.compressed_bytes;
+  frames_ended_ = start.frames;
+  consumed_ = start.compressed_bytes;
   produced_ = 0;
-  wrong_.clear();
+  error_.clear();
 }
 
 zstd_decoder::step_result zstd_decoder::step(cursor& at) {
@@ -179,7 +180,7 @@ zstd_decoder::step_result zstd_decoder::collect_header(cursor& at) {
         const bool at_the_start = consumed_ == header_size_;
         fail(at_the_start ? "is not zstd data: there is no zstd magic number at its start,"
                           : "trailing data that is not zstd where " + frame_name() + " would begin,");
-        wrong_at_ -= header_size_;
+        error_at_ -= header_size_;
         return fill_status::failed;
       }
     }
@@ -187,7 +188,7 @@ zstd_decoder::step_result zstd_decoder::collect_header(cursor& at) {
   return fill_status::needs_input;
 }
 
-/// A frame that is here as a whole, and fits, is decoded where it is wanted instead of through a window.
+/// A frame that is complete in `in` and fits into `out` is decoded into `out` directly instead of through a window.
 void zstd_decoder::choose_output(const cursor& at, std::size_t header_start, const zstd_frame_header& header) {
   if (!header.content_bytes || *header.content_bytes > at.out.size() - at.produced) return;
   const std::span<const std::byte> rest = at.in.subspan(header_start);
@@ -198,11 +199,11 @@ void zstd_decoder::choose_output(const cursor& at, std::size_t header_start, con
 
 zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& header) {
   if (header.skippable) {
-    skip_left_ = header.skip_bytes;
+    skip_remaining_ = header.skip_bytes;
     phase_ = phase::skipping;
     return std::nullopt;
   }
-  // libzstd's buffer is never larger than the content
+  // the buffer of libzstd is at most as large as the content
   wanted_ = std::min(header.window_bytes, header.content_bytes.value_or(header.window_bytes));
   if (header.window_bytes > largest_window_) return refuse_window(header.window_bytes);
   if (wanted_ > limits_.window_bytes) return refuse_window(wanted_);
@@ -216,7 +217,7 @@ zstd_decoder::step_result zstd_decoder::check_frame(const zstd_frame_header& hea
 
 zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
   if (wanted_ > granted_) {
-    room_in_place_.reset();  // the next call has other room
+    room_in_place_.reset();  // the next call gets another output span
     return fill_status::needs_window;
   }
   if (room_in_place_.has_value() != output_is_stable_) {
@@ -235,7 +236,7 @@ zstd_decoder::step_result zstd_decoder::begin_frame(cursor& at) {
   return std::nullopt;
 }
 
-// A smaller window than the one before is worth giving its memory back.
+// A smaller window frees the memory of the larger one.
 void zstd_decoder::grant_window(std::uint64_t bytes) {
   if (bytes != granted_) make_context();
   granted_ = bytes;
@@ -243,16 +244,17 @@ void zstd_decoder::grant_window(std::uint64_t bytes) {
 
 zstd_decoder::step_result zstd_decoder::skip(cursor& at) {
   const std::size_t here = at.in.size() - at.consumed;
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(skip_left_, here));
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(skip_remaining_, here));
   take(at, bytes);
-  skip_left_ -= bytes;
-  if (skip_left_ != 0) return fill_status::needs_input;
+  skip_remaining_ -= bytes;
+  if (skip_remaining_ != 0) return fill_status::needs_input;
   phase_ = phase::header;
   header_size_ = 0;
   return std::nullopt;
 }
 
-/// No more than the frame's content where it is decoded in place: that keeps the buffer the same in every call.
+/// The output buffer of a frame that is decoded in place is limited to its content size, so that it is the same in
+/// every call.
 ZSTD_outBuffer zstd_decoder::output(const cursor& at) const {
   const std::size_t size = room_in_place_ ? at.produced + *room_in_place_ : at.out.size();
   return {.dst = at.out.data(), .size = size, .pos = at.produced};
@@ -260,36 +262,36 @@ ZSTD_outBuffer zstd_decoder::output(const cursor& at) const {
 
 zstd_decoder::step_result zstd_decoder::decode(cursor& at) {
   const bool room = at.produced < at.out.size();
-  const std::size_t unit = std::min(blocks_.left(), at.in.size() - at.consumed);
+  const std::size_t part = std::min(blocks_.remaining(), at.in.size() - at.consumed);
   if (held_ == held::nothing) {
-    if (unit == 0) return fill_status::needs_input;
-    return decode_unit(at, unit);
+    if (part == 0) return fill_status::needs_input;
+    return decode_part(at, part);
   }
-  // What is held is written before the next unit is looked at: a fault in that unit would hide how much was written.
-  if (room) return decode_unit(at, 0);
-  // libzstd takes repeated calls without progress for an endless loop, so none is made that is known to be one.
-  if (held_ == held::surely || unit == 0) return fill_status::output_full;
-  return decode_unit(at, unit);
+  // Held output is written before the next part is decoded: an error in that part would hide how much was written.
+  if (room) return decode_part(at, 0);
+  // libzstd treats repeated calls without progress as an endless loop, so a call that cannot make progress is not made.
+  if (held_ == held::surely || part == 0) return fill_status::output_full;
+  return decode_part(at, part);
 }
 
-zstd_decoder::step_result zstd_decoder::decode_unit(cursor& at, std::size_t unit) {
-  const std::span<const std::byte> bytes = at.in.subspan(at.consumed, unit);
+zstd_decoder::step_result zstd_decoder::decode_part(cursor& at, std::size_t part) {
+  const std::span<const std::byte> bytes = at.in.subspan(at.consumed, part);
   ZSTD_inBuffer in{.src = bytes.data(), .size = bytes.size(), .pos = 0};
   ZSTD_outBuffer out = output(at);
   const std::size_t before = at.produced;
   const std::size_t code = ZSTD_decompressStream(context_.get(), &out, &in);
   if (ZSTD_isError(code) != 0) return refuse_frame(code);
 
-  const std::size_t wrote = out.pos - before;
+  const std::size_t written = out.pos - before;
   at.produced = out.pos;
-  produced_ += wrote;
-  if (room_in_place_) *room_in_place_ -= wrote;
+  produced_ += written;
+  if (room_in_place_) *room_in_place_ -= written;
   take(at, in.pos);
   blocks_.advance(bytes.first(in.pos));
   if (out.pos < out.size || room_in_place_) {
     held_ = held::nothing;
   } else {
-    held_ = in.pos == 0 && wrote == 0 ? held::surely : held::maybe;
+    held_ = in.pos == 0 && written == 0 ? held::surely : held::maybe;
   }
   if (code != 0) return std::nullopt;
   phase_ = phase::header;
@@ -298,10 +300,10 @@ zstd_decoder::step_result zstd_decoder::decode_unit(cursor& at, std::size_t unit
   return fill_status::frame_verified;
 }
 
-fill_status zstd_decoder::fail(std::string what) {
+fill_status zstd_decoder::fail(std::string clause) {
   phase_ = phase::failed;
-  wrong_ = std::move(what);
-  wrong_at_ = consumed_;
+  error_ = std::move(clause);
+  error_at_ = consumed_;
   return fill_status::failed;
 }
 
@@ -314,11 +316,12 @@ fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
 }
 
 fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
-  std::string what = frame_name() + " needs dictionary " + std::to_string(id);
-  if (!limits_.dictionary) return fail(what + "; give the file that holds it with --zstd-dictionary,");
-  const std::uint32_t given = limits_.dictionary->id();
-  what += ", but " + limits_.dictionary->name();
-  return fail(what + (given == 0 ? " has no number," : " holds dictionary " + std::to_string(given) + ","));
+  std::string clause = frame_name() + " needs dictionary " + std::to_string(id);
+  if (!limits_.dictionary) return fail(clause + "; give the file that holds it with --zstd-dictionary,");
+  const std::uint32_t loaded_id = limits_.dictionary->id();
+  clause += ", but " + limits_.dictionary->name();
+  return fail(clause +
+              (loaded_id == 0 ? " has no dictionary ID," : " holds dictionary " + std::to_string(loaded_id) + ","));
 }
 
 fill_status zstd_decoder::refuse_frame(std::size_t code) {
@@ -331,10 +334,10 @@ std::string zstd_decoder::offsets(std::uint64_t compressed, std::uint64_t text_b
          std::to_string(text_before + produced_);
 }
 
-std::string zstd_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+std::string zstd_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
 
-// Some clauses end in a comma, for the offsets.
-std::string zstd_decoder::fault_cause() const { return wrong_.substr(0, wrong_.find_last_not_of(',') + 1); }
+// Some clauses end in a comma, because the offsets follow.
+std::string zstd_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }
 
 std::string zstd_decoder::missing_at_end(std::uint64_t text_before) const {
   if (phase_ == phase::failed) return fault(text_before);

@@ -1,4 +1,4 @@
-// A zstd dictionary: what frames were compressed with its help cannot be decoded without.
+// A zstd dictionary. Frames that were compressed with it cannot be decoded without it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-// libzstd's.
+// Declared by libzstd.
 struct ZSTD_DDict_s;
 
 namespace gpuhist::io {
@@ -15,13 +15,13 @@ namespace gpuhist::io {
 /// Prepared once, shared by all decoders. Thread-safe.
 class zstd_dictionary {
  public:
-  /// `content`: of a dictionary as `zstd --train` writes it, or any bytes ("raw content", number 0). `name`: what
-  /// errors call it. Throws std::invalid_argument for what begins as a dictionary and is none, std::bad_alloc.
+  /// `content`: a dictionary as `zstd --train` writes it, or any bytes ("raw content", ID 0). `name`: its name in
+  /// messages. Throws std::invalid_argument if it begins as a dictionary and is not valid; std::bad_alloc.
   zstd_dictionary(std::string name, std::span<const std::byte> content);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// The number that frames name it by; 0 for raw content, which they cannot name.
+  /// The ID by which frames refer to it; 0 for raw content, to which they cannot refer.
   [[nodiscard]] std::uint32_t id() const { return id_; }
 
   [[nodiscard]] const ZSTD_DDict_s* get() const { return prepared_.get(); }
@@ -36,7 +36,7 @@ class zstd_dictionary {
   std::uint32_t id_ = 0;
 };
 
-/// The dictionary in a file of at most 512 MiB. Throws std::system_error, std::invalid_argument, std::bad_alloc.
+/// Loads a dictionary from a file of at most 512 MiB. Throws std::system_error, std::invalid_argument, std::bad_alloc.
 std::shared_ptr<const zstd_dictionary> load_zstd_dictionary(const std::string& path);
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-// Bit by bit, the header of a zstd frame:
+// The header of a zstd frame:
 //
 //   magic number (4) | descriptor (1) | window (0 or 1) | dictionary id (0, 1, 2, 4) | content size (0, 1, 2, 4, 8)
 //
@@ -57,7 +57,7 @@ zstd_header_result parse_zstd_header(std::span<const std::byte> bytes) {
   header.dictionary_id = static_cast<std::uint32_t>(little_endian(fields.subspan(window_length, dictionary_length)));
   if (content_length != 0) {
     const std::uint64_t value = little_endian(fields.subspan(window_length + dictionary_length, content_length));
-    header.content_bytes = content_length == 2 ? value + 256 : value;  // two bytes say what one byte cannot
+    header.content_bytes = content_length == 2 ? value + 256 : value;  // two bytes store the size minus 256
   }
   header.window_bytes = single_segment ? *header.content_bytes : window_size(fields[0]);
   return {.status = header_status::complete, .header = header};

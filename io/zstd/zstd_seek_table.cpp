@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t skippable_magic = 0x184D2A5E;
 constexpr std::uint32_t table_magic = 0x8F92EAB1;
-constexpr std::byte has_checksums{0x80};  // the descriptor: each entry has its checksum
+constexpr std::byte has_checksums{0x80};  // the descriptor: entries have checksums
 constexpr std::size_t header_bytes = 8;
 constexpr std::size_t entry_bytes = 12;
 constexpr std::size_t footer_bytes = 9;

@@ -11,14 +11,14 @@ struct zstd_frames {
   using blocks = zstd_blocks;
   using opening = frame_opening<blocks>;
   static constexpr std::size_t max_header_bytes = zstd_max_header_bytes;
-  static constexpr std::string_view nothing_after = "no frame can be found behind what is no zstd frame";
+  static constexpr std::string_view nothing_after = "no frame can be found after data that is not a zstd frame";
 
   static opening open(std::span<const std::byte> bytes) {
     const zstd_header_result parsed = parse_zstd_header(bytes);
     if (parsed.status == header_status::needs_more) return {};
-    if (parsed.status != header_status::complete) return {.what = opening::kind::none, .why_none = nothing_after};
-    if (parsed.header.skippable) return {.what = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
-    return {.what = opening::kind::blocks, .blocks = zstd_blocks(parsed.header.has_checksum)};
+    if (parsed.status != header_status::complete) return {.type = opening::kind::none, .reason = nothing_after};
+    if (parsed.header.skippable) return {.type = opening::kind::skippable, .skip_bytes = parsed.header.skip_bytes};
+    return {.type = opening::kind::blocks, .blocks = zstd_blocks(parsed.header.has_checksum)};
   }
 };
 

@@ -1,4 +1,4 @@
-// Frames of zstd, found by walking the headers of frames and blocks.
+// Finds zstd frames by walking the headers of frames and blocks.
 #pragma once
 
 #include "io/splitter.hpp"
@@ -7,8 +7,8 @@
 
 namespace gpuhist::io {
 
-/// A splitter of concatenated zstd frames, skippable ones among them. Needs neither a seek table nor pzstd's sizes: the
-/// headers that it walks are in the bytes anyway, every 128 KiB of text at the most.
+/// A splitter of concatenated zstd frames, including skippable ones. It needs neither a seek table nor the sizes that
+/// pzstd writes: it walks the block headers, of which there is one for at most 128 KiB of text.
 std::unique_ptr<splitter> make_zstd_splitter();
 
 }  // namespace gpuhist::io

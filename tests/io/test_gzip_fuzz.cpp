@@ -1,4 +1,4 @@
-// gzip against zlib: thousands of damaged, cut and mixed members, the same for the same seed.
+// gzip compared with zlib: thousands of damaged, truncated and mixed members, reproducible from a seed.
 #include "io/gzip/gzip_decoder.hpp"
 
 #include "tests/io/gzip_samples.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_text = std::size_t{1} << 18U;
 
-/// What zlib makes of one member at the front of `packed`: its text where all is well.
+/// The result of zlib for one member at the front of `packed`: its text if it is valid.
 struct zlib_verdict {
   bool good = false;
   byte_vector plain;
@@ -50,7 +50,7 @@ byte_vector some_member(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("gzip: of 20000 damaged members exactly those are accepted that zlib accepts, with the same text") {
+TEST_CASE("gzip: of 20000 damaged members the decoder accepts exactly those that zlib accepts, with the same text") {
   std::mt19937 random(20'000);
   const auto decoder = make_gzip_decoder({});
   std::size_t good = 0;
@@ -68,7 +68,7 @@ TEST_CASE("gzip: of 20000 damaged members exactly those are accepted that zlib a
     if (!begin_alike(got.plain, expected.plain)) FAIL("trial ", trial, ": other text before the fault");
     if (accepted) ++good;
   }
-  // damage to a header's time or name that no checksum covers changes nothing
+  // damage to the time or name in a header is not covered by a checksum and changes no text
   CHECK(good > 0);
   CHECK(good < 4000);
 }

@@ -120,7 +120,7 @@ std::optional<listed_input> input_list::next_in_tree() {
       tree_.reset();
       return std::nullopt;
     }
-    if (entry->what == io::tree_entry::kind::skipped) {
+    if (entry->type == io::tree_entry::kind::skipped) {
       note_skipped(*entry);
       continue;
     }
