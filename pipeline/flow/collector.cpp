@@ -12,7 +12,9 @@ collector::collector(ring& slots, gpu::engine& engine, rolling_counts& counts, s
                      std::function<void()> merged)
     : ring_(slots), engine_(engine), counts_(counts), stop_(std::move(stop)), merged_(std::move(merged)) {
   for (slot& each : ring_.slots()) {
-    each.job.on_complete = [this, &each](gpu::counting_job&, std::exception_ptr error) { answered(each, std::move(error)); };
+    each.job.on_complete = [this, &each](gpu::counting_job&, std::exception_ptr error) {
+      answered(each, std::move(error));
+    };
   }
   counts_.stop_on_failure(stop_);
 }
