@@ -188,7 +188,7 @@ def evenly(cases, at_most):
     cases = list(cases)
     if len(cases) <= at_most:
         return cases
-    return [cases[number * (len(cases) - 1) // (at_most - 1)] for number in range(at_most)]
+    return [cases[number * (len(cases) - 1) // max(at_most - 1, 1)] for number in range(at_most)]
 
 
 def sampled(cases, at_most):

@@ -59,7 +59,7 @@ class Schemes(CommandTest):
             ("a=b;a=c", "character 5", "twice"),
             ("a=", "character 3", "empty"),
             ("=a", "character 1", "no name"),
-            ("a=\\", "character 3", "not finished"),
+            ("a=\\", "character 3", "incomplete"),
             ("a=ö", "character 3", r"\xc3\xb6"),
             ("bytes:a=b", "bytes", "built-in"),
         ):

@@ -67,7 +67,7 @@ void window_cutter::cut(std::span<const std::byte> text, const text_owner& owner
     const std::size_t taken = fill_pane(current, text.subspan(at));
     at += taken;
     current.offset += taken;
-    current.ends_line = text[at - 1] == std::byte{'\n'};
+    if (taken > 0) current.ends_line = text[at - 1] == std::byte{'\n'};  // 0: an earlier attempt to end the pane failed
     parts.push_back({.end = at, .pane = current.open->pane});
     note_frame(owner, current.open->pane);
     if (!current.open->source) current.open->source = name_;
