@@ -72,7 +72,7 @@ std::string short_help() {
   for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
   return text +
          "\nExit status: 0 counted, 1 an input failed, 2 wrong usage, 3 by --fail-if.\n"
-         "--no-NAME unsets a value from the configuration file or the environment.\n"
+         "--no-OPTION cancels OPTION of a configuration file or of the environment.\n"
          "All options: gpuhist --help count. One option: gpuhist --help OPTION.\n"
          "Topics: gpuhist --help TOPIC, one of " +
          topic_names() + "\n";

@@ -19,9 +19,9 @@ struct entry {
 
 // Checked against the choices of --measures and the table of measures by tests.
 constexpr std::array measures = {
-    entry{"entropy", "Shannon's entropy; at most 8", "bits a byte"},
+    entry{"entropy", "Shannon's entropy; English 4 to 5, random 8", "bits a byte"},
     entry{"entropy_corrected", "corrected for small samples (Miller-Madow)", "bits a byte"},
-    entry{"chi2", "chi-squared for 256 equally frequent values", "none"},
+    entry{"chi2", "chi-squared for 256 equally frequent values", "-"},
     entry{"chi2_p", "of at least this chi2 for uniform bytes", "probability"},
     entry{"mean", "mean byte value", "0 to 255"},
     entry{"distinct", "byte values that occur", "values"},
@@ -34,10 +34,10 @@ constexpr std::array measures = {
 
 constexpr std::array comparing_measures = {
     entry{"jsd", "Jensen-Shannon divergence, 0 to 1", "bits"},
-    entry{"kl", "Kullback-Leibler divergence (add one half)", "bits"},
-    entry{"chi2_baseline", "chi-squared of the counts of both samples", "none"},
+    entry{"kl", "Kullback-Leibler divergence (0.5 added to counts)", "bits"},
+    entry{"chi2_baseline", "chi-squared of the counts of both samples", "-"},
     entry{"chi2_baseline_p", "of at least this chi2_baseline by chance", "probability"},
-    entry{"icd", "idealized character distribution: chi-squared", "none"},
+    entry{"icd", "chi-squared of the sorted frequencies, grouped", "-"},
     entry{"icd_p", "of at least this icd by chance", "probability"},
 };
 

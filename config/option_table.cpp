@@ -106,12 +106,14 @@ constexpr std::array rows = {
                "Stops reading a compressed input that decompresses to more than SIZE, and reports it as an error. "
                "Default: no limit.",
                "gpuhist --max-output 100GiB upload.zst", [](options& o, value v) { o.max_output = parse_amount(v); }},
-    option_row{inputs, "--skip-damage", "", value_kind::flag, "", counting_runs, rare,
-               "resume after damaged frames of archives",
-               "Resumes after damage in a compressed input, at the next frame (or member) that is found, instead of "
-               "ending the input there. The result lists the lost parts, with their offsets in the archive and in the "
-               "text. The input stays incomplete, and the exit status is 1.",
-               "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
+    option_row{
+        inputs, "--skip-damage", "", value_kind::flag, "", counting_runs, rare,
+        "continue after damage in a compressed input",
+        "Continues after a damaged part of a compressed input, at the next intact frame or member. An input of one "
+        "frame has no next one: nothing more of it is read. The field 'lost' of the JSON result lists the lost "
+        "parts, with their offsets in the compressed input and in the text. The input stays incomplete, and the "
+        "exit status is 1.",
+        "gpuhist --skip-damage --format json broken.zst", turn<&options::skip_damage>},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",
@@ -189,8 +191,8 @@ constexpr std::array rows = {
     option_row{
         measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, rare,
         "exit status 3 if this holds, as 'jsd > 0.05'",
-        "Prints a message and makes the exit status 3 if the condition holds. It is checked for the totals and "
-        "for each input (see --watch). Names are bytes, lines, measures, and buckets of --buckets: digit is the "
+        "Prints a message and makes the exit status 3 if the condition holds. It is checked for each input, each "
+        "window and the totals (see --watch). Names are bytes, lines, measures, and buckets of --buckets: digit is the "
         "share of that bucket, count(digit) its count, classes.digit names its scheme. Numbers are 0.15, 2e-3 or "
         "64KiB; operators are + - * /, < <= > >= == !=, ! && || and parentheses. If an operand has no value, "
         "neither a comparison nor its negation holds. May be repeated. Names and examples: gpuhist --help "
@@ -228,8 +230,9 @@ constexpr std::array rows = {
     option_row{
         output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
         "instead of standard output; fd:N: a descriptor",
-        "Writes the result to FILE. A regular file is replaced as a whole: if a run fails half-way, the old file "
-        "stays. A device, a FIFO or fd:N (a descriptor that the caller opened) is written in place. '-' is "
+        "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
+        "failed; if the run is killed, or cannot write, the old file stays. A device, a FIFO or fd:N (a descriptor "
+        "that the caller opened) is written in place. '-' is "
         "standard output, the default. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
         [](options& o, value v) { o.output = parse_destination(v); }},
@@ -240,12 +243,13 @@ constexpr std::array rows = {
                "no row for each input in the table",
                "Omits the rows of single inputs from the table. The totals of all inputs stay.",
                "gpuhist --totals-only *.log", turn<&options::totals_only>},
-    option_row{output, "--snapshot-every", "WHEN", value_kind::interval, "", counting_runs, common,
-               "rolling counts: every 500ms, 1s, 5m, 64MiB of text",
-               "Writes a snapshot of the counts at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB). A "
-               "snapshot holds the counts of exactly a prefix of each input, and states its length. Default: none.",
-               "producer | gpuhist --snapshot-every 1s --format jsonl",
-               [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
+    option_row{
+        output, "--snapshot-every", "WHEN", value_kind::interval, "", counting_runs, common,
+        "print the counts so far: every 500ms, 1s, 64MiB",
+        "Writes a snapshot of the counts so far at intervals: of time (500ms, 1s, 5m, 1h) or of text (64MiB, at "
+        "most that often). A snapshot is exact for a prefix of each input, and states its length. Default: none.",
+        "producer | gpuhist --snapshot-every 1s --format jsonl",
+        [](options& o, value v) { o.snapshot_every = parse_interval(v); }},
     option_row{
         output, "--window", "EXTENT", value_kind::interval, "", counting_runs, rare,
         "a line per window: 64MiB of text, 10s, 100000lines",
