@@ -1,4 +1,4 @@
-// Values from coroutines to one that takes them.
+// A queue of values between coroutines: many may push, one takes.
 #pragma once
 
 #include "async/semaphore.hpp"
@@ -11,33 +11,33 @@
 
 namespace gpuhist::async {
 
-/// First in, first out, without a bound; one coroutine takes. Thread-safe. A push may lack memory, the end never does.
+/// An unbounded FIFO queue with one consumer. Thread-safe. push() allocates memory, end() does not.
 template <typename T>
 class channel {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
 
  public:
-  /// Throws std::bad_alloc; nothing was pushed then.
+  /// Throws std::bad_alloc, and then pushes nothing.
   void push(T value) {
     {
       const std::scoped_lock lock(mutex_);
       if (last_) return;
       waiting_.push_back(std::move(value));
     }
-    there_.notify();
+    pushed_.notify();
   }
 
-  /// The last value; all later ones, and another end, are dropped.
+  /// Pushes the last value. Later calls of push() and end() do nothing.
   void end(T last) noexcept {
     {
       const std::scoped_lock lock(mutex_);
       if (last_) return;
       last_.emplace(std::move(last));
     }
-    there_.notify();
+    pushed_.notify();
   }
 
-  /// The next value without waiting. The last one is given again and again.
+  /// The next value, or nothing if there is none yet. After end(), the last value is returned by every further call.
   std::optional<T> try_take() {
     const std::scoped_lock lock(mutex_);
     if (waiting_.empty()) return last_;
@@ -46,11 +46,12 @@ class channel {
     return taken;
   }
 
+  /// Like try_take(), but waits for a value.
   task<T> take() {
     for (;;) {
       std::optional<T> taken = try_take();
       if (taken) co_return std::move(*taken);
-      co_await there_.wait();
+      co_await pushed_.wait();
     }
   }
 
@@ -58,7 +59,7 @@ class channel {
   std::mutex mutex_;
   std::deque<T> waiting_;
   std::optional<T> last_;
-  wakeup there_;
+  wakeup pushed_;
 };
 
 }  // namespace gpuhist::async

@@ -11,10 +11,10 @@
 namespace gpuhist::async {
 namespace asio = boost::asio;
 
-// One operation of the context, whose memory is here, for all that is posted until it runs.
-void event_loop::post(work_item& what) noexcept {
+// All items that are posted before run_posted() runs share one operation of the context. Its memory is in this object.
+void event_loop::post(work_item& item) noexcept {
   const std::scoped_lock lock(mutex_);
-  posted_.push(what);
+  posted_.push(item);
   if (std::exchange(is_scheduled_, true)) return;
   const detail::operation_allocator<void*, sizeof(scheduling_)> memory(scheduling_);
   asio::require(context_.get_executor(), asio::execution::blocking_t::never, asio::execution::allocator(memory))
@@ -41,7 +41,7 @@ void event_loop::poll() {
   context_.poll();
 }
 
-// What is posted meanwhile has its turn after the signals and timers.
+// Items that are posted while the batch runs wait until signals and timers were handled.
 void event_loop::run_posted() noexcept {
   work_queue batch;
   {
@@ -65,7 +65,7 @@ loop_thread::~loop_thread() {
   thread_.join();
 }
 
-// It may have gone off, and be cancelled before the coroutine has its turn.
+// The timer may expire, and then be cancelled before the coroutine is resumed.
 task<> alarm::wait() {
   if (is_cancelled_) throw wait_ended();
   co_await expiry_of(timer_);

@@ -1,5 +1,5 @@
-// The one thread that waits for streams, signals and timers: an io_context that is an executor as well, and the waits
-// of coroutines for what belongs to it.
+// The event loop for streams, signals and timers: an io_context that is also an executor, and awaitables for its timers
+// and descriptors.
 #pragma once
 
 #include "async/task.hpp"
@@ -28,7 +28,7 @@ namespace gpuhist::async {
 
 namespace detail {
 
-// The memory of one operation of Asio at a time.
+// Memory for one operation of Asio at a time.
 template <std::size_t bytes>
 struct operation_memory {
   alignas(std::max_align_t) std::array<std::byte, bytes> room;
@@ -43,52 +43,52 @@ class operation_allocator {
     using other = operation_allocator<U, bytes>;
   };
 
-  explicit operation_allocator(operation_memory<bytes>& in) noexcept : in_(&in) {}
+  explicit operation_allocator(operation_memory<bytes>& memory) noexcept : memory_(&memory) {}
   template <typename U>
-  operation_allocator(const operation_allocator<U, bytes>& other) noexcept : in_(other.memory()) {}
+  operation_allocator(const operation_allocator<U, bytes>& other) noexcept : memory_(other.memory()) {}
 
   T* allocate(std::size_t number) {
-    if (number * sizeof(T) > bytes) throw std::bad_alloc();  // never: whoever has the memory has it large enough
-    return reinterpret_cast<T*>(in_->room.data());
+    if (number * sizeof(T) > bytes) throw std::bad_alloc();  // never: owners make the memory large enough
+    return reinterpret_cast<T*>(memory_->room.data());
   }
   void deallocate(T*, std::size_t) noexcept {}
 
-  [[nodiscard]] operation_memory<bytes>* memory() const noexcept { return in_; }
+  [[nodiscard]] operation_memory<bytes>* memory() const noexcept { return memory_; }
   template <typename U>
   bool operator==(const operation_allocator<U, bytes>& other) const noexcept {
-    return in_ == other.memory();
+    return memory_ == other.memory();
   }
 
  private:
-  operation_memory<bytes>* in_;
+  operation_memory<bytes>* memory_;
 };
 
 }  // namespace detail
 
-/// post() and the notes are thread-safe, the rest is for the thread that runs it.
+/// post() and the note_ functions are thread-safe. All others are for the thread that runs the loop.
 class event_loop final : public executor {
  public:
   event_loop() = default;
 
   [[nodiscard]] boost::asio::io_context& context() noexcept { return context_; }
 
-  void post(work_item& what) noexcept override;
+  void post(work_item& item) noexcept override;
   void note_task_begins() noexcept override;
   void note_task_ended() noexcept override;
 
-  /// Runs until the condition holds, which is looked at after each event. Throws what a handler of the context throws;
-  /// it may be called again then.
+  /// Runs until the condition holds. Checks it after each event. Exceptions of handlers of the context pass through;
+  /// the loop can be run again after one.
   template <std::predicate Condition>
   void run_until(Condition holds) {
     const auto busy = boost::asio::require(context_.get_executor(), boost::asio::execution::outstanding_work.tracked);
-    context_.restart();  // poll() may have stopped it
+    context_.restart();  // poll() may have stopped the context
     while (!holds()) context_.run_one();
   }
 
-  /// Whether a task that was spawned here has not ended.
+  /// Whether any task that was spawned here still runs.
   [[nodiscard]] bool has_tasks() noexcept;
 
-  /// Runs what can be run now.
+  /// Runs everything that is ready. Does not wait.
   void poll();
 
  private:
@@ -98,11 +98,11 @@ class event_loop final : public executor {
   work_queue posted_{};
   bool is_scheduled_ = false;  // run_posted() will be called
   std::size_t tasks_ = 0;
-  detail::operation_memory<128> scheduling_;  // before the context, whose destructor looks at it
+  detail::operation_memory<128> scheduling_;  // before the context, whose destructor reads it
   boost::asio::io_context context_{1};
 };
 
-/// A loop with a thread of its own. What was posted has run when it goes.
+/// A loop with its own thread. The destructor returns after all posted items have run.
 class loop_thread {
  public:
   /// Throws std::system_error where no thread can be started.
@@ -119,12 +119,12 @@ class loop_thread {
     bool is_due = false;
   };
 
-  ending end_{};  // of its thread
+  ending end_{};
   event_loop loop_;
   std::thread thread_;
 };
 
-/// A wait of a coroutine, on the thread of the loop, for an operation of Asio that gives an error code.
+/// Awaitable for an Asio operation that results in an error code. Awaited on the thread of the loop.
 template <typename Start>
 class operation_wait {
  public:
@@ -161,27 +161,27 @@ class operation_wait {
   detail::operation_memory<room> memory_;
 };
 
-/// Awaited, completes when the timer expires or is cancelled. The timer outlives the wait. Throws std::bad_alloc.
+/// Awaitable; completes when the timer expires or is cancelled. The timer outlives the wait. Throws std::bad_alloc.
 inline auto expiry_of(boost::asio::steady_timer& timer) {
   return operation_wait([&timer](auto handler) { timer.async_wait(std::move(handler)); });
 }
 
-/// Awaited, completes when the descriptor can be read, or with an error. The descriptor outlives the wait.
+/// Awaitable; completes when the descriptor can be read, or with an error. The descriptor outlives the wait.
 inline auto readability_of(boost::asio::posix::stream_descriptor& descriptor) {
   return operation_wait([&descriptor](auto handler) {
     descriptor.async_wait(boost::asio::posix::descriptor_base::wait_read, std::move(handler));
   });
 }
 
-/// A timer of a loop of a coroutine, which a cancel ends for good.
+/// A timer for a loop in one coroutine. After cancel() it cannot be used again.
 class alarm {
  public:
   explicit alarm(event_loop& loop) : timer_(loop.context()) {}
 
-  void set(std::chrono::steady_clock::time_point when) { timer_.expires_at(when); }
-  void set(std::chrono::steady_clock::duration after) { timer_.expires_after(after); }
+  void set(std::chrono::steady_clock::time_point due) { timer_.expires_at(due); }
+  void set(std::chrono::steady_clock::duration delay) { timer_.expires_after(delay); }
 
-  /// Completes when it goes off. Throws wait_ended after cancel(), and std::bad_alloc.
+  /// Completes when the timer expires. Throws wait_ended after cancel(), and std::bad_alloc.
   task<> wait();
 
   void cancel();
@@ -191,12 +191,12 @@ class alarm {
   bool is_cancelled_ = false;
 };
 
-/// Awaited, completes when the timer expires or is cancelled, or the descriptor can be read; the other wait is
-/// cancelled then. Both outlive the wait. Throws std::bad_alloc.
+/// Awaitable; completes when the timer expires or is cancelled, or when the descriptor can be read. Then it cancels the
+/// other wait. Timer and descriptor outlive the wait. Throws std::bad_alloc.
 class either_wait {
   static constexpr std::size_t room = 512;
 
-  // first: its type is deduced
+  // declared before its users, because its return type is deduced
   auto ended(detail::operation_memory<room>& memory) {
     return boost::asio::bind_allocator(detail::operation_allocator<void*, room>(memory),
                                        [this](const boost::system::error_code&) {
@@ -243,8 +243,8 @@ class either_wait {
   std::array<detail::operation_memory<room>, 2> memory_;
 };
 
-/// A function that is called once on an executor, whoever asks for it. Made while there is memory, so that asking needs
-/// none; it lasts until it was called.
+/// A function that is called once, on an executor, when any thread posts it. Its memory is allocated beforehand, so
+/// that post() cannot fail. A posted object lives until the call has ended.
 class deferred_call final : public work_item, public std::enable_shared_from_this<deferred_call> {
  public:
   /// `function` does not throw.
@@ -266,10 +266,11 @@ class deferred_call final : public work_item, public std::enable_shared_from_thi
   executor& on_;
   const std::function<void()> function_;
   std::atomic<bool> is_posted_{false};
-  std::shared_ptr<deferred_call> own_;  // while it is posted
+  std::shared_ptr<deferred_call> own_;  // keeps the object alive while it is posted
 };
 
-/// A function to be called on an executor, once or more. Calls that have not begun yet are one. It outlives its calls.
+/// A function that is called on an executor each time it is posted. Posts before the call begins result in one call.
+/// The object outlives its calls.
 template <typename Function>
 class posted_call final : public work_item {
  public:

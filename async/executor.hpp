@@ -1,10 +1,10 @@
-// Where work runs. Posting allocates nothing and never throws: the memory of a piece of work is its owner's, so a
-// thread that gives something back can always resume the one that waits for it.
+// Executors, and the queue of their work items. Posting allocates nothing and never throws: the owner of an item
+// provides its memory. So a thread that releases something can always resume the coroutine that waits for it.
 #pragma once
 
 namespace gpuhist::async {
 
-/// A piece of work. It stays valid, and is posted nowhere else, until it has run.
+/// An item stays valid until it has run. Until then it is not posted again.
 class work_item {
  public:
   work_item() = default;
@@ -26,10 +26,10 @@ class work_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
 
-  void push(work_item& last) noexcept {
-    last.next_ = nullptr;
-    (first_ == nullptr ? first_ : last_->next_) = &last;
-    last_ = &last;
+  void push(work_item& item) noexcept {
+    item.next_ = nullptr;
+    (first_ == nullptr ? first_ : last_->next_) = &item;
+    last_ = &item;
   }
 
   /// Precondition: not empty.
@@ -55,10 +55,11 @@ class executor {
   executor& operator=(const executor&) = delete;
   virtual ~executor() = default;
 
-  /// Runs it soon, never within this call.
-  virtual void post(work_item& what) noexcept = 0;
+  /// Queues the item. Never runs it within this call.
+  virtual void post(work_item& item) noexcept = 0;
 
-  /// A coroutine that was spawned here begins, and has ended: an executor is not finished before all have.
+  /// Called when a coroutine that was spawned here begins, and after it has ended. The executor waits until all have
+  /// ended.
   virtual void note_task_begins() noexcept = 0;
   virtual void note_task_ended() noexcept = 0;
 };

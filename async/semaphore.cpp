@@ -4,7 +4,7 @@ namespace gpuhist::async {
 // NOLINTBEGIN(cppcoreguidelines-pro-type-static-cast-downcast): each queue holds one type only
 namespace {
 
-// Without a lock: the first of them may resume and end what the lock is in.
+// Without a lock: a resumed coroutine may destroy the object that holds the mutex.
 void post_all(work_queue& waiting) noexcept {
   while (!waiting.empty()) static_cast<suspended&>(waiting.pop()).post();
 }
@@ -27,23 +27,23 @@ void semaphore::give_back(std::uint64_t units) noexcept {
 }
 
 void semaphore::close() noexcept {
-  work_queue ended;
+  work_queue resumed;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    ended = std::exchange(waiting_, {});
+    resumed = std::exchange(waiting_, {});
   }
-  post_all(ended);
+  post_all(resumed);
 }
 
 void event::set() noexcept {
-  work_queue ended;
+  work_queue resumed;
   {
     const std::scoped_lock lock(mutex_);
     is_set_ = true;
-    ended = std::exchange(waiting_, {});
+    resumed = std::exchange(waiting_, {});
   }
-  post_all(ended);
+  post_all(resumed);
 }
 
 void wakeup::notify() noexcept {
@@ -67,8 +67,8 @@ void wakeup::close() noexcept {
 }
 
 void wakeup::waiting::await_resume() const {
-  const std::scoped_lock lock(of_.mutex_);
-  if (of_.closed_) throw wait_ended();
+  const std::scoped_lock lock(wakeup_.mutex_);
+  if (wakeup_.closed_) throw wait_ended();
 }
 
 // NOLINTEND(cppcoreguidelines-pro-type-static-cast-downcast)

@@ -1,5 +1,5 @@
-// What coroutines wait for: permits, an event, a notification. Waiting and giving back allocate nothing and do not
-// throw; who waits first is served first. All members are thread-safe.
+// Synchronization of coroutines: semaphore, event, wakeup. Waiting and notifying allocate nothing and do not throw.
+// Waiters are served in FIFO order. All members are thread-safe.
 #pragma once
 
 #include "async/task.hpp"
@@ -11,27 +11,27 @@
 
 namespace gpuhist::async {
 
-/// A wait that close() ended.
+/// Thrown by a wait that close() ended.
 class wait_ended : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "the wait was ended"; }
 };
 
-/// A counting semaphore. It outlives its permits.
+/// A counting semaphore, with units instead of single permits. It outlives its permits.
 class semaphore {
   class acquisition;
 
  public:
-  /// The right to some of the units, given back by the destructor.
+  /// Owns some of the units. The destructor returns them.
   class permit {
    public:
     permit() = default;
     permit(permit&& other) noexcept
-        : of_(std::exchange(other.of_, nullptr)), units_(std::exchange(other.units_, std::uint64_t{0})) {}
+        : owner_(std::exchange(other.owner_, nullptr)), units_(std::exchange(other.units_, std::uint64_t{0})) {}
     permit& operator=(permit&& other) noexcept {
       if (this != &other) {
         release();
-        of_ = std::exchange(other.of_, nullptr);
+        owner_ = std::exchange(other.owner_, nullptr);
         units_ = std::exchange(other.units_, 0);
       }
       return *this;
@@ -39,16 +39,16 @@ class semaphore {
     ~permit() { release(); }
 
     void release() noexcept {
-      if (semaphore* const of = std::exchange(of_, nullptr)) of->give_back(std::exchange(units_, 0));
+      if (semaphore* const owner = std::exchange(owner_, nullptr)) owner->give_back(std::exchange(units_, 0));
     }
 
-    [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return owner_ != nullptr; }
 
    private:
     friend class semaphore;
-    permit(semaphore& of, std::uint64_t units) noexcept : of_(&of), units_(units) {}
+    permit(semaphore& owner, std::uint64_t units) noexcept : owner_(&owner), units_(units) {}
 
-    semaphore* of_ = nullptr;
+    semaphore* owner_ = nullptr;
     std::uint64_t units_ = 0;
   };
 
@@ -57,46 +57,47 @@ class semaphore {
   semaphore& operator=(const semaphore&) = delete;
   ~semaphore() = default;
 
-  /// Awaited, gives a permit once there are so many units and no earlier waiter; an empty one after close().
+  /// Awaitable; returns a permit once `units` units are free and all earlier waiters were served. Returns an empty
+  /// permit after close().
   [[nodiscard]] acquisition acquire(std::uint64_t units = 1) noexcept { return acquisition(*this, units); }
 
-  /// An empty permit where it would have to wait.
+  /// Returns an empty permit instead of waiting.
   [[nodiscard]] permit try_acquire(std::uint64_t units = 1) noexcept {
     const std::scoped_lock lock(mutex_);
     return may_take(units) ? permit(*this, units) : permit();
   }
 
-  /// Ends all waits.
+  /// Ends all waits, those of later calls included.
   void close() noexcept;
 
  private:
   class acquisition final : public suspended {
    public:
-    acquisition(semaphore& of, std::uint64_t units) noexcept : of_(of), units_(units) {}
+    acquisition(semaphore& owner, std::uint64_t units) noexcept : owner_(owner), units_(units) {}
 
     [[nodiscard]] bool await_ready() noexcept {
-      const std::scoped_lock lock(of_.mutex_);
+      const std::scoped_lock lock(owner_.mutex_);
       return is_settled();
     }
     template <typename Promise>
     bool await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
-      const std::scoped_lock lock(of_.mutex_);
+      const std::scoped_lock lock(owner_.mutex_);
       if (is_settled()) return false;
-      of_.waiting_.push(*this);
+      owner_.waiting_.push(*this);
       return true;
     }
-    [[nodiscard]] permit await_resume() const noexcept { return granted_ ? permit(of_, units_) : permit(); }
+    [[nodiscard]] permit await_resume() const noexcept { return granted_ ? permit(owner_, units_) : permit(); }
 
    private:
     friend class semaphore;
 
     bool is_settled() noexcept {  // under the lock
-      granted_ = of_.may_take(units_);
-      return granted_ || of_.closed_;
+      granted_ = owner_.may_take(units_);
+      return granted_ || owner_.closed_;
     }
 
-    semaphore& of_;
+    semaphore& owner_;
     const std::uint64_t units_;
     bool granted_ = false;
   };
@@ -111,40 +112,40 @@ class semaphore {
   std::mutex mutex_;
   std::uint64_t free_;
   bool closed_ = false;
-  work_queue waiting_{};  // acquisitions
+  work_queue waiting_{};  // of acquisition
 };
 
-/// Something that happens once.
+/// A flag that is set once, and stays set.
 class event {
   class waiting;
 
  public:
   void set() noexcept;
 
-  /// Awaited, completes when the event was set.
+  /// Awaitable; completes when the event is set.
   [[nodiscard]] waiting wait() noexcept { return waiting(*this); }
 
  private:
   class waiting final : public suspended {
    public:
-    explicit waiting(event& of) noexcept : of_(of) {}
+    explicit waiting(event& owner) noexcept : owner_(owner) {}
 
     [[nodiscard]] bool await_ready() const noexcept {
-      const std::scoped_lock lock(of_.mutex_);
-      return of_.is_set_;
+      const std::scoped_lock lock(owner_.mutex_);
+      return owner_.is_set_;
     }
     template <typename Promise>
     bool await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
-      const std::scoped_lock lock(of_.mutex_);
-      if (of_.is_set_) return false;
-      of_.waiting_.push(*this);
+      const std::scoped_lock lock(owner_.mutex_);
+      if (owner_.is_set_) return false;
+      owner_.waiting_.push(*this);
       return true;
     }
     void await_resume() const noexcept {}
 
    private:
-    event& of_;
+    event& owner_;
   };
 
   std::mutex mutex_;
@@ -168,23 +169,24 @@ class wakeup {
  private:
   class waiting final : public suspended {
    public:
-    explicit waiting(wakeup& of) noexcept : of_(of) {}
+    explicit waiting(wakeup& awaited) noexcept : wakeup_(awaited) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
-      if (of_.is_to_wait(*this)) return;
-      post();  // without the lock: this may be destroyed when it returns
+      if (wakeup_.must_wait(*this)) return;
+      post();  // outside the lock: the coroutine may destroy this object before post() returns
     }
     void await_resume() const;
 
    private:
-    wakeup& of_;
+    wakeup& wakeup_;
   };
 
-  /// False where it ends at once: there is a notification, which it takes, or it was closed.
-  bool is_to_wait(suspended& waiter) noexcept {
+  /// Registers the waiter. False if it need not wait: there was a notification, which this takes, or close() was
+  /// called.
+  bool must_wait(suspended& waiter) noexcept {
     const std::scoped_lock lock(mutex_);
     if (closed_ || std::exchange(is_notified_, false)) return false;
     waiting_ = &waiter;

@@ -1,6 +1,6 @@
-// Coroutines. A task runs when it is awaited; what it throws is thrown there. Its frame is allocated by the call that
-// makes it, so a lack of memory is an exception of that call. Nothing that suspends or resumes a task allocates or
-// throws: a coroutine that waits is always resumed, and unwinds by an exception or to its end like any function.
+// Coroutines. A task runs when it is awaited, and its exception is rethrown there. The call that creates a task
+// allocates its frame, and throws std::bad_alloc if that fails. Suspending and resuming neither allocate nor throw: a
+// waiting coroutine is always resumed, and ends by a return or an exception, as a function does.
 #pragma once
 
 #include "async/executor.hpp"
@@ -15,27 +15,27 @@ namespace gpuhist::async {
 
 namespace detail {
 
-// What resume() is to run next, on its thread.
+// The coroutine that resume() runs next, on its thread.
 struct pump {
   std::coroutine_handle<> next;
 };
 
-// What the coroutines that await each other have in common: they are one thread of execution.
+// State that is shared by coroutines that await each other: together they are one thread of execution.
 struct fiber {
-  executor* on = nullptr;  // where it is resumed
+  executor* on = nullptr;  // resumes the fiber
   pump* running = nullptr;
 };
 
 struct promise_base {
-  fiber* of = nullptr;
-  std::coroutine_handle<> parent{};  // that awaits this one
+  fiber* owner = nullptr;
+  std::coroutine_handle<> parent{};  // awaits this coroutine
 };
 
-// A loop, not nested calls: how many coroutines end without waiting does not matter to the stack.
-inline void resume(fiber& it, std::coroutine_handle<> from) noexcept {
+// A loop, not nested calls: the stack does not grow with the number of coroutines that end without waiting.
+inline void resume(fiber& resumed, std::coroutine_handle<> from) noexcept {
   pump local{from};
-  it.running = &local;
-  while (local.next) std::exchange(local.next, nullptr).resume();  // after it, the fiber may be running elsewhere
+  resumed.running = &local;
+  while (local.next) std::exchange(local.next, nullptr).resume();  // then the fiber may run on another thread
 }
 
 struct final_awaiter {
@@ -43,7 +43,7 @@ struct final_awaiter {
   template <typename Promise>
   void await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
     promise_base& promise = ended.promise();
-    promise.of->running->next = promise.parent;
+    promise.owner->running->next = promise.parent;
   }
   void await_resume() const noexcept {}
 };
@@ -54,8 +54,8 @@ struct task_result {
   std::exception_ptr error{};
 
   template <typename U>
-  void return_value(U&& given) {
-    value.emplace(std::forward<U>(given));
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
   }
 
   T take() {
@@ -77,7 +77,7 @@ struct task_result<void> {
 
 }  // namespace detail
 
-/// The result of a coroutine, to be awaited once by another one: `co_await f()`.
+/// A coroutine that another coroutine awaits once: `co_await f()`.
 template <typename T = void>
 class [[nodiscard]] task {
  public:
@@ -95,7 +95,7 @@ class [[nodiscard]] task {
   }
   ~task() { clear(); }
 
-  /// Gives back what the coroutine holds.
+  /// Destroys the coroutine, and everything that it holds.
   void clear() noexcept {
     if (frame_) std::exchange(frame_, nullptr).destroy();
   }
@@ -105,9 +105,9 @@ class [[nodiscard]] task {
   template <typename Promise>
   void await_suspend(std::coroutine_handle<Promise> parent) noexcept {
     promise_type& own = frame_.promise();
-    own.of = parent.promise().of;
+    own.owner = parent.promise().owner;
     own.parent = parent;
-    own.of->running->next = frame_;
+    own.owner->running->next = frame_;
   }
   T await_resume() { return frame_.promise().take(); }
 
@@ -118,31 +118,31 @@ class [[nodiscard]] task {
   std::coroutine_handle<promise_type> frame_;
 };
 
-/// A coroutine that waits, as what ends the wait keeps it. It lies in the frame of the coroutine.
+/// A waiting coroutine, for the object that ends the wait. It is part of the frame of the coroutine.
 class suspended : public work_item {
  public:
-  /// To be called by await_suspend.
+  /// Called by await_suspend.
   template <typename Promise>
   void hold(std::coroutine_handle<Promise> waiting) noexcept {
-    where_ = waiting;
-    of_ = waiting.promise().of;
+    handle_ = waiting;
+    fiber_ = waiting.promise().owner;
   }
 
-  /// Resumes it on its executor. This may be gone when the call returns.
-  void post() noexcept { of_->on->post(*this); }
+  /// Resumes the coroutine on its executor. This object may already be destroyed when the call returns.
+  void post() noexcept { fiber_->on->post(*this); }
 
-  /// Resumes it here. On a thread of its executor.
-  void run() noexcept override { detail::resume(*of_, where_); }
+  /// Resumes the coroutine within this call. On a thread of its executor.
+  void run() noexcept override { detail::resume(*fiber_, handle_); }
 
-  /// The executor on which it is resumed, to be changed while it waits.
-  [[nodiscard]] executor*& on() noexcept { return of_->on; }
+  /// The executor that resumes the coroutine. It may be changed during the wait.
+  [[nodiscard]] executor*& on() noexcept { return fiber_->on; }
 
  protected:
   ~suspended() = default;
 
  private:
-  std::coroutine_handle<> where_;
-  detail::fiber* of_ = nullptr;
+  std::coroutine_handle<> handle_;
+  detail::fiber* fiber_ = nullptr;
 };
 
 namespace detail {
@@ -150,7 +150,7 @@ namespace detail {
 struct resumption final : suspended {};
 
 struct reposting {
-  executor* to;  // null: where it is
+  executor* to;  // null: the current one
   executor* from = nullptr;
   resumption waiting{};
 
@@ -165,7 +165,7 @@ struct reposting {
   executor& await_resume() const noexcept { return *from; }
 };
 
-// The bottom of a fiber: owns itself.
+// The outermost coroutine of a fiber. It destroys itself when it ends.
 struct root {
   struct promise_type : promise_base {
     fiber own{};
@@ -187,7 +187,7 @@ struct root {
       return ending{};
     }
     void return_void() const noexcept {}
-    void unhandled_exception() const noexcept { std::terminate(); }  // of `end`, which does not throw
+    void unhandled_exception() const noexcept { std::terminate(); }  // `end` does not throw
   };
 
   std::coroutine_handle<promise_type> frame;
@@ -207,48 +207,48 @@ root run_root(task<> body, End end) {
 
 }  // namespace detail
 
-/// Awaited, lets others on the same executor have their turn.
+/// Awaitable; resumes after the other items that are queued on the same executor.
 inline auto yield() noexcept { return detail::reposting{.to = nullptr}; }
 
-/// Awaited, moves the coroutine to another executor; gives the one it was on.
+/// Awaitable; moves the coroutine to another executor, and returns the previous one.
 inline auto move_to(executor& other) noexcept { return detail::reposting{.to = &other}; }
 
-/// Runs a task on another executor; the caller goes on where it was.
+/// Runs a task on another executor. The caller continues on its own executor.
 template <typename T>
-task<T> run_on(executor& other, task<T> what) {
+task<T> run_on(executor& other, task<T> work) {
   executor& home = co_await move_to(other);
   std::exception_ptr error;
   if constexpr (std::is_void_v<T>) {
     try {
-      co_await what;
+      co_await work;
     } catch (...) {
       error = std::current_exception();
     }
-    what.clear();
+    work.clear();
     static_cast<void>(co_await move_to(home));
     if (error) std::rethrow_exception(std::move(error));
   } else {
     std::optional<T> result;
     try {
-      result.emplace(co_await what);
+      result.emplace(co_await work);
     } catch (...) {
       error = std::current_exception();
     }
-    what.clear();
+    work.clear();
     static_cast<void>(co_await move_to(home));
     if (error) std::rethrow_exception(std::move(error));
     co_return std::move(*result);
   }
 }
 
-/// Starts a task that no coroutine awaits. `end` is called with what it threw, or null, after all that it held was
-/// given back; it does not throw. Throws std::bad_alloc, and then nothing was started and `end` is not called.
+/// Starts a task that no coroutine awaits. Calls `end` with the exception of the task, or null, after the task was
+/// destroyed. `end` does not throw. Throws std::bad_alloc, and then nothing was started and `end` is not called.
 template <typename End>
 void spawn(executor& on, task<> body, End end) {
   const auto frame = detail::run_root(std::move(body), std::move(end)).frame;
   detail::root::promise_type& promise = frame.promise();
   promise.own.on = promise.home = &on;
-  promise.of = &promise.own;
+  promise.owner = &promise.own;
   promise.start.hold(frame);
   on.note_task_begins();
   promise.start.post();

@@ -17,13 +17,13 @@ std::exception_ptr first_failure::get() const noexcept {
   return error_;
 }
 
-void task_group::spawn(executor& on, task<> what) {
+void task_group::spawn(executor& on, task<> work) {
   {
     const std::scoped_lock lock(mutex_);
     ++running_;
   }
   try {
-    async::spawn(on, std::move(what), [this](std::exception_ptr error) noexcept { note_ended(std::move(error)); });
+    async::spawn(on, std::move(work), [this](std::exception_ptr error) noexcept { note_ended(std::move(error)); });
   } catch (...) {
     note_ended(nullptr);
     throw;
@@ -37,7 +37,7 @@ void task_group::note_ended(std::exception_ptr error) noexcept {
     const std::scoped_lock lock(mutex_);
     if (--running_ == 0) resumed = std::exchange(waiting_, nullptr);
   }
-  if (resumed != nullptr) resumed->post();  // the group may be gone by now
+  if (resumed != nullptr) resumed->post();  // the group may already be destroyed
 }
 
 std::size_t task_group::size() const noexcept {

@@ -1,4 +1,4 @@
-// Tasks that no coroutine awaits one by one: how they end, and what they failed with.
+// Groups of tasks: waits for the end of all of them, and keeps the first exception.
 #pragma once
 
 #include "async/task.hpp"
@@ -13,7 +13,7 @@
 
 namespace gpuhist::async {
 
-/// Keeps the first failure of several, and asks for a stop with it. Thread-safe.
+/// Keeps the first exception that is noted, and then requests a stop. Thread-safe.
 class first_failure {
  public:
   explicit first_failure(std::stop_source stop = std::stop_source(std::nostopstate)) noexcept
@@ -34,44 +34,44 @@ class first_failure {
   std::stop_source stop_;
 };
 
-/// Tasks that end before the group does. spawn() and ended() are for one coroutine.
+/// All tasks must have ended before the group is destroyed. One coroutine calls spawn() and ended().
 class task_group {
   class waiting;
 
  public:
-  /// `failures`: what tasks throw is noted there.
+  /// `failures`: receives the exceptions of the tasks.
   explicit task_group(first_failure& failures) noexcept : failures_(failures) {}
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
   ~task_group() = default;
 
-  /// Throws std::bad_alloc; then nothing was begun.
-  void spawn(executor& on, task<> what);
+  /// Throws std::bad_alloc, and then nothing was started.
+  void spawn(executor& on, task<> work);
 
-  /// Awaited, completes when all have ended.
+  /// Awaitable; completes when all tasks have ended.
   [[nodiscard]] waiting ended() noexcept { return waiting(*this); }
 
-  /// Tasks that have not ended. Thread-safe.
+  /// The number of tasks that have not ended. Thread-safe.
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:
   class waiting final : public suspended {
    public:
-    explicit waiting(task_group& of) noexcept : of_(of) {}
+    explicit waiting(task_group& group) noexcept : group_(group) {}
 
-    [[nodiscard]] bool await_ready() const noexcept { return of_.size() == 0; }
+    [[nodiscard]] bool await_ready() const noexcept { return group_.size() == 0; }
     template <typename Promise>
     bool await_suspend(std::coroutine_handle<Promise> here) noexcept {
       hold(here);
-      const std::scoped_lock lock(of_.mutex_);
-      if (of_.running_ == 0) return false;
-      of_.waiting_ = this;
+      const std::scoped_lock lock(group_.mutex_);
+      if (group_.running_ == 0) return false;
+      group_.waiting_ = this;
       return true;
     }
     void await_resume() const noexcept {}
 
    private:
-    task_group& of_;
+    task_group& group_;
   };
 
   void note_ended(std::exception_ptr error) noexcept;
@@ -82,34 +82,34 @@ class task_group {
   suspended* waiting_ = nullptr;
 };
 
-/// Runs a task and blocks the calling thread, which is none of the executor's, until it has ended. Throws what it
-/// threw.
+/// Runs a task and blocks the calling thread until the task has ended. Not to be called on a thread of the executor.
+/// Rethrows the exception of the task.
 template <typename T>
-T run_blocking(executor& on, task<T> what) {
+T run_blocking(executor& on, task<T> work) {
   struct ending {
     std::mutex mutex;
     std::condition_variable changed;
-    bool is_over = false;
+    bool is_finished = false;
     std::exception_ptr error;
   } end;
   const auto wait = [&end] {
     std::unique_lock lock(end.mutex);
-    end.changed.wait(lock, [&end] { return end.is_over; });
+    end.changed.wait(lock, [&end] { return end.is_finished; });
     if (end.error) std::rethrow_exception(std::exchange(end.error, nullptr));
   };
   const auto finish = [&end](std::exception_ptr error) noexcept {
     const std::scoped_lock lock(end.mutex);
     end.error = std::move(error);
-    end.is_over = true;
-    end.changed.notify_one();  // under the lock: `end` goes when the other side has it
+    end.is_finished = true;
+    end.changed.notify_one();  // under the lock: the waiting thread destroys `end` once it gets the lock
   };
   if constexpr (std::is_void_v<T>) {
-    spawn(on, std::move(what), finish);
+    spawn(on, std::move(work), finish);
     wait();
   } else {
     std::optional<T> result;
-    const auto keep = [](task<T> of, std::optional<T>& to) -> task<> { to.emplace(co_await of); };
-    spawn(on, keep(std::move(what), result), finish);
+    const auto keep = [](task<T> inner, std::optional<T>& to) -> task<> { to.emplace(co_await inner); };
+    spawn(on, keep(std::move(work), result), finish);
     wait();
     return std::move(*result);
   }

@@ -10,22 +10,22 @@ namespace {
 
 class function_item final : public work_item {
  public:
-  explicit function_item(std::function<void()> what) : what_(std::move(what)) {}
+  explicit function_item(std::function<void()> function) : function_(std::move(function)) {}
 
   void run() noexcept override {
-    const std::unique_ptr<function_item> own(this);  // the function may be the last to use the pool
-    std::exchange(what_, nullptr)();
+    const std::unique_ptr<function_item> own(this);  // deletes the item; the pool may be destroyed by then
+    std::exchange(function_, nullptr)();
   }
 
  private:
-  std::function<void()> what_;
+  std::function<void()> function_;
 };
 
 }  // namespace
 
-void fail_to_start(const std::error_code& why) {
+void fail_to_start(const std::error_code& cause) {
   throw std::system_error(
-      why,
+      cause,
       "no thread can be started; raise the limit on processes (ulimit -u, pids.max of the container) or on memory");
 }
 
@@ -40,19 +40,19 @@ worker_pool::worker_pool(unsigned threads) {
   }
 }
 
-void worker_pool::post(work_item& what) noexcept {
+void worker_pool::post(work_item& item) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    waiting_.push(what);
+    waiting_.push(item);
     if (idle_ == 0) return;
     ++notifying_;
   }
-  posted_.notify_one();  // without the lock, which the other thread needs at once
+  posted_.notify_one();  // without the lock, which the other thread needs first
   --notifying_;          // last: once the item has run, the pool may be destroyed
 }
 
-void worker_pool::post(std::function<void()> what) {
-  auto item = std::make_unique<function_item>(std::move(what));
+void worker_pool::post(std::function<void()> function) {
+  auto item = std::make_unique<function_item>(std::move(function));
   post(*item.release());
 }
 

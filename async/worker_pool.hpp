@@ -1,4 +1,4 @@
-// The threads that read files, decode and count.
+// The threads that read files, decompress and count.
 #pragma once
 
 #include "async/executor.hpp"
@@ -14,27 +14,28 @@
 
 namespace gpuhist::async {
 
-/// Throws std::system_error, which says what helps.
-[[noreturn]] void fail_to_start(const std::error_code& why);
+/// Throws std::system_error. Its message names the limits to raise.
+[[noreturn]] void fail_to_start(const std::error_code& cause);
 
 class worker_pool final : public executor {
  public:
-  /// Starts so many threads, or as many as the system lets it have. Throws std::system_error where it has none.
+  /// Starts `threads` threads, or fewer if the system permits no more. Throws std::system_error if none can be started.
   explicit worker_pool(unsigned threads);
   ~worker_pool() override { join(); }
 
-  /// Threads that were started.
+  /// The number of threads that were started.
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(threads_.size()); }
 
-  void post(work_item& what) noexcept override;
+  void post(work_item& item) noexcept override;
 
-  /// Runs a function, which does not throw. Throws std::bad_alloc.
-  void post(std::function<void()> what);
+  /// Queues a function, which must not throw. Throws std::bad_alloc.
+  void post(std::function<void()> function);
 
   void note_task_begins() noexcept override;
   void note_task_ended() noexcept override;
 
-  /// Waits until all tasks have ended and all that was posted has run, and ends the threads. Not on one of them.
+  /// Waits until all tasks have ended and all posted items have run. Then ends the threads. Not to be called on one of
+  /// them.
   void join() noexcept;
 
  private:
@@ -44,9 +45,9 @@ class worker_pool final : public executor {
   std::condition_variable posted_;
   work_queue waiting_{};
   std::size_t tasks_ = 0;
-  unsigned idle_ = 0;  // threads that wait for `posted_`
+  unsigned idle_ = 0;  // threads that wait for posted_
   bool closing_ = false;
-  std::atomic<unsigned> notifying_{0};  // posts that have yet to use `posted_`, for the last time
+  std::atomic<unsigned> notifying_{0};  // calls of post() that will still use posted_
   std::vector<std::thread> threads_;
 };
 

@@ -1,8 +1,9 @@
-"""archives.py GPUHIST GPUHIST_BENCH MAKE_LOG FOLDER: how close runs over compressed archives come to decompressing them
-and nothing else, on all cores. An archive of many frames, 64 zstd files of one frame, 64 gzip files, each of 4 GiB of log
-text, named so often that the start of a process does not matter; letters and bytes; every engine there is. Rates from the
-first byte read to the last count (and of the whole process), medians of alternating runs; `gpuhist-bench decompress` over
-the same files says what the decoders alone do (the fastest of its repetitions), from memory. What is asked is 0.95."""
+"""archives.py GPUHIST GPUHIST_BENCH MAKE_LOG FOLDER: compares the rate of gpuhist over compressed archives with that of
+the decoders alone, on all cores. Inputs: an archive of many frames, 64 zstd files of one frame, and 64 gzip files, each
+of 4 GiB of log text, named so often that the start of a process does not matter. Letters and bytes; every available
+engine. Rates are measured from the first byte read to the last count (and for the whole process); medians of
+alternating runs. `gpuhist-bench decompress` measures the decoders alone, from memory (the fastest of its repetitions).
+Target: 0.95."""
 
 import argparse
 import concurrent.futures
@@ -59,7 +60,7 @@ def decoders_alone(bench, files):
 
 
 def seconds(command):
-    """Of the whole process, and from the first byte read to the last count."""
+    """Returns the time of the whole process, and the time from the first byte read to the last count."""
     begin = time.monotonic()
     ended = subprocess.run([*command, "--stats", "--format", "json"], stdout=subprocess.PIPE, check=True)
     return time.monotonic() - begin, json.loads(ended.stdout)["stats"]["seconds"]
@@ -71,31 +72,31 @@ def parse():
         parser.add_argument(name)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--times", type=int, default=16, help="how often the files are named")
-    parser.add_argument("--runs", type=int, default=4, help="of which the first is not counted")
-    parser.add_argument("--only", default="", help="only archives that have this in their name")
+    parser.add_argument("--runs", type=int, default=4, help="runs of each command; the first is not counted")
+    parser.add_argument("--only", default="", help="only archives whose name contains this")
     return parser.parse_args()
 
 
 def main():
-    asked = parse()
+    options = parse()
     engines = ("host", "cuda", "auto") if os.path.exists("/dev/nvidiactl") else ("host",)
-    print(f"GB/s of text (of the decoders alone; of the whole process), {asked.times} times 4 GiB")
+    print(f"GB/s of text (relative to the decoders alone; the same for the whole process), {options.times} times 4 GiB")
     print(f"{'archives':14}{'buckets':10}{'decoders':>9}" + "".join(f"{each:>22}" for each in engines))
-    for name, files in make_archives(asked.folder, asked.gpuhist, asked.make_log, asked.only).items():
-        text_bytes, alone = decoders_alone(asked.bench, files)
+    for name, files in make_archives(options.folder, options.gpuhist, options.make_log, options.only).items():
+        text_bytes, alone = decoders_alone(options.bench, files)
         rate = text_bytes / alone
         for scheme in ("letters", "bytes"):
             times = {engine: [] for engine in engines}
-            for run in range(asked.runs):
+            for run in range(options.runs):
                 for engine in engines:
-                    command = [asked.gpuhist, "--engine", engine, "--buckets", scheme, *map(str, files * asked.times)]
+                    command = [options.gpuhist, "--engine", engine, "--buckets", scheme, *map(str, files * options.times)]
                     spent = seconds(command)
                     if run:  # the first warms the caches
                         times[engine].append(spent)
             row = f"{name:14}{scheme:10}{rate / 1e9:9.1f}"
             for engine in engines:
                 whole, counting = (
-                    text_bytes * asked.times / statistics.median(each) / rate for each in zip(*times[engine])
+                    text_bytes * options.times / statistics.median(each) / rate for each in zip(*times[engine])
                 )
                 row += f"{counting * rate / 1e9:9.1f} ({counting:.2f}; {whole:.2f})"
             print(row, flush=True)

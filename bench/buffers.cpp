@@ -7,7 +7,7 @@
 namespace gpuhist::bench {
 namespace {
 
-// Left to contenders, to kernels' own memory and to whoever else is on the device.
+// Left free for contenders, for the memory of kernels and for other processes on the device.
 constexpr std::uint64_t reserve = std::uint64_t{512} << 20U;
 
 std::uint64_t free_bytes() {
@@ -27,9 +27,9 @@ std::uint64_t wanted_bytes(std::span<const std::uint64_t> sizes, std::uint64_t l
 
 }  // namespace
 
-buffers::buffers(std::span<const std::uint64_t> sizes, const machine& on)
-    : l2_bytes_(on.l2_bytes),
-      capacity_(wanted_bytes(sizes, on.l2_bytes, free_bytes())),
+buffers::buffers(std::span<const std::uint64_t> sizes, const machine& device)
+    : l2_bytes_(device.l2_bytes),
+      capacity_(wanted_bytes(sizes, device.l2_bytes, free_bytes())),
       memory_(capacity_ == 0 ? nullptr : std::make_unique<device_bytes>(capacity_)) {}
 
 bool buffers::holds(std::uint64_t size) const { return buffer_stride(size) <= capacity_; }
@@ -41,7 +41,7 @@ void buffers::fill(std::span<const std::uint8_t> pattern, std::uint64_t size, co
   std::byte* const first = memory_->as();
   std::uint64_t filled = std::min<std::uint64_t>(pattern.size(), size);
   check(cudaMemcpyAsync(first, pattern.data(), filled, cudaMemcpyHostToDevice, on.get()));
-  while (filled < size) {  // whole patterns are doubled, so that they stay in step
+  while (filled < size) {  // doubles whole patterns, so that the repetition has no seam
     const std::uint64_t more = std::min(filled, size - filled);
     check(cudaMemcpyAsync(first + filled, first, more, cudaMemcpyDeviceToDevice, on.get()));
     filled += more;

@@ -1,4 +1,4 @@
-// The device memory that is counted: as many buffers with the same bytes, gone through in turn, as no cache can hold.
+// The device memory that kernels count: buffers with the same bytes, used in turn, and together larger than any cache.
 #pragma once
 
 #include "bench/cuda.hpp"
@@ -12,16 +12,16 @@ namespace gpuhist::bench {
 /// Used by one thread.
 class buffers {
  public:
-  /// Device memory for spans of every one of these sizes, as far as the device has it.
-  buffers(std::span<const std::uint64_t> sizes, const machine& on);
+  /// Allocates device memory for spans of each of these sizes that fits the device.
+  buffers(std::span<const std::uint64_t> sizes, const machine& device);
 
   /// Whether a span of this size fits.
   [[nodiscard]] bool holds(std::uint64_t size) const;
 
-  /// Fills buffers of `size` bytes with the pattern, repeated; waits until they are full.
+  /// Fills buffers of `size` bytes with the repeated pattern, and waits for it.
   void fill(std::span<const std::uint8_t> pattern, std::uint64_t size, const stream& on);
 
-  /// The next one, in turn.
+  /// The next buffer, in turn.
   std::span<const std::uint8_t> next();
 
  private:

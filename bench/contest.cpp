@@ -8,15 +8,17 @@
 namespace gpuhist::bench {
 namespace {
 
-constexpr double most_seconds_each = 0.1;  // of all runs of one entrant in one contest, where they are more than one
-constexpr double most_seconds_once = 3;    // of one run
+constexpr double max_seconds_each =
+    0.1;  // limit for all runs of one entrant in one contest, if there is more than one run
+constexpr double max_seconds_once = 3;  // limit for one run
 constexpr std::size_t probe_bytes = std::size_t{16} << 20U;
-constexpr std::uint64_t hold_each = 25'000;  // nanoseconds that queuing one run takes the host at most, amply
+constexpr std::uint64_t hold_each =
+    25'000;  // nanoseconds; upper bound of the time that the host needs to queue one run
 
 struct contestant {
-  explicit contestant(entrant of) : who(std::move(of)) {}
+  explicit contestant(entrant entered) : entry(std::move(entered)) {}
 
-  entrant who;
+  entrant entry;
   event begin;
   event end;
   std::vector<double> seconds;
@@ -28,40 +30,40 @@ struct contestant {
 
 using contestants = std::vector<std::unique_ptr<contestant>>;
 
-void queue_run(contestant& one, std::span<const std::uint8_t> bytes, const stream& on) {
-  one.who.what->clear(on);
-  one.begin.record(on);
-  one.who.what->run(bytes, on);
-  one.end.record(on);
+void queue_run(contestant& runner, std::span<const std::uint8_t> bytes, const stream& on) {
+  runner.entry.implementation->clear(on);
+  runner.begin.record(on);
+  runner.entry.implementation->run(bytes, on);
+  runner.end.record(on);
 }
 
-// The first run loads the kernel, and only the second tells how long one takes. Over part of a large span, because the
-// slowest take seconds for all of it.
-double probe(contestant& one, std::span<const std::uint8_t> bytes, const stream& on) {
+// Returns the expected time of one run, measured on the second run, because the first loads the kernel. Measures a part
+// of a large span, because the slowest kernels take seconds for the whole.
+double probe(contestant& runner, std::span<const std::uint8_t> bytes, const stream& on) {
   const auto part = bytes.first(std::min(bytes.size(), probe_bytes));
   for (int pass = 0; pass < 2; ++pass) {
-    queue_run(one, part, on);
+    queue_run(runner, part, on);
     on.wait();
   }
-  return one.end.seconds_since(one.begin) * static_cast<double>(bytes.size()) / static_cast<double>(part.size());
+  return runner.end.seconds_since(runner.begin) * static_cast<double>(bytes.size()) / static_cast<double>(part.size());
 }
 
-void plan(contestant& one, buffers& data, unsigned repetitions, const stream& on) {
+void plan(contestant& runner, buffers& data, unsigned repetitions, const stream& on) {
   try {
-    one.expected_seconds = probe(one, data.next(), on);
+    runner.expected_seconds = probe(runner, data.next(), on);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(one.who.name + ": " + error.what());
+    throw std::runtime_error(runner.entry.name + ": " + error.what());
   }
-  const bool too_slow = one.expected_seconds > most_seconds_once;
-  one.repetitions = too_slow ? 0 : repetitions_within(most_seconds_each, one.expected_seconds, repetitions);
+  const bool too_slow = runner.expected_seconds > max_seconds_once;
+  runner.repetitions = too_slow ? 0 : repetitions_within(max_seconds_each, runner.expected_seconds, repetitions);
 }
 
-void take_result(contestant& one, const bin_counts& expected, std::uint64_t size, const stream& on) {
-  one.seconds.push_back(one.end.seconds_since(one.begin));
-  const bin_counts counted = one.who.what->counts(size, on);
+void take_result(contestant& runner, const bin_counts& expected, std::uint64_t size, const stream& on) {
+  runner.seconds.push_back(runner.end.seconds_since(runner.begin));
+  const bin_counts counted = runner.entry.implementation->counts(size, on);
   if (counted.empty()) return;
-  one.counted = true;
-  one.right = one.right && counted == expected;
+  runner.counted = true;
+  runner.right = runner.right && counted == expected;
 }
 
 void run_round(std::span<contestant* const> part, buffers& data, const bin_counts& expected, const stream& on) {
@@ -76,15 +78,15 @@ void run_round(std::span<contestant* const> part, buffers& data, const bin_count
   for (contestant* const each : part) take_result(*each, expected, size, on);
 }
 
-measurement result_of(const contestant& one) {
-  measurement made{.kernel = one.who.name, .kind = one.who.kind, .median = one.expected_seconds};
-  if (one.seconds.empty()) return made;
-  const auto [least, most] = std::ranges::minmax(one.seconds);
-  made.runs = static_cast<unsigned>(one.seconds.size());
-  made.median = median(one.seconds);
+measurement result_of(const contestant& runner) {
+  measurement made{.kernel = runner.entry.name, .kind = runner.entry.kind, .median = runner.expected_seconds};
+  if (runner.seconds.empty()) return made;
+  const auto [least, most] = std::ranges::minmax(runner.seconds);
+  made.runs = static_cast<unsigned>(runner.seconds.size());
+  made.median = median(runner.seconds);
   made.least = least;
   made.most = most;
-  if (one.counted) made.counts = one.right ? verdict::right : verdict::wrong;
+  if (runner.counted) made.counts = runner.right ? verdict::right : verdict::wrong;
   return made;
 }
 

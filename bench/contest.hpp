@@ -1,4 +1,4 @@
-// The loop that measures: all that compare with each other take turns in one stream.
+// The measurement loop: all kernels that are compared run in turn in one stream.
 #pragma once
 
 #include "bench/buffers.hpp"
@@ -8,11 +8,11 @@
 
 namespace gpuhist::bench {
 
-/// Runs every entrant `repetitions` times over the buffers, which are filled: round after round, each once a round, so
-/// that what disturbs the machine disturbs all alike. Times are those of events around each run; a round is queued
-/// behind a pause, so that no run waits for the host. Slow ones take part in fewer rounds; whoever would take seconds
-/// is not run. The counts of every run are compared with what is expected.
-/// Throws std::runtime_error that names the kernel that failed.
+/// Runs every entrant `repetitions` times over the filled buffers. Each runs once per round, so that a disturbance of
+/// the machine affects all entrants alike. Times are measured with events around each run. A pause is queued before
+/// each round, so that no run waits for the host. Slow entrants take part in fewer rounds; an entrant that would take
+/// seconds is not run. The counts of every run are compared with the expected counts. Throws std::runtime_error with
+/// the name of the kernel that failed.
 std::vector<measurement> measure(std::vector<entrant> entrants, buffers& data, const bin_counts& expected,
                                  unsigned repetitions, const stream& on);
 

@@ -1,9 +1,9 @@
-// The clock of the core that runs, which performance counters would tell, where a machine lets programs read them.
+// The clock frequency of the current core, measured without performance counters, which many machines do not expose.
 #pragma once
 
 namespace gpuhist::bench {
 
-/// Cycles a second: the pace of additions that wait for each other, one a cycle, the fastest of a few short runs.
+/// Cycles per second: the rate of dependent additions, one per cycle, in the fastest of a few short runs.
 double core_clock();
 
 }  // namespace gpuhist::bench

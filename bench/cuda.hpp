@@ -1,4 +1,4 @@
-// What the benchmarks measure with: checked CUDA calls, and owners of streams, events and device memory.
+// Checked CUDA calls, and owners of streams, events and device memory for the benchmarks.
 #pragma once
 
 #include "bench/measurement.hpp"
@@ -12,7 +12,7 @@
 
 namespace gpuhist::bench {
 
-/// Throws std::runtime_error that says what failed, and where.
+/// Throws std::runtime_error with the CUDA error, file and line unless `code` is cudaSuccess.
 inline void check(cudaError_t code, gpu::cuda::call_site where = gpu::cuda::call_site::here()) {
   if (code == cudaSuccess) return;
   throw std::runtime_error(std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code) + " (" + where.file +
@@ -41,7 +41,7 @@ class event {
   [[nodiscard]] cudaEvent_t get() const { return handle_; }
   void record(const stream& on) { check(cudaEventRecord(handle_, on.get())); }
 
-  /// Waits for this one.
+  /// Seconds from `earlier` to this event. Waits for this event.
   [[nodiscard]] double seconds_since(const event& earlier) const {
     check(cudaEventSynchronize(handle_));
     float milliseconds = 0;
@@ -68,7 +68,7 @@ class device_bytes {
   void* memory_ = nullptr;
 };
 
-/// Of the current device.
+/// The properties of the current device.
 inline machine current_machine() {
   int device = 0;
   check(cudaGetDevice(&device));

@@ -36,7 +36,7 @@ std::vector<std::uint8_t> make_random(std::size_t size) {
   return bytes;
 }
 
-// Which byte value is the k-th most frequent: shuffled (Fisher and Yates), so that frequent ones lie anywhere.
+// The byte values by frequency. They are shuffled (Fisher and Yates), so that frequent values are not neighbours.
 std::array<std::uint8_t, byte_values> shuffled_values(generator& random) {
   std::array<std::uint8_t, byte_values> values{};
   for (std::size_t i = 0; i < byte_values; ++i) values[i] = static_cast<std::uint8_t>(i);
@@ -44,7 +44,7 @@ std::array<std::uint8_t, byte_values> shuffled_values(generator& random) {
   return values;
 }
 
-// As many entries of each value as its probability is of 2^16: 16 random bits choose one.
+// A table of 2^16 entries, in which the share of each value is its probability: 16 random bits select an entry.
 std::vector<std::uint8_t> zipf_table(generator& random) {
   constexpr std::size_t entries = std::size_t{1} << 16U;
   const auto values = shuffled_values(random);
@@ -108,14 +108,14 @@ std::optional<data_set> find_data_set(std::string_view name) {
 
 std::vector<std::uint8_t> make_data(data_set which, std::size_t size) { return row_of(which).make(size); }
 
-std::vector<std::uint8_t> read_data(const std::filesystem::path& from, std::size_t most) {
+std::vector<std::uint8_t> read_data(const std::filesystem::path& from, std::size_t limit) {
   std::ifstream file(from, std::ios::binary);
   if (!file) throw std::runtime_error(from.string() + ": cannot be opened: " + std::system_category().message(errno));
   constexpr std::size_t piece = std::size_t{1} << 20U;
   std::vector<std::uint8_t> bytes;
-  while (bytes.size() < most && file) {
+  while (bytes.size() < limit && file) {
     const std::size_t before = bytes.size();
-    bytes.resize(std::min(most, before + piece));
+    bytes.resize(std::min(limit, before + piece));
     file.read(reinterpret_cast<char*>(bytes.data() + before), static_cast<std::streamsize>(bytes.size() - before));
     bytes.resize(before + static_cast<std::size_t>(file.gcount()));
   }

@@ -1,4 +1,4 @@
-// The data sets that kernels are measured on: patterns in host memory, which the device's buffers repeat.
+// The data sets for measurements: patterns in host memory, which the buffers on the device repeat.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace gpuhist::bench {
 
-/// From what is usual to what is hardest on counters that are shared.
+/// Ordered from typical data to the data with the most contention on shared counters.
 enum class data_set {
-  text,        ///< a made-up web server log
-  random,      ///< all byte values alike
-  zipf,        ///< the k-th most frequent byte value 1/k as often as the most frequent
+  text,        ///< a synthetic web server log
+  random,      ///< uniform byte values
+  zipf,        ///< the k-th most frequent byte value has 1/k of the frequency of the most frequent one
   sawtooth,    ///< 0, 1, ... 255, 0, ...: neighbours always differ
-  one_letter,  ///< nothing but 'e'
+  one_letter,  ///< only 'e'
 };
 
 inline constexpr std::array every_data_set{data_set::text, data_set::random, data_set::zipf, data_set::sawtooth,
@@ -28,11 +28,11 @@ inline constexpr std::array every_data_set{data_set::text, data_set::random, dat
 std::string_view name_of(data_set which);
 std::optional<data_set> find_data_set(std::string_view name);
 
-/// `size` bytes, the same each time.
+/// `size` bytes, the same in every call.
 std::vector<std::uint8_t> make_data(data_set which, std::size_t size);
 
-/// The first bytes of a file, `most` of them where it has as many. Throws std::runtime_error that names the file; so
-/// does an empty one.
-std::vector<std::uint8_t> read_data(const std::filesystem::path& from, std::size_t most);
+/// The first `limit` bytes of a file, or all if it is shorter. Throws std::runtime_error with the name of the file if
+/// it cannot be read or is empty.
+std::vector<std::uint8_t> read_data(const std::filesystem::path& from, std::size_t limit);
 
 }  // namespace gpuhist::bench

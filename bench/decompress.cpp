@@ -4,8 +4,9 @@
 #include "bench/log_lines.hpp"
 #include "bench/table.hpp"
 #include "config/size.hpp"
+#include "io/discard_frame.hpp"
 #include "io/format.hpp"
-#include "io/zstd_compressor.hpp"
+#include "io/zstd/zstd_compressor.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,7 @@ using bytes = std::vector<std::byte>;
 using clock = std::chrono::steady_clock;
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
-constexpr std::size_t group_bytes = std::size_t{64} << 10U;  // compressed: the least that the pipeline makes a task of
+constexpr std::size_t group_bytes = std::size_t{64} << 10U;  // compressed: the smallest task of the pipeline
 
 struct archive {
   std::string name;
@@ -37,7 +38,7 @@ struct archive {
 
 /// Whole frames of one archive.
 struct task {
-  const archive* of;
+  const archive* source;
   io::decode_start start;
   std::span<const std::byte> packed;
 };
@@ -57,16 +58,17 @@ archive load(const std::filesystem::path& path) {
   archive loaded{.name = path.string(), .content = content_of(path), .format = nullptr};
   loaded.format = &io::detect(std::span(loaded.content).first(std::min(loaded.content.size(), io::detection_bytes)));
   if (loaded.format->make_decoder == nullptr) {
-    throw std::runtime_error(loaded.name + ": is no archive that gpuhist decompresses; give one, or no file at all");
+    throw std::runtime_error(loaded.name +
+                             ": is not an archive that gpuhist decompresses; name an archive, or no file");
   }
   return loaded;
 }
 
-/// 512 MiB of log lines at zstd's level 3.
-archive made_up() {
+/// 512 MiB of log lines at level 3 of zstd.
+archive synthetic_archive() {
   constexpr std::size_t frames = 64;
   constexpr std::size_t frame_bytes = std::size_t{8} << 20U;
-  archive made{.name = "made-up log text", .content = {}, .format = io::format_named("zstd")};
+  archive made{.name = "synthetic log text", .content = {}, .format = io::format_named("zstd")};
   io::zstd_compressor compressor(3);
   generator random{1};
   std::uint64_t time = 0;
@@ -81,46 +83,45 @@ archive made_up() {
   return made;
 }
 
-void add_tasks(std::vector<task>& to, const archive& of) {
-  const std::unique_ptr<io::splitter> splitter = of.format->make_splitter();
+void add_tasks(std::vector<task>& to, const archive& source) {
+  const std::unique_ptr<io::splitter> splitter = source.format->make_splitter();
   io::decode_start start;
   std::uint64_t frames = 0;
   std::size_t begin = 0;
-  for (std::size_t at = 0; at < of.content.size();) {
-    const io::split_step step = splitter->advance(std::span(of.content).subspan(at));
+  for (std::size_t at = 0; at < source.content.size();) {
+    const io::split_step step = splitter->advance(std::span(source.content).subspan(at));
     at += step.taken;
     if (step.frame_ends && splitter->counts_frame()) ++frames;
-    const bool is_last = at == of.content.size();
+    const bool is_last = at == source.content.size();
     const std::size_t end = is_last ? at : at - step.beyond;
     if (!is_last && (!step.frame_ends || end - begin < group_bytes)) continue;
-    to.push_back({.of = &of, .start = start, .packed = std::span(of.content).subspan(begin, end - begin)});
+    to.push_back({.source = &source, .start = start, .packed = std::span(source.content).subspan(begin, end - begin)});
     start = {.frames = frames, .compressed_bytes = end};
     begin = end;
   }
 }
 
-/// What one thread decodes with.
+/// The decoder and the buffer of one thread.
 class worker {
  public:
-  /// Returns the length of the task's text.
-  std::uint64_t decode(const task& what) {
-    if (format_ != what.of->format) decoder_ = what.of->format->make_decoder({});
-    format_ = what.of->format;
-    decoder_->restart(what.start);
-    std::span<const std::byte> rest = what.packed;
-    for (;;) {
-      const io::fill_result got = decoder_->fill(rest, {buffer_.get(), buffer_bytes});
-      rest = rest.subspan(got.consumed);
-      if (got.status == io::fill_status::failed) fail(what, decoder_->fault(0));
-      if (got.status == io::fill_status::needs_input) break;
+  /// Returns the length of the text of the task.
+  std::uint64_t decode(const task& next) {
+    if (format_ != next.source->format) decoder_ = next.source->format->make_decoder({});
+    format_ = next.source->format;
+    decoder_->restart(next.start);
+    std::span<const std::byte> rest = next.packed;
+    auto status = io::fill_status::frame_verified;
+    while (status == io::fill_status::frame_verified) {
+      status = io::discard_frame(*decoder_, rest, {buffer_.get(), buffer_bytes});
     }
-    if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) fail(what, missing);
+    if (status == io::fill_status::failed) fail(next, decoder_->fault(0));
+    if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) fail(next, missing);
     return decoder_->produced_total();
   }
 
  private:
-  [[noreturn]] static void fail(const task& what, const std::string& how) {
-    throw std::runtime_error(what.of->name + ": " + how);
+  [[noreturn]] static void fail(const task& next, const std::string& error) {
+    throw std::runtime_error(next.source->name + ": " + error);
   }
 
   const io::format* format_ = nullptr;
@@ -133,7 +134,7 @@ struct round_result {
   std::uint64_t text_bytes = 0;
 };
 
-/// The clock runs from when all threads are there to the end of the last.
+/// The time from when all threads have started to the end of the last one.
 round_result run_round(std::span<const task> tasks, std::vector<worker>& workers) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> text_bytes{0};
@@ -176,7 +177,7 @@ std::vector<unsigned> powers_up_to_the_cores() {
 decompress_result measure_decompress(const decompress_options& options) {
   std::vector<archive> archives;
   for (const std::filesystem::path& each : options.files) archives.push_back(load(each));
-  if (archives.empty()) archives.push_back(made_up());
+  if (archives.empty()) archives.push_back(synthetic_archive());
   decompress_result result{.load = {.files = archives.size()}, .rates = {}};
   std::vector<task> tasks;
   for (const archive& each : archives) {
@@ -191,9 +192,9 @@ decompress_result measure_decompress(const decompress_options& options) {
   }
   for (unsigned round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
-      const round_result done = run_round(tasks, workers[i]);
-      result.load.text_bytes = done.text_bytes;
-      result.rates[i].seconds = std::min(result.rates[i].seconds, done.seconds);
+      const round_result measured = run_round(tasks, workers[i]);
+      result.load.text_bytes = measured.text_bytes;
+      result.rates[i].seconds = std::min(result.rates[i].seconds, measured.seconds);
     }
   }
   return result;

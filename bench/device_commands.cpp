@@ -14,12 +14,12 @@
 namespace gpuhist::bench {
 namespace {
 
-constexpr const char* how = R"(
+constexpr const char* explanation = R"(
 Medians of up to %u runs that take turns in one stream, timed by events; each run reads the next of several buffers,
-together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. Clearing
-the counters is in the time of cub_*, whose call does it; clearing scratch memory is in everybody's. Counts are compared
-after every run. sequential_loop: one core of the host, the obvious loop in C++ over up to 64 MiB, its rate taken for
-every size; x loop and x global: times as fast as that, and as global_atomic.
+together eight L2 caches or more. The ceiling is the fastest of the kernels that only read, in the same rounds. The time
+of cub_* includes clearing the counters, which its call does; the time of every kernel includes clearing its scratch
+memory. Counts are compared after every run. sequential_loop: one core of the host, the simple loop in C++ over up to
+64 MiB, with the same rate for every size. x loop and x global: rate relative to sequential_loop and to global_atomic.
 )";
 
 void print(const std::string& text) {
@@ -32,7 +32,7 @@ void print_heading(const kernels_options& options, const machine& on) {
   if (options.format != output_format::table) return;
   std::printf("%s, %d multiprocessors, L2 cache of %s\n", on.device.c_str(), on.multiprocessors,
               config::format_size(on.l2_bytes).c_str());
-  std::printf(how, options.repetitions);
+  std::printf(explanation, options.repetitions);
   if (!options.input.empty()) std::printf("text: %s\n", options.input.c_str());
 }
 

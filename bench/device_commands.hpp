@@ -1,4 +1,4 @@
-// The commands of gpuhist-bench that measure devices, where CUDA was compiled in; elsewhere they say that it was not.
+// The commands of gpuhist-bench that measure devices. Without CUDA they throw an error.
 #pragma once
 
 #include "bench/options.hpp"
@@ -8,10 +8,10 @@
 
 namespace gpuhist::bench {
 
-/// What `kernels --kernel` knows.
+/// The names that `kernels --kernel` accepts.
 std::vector<std::string_view> device_kernel_names();
 
-/// Measure and print; the exit status. Throw config::usage_error, std::runtime_error.
+/// Measure, print, and return the exit status. Throw config::usage_error, std::runtime_error.
 int run_kernels(const kernels_options& options);
 int run_link(const link_options& options);
 

@@ -1,4 +1,4 @@
-// Without CUDA there is nothing to measure.
+// The device commands of a build without CUDA.
 #include "bench/device_commands.hpp"
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
-"""engines.py GPUHIST MAKE_LOG FOLDER [NAME]: the wall time of --engine auto beside the better of host and cuda (where there is
-a device), over inputs of five sizes, plain and zstd, letters and bytes. Runs alternate; medians. What is asked of auto is
-at most 1.05 times the better one and 3 ms (1.02 and 3 ms where there is no device). With a NAME only the inputs that have
-it in theirs ("16 GiB")."""
+"""engines.py GPUHIST MAKE_LOG FOLDER [NAME]: compares the wall time of --engine auto with the better of host and cuda
+(cuda only with a device), over inputs of five sizes, plain and zstd, letters and bytes. Medians of alternating runs.
+Target: auto takes at most 1.05 times as long as the better one, plus 3 ms (1.02 times, plus 3 ms, without a device).
+NAME selects the inputs whose name contains it ("16 GiB")."""
 
 import os
 import pathlib
@@ -32,13 +32,13 @@ def inputs_in(folder, gpuhist, make_log, wanted):
     for name, size in SIZES.items():
         if not any(wanted in f"{name} {kind}" for kind in ("plain", "one frame", "many frames")):
             continue
-        of_file = min(size, LARGEST_FILE)
-        plain = made(folder / f"{of_file}.log", [make_log, of_file])
-        one = made(folder / f"{of_file}.log.zst", ["zstd", "-q", "-T0", "-c", plain])
-        many = repacked(folder / f"{of_file}.log.many.zst", gpuhist, plain)
+        file_size = min(size, LARGEST_FILE)
+        plain = made(folder / f"{file_size}.log", [make_log, file_size])
+        one = made(folder / f"{file_size}.log.zst", ["zstd", "-q", "-T0", "-c", plain])
+        many = repacked(folder / f"{file_size}.log.many.zst", gpuhist, plain)
         for kind, path in (("plain", plain), ("one frame", one), ("many frames", many)):
             if wanted in f"{name} {kind}":
-                yield f"{name} {kind}", size, [path] * (size // of_file)
+                yield f"{name} {kind}", size, [path] * (size // file_size)
 
 
 def seconds(command):

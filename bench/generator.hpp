@@ -1,4 +1,5 @@
-// Random numbers that are the same everywhere, which std's distributions are not: made-up inputs are reproducible.
+// Random numbers that are the same on every platform, unlike the distributions of std: generated inputs are
+// reproducible.
 #pragma once
 
 #include <array>

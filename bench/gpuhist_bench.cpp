@@ -1,5 +1,5 @@
-// gpuhist-bench: what the hardware and the kernels can do, measured the way the pipeline uses them. Exit status 1 where
-// a count was wrong or a call failed, 2 where the command line cannot be meant.
+// gpuhist-bench: measures the hardware and the kernels in the way in which the pipeline uses them. Exit status 1 if a
+// count was wrong or a call failed, 2 for an invalid command line.
 #include "bench/core_clock.hpp"
 #include "bench/decompress.hpp"
 #include "bench/device_commands.hpp"
@@ -19,9 +19,9 @@ namespace {
 
 using namespace gpuhist::bench;
 
-constexpr const char* host_how = R"(
-One core at about %s GHz, as additions that wait for each other tell. The fastest of %u repetitions that take turns, by
-CPU time; counts are compared after each. vector_sum adds up the same bytes as 64-bit words.
+constexpr const char* host_explanation = R"(
+One core at about %s GHz, measured by dependent additions. The fastest of %u repetitions that take turns, by CPU time;
+counts are compared after each. vector_sum adds the same bytes as 64-bit words.
 )";
 
 void print(const std::string& text) {
@@ -48,14 +48,14 @@ int run(const help_text& help) {
 int run(const host_options& options) {
   if (options.format == output_format::csv) print(host_csv_heading());
   if (options.format == output_format::table) {
-    std::printf(host_how, fixed(core_clock() * 1e-9, 2).c_str(), options.repetitions);
+    std::printf(host_explanation, fixed(core_clock() * 1e-9, 2).c_str(), options.repetitions);
   }
   measure_host(options, [&](const host_group& group) { print_group(group, options.format); });
   return 0;
 }
 
 int run(const decompress_command& command) {
-  const decompress_result result = measure_decompress(command.what);
+  const decompress_result result = measure_decompress(command.options);
   switch (command.format) {
     case output_format::table:
       print(decompress_table(result));

@@ -12,12 +12,12 @@ namespace gpuhist::bench {
 namespace {
 
 using gpu::cuda::kernels::count_of;
-using gpu::cuda::kernels::most_bins;
+using gpu::cuda::kernels::max_bins;
 
 constexpr int passes = 3;
 
-std::array<std::uint64_t, most_bins> count_values(std::span<const std::uint8_t> bytes) {
-  std::array<std::uint64_t, most_bins> counts{};
+std::array<std::uint64_t, max_bins> count_values(std::span<const std::uint8_t> bytes) {
+  std::array<std::uint64_t, max_bins> counts{};
   for (const std::uint8_t each : bytes) ++counts[each];
   return counts;
 }
@@ -42,38 +42,38 @@ bin_counts count_bytes(std::span<const std::uint8_t> bytes) {
   return counts;
 }
 
-double seconds_of_one_pass(std::span<const std::uint8_t> bytes, bins what, const bin_counts& expected) {
+double seconds_of_one_pass(std::span<const std::uint8_t> bytes, bins counted, const bin_counts& expected) {
   const auto begin = std::chrono::steady_clock::now();
-  const bin_counts counted = sequential_count(bytes, what);
+  const bin_counts counts = sequential_count(bytes, counted);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  if (counted != expected)
-    throw std::logic_error("the sequential loop counts " + std::string(name_of(what)) + " wrongly");
+  if (counts != expected)
+    throw std::logic_error("the sequential loop counts " + std::string(name_of(counted)) + " wrongly");
   return taken.count();
 }
 
 }  // namespace
 
-std::string_view name_of(bins what) { return what == bins::letters ? "letters" : "bytes"; }
+std::string_view name_of(bins counted) { return counted == bins::letters ? "letters" : "bytes"; }
 
-bin_counts expected_counts(std::span<const std::uint8_t> pattern, std::uint64_t size, bins what) {
+bin_counts expected_counts(std::span<const std::uint8_t> pattern, std::uint64_t size, bins counted) {
   const auto whole = count_values(pattern);
   const auto rest = count_values(pattern.first(static_cast<std::size_t>(size % pattern.size())));
-  const config::scheme scheme = config::find_scheme(name_of(what));
-  bin_counts counts(count_of(what));
-  for (std::size_t value = 0; value < most_bins; ++value) {
+  const config::scheme scheme = config::find_scheme(name_of(counted));
+  bin_counts counts(count_of(counted));
+  for (std::size_t value = 0; value < max_bins; ++value) {
     counts[scheme.bucket_of[value]] += whole[value] * (size / pattern.size()) + rest[value];
   }
   return counts;
 }
 
-bin_counts sequential_count(std::span<const std::uint8_t> bytes, bins what) {
-  return what == bins::letters ? count_letters(bytes) : count_bytes(bytes);
+bin_counts sequential_count(std::span<const std::uint8_t> bytes, bins counted) {
+  return counted == bins::letters ? count_letters(bytes) : count_bytes(bytes);
 }
 
-double sequential_rate(std::span<const std::uint8_t> bytes, bins what) {
-  const bin_counts expected = expected_counts(bytes, bytes.size(), what);
+double sequential_rate(std::span<const std::uint8_t> bytes, bins counted) {
+  const bin_counts expected = expected_counts(bytes, bytes.size(), counted);
   std::vector<double> seconds;
-  for (int pass = 0; pass < passes; ++pass) seconds.push_back(seconds_of_one_pass(bytes, what, expected));
+  for (int pass = 0; pass < passes; ++pass) seconds.push_back(seconds_of_one_pass(bytes, counted, expected));
   return static_cast<double>(bytes.size()) / median(seconds);
 }
 

@@ -27,7 +27,7 @@ struct counted_classes {
   partition counted;
 };
 
-// As the command counts a scheme: its buckets, and the ends of lines apart.
+// The partition that the command uses for a scheme: its buckets, with line feeds in a class of their own.
 partition partition_of(const config::scheme& scheme) {
   partition result;
   std::map<std::pair<std::size_t, bool>, std::uint8_t> classes;
@@ -39,7 +39,7 @@ partition partition_of(const config::scheme& scheme) {
   return result;
 }
 
-// No two neighbours alike: nothing that boundaries could help with.
+// Neighbouring values are in different classes: the worst case for comparisons with boundaries.
 partition scattered_over_16() {
   partition result{.class_of = {}, .classes = 16};
   for (std::size_t value = 0; value < 256; ++value) {
@@ -57,7 +57,7 @@ std::vector<counted_classes> every_partition() {
           {"bytes (256 classes)", partition::identity()}};
 }
 
-// Makes Highway choose one instruction set, until the end of the scope.
+// Makes Highway choose one instruction set until the end of the scope.
 class only_target {
  public:
   explicit only_target(std::int64_t target) { set(target); }
@@ -80,45 +80,45 @@ std::vector<std::byte> make_bytes(data_set which, std::size_t size) {
 }
 
 std::vector<std::uint32_t> count_with(const host::kernel& kernel, bytes_view bytes,
-                                      const host::prepared_partition& what) {
-  std::vector<std::uint32_t> row(what.counted.classes);
-  kernel.count(bytes, what, row.data());
+                                      const host::prepared_partition& prepared) {
+  std::vector<std::uint32_t> row(prepared.counted.classes);
+  kernel.count(bytes, prepared, row.data());
   return row;
 }
 
-// What one benchmark needs; Google Benchmark keeps the function that refers to it.
+// The arguments of one benchmark. Google Benchmark keeps a function with a copy of it.
 struct entrant {
   const host::kernel* kernel = nullptr;  // null: vector_sum
-  std::int64_t target = 0;               // 0: whatever is best
+  std::int64_t target = 0;               // 0: the best one
   bytes_view bytes;
-  const host::prepared_partition* what = nullptr;
+  const host::prepared_partition* prepared = nullptr;
   const std::vector<std::uint32_t>* expected = nullptr;
 };
 
-void run_sum(benchmark::State& state, const entrant& of) {
+void run_sum(benchmark::State& state, const entrant& measured) {
   for (auto each : state) {
     (void)each;
-    benchmark::DoNotOptimize(vector_sum(of.bytes));
+    benchmark::DoNotOptimize(vector_sum(measured.bytes));
   }
   state.SetLabel("vector_sum");
 }
 
-void run_kernel(benchmark::State& state, const entrant& of) {
-  const only_target chosen(of.target);
-  std::vector<std::uint32_t> row(of.what->counted.classes);
+void run_kernel(benchmark::State& state, const entrant& measured) {
+  const only_target chosen(measured.target);
+  std::vector<std::uint32_t> row(measured.prepared->counted.classes);
   for (auto each : state) {
     (void)each;
-    of.kernel->count(of.bytes, *of.what, row.data());
+    measured.kernel->count(measured.bytes, *measured.prepared, row.data());
     benchmark::ClobberMemory();
   }
-  const std::string ran = of.kernel->full_name();
+  const std::string ran = measured.kernel->full_name();
   state.SetLabel(ran);
-  if (row != *of.expected) return state.SkipWithError((ran + " counted wrongly").c_str());
-  if (of.target == 0 || of.kernel->instruction_set() == hwy::TargetName(of.target)) return;
-  state.SkipWithError((ran + " ran where " + hwy::TargetName(of.target) + " was asked for").c_str());
+  if (row != *measured.expected) return state.SkipWithError((ran + " counted wrongly").c_str());
+  if (measured.target == 0 || measured.kernel->instruction_set() == hwy::TargetName(measured.target)) return;
+  state.SkipWithError((ran + " ran where " + hwy::TargetName(measured.target) + " was requested").c_str());
 }
 
-// Keeps the fastest repetition of each, in the order in which they were registered.
+// Keeps the fastest repetition of each benchmark, in the order of registration.
 class fastest final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -136,7 +136,7 @@ class fastest final : public benchmark::BenchmarkReporter {
     }
   }
 
-  std::vector<std::pair<std::string, double>> rows;  // what ran, and its seconds
+  std::vector<std::pair<std::string, double>> rows;  // label, seconds
   std::string error;
 };
 
@@ -149,7 +149,7 @@ void register_entrants(const std::vector<entrant>& entrants) {
   }
 }
 
-bool asked_for(const host_options& options, std::string_view kernel) {
+bool is_requested(const host_options& options, std::string_view kernel) {
   return options.kernels.empty() || std::ranges::find(options.kernels, kernel) != options.kernels.end();
 }
 
@@ -159,17 +159,17 @@ void add_kernel(std::vector<entrant>& to, const host::kernel& kernel, entrant wi
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const only_target chosen(target);
     with.target = target;
-    if (kernel.applies(*with.what)) to.push_back(with);
+    if (kernel.applies(*with.prepared)) to.push_back(with);
   }
 }
 
 host_group measure_group(const host_options& options, const counted_classes& classes, data_set data, bytes_view bytes) {
-  const host::prepared_partition what = host::prepare(classes.counted);
-  const auto expected = count_with(host::kernels().back(), bytes, what);
-  const entrant common{.bytes = bytes, .what = &what, .expected = &expected};
+  const host::prepared_partition prepared = host::prepare(classes.counted);
+  const auto expected = count_with(host::kernels().back(), bytes, prepared);
+  const entrant common{.bytes = bytes, .prepared = &prepared, .expected = &expected};
   std::vector<entrant> entrants{common};
   for (const host::kernel& kernel : host::kernels()) {
-    if (asked_for(options, kernel.name)) add_kernel(entrants, kernel, common);
+    if (is_requested(options, kernel.name)) add_kernel(entrants, kernel, common);
   }
   benchmark::ClearRegisteredBenchmarks();
   register_entrants(entrants);
@@ -186,7 +186,7 @@ host_group measure_group(const host_options& options, const counted_classes& cla
   return group;
 }
 
-// Google Benchmark reads its settings from a command line, once in a process.
+// Google Benchmark reads its settings from a command line, once per process.
 void set_up_benchmark(unsigned repetitions) {
   std::array<std::string, 4> arguments{"gpuhist-bench", "--benchmark_repetitions=" + std::to_string(repetitions),
                                        "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"};
@@ -204,12 +204,12 @@ std::vector<std::string_view> host_kernel_names() {
   return names;
 }
 
-void measure_host(const host_options& options, const std::function<void(const host_group&)>& done) {
+void measure_host(const host_options& options, const std::function<void(const host_group&)>& report) {
   set_up_benchmark(options.repetitions);
   for (const data_set data : options.data) {
     for (const std::uint64_t size : options.sizes) {
       const auto bytes = make_bytes(data, size);
-      for (const counted_classes& classes : every_partition()) done(measure_group(options, classes, data, bytes));
+      for (const counted_classes& classes : every_partition()) report(measure_group(options, classes, data, bytes));
     }
   }
 }

@@ -13,13 +13,13 @@ namespace gpuhist::bench {
 
 /// One kernel on one instruction set.
 struct host_row {
-  std::string ran;              ///< what ran, as it says itself: "ranges/AVX2"; "vector_sum" only reads
+  std::string kernel;           ///< kernel and instruction set that ran, "ranges/AVX2"; "vector_sum" only reads
   double bytes_per_second = 0;  ///< of CPU time, the fastest repetition
-  double cycles_a_byte = 0;     ///< of the core's clock, measured beside
-  double of_sum = 0;            ///< times as fast as vector_sum over the same bytes
+  double cycles_a_byte = 0;     ///< of the clock of the core, measured in the same run
+  double of_sum = 0;            ///< rate relative to vector_sum over the same bytes
 };
 
-/// Rows that were measured in turn over the same bytes.
+/// Rows that were measured in alternation over the same bytes.
 struct host_group {
   std::string classes;  ///< "letters (9 classes)"
   std::string data;
@@ -27,11 +27,11 @@ struct host_group {
   std::vector<host_row> rows;  ///< vector_sum first
 };
 
-/// What --kernel knows.
+/// The names that --kernel accepts.
 std::vector<std::string_view> host_kernel_names();
 
-/// Measures what the options ask for, one group after the other. Throws std::runtime_error where a kernel counts
-/// wrongly or another instruction set ran than the one that was asked for.
-void measure_host(const host_options& options, const std::function<void(const host_group&)>& done);
+/// Measures the groups that the options request, in sequence, and passes each to `report`. Throws std::runtime_error if
+/// a kernel counts wrongly, or if another instruction set ran than the requested one.
+void measure_host(const host_options& options, const std::function<void(const host_group&)>& report);
 
 }  // namespace gpuhist::bench

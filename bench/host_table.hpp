@@ -1,4 +1,4 @@
-// What gpuhist-bench host prints.
+// The output of gpuhist-bench host.
 #pragma once
 
 #include "bench/host_kernels.hpp"
@@ -7,13 +7,13 @@
 
 namespace gpuhist::bench {
 
-/// A heading and a line a row.
+/// A heading and one line per row.
 std::string host_table(const host_group& group);
 
-/// One JSON object a row, each on a line of its own.
+/// One JSON object per row, one per line.
 std::string host_json_rows(const host_group& group);
 
-/// The names of the columns, and one line a row.
+/// The names of the columns, and one line per row.
 std::string host_csv_heading();
 std::string host_csv_rows(const host_group& group);
 

@@ -1,4 +1,4 @@
-// gpuhist-bench kernels: every strategy on every data set, size and kind of bins.
+// gpuhist-bench kernels: measures every strategy with every data set, size and kind of bins.
 #pragma once
 
 #include "bench/measurement.hpp"
@@ -10,17 +10,16 @@
 
 namespace gpuhist::bench {
 
-/// What --kernel knows: the catalogue's names and those of the peers.
+/// The names that --kernel accepts: those of the catalogue and of the peers.
 std::vector<std::string_view> kernel_names();
 
-/// Throws config::usage_error where a kernel that is asked for, or the coarsening, applies to nothing that is asked
-/// for.
+/// Throws config::usage_error if a requested kernel, or the coarsening, does not apply to anything that is requested.
 void check_options(const kernels_options& options);
 
-/// Measures what the options ask for and hands over each group when it is done; a size that the device's memory does
-/// not hold is left out with a line on standard error. Throws config::usage_error where nothing that is asked for can
-/// be done, std::runtime_error where a call fails.
-void measure_kernels(const kernels_options& options, const machine& on,
-                     const std::function<void(measured_group)>& done);
+/// Measures the groups that the options request and passes each to `report`. A size that does not fit device memory is
+/// skipped with a line on standard error. Throws config::usage_error if no size fits, std::runtime_error if a call
+/// fails.
+void measure_kernels(const kernels_options& options, const machine& device,
+                     const std::function<void(measured_group)>& report);
 
 }  // namespace gpuhist::bench

@@ -25,7 +25,7 @@ constexpr std::size_t page = 4096;
 constexpr std::array chunks{1 * mib, 4 * mib, 8 * mib, 16 * mib};
 constexpr std::array<std::size_t, 2> stream_counts{2, 3};
 
-// Registered as the pipeline registers its slots: touched first, then page-locked.
+// Page-locked after the first write to every page, as the pipeline does with its slots.
 class pinned_ring {
  public:
   pinned_ring() {
@@ -45,7 +45,7 @@ class pinned_ring {
       static_cast<std::byte*>(::operator new(ring_bytes, std::align_val_t{page}))};
 };
 
-// Seconds for total_bytes in chunks, dealt to the streams in turn, by events on the first stream.
+// Seconds for total_bytes in chunks, which are assigned to the streams in turn; measured by events on the first stream.
 double copy_all(const pinned_ring& ring, const device_bytes& target, std::size_t chunk,
                 const std::vector<std::unique_ptr<stream>>& streams) {
   event begin;

@@ -1,4 +1,4 @@
-// gpuhist-bench link: how fast pinned memory crosses to the device, in the chunks and streams that lanes use.
+// gpuhist-bench link: the rate of copies from pinned memory to the device, with the chunks and streams that lanes use.
 #pragma once
 
 #include "bench/measurement.hpp"

@@ -1,4 +1,4 @@
-// A made-up, realistic web server log.
+// A synthetic, realistic web server log.
 #include "bench/log_lines.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// A made-up, realistic web server log: the text of demonstrations, tests and measurements.
+// A synthetic, realistic web server log: the text for demonstrations, tests and measurements.
 #pragma once
 
 #include "bench/generator.hpp"
@@ -8,8 +8,8 @@
 
 namespace gpuhist::bench {
 
-/// Appends one line of 100 to 300 bytes of UTF-8, its line feed included. `clock` is the time of the line before, in
-/// milliseconds, and is moved on. The same state of `random` and `clock` gives the same line everywhere.
+/// Appends one line of 100 to 300 bytes of UTF-8, including its line feed. `clock` is the time of the previous line in
+/// milliseconds, and is advanced. The same state of `random` and `clock` gives the same line on every platform.
 void append_log_line(std::string& out, generator& random, std::uint64_t& clock);
 
 }  // namespace gpuhist::bench

@@ -1,5 +1,6 @@
-// make_log SIZE: writes SIZE bytes of a made-up, realistic web server log (or random bytes, or one letter) to standard
-// output. The same arguments give the same bytes everywhere: the input of demonstrations, tests and measurements.
+// make_log SIZE: writes SIZE bytes of a synthetic, realistic web server log (or random bytes, or one letter) to
+// standard output. The same arguments give the same bytes on every platform. Its output is the input of demonstrations,
+// tests and measurements.
 #include "bench/generator.hpp"
 #include "bench/log_lines.hpp"
 
@@ -36,10 +37,10 @@ enum class kind { log, random, one_letter };
 struct request {
   std::uint64_t bytes = 0;
   std::uint64_t seed = 1;
-  kind what = kind::log;
+  kind content = kind::log;
 };
 
-/// Writes all of it; false when nobody reads any more or the disk is full.
+/// Writes the whole text; false if the pipe is closed or the disk is full.
 bool write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -55,9 +56,9 @@ bool produce(const request& asked) {
   std::uint64_t clock = 0;
   std::string buffer;
   buffer.reserve(piece + 4096);
-  for (std::uint64_t left = asked.bytes; left > 0;) {
+  for (std::uint64_t remaining = asked.bytes; remaining > 0;) {
     buffer.clear();
-    switch (asked.what) {
+    switch (asked.content) {
       case kind::log:
         while (buffer.size() < piece) append_log_line(buffer, random, clock);
         break;
@@ -68,9 +69,9 @@ bool produce(const request& asked) {
         buffer.assign(piece, 'e');
         break;
     }
-    if (buffer.size() > left) buffer.resize(left);
+    if (buffer.size() > remaining) buffer.resize(remaining);
     if (!write_all(buffer)) return false;
-    left -= buffer.size();
+    remaining -= buffer.size();
   }
   return true;
 }
@@ -105,9 +106,9 @@ std::optional<request> parse(const std::vector<std::string_view>& arguments) {
       if (!seed) return std::nullopt;
       asked.seed = *seed;
     } else if (arguments[i] == "--kind" && has_value) {
-      const auto what = parse_kind(arguments[++i]);
-      if (!what) return std::nullopt;
-      asked.what = *what;
+      const auto content = parse_kind(arguments[++i]);
+      if (!content) return std::nullopt;
+      asked.content = *content;
     } else {
       const auto bytes = parse_bytes(arguments[i]);
       if (!bytes || sized) return std::nullopt;

@@ -4,8 +4,8 @@
 
 namespace gpuhist::bench {
 
-std::string_view name_of(role what) {
-  switch (what) {
+std::string_view name_of(role value) {
+  switch (value) {
     case role::ceiling:
       return "ceiling";
     case role::catalogue:
@@ -20,8 +20,8 @@ std::string_view name_of(role what) {
   return "";
 }
 
-std::string_view name_of(verdict what) {
-  switch (what) {
+std::string_view name_of(verdict value) {
+  switch (value) {
     case verdict::right:
       return "right";
     case verdict::wrong:
@@ -46,17 +46,18 @@ const measurement* measured_group::find(std::string_view kernel) const {
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::optional<double> speed_up(const measurement* one, const measurement* other) {
-  if (one == nullptr || other == nullptr || !one->has_rate() || !other->has_rate()) return std::nullopt;
-  return other->median / one->median;
+std::optional<double> speed_up(const measurement* measured, const measurement* reference) {
+  if (measured == nullptr || reference == nullptr || !measured->has_rate() || !reference->has_rate())
+    return std::nullopt;
+  return reference->median / measured->median;
 }
 
-figures figures_of(const measured_group& group, const measurement& one) {
-  if (!one.has_rate()) return {};
-  return {.bytes_per_second = static_cast<double>(group.bytes) / one.median,
-          .of_ceiling = speed_up(&one, group.ceiling()),
-          .over_loop = speed_up(&one, group.find(sequential_loop)),
-          .over_global_atomic = speed_up(&one, group.find("global_atomic"))};
+figures figures_of(const measured_group& group, const measurement& measured) {
+  if (!measured.has_rate()) return {};
+  return {.bytes_per_second = static_cast<double>(group.bytes) / measured.median,
+          .of_ceiling = speed_up(&measured, group.ceiling()),
+          .over_loop = speed_up(&measured, group.find(sequential_loop)),
+          .over_global_atomic = speed_up(&measured, group.find("global_atomic"))};
 }
 
 }  // namespace gpuhist::bench

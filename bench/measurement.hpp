@@ -1,4 +1,4 @@
-// What was measured, as values: made by the loop, read by tables, rows and the summary.
+// Measurements as values: the measurement loop makes them; tables, rows and the summary read them.
 #pragma once
 
 #include "bench/host_count.hpp"
@@ -10,32 +10,32 @@
 
 namespace gpuhist::bench {
 
-/// What a measurement stands for.
+/// The role of a measured kernel.
 enum class role {
   ceiling,    ///< reads and counts nothing
   catalogue,  ///< a strategy of the catalogue
   variant,    ///< lane_private with another tuning
-  peer,       ///< another library's
+  peer,       ///< of another library
   host,       ///< the sequential loop, on the host
 };
 
 /// "ceiling", "catalogue", ...
-std::string_view name_of(role what);
+std::string_view name_of(role value);
 
 enum class verdict {
   right,
-  wrong,      ///< in one run or more; no rate is derived from it
-  uncounted,  ///< there was nothing to compare: it counts nothing, or did not run
+  wrong,      ///< in at least one run; no rate is derived from it
+  uncounted,  ///< nothing to compare: the kernel counts nothing, or did not run
 };
 
-/// "right", "wrong"; nothing to say is "".
-std::string_view name_of(verdict what);
+/// "right", "wrong"; "" for uncounted.
+std::string_view name_of(verdict value);
 
 struct measurement {
   std::string kernel;
   role kind = role::catalogue;
-  unsigned runs = 0;  ///< 0: not run, because one would take too long: `median` is what it would take
-  double median = 0;  ///< seconds, as the others
+  unsigned runs = 0;  ///< 0: not run, because a run would take too long; `median` is then its estimated time
+  double median = 0;  ///< in seconds, as the next two
   double least = 0;
   double most = 0;
   verdict counts = verdict::uncounted;
@@ -43,19 +43,19 @@ struct measurement {
   [[nodiscard]] bool has_rate() const { return runs > 0 && counts != verdict::wrong; }
 };
 
-/// All that was measured alternately, in one loop: one data set, one size, one kind of bins.
+/// The measurements of one loop, in which kernels run in turn: one data set, one size, one kind of bins.
 struct measured_group {
   std::string data;
   std::uint64_t bytes = 0;
-  bins what = bins::bytes;
+  bins counted = bins::bytes;
   std::vector<measurement> rows;
 
-  /// The fastest of the kernels that only read; null where there is none.
+  /// The fastest kernel that only reads; null if there is none.
   [[nodiscard]] const measurement* ceiling() const;
   [[nodiscard]] const measurement* find(std::string_view kernel) const;
 };
 
-/// What follows from a measurement and its neighbours; nothing where one of them has no rate.
+/// Figures that are derived from a measurement and others of its group; absent if one of them has no rate.
 struct figures {
   std::optional<double> bytes_per_second;
   std::optional<double> of_ceiling;          ///< 1: as fast as reading
@@ -63,12 +63,12 @@ struct figures {
   std::optional<double> over_global_atomic;  ///< speed-up over that strategy
 };
 
-figures figures_of(const measured_group& group, const measurement& one);
+figures figures_of(const measured_group& group, const measurement& measured);
 
-/// How many times as fast as `other` `one` is; nothing where one of them is missing or has no rate.
-std::optional<double> speed_up(const measurement* one, const measurement* other);
+/// The ratio of the rate of `measured` to that of `reference`; absent if one of them is null or has no rate.
+std::optional<double> speed_up(const measurement* measured, const measurement* reference);
 
-/// The machine, for whoever reads the figures elsewhere.
+/// The machine of the measurements.
 struct machine {
   std::string device;
   int multiprocessors = 0;

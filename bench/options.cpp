@@ -16,20 +16,20 @@ namespace {
 using words = std::vector<std::string>;
 using names = std::span<const std::string_view>;
 
-constexpr std::uint64_t least_size = 1024;
-constexpr std::uint64_t most_host_bytes = (std::uint64_t{1} << 32U) - 1;
-constexpr unsigned most_repetitions = 10'000;
-constexpr unsigned most_threads = 1024;
+constexpr std::uint64_t min_size = 1024;
+constexpr std::uint64_t max_host_bytes = (std::uint64_t{1} << 32U) - 1;
+constexpr unsigned max_repetitions = 10'000;
+constexpr unsigned max_threads = 1024;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
 constexpr std::array<std::string_view, 5> subcommand_names{"kernels", "link", "host", "segments", "decompress"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
-  kernels     counting strategies on device memory, against reading alone, CUB and the sequential loop
+  kernels     counting strategies on device memory, compared with reading only, CUB and the sequential loop
   link        pinned host-to-device copies, by chunk size and streams
   host        counting on one core: every kernel on every instruction set of this machine
-  segments    what it costs to keep the counts of many short stretches of a chunk apart
-  decompress  archives decompressed side by side, and nothing else done, by number of threads
+  segments    counting of chunks with many short segments, on the host and on a device
+  decompress  decompression of archives in parallel without counting, by number of threads
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -40,32 +40,32 @@ std::string joined(names all) {
   return text;
 }
 
-[[noreturn]] void refuse(std::string_view option, std::string_view typed, std::string_view what, names known) {
-  std::string message =
-      std::string(option) + (option.empty() ? "" : ": ") + config::quote(typed) + " is no " + std::string(what);
+[[noreturn]] void refuse(std::string_view option, std::string_view typed, std::string_view category, names known) {
+  std::string message = std::string(option) + (option.empty() ? "" : ": ") + config::quote(typed) + " is not a known " +
+                        std::string(category);
   if (const auto meant = config::nearest_name(typed, known))
     message.append("; did you mean ").append(*meant).append("?");
   throw config::usage_error(message + " (there are " + joined(known) + ")");
 }
 
-/// Where in `known` the typed name stands.
-std::size_t resolve(std::string_view option, std::string_view typed, std::string_view what, names known) {
+/// The index of the typed name in `known`.
+std::size_t resolve(std::string_view option, std::string_view typed, std::string_view category, names known) {
   const auto found = std::ranges::find(known, typed);
-  if (found == known.end()) refuse(option, typed, what, known);
+  if (found == known.end()) refuse(option, typed, category, known);
   return static_cast<std::size_t>(found - known.begin());
 }
 
 template <class T>
-void add_once(std::vector<T>& to, T what) {
-  if (std::ranges::find(to, what) == to.end()) to.push_back(std::move(what));
+void add_once(std::vector<T>& to, T value) {
+  if (std::ranges::find(to, value) == to.end()) to.push_back(std::move(value));
 }
 
 std::vector<std::uint64_t> sizes_of(const words& typed) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& each : typed) {
     const std::uint64_t size = config::parse_size(each);
-    if (size < least_size) {
-      throw config::usage_error("--sizes: " + config::quote(each) + " is too small to be timed; the least is 1KiB");
+    if (size < min_size) {
+      throw config::usage_error("--sizes: " + config::quote(each) + " is too small to be timed; the minimum is 1KiB");
     }
     add_once(sizes, size);
   }
@@ -83,9 +83,9 @@ std::vector<data_set> data_of(const words& typed) {
 std::vector<bins> bins_of(const words& typed) {
   std::vector<std::string_view> known;
   for (const bins each : every_bins) known.push_back(name_of(each));
-  std::vector<bins> what;
-  for (const std::string& each : typed) add_once(what, every_bins[resolve("--bins", each, "set of bins", known)]);
-  return what;
+  std::vector<bins> counted;
+  for (const std::string& each : typed) add_once(counted, every_bins[resolve("--bins", each, "set of bins", known)]);
+  return counted;
 }
 
 words kernels_of(const words& typed, names known) {
@@ -101,12 +101,12 @@ output_format format_of(const std::string& typed) {
   return static_cast<output_format>(resolve("--format", typed, "format", format_names));
 }
 
-/// One subcommand's options: CLI11 splits, the values are resolved afterwards.
+/// The options of one subcommand: CLI11 splits the arguments, the values are resolved later.
 class splitter {
  public:
   splitter(std::string description, std::string name) : app_(std::move(description), std::move(name)) {
     app_.allow_extras();
-    app_.add_option("--format", format_, "table, json (one object a line) or csv")->type_name("FORMAT");
+    app_.add_option("--format", format_, "table, json (one object per line) or csv")->type_name("FORMAT");
   }
 
   CLI::Option* list(const std::string& name, words& into, const std::string& description, const std::string& type) {
@@ -116,9 +116,9 @@ class splitter {
   CLI::App& app() { return app_; }
   [[nodiscard]] output_format format() const { return format_of(format_); }
 
-  /// The help, if it was asked for.
+  /// The help, if it is requested.
   std::optional<help_text> split(words arguments) {
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 wants it so
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 requires the reverse order
     try {
       app_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
@@ -142,31 +142,31 @@ class splitter {
   std::string format_ = "table";
 };
 
-/// As typed, for the options whose values are not CLI11's business.
+/// The values as typed, of the options that CLI11 does not parse.
 struct typed_kernels {
   words sizes, data, bins, kernels;
   std::string input;
 };
 
 void add_kernels_options(splitter& with, typed_kernels& typed, kernels_options& options) {
-  with.list("--sizes", typed.sizes, "bytes that are counted (default 1MiB,16MiB,1GiB,4GiB)", "SIZE,...");
+  with.list("--sizes", typed.sizes, "number of bytes to count (default 1MiB,16MiB,1GiB,4GiB)", "SIZE,...");
   with.list("--data", typed.data, "text, random, zipf, sawtooth, one-letter (default all)", "NAME,...");
-  with.app().add_option("--input", typed.input, "a file in the place of the made-up text")->type_name("FILE");
+  with.app().add_option("--input", typed.input, "count this file instead of the synthetic text")->type_name("FILE");
   with.list("--bins", typed.bins, "letters (8 counters), bytes (256) (default both)", "NAME,...");
-  with.list("--kernel", typed.kernels, "only this one (repeatable; default all)", "NAME");
+  with.list("--kernel", typed.kernels, "only this kernel (repeatable; default all)", "NAME");
   with.app()
-      .add_option("--coarsening", options.coarsening, "bytes a thread, for the kernels that have such a factor")
+      .add_option("--coarsening", options.coarsening, "bytes per thread, for kernels with a coarsening factor")
       ->check(CLI::Range(1U, largest_coarsening))
       ->type_name("N");
   with.app()
-      .add_option("--repetitions", options.repetitions, "runs of each, at most (default 31)")
-      ->check(CLI::Range(1U, most_repetitions))
+      .add_option("--repetitions", options.repetitions, "maximum runs of each kernel (default 31)")
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
-  with.app().add_flag("--variants", options.variants, "lane_private with other tunings, too");
+  with.app().add_flag("--variants", options.variants, "also measure lane_private with other tunings");
 }
 
 request parse_kernels(const words& arguments, names kernel_names) {
-  splitter with("Counting strategies on device memory, against reading alone, CUB and the sequential loop.",
+  splitter with("Counting strategies on device memory, compared with reading only, CUB and the sequential loop.",
                 "gpuhist-bench kernels");
   typed_kernels typed;
   kernels_options options;
@@ -175,11 +175,11 @@ request parse_kernels(const words& arguments, names kernel_names) {
   options.format = with.format();
   if (!typed.sizes.empty()) options.sizes = sizes_of(typed.sizes);
   if (!typed.data.empty()) options.data = data_of(typed.data);
-  if (!typed.bins.empty()) options.what = bins_of(typed.bins);
+  if (!typed.bins.empty()) options.counted = bins_of(typed.bins);
   options.kernels = kernels_of(typed.kernels, kernel_names);
   options.input = typed.input;
   if (!options.input.empty() && std::ranges::find(options.data, data_set::text) == options.data.end()) {
-    throw config::usage_error("--input: the file takes the place of the data set text, which --data leaves out");
+    throw config::usage_error("--input: the file replaces the data set 'text', which --data does not name");
   }
   return options;
 }
@@ -194,49 +194,48 @@ request parse_host(const words& arguments, names kernel_names) {
   splitter with("Counting on one core: every kernel on every instruction set of this machine.", "gpuhist-bench host");
   words sizes, data, kernels;
   host_options options;
-  with.list("--sizes", sizes, "bytes that are counted (default 256KiB,256MiB: in a cache, from memory)", "SIZE,...");
+  with.list("--sizes", sizes, "number of bytes to count (default 256KiB,256MiB: in a cache, from memory)", "SIZE,...");
   with.list("--data", data, "text, random, zipf, sawtooth, one-letter (default text,random,one-letter)", "NAME,...");
-  with.list("--kernel", kernels, "only this one (repeatable; default all)", "NAME");
+  with.list("--kernel", kernels, "only this kernel (repeatable; default all)", "NAME");
   with.app()
-      .add_option("--repetitions", options.repetitions, "of each, the fastest counts (default 5)")
-      ->check(CLI::Range(1U, most_repetitions))
+      .add_option("--repetitions", options.repetitions, "runs of each kernel; the fastest is reported (default 5)")
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   if (auto help = with.split(arguments)) return *std::move(help);
   options.format = with.format();
   if (!sizes.empty()) options.sizes = sizes_of(sizes);
   if (!data.empty()) options.data = data_of(data);
   options.kernels = kernels_of(kernels, kernel_names);
-  if (std::ranges::max(options.sizes) > most_host_bytes) {
+  if (std::ranges::max(options.sizes) > max_host_bytes) {
     throw config::usage_error("--sizes: host kernels count spans under 4GiB");
   }
   return options;
 }
 
 request parse_segments(const words& arguments) {
-  splitter with(
-      "What it costs to keep the counts of many short stretches of a chunk apart, on the host and on a device.",
-      "gpuhist-bench segments");
+  splitter with("Counting of chunks with many short segments, on the host and on a device.", "gpuhist-bench segments");
   if (auto help = with.split(arguments)) return *std::move(help);
   return segments_options{};
 }
 
 request parse_decompress(const words& arguments) {
-  splitter with("Archives decompressed side by side, and nothing else done, by number of threads.",
+  splitter with("Decompression of archives in parallel without counting, by number of threads.",
                 "gpuhist-bench decompress");
   decompress_options options;
-  with.app().add_option("FILE", options.files, "archives (default: one of made-up log text, frames of 8 MiB)");
+  with.app().add_option("FILE", options.files, "archives (default: synthetic log text in frames of 8 MiB)");
   with.app()
-      .add_option("--threads", options.threads, "how many at once (default 1,2,4 ... up to the cores)")
+      .add_option("--threads", options.threads, "numbers of threads (default 1,2,4 ... up to the number of cores)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1U, most_threads))
+      ->check(CLI::Range(1U, max_threads))
       ->type_name("N,...");
   with.app()
-      .add_option("--repetitions", options.rounds, "of each, in turns, the fastest counts (default 5)")
-      ->check(CLI::Range(1U, most_repetitions))
+      .add_option("--repetitions", options.rounds,
+                  "runs of each number of threads, in turn; the fastest is reported (default 5)")
+      ->check(CLI::Range(1U, max_repetitions))
       ->type_name("N");
   if (auto help = with.split(arguments)) return *std::move(help);
-  return decompress_command{.what = std::move(options), .format = with.format()};
+  return decompress_command{.options = std::move(options), .format = with.format()};
 }
 
 }  // namespace

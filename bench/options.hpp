@@ -1,4 +1,4 @@
-// What was typed after gpuhist-bench, as values.
+// The command line of gpuhist-bench as values.
 #pragma once
 
 #include "bench/data.hpp"
@@ -17,18 +17,18 @@ namespace gpuhist::bench {
 
 enum class output_format { table, json, csv };
 
-/// Bytes a thread at most, where a strategy has such a factor.
+/// Maximum bytes per thread for a strategy with a coarsening factor.
 inline constexpr unsigned largest_coarsening = 1U << 21U;
 
 struct kernels_options {
   std::vector<std::uint64_t> sizes{std::uint64_t{1} << 20U, std::uint64_t{1} << 24U, std::uint64_t{1} << 30U,
                                    std::uint64_t{1} << 32U};
   std::vector<data_set> data{every_data_set.begin(), every_data_set.end()};
-  std::filesystem::path input;  ///< takes the place of the made-up text; empty: none
-  std::vector<bins> what{every_bins.begin(), every_bins.end()};
+  std::filesystem::path input;  ///< replaces the synthetic text; empty: none
+  std::vector<bins> counted{every_bins.begin(), every_bins.end()};
   std::vector<std::string> kernels;  ///< empty: all
-  unsigned coarsening = 0;           ///< 0: each strategy's own
-  unsigned repetitions = 31;         ///< at most, of each
+  unsigned coarsening = 0;           ///< 0: the default of each strategy
+  unsigned repetitions = 31;         ///< maximum runs of each kernel
   output_format format = output_format::table;
   bool variants = false;
 };
@@ -45,15 +45,15 @@ struct host_options {
   output_format format = output_format::table;
 };
 
-/// `segments` has no options but --help.
+/// `segments` has only the option --help.
 struct segments_options {};
 
 struct decompress_command {
-  decompress_options what;
+  decompress_options options;
   output_format format = output_format::table;
 };
 
-/// To be printed; nothing is measured.
+/// Help to print; nothing is measured.
 struct help_text {
   std::string text;
 };
@@ -61,8 +61,8 @@ struct help_text {
 using request =
     std::variant<help_text, kernels_options, link_options, host_options, segments_options, decompress_command>;
 
-/// `arguments` without the program's name; the names are what --kernel knows, of `kernels` and of `host`. Throws
-/// config::usage_error.
+/// Parses `arguments`, without the name of the program. `device_kernels` and `host_kernels` are the names that --kernel
+/// accepts. Throws config::usage_error.
 request parse_options(const std::vector<std::string>& arguments, std::span<const std::string_view> device_kernels,
                       std::span<const std::string_view> host_kernels);
 

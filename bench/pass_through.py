@@ -1,7 +1,10 @@
-"""`bench/pass_through.py [GPUHIST] [RUNS]`: the command as a stage between two others, beside `tee /dev/null`: wall time and
-processor time, alternating, medians; the time of one line through it; and 4 GiB through it, with the memory it took and a
-comparison at the far end. `bench/pass_through.py GPUHIST --through 100GiB` does only the last, for that much. Reports;
-judges nothing."""
+"""`bench/pass_through.py [GPUHIST] [RUNS]`: measures --pass-through in a pipeline.
+
+1. Wall time and processor time, compared with `tee /dev/null` and `zstd -dc`; medians of alternating runs.
+2. The time that one line takes through gpuhist.
+3. 4 GiB through gpuhist: peak memory, and a comparison of its output with the input.
+
+`bench/pass_through.py GPUHIST --through 100GiB` does only step 3, with that size. Prints figures without targets."""
 
 import os
 import pty
@@ -20,7 +23,7 @@ OURS = " ".join(STAGE) + " --output /dev/null --pass-through"
 SIZE = 1 << 30
 LINES = 2000
 
-STAGES = [  # what, input, ours, its peer
+STAGES = [  # name, input, gpuhist, reference command
     ("pipe to pipe", "cat log |", OURS, "tee /dev/null"),
     ("file to pipe", "<log", OURS, "tee /dev/null"),
     ("zstd, as text", "cat log.zst |", OURS + "=text", "zstd -qdc"),
@@ -28,7 +31,7 @@ STAGES = [  # what, input, ours, its peer
 
 
 def measured(command, at):
-    """Seconds of wall time, and of processor time of all commands together."""
+    """Returns the wall time, and the processor time of all commands together, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
     subprocess.run(["bash", "-c", command], cwd=at, check=True)
@@ -38,16 +41,16 @@ def measured(command, at):
 
 
 def compare(at, runs):
-    for what, source, ours, peer in STAGES:
+    for name, source, ours, reference in STAGES:
         if source.startswith("<"):
-            commands = [f"{each} {source} | cat >/dev/null" for each in (ours, peer)]
+            commands = [f"{each} {source} | cat >/dev/null" for each in (ours, reference)]
         else:
-            commands = [f"{source} {each} | cat >/dev/null" for each in (ours, peer)]
+            commands = [f"{source} {each} | cat >/dev/null" for each in (ours, reference)]
         for each in commands:
             measured(each, at)
         times = [[measured(each, at) for each in commands] for _ in range(runs)]
         (our_wall, our_cpu), (wall, cpu) = ([statistics.median(v) for v in zip(*column)] for column in zip(*times))
-        print(f"{what}: {our_wall:.3f} s : {wall:.3f} s = {our_wall / wall:.2f} wall, {our_cpu:.2f} : {cpu:.2f} s of processors   "
+        print(f"{name}: {our_wall:.3f} s : {wall:.3f} s = {our_wall / wall:.2f} wall, {our_cpu:.2f} : {cpu:.2f} s of processors   "
               f"{commands[0]}  :  {commands[1]}".replace(GPUHIST, "gpuhist"), flush=True)  # fmt: skip
 
 
@@ -58,7 +61,7 @@ def line_times(stdin, feed, mode):
     times = []
     for number in range(LINES):
         line = b"one line of a log, number %d\n" % number
-        time.sleep(0.0005)  # it waits in the meantime, as it does behind a producer that is slow
+        time.sleep(0.0005)  # gpuhist then waits for input, as with a slow producer
         begin = time.perf_counter()
         os.write(feed, line)
         got = b""
@@ -85,8 +88,8 @@ def latency():
 
 
 def through(size):
-    """Numbers, through the command; at the far end they are compared with numbers that were made again."""
-    line = 12  # bytes of a number of eleven digits and its newline, of which there are 900 GiB
+    """Sends numbers through gpuhist and compares its output with the same numbers, generated a second time."""
+    line = 12  # bytes of a number of eleven digits and a newline; there are 900 GiB of such numbers
     count = size // line
     numbers = f"seq {10**10} {10**10 + count - 1}"
     begin = time.perf_counter()
@@ -95,13 +98,13 @@ def through(size):
     stage = subprocess.Popen(command, stdin=making.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     comparing = subprocess.Popen(["bash", "-c", f"cmp - <({numbers})"], stdin=stage.stdout)
     making.stdout.close(), stage.stdout.close()
-    said = stage.stderr.read().decode()
+    report = stage.stderr.read().decode()
     _, status, usage = os.wait4(stage.pid, 0)
     stage.returncode = os.waitstatus_to_exitcode(status)
     same = comparing.wait() == 0
-    counted = int(re.search(r'"bytes":(\d+)', said)[1])
-    print(f"{counted / 2**30:.2f} GiB through it in {time.perf_counter() - begin:.1f} s: {'the same' if same else 'NOT the same'} at the far end, "
-          f"{'all' if counted == line * count else 'NOT all'} counted, exit status {stage.returncode}, {usage.ru_maxrss / 1024:.1f} MiB at the most", flush=True)  # fmt: skip
+    counted = int(re.search(r'"bytes":(\d+)', report)[1])
+    print(f"{counted / 2**30:.2f} GiB in {time.perf_counter() - begin:.1f} s: output {'equal to' if same else 'NOT equal to'} the input, "
+          f"{'all' if counted == line * count else 'NOT all'} counted, exit status {stage.returncode}, {usage.ru_maxrss / 1024:.1f} MiB at most", flush=True)  # fmt: skip
 
 
 def make_log(at):

@@ -1,5 +1,5 @@
-"""What bench/pipeline.sh runs: pipeline.py GPUHIST LOG RUNS. Times pairs of shell commands alternately and prints the
-ratios of their medians beside the targets of the project, with the peak memory of gpuhist."""
+"""pipeline.py GPUHIST LOG RUNS, called by bench/pipeline.sh: measures pairs of shell commands in alternation. Prints
+the ratio of their medians, its target, and the peak memory of gpuhist."""
 
 import os
 import statistics
@@ -12,7 +12,7 @@ LETTERS = f"{GPUHIST} --engine host --buckets letters"
 BYTES = f"{GPUHIST} --engine host --buckets bytes"
 PARTS = " ".join(f"{LOG}.{number:02}.zst" for number in range(16))
 
-PAIRS = [  # what, gpuhist, its peer, the most that the ratio should be
+PAIRS = [  # name, gpuhist, reference command, upper bound of the ratio
     ("many-frame zstd", f"{LETTERS} {LOG}.many.zst", f"pzstd -q -dc -p 2 {LOG}.many.zst", 0.97),
     ("one-frame zstd", f"{LETTERS} {LOG}.zst", f"zstd -q -dc {LOG}.zst", 1.03),
     ("gzip", f"{LETTERS} {LOG}.gz", f"gzip -dc {LOG}.gz", 0.30),
@@ -32,8 +32,8 @@ def seconds(command):
 
 
 def peak_mib(command):
-    """Resident memory at its highest, of the gpuhist in a command of one stage or two: an upper bound, because the
-    system counts what this process had when it started the other (about 14 MiB) as well."""
+    """Returns the peak resident memory of gpuhist in a command of one or two stages. It is an upper bound: the system
+    also counts the memory that this process had when it started gpuhist (about 14 MiB)."""
     *writer, counting = command.split(" | ")
     feeding = subprocess.Popen(writer[0].split(), stdout=subprocess.PIPE) if writer else None
     process = subprocess.Popen(counting.split(), stdin=feeding.stdout if feeding else None, stdout=subprocess.DEVNULL)
@@ -59,12 +59,12 @@ def short(command):
 
 def main():
     print(f"{LOG}: {os.path.getsize(LOG) / 2**30:.3g} GiB, {os.cpu_count()} cores, medians of {RUNS} alternating runs, warm cache")
-    print(f"{'what':<18} {'gpuhist s':>10} {'peer s':>8} {'ratio':>6} {'target':>7} {'peak MiB':>9}   commands")
-    for what, ours, peer, target in PAIRS:
-        seconds(ours), seconds(peer)
-        our_median, peer_median = medians(ours, peer)
-        ratio = our_median / peer_median
-        print(f"{what:<18} {our_median:>10.3f} {peer_median:>8.3f} {ratio:>6.2f} {target:>7.2f} {peak_mib(ours):>9.1f}   {short(ours)}  :  {short(peer)}", flush=True)
+    print(f"{'input':<18} {'gpuhist s':>10} {'ref. s':>8} {'ratio':>6} {'target':>7} {'peak MiB':>9}   commands")
+    for name, ours, reference, target in PAIRS:
+        seconds(ours), seconds(reference)
+        our_median, reference_median = medians(ours, reference)
+        ratio = our_median / reference_median
+        print(f"{name:<18} {our_median:>10.3f} {reference_median:>8.3f} {ratio:>6.2f} {target:>7.2f} {peak_mib(ours):>9.1f}   {short(ours)}  :  {short(reference)}", flush=True)
     start_up = statistics.median(seconds(f"printf abc | {GPUHIST} --engine host") for _ in range(20)) * 1000
     shell = statistics.median(seconds("printf abc | cat") for _ in range(20)) * 1000
     print(f"start-up: {start_up:.1f} ms for 'printf abc | gpuhist', of which the shell, pipe and process take {shell:.1f} ms")

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# `bench/pipeline.sh [SIZE]` (default 1GiB): the command against the commands that do the least that its input allows,
-# in one run, alternating, medians, page cache warm. BUILD=build/release and RUNS=7 can be set. Reports; judges nothing.
+# `bench/pipeline.sh [SIZE]` (default 1GiB): compares gpuhist with commands that only decompress or read the same input;
+# medians of alternating runs, warm page cache. Environment: BUILD (default build/release), RUNS (default 7). Prints
+# ratios and targets; the exit status does not depend on them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 size=${1:-1GiB}
 build=${BUILD:-build/release}
-[[ -x $build/gpuhist && -x $build/make_log ]] || { echo "bench/pipeline.sh: no $build/gpuhist: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
+[[ -x $build/gpuhist && -x $build/make_log ]] || { echo "bench/pipeline.sh: $build/gpuhist or $build/make_log does not exist; build it: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
 
 sample=build/sample
 log=$sample/bench-$size.log
 mkdir -p "$sample"
-# made FILE COMMAND...: what the command prints, unless it is there
+# made FILE COMMAND...: writes the output of the command to the file, unless the file exists
 made() {
   local file=$1
   if [[ ! -e $file ]]; then "${@:2}" >"$file.part" && mv "$file.part" "$file"; fi
 }
-# part N: the Nth sixteenth of the log as one frame
+# part N: prints part N of 16 of the log, compressed as one frame
 part() { (set +o pipefail; tail -c +$((bytes * $1 / 16 + 1)) "$log" | head -c $((bytes / 16)) | zstd -q -c); }
 
 made "$log" "$build/make_log" "$size"

@@ -1,5 +1,5 @@
-// The ceiling: kernels that read every byte and count nothing, in the shapes that read fastest, one of them on each
-// device and for each size. What a counting kernel could reach at best is measured with them in the same run.
+// The ceiling: kernels that read every byte and count nothing, in several shapes. Which shape is fastest depends on the
+// device and the size. They give the upper bound for counting kernels in the same run.
 #include "bench/contender.hpp"
 
 #include <cuda_runtime.h>
@@ -10,14 +10,14 @@
 namespace gpuhist::bench {
 namespace {
 
-// How a grid covers the data: as many blocks as are resident, each thread striding over all of it; or a block for every
-// stretch of threads x loads vectors.
+// How a grid covers the data: `strided` has as many blocks as are resident, and each thread strides over all of the
+// data; `once` has one block for every threads x loads vectors.
 enum class cover { strided, once };
 
 __device__ __forceinline__ std::uint32_t mix(uint4 words) { return words.x ^ words.y ^ words.z ^ words.w; }
 
-// 16-byte streaming loads, `Loads` of them in flight a thread. The sum is looked at only so that the compiler cannot
-// leave the loads out.
+// 16-byte streaming loads, `Loads` of them in flight per thread. The sum is used so that the compiler cannot remove the
+// loads.
 template <unsigned Threads, unsigned Loads, cover Cover>
 __global__ void __launch_bounds__(Threads) read_only(const uint4* words, std::uint64_t count, std::uint32_t* sink) {
   constexpr bool once = Cover == cover::once;
@@ -54,14 +54,14 @@ struct shape {
   void (*kernel)(const uint4* words, std::uint64_t count, std::uint32_t* sink);
   unsigned threads;
   unsigned loads;
-  unsigned blocks_per_multiprocessor;  // 0: a block for every stretch
+  unsigned blocks_per_multiprocessor;  // 0: cover::once
 };
 
 template <unsigned Threads, unsigned Loads, unsigned Blocks>
 constexpr shape shaped(const char* name) {
-  constexpr cover how = Blocks == 0 ? cover::once : cover::strided;
+  constexpr cover covering = Blocks == 0 ? cover::once : cover::strided;
   return {.name = name,
-          .kernel = read_only<Threads, Loads, how>,
+          .kernel = read_only<Threads, Loads, covering>,
           .threads = Threads,
           .loads = Loads,
           .blocks_per_multiprocessor = Blocks};
@@ -76,17 +76,18 @@ const std::array shapes{
 
 class reader final : public contender {
  public:
-  reader(const shape& of, const machine& on)
-      : of_(of), resident_(static_cast<std::uint64_t>(on.multiprocessors) * of.blocks_per_multiprocessor) {}
+  reader(const shape& measured, const machine& device)
+      : shape_(measured),
+        resident_(static_cast<std::uint64_t>(device.multiprocessors) * measured.blocks_per_multiprocessor) {}
 
   void clear(const stream&) override {}
 
   void run(std::span<const std::uint8_t> bytes, const stream& on) override {
     const std::uint64_t vectors = bytes.size() / sizeof(uint4);
-    const std::uint64_t stretch = std::uint64_t{of_.threads} * (resident_ == 0 ? of_.loads : 1);
-    const std::uint64_t stretches = (vectors + stretch - 1) / stretch;
-    const std::uint64_t blocks = resident_ == 0 ? stretches : std::min(stretches, resident_);
-    of_.kernel<<<static_cast<unsigned>(blocks), of_.threads, 0, on.get()>>>(
+    const std::uint64_t part = std::uint64_t{shape_.threads} * (resident_ == 0 ? shape_.loads : 1);
+    const std::uint64_t parts = (vectors + part - 1) / part;
+    const std::uint64_t blocks = resident_ == 0 ? parts : std::min(parts, resident_);
+    shape_.kernel<<<static_cast<unsigned>(blocks), shape_.threads, 0, on.get()>>>(
         reinterpret_cast<const uint4*>(bytes.data()), vectors, sink_.as<std::uint32_t>());
     check(cudaGetLastError());
   }
@@ -94,17 +95,17 @@ class reader final : public contender {
   bin_counts counts(std::uint64_t, const stream&) override { return {}; }
 
  private:
-  const shape& of_;
+  const shape& shape_;
   std::uint64_t resident_;
   device_bytes sink_{sizeof(std::uint32_t)};
 };
 
 }  // namespace
 
-std::vector<entrant> read_only_entrants(const machine& on) {
+std::vector<entrant> read_only_entrants(const machine& device) {
   std::vector<entrant> all;
   for (const shape& each : shapes) {
-    all.push_back({.name = each.name, .kind = role::ceiling, .what = std::make_unique<reader>(each, on)});
+    all.push_back({.name = each.name, .kind = role::ceiling, .implementation = std::make_unique<reader>(each, device)});
   }
   return all;
 }

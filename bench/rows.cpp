@@ -1,4 +1,4 @@
-// Measurements as rows for programs: JSON lines and CSV have the same columns.
+// Measurements as rows for programs: JSON lines and CSV with the same columns.
 #include "bench/table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,25 +10,25 @@ using row = nlohmann::ordered_json;
 
 row value_of(const std::optional<double>& value) { return value ? row(*value) : row(nullptr); }
 
-row time_of(const measurement& one, double seconds) { return one.has_rate() ? row(seconds) : row(nullptr); }
+row time_of(const measurement& measured, double seconds) { return measured.has_rate() ? row(seconds) : row(nullptr); }
 
-row row_of(const measured_group& group, const measurement& one, const machine& on) {
-  const figures of = figures_of(group, one);
+row row_of(const measured_group& group, const measurement& measured, const machine& on) {
+  const figures derived = figures_of(group, measured);
   return {{"device", on.device},
           {"data", group.data},
           {"bytes", group.bytes},
-          {"bins", name_of(group.what)},
-          {"kernel", one.kernel},
-          {"role", name_of(one.kind)},
-          {"runs", one.runs},
-          {"median_seconds", time_of(one, one.median)},
-          {"least_seconds", time_of(one, one.least)},
-          {"most_seconds", time_of(one, one.most)},
-          {"bytes_per_second", value_of(of.bytes_per_second)},
-          {"of_ceiling", value_of(of.of_ceiling)},
-          {"over_sequential_loop", value_of(of.over_loop)},
-          {"over_global_atomic", value_of(of.over_global_atomic)},
-          {"counts", one.counts == verdict::uncounted ? row(nullptr) : row(name_of(one.counts))}};
+          {"bins", name_of(group.counted)},
+          {"kernel", measured.kernel},
+          {"role", name_of(measured.kind)},
+          {"runs", measured.runs},
+          {"median_seconds", time_of(measured, measured.median)},
+          {"least_seconds", time_of(measured, measured.least)},
+          {"most_seconds", time_of(measured, measured.most)},
+          {"bytes_per_second", value_of(derived.bytes_per_second)},
+          {"of_ceiling", value_of(derived.of_ceiling)},
+          {"over_sequential_loop", value_of(derived.over_loop)},
+          {"over_global_atomic", value_of(derived.over_global_atomic)},
+          {"counts", measured.counts == verdict::uncounted ? row(nullptr) : row(name_of(measured.counts))}};
 }
 
 std::string csv_cell(const row& value) {

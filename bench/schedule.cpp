@@ -4,10 +4,10 @@
 
 namespace gpuhist::bench {
 
-double median(std::vector<double> of) {
-  const std::size_t upper = of.size() / 2;
-  std::ranges::sort(of);
-  return of.size() % 2 == 1 ? of[upper] : (of[upper - 1] + of[upper]) / 2;
+double median(std::vector<double> values) {
+  const std::size_t upper = values.size() / 2;
+  std::ranges::sort(values);
+  return values.size() % 2 == 1 ? values[upper] : (values[upper - 1] + values[upper]) / 2;
 }
 
 std::uint64_t buffer_stride(std::uint64_t size) {
@@ -21,9 +21,9 @@ std::size_t buffers_in_turn(std::uint64_t size, std::uint64_t cache_bytes, std::
   return static_cast<std::size_t>(std::min(wanted, available / stride));
 }
 
-unsigned repetitions_within(double budget, double seconds_of_one, unsigned wanted) {
+unsigned repetitions_within(double budget, double seconds_of_one, unsigned requested) {
   const double fitting = budget / seconds_of_one;
-  if (fitting >= static_cast<double>(wanted)) return wanted;
+  if (fitting >= static_cast<double>(requested)) return requested;
   return std::max(1U, static_cast<unsigned>(fitting));
 }
 

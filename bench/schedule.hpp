@@ -1,4 +1,4 @@
-// How often what is measured, in which buffers: arithmetic that needs no device.
+// The number of runs and of buffers of a measurement: arithmetic that needs no device.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,20 @@
 
 namespace gpuhist::bench {
 
-/// The middle one, of an even number the mean of the two. At least one.
-double median(std::vector<double> of);
+/// The middle value; for an even number of values, the mean of the two middle values. Precondition: not empty.
+double median(std::vector<double> values);
 
-/// How many buffers of `size` bytes are gone through in turn, so that none is in a cache of `cache_bytes` when its turn
-/// comes again: eight caches full and two buffers or more, less where `available` memory ends; 0 where not one fits.
+/// The number of buffers of `size` bytes that are used in turn, so that none is in a cache of `cache_bytes` when it is
+/// used again: at least two buffers and eight times the cache, limited by `available` memory; 0 if no buffer fits.
 std::size_t buffers_in_turn(std::uint64_t size, std::uint64_t cache_bytes, std::uint64_t available);
 
-/// Where a buffer of `size` bytes ends and the next begins: the alignment that cudaMalloc gives.
+/// The distance between consecutive buffers of `size` bytes: `size` rounded up to the alignment of cudaMalloc.
 std::uint64_t buffer_stride(std::uint64_t size);
 
-/// How many runs of `seconds_of_one` are taken of `wanted`: as many as fit into `budget` seconds, at least one.
-unsigned repetitions_within(double budget, double seconds_of_one, unsigned wanted);
+/// The number of runs of `seconds_of_one` that fit into `budget` seconds: at least one, at most `requested`.
+unsigned repetitions_within(double budget, double seconds_of_one, unsigned requested);
 
-/// Whether one who takes `repetitions` of `rounds` takes part in this round: they are spread evenly.
+/// Whether an entrant with `repetitions` runs in `rounds` rounds takes part in this round. Its runs are spread evenly.
 bool takes_part(unsigned round, unsigned repetitions, unsigned rounds);
 
 }  // namespace gpuhist::bench

@@ -30,14 +30,14 @@ namespace {
 
 constexpr std::uint32_t kib = 1U << 10U;
 constexpr std::uint32_t mib = 1U << 20U;
-constexpr std::uint32_t most_segments = 1024;  // of a chunk, as in the pipeline
+constexpr std::uint32_t max_segments = 1024;  // of a chunk, as in the pipeline
 constexpr std::size_t slots = 32;
-constexpr std::uint64_t bytes_a_run = std::uint64_t{8} << 30U;
+constexpr std::uint64_t bytes_per_run = std::uint64_t{8} << 30U;
 constexpr int runs = 5;
 constexpr std::size_t page = 4096;
 constexpr std::array segment_sizes{8 * mib, mib, 64 * kib, 16 * kib, 4 * kib, kib, 256U};
 
-// Seven ranges of letters, the newline and the rest, as the command counts for `letters`.
+// Seven ranges of letters, the newline and the rest: the partition of the command for `letters`.
 gpu::partition letters() {
   gpu::partition result;
   result.class_of.fill(0);
@@ -49,7 +49,7 @@ gpu::partition letters() {
   return result;
 }
 
-// Chunks side by side, as in the ring: text, then extents, then rows, in one stretch that a device can be told of.
+// Adjacent chunks, as in the ring: text, then extents, then rows, in one allocation that can be registered.
 class chunks {
  public:
   chunks(std::uint32_t chunk_bytes, std::uint32_t segment_bytes, std::size_t classes)
@@ -84,23 +84,26 @@ class chunks {
   std::array<gpu::counting_job, slots> jobs_;
 };
 
-// Submits every chunk again as soon as it was answered, until all bytes of a run went through.
+// Submits every chunk again as soon as it is completed, until all bytes of a run are counted.
 class run_of_chunks {
  public:
-  run_of_chunks(gpu::engine& engine, chunks& over) : engine_(engine), left_(bytes_a_run / over.jobs()[0].bytes.size()) {
+  run_of_chunks(gpu::engine& engine, chunks& memory)
+      : engine_(engine), remaining_(bytes_per_run / memory.jobs()[0].bytes.size()) {
     const std::scoped_lock lock(mutex_);
-    for (gpu::counting_job& job : over.jobs()) {
-      job.done = [this](gpu::counting_job& done, std::exception_ptr error) { answered(done, std::move(error)); };
-      if (left_ == 0) break;
-      --left_;
+    for (gpu::counting_job& job : memory.jobs()) {
+      job.on_complete = [this](gpu::counting_job& completed, std::exception_ptr error) {
+        answered(completed, std::move(error));
+      };
+      if (remaining_ == 0) break;
+      --remaining_;
       ++in_flight_;
     }
   }
 
-  double seconds(chunks& over) {
+  double seconds(chunks& memory) {
     const auto began = std::chrono::steady_clock::now();
     const std::size_t first = in_flight_;
-    for (std::size_t i = 0; i < first; ++i) engine_.submit(over.jobs()[i]);
+    for (std::size_t i = 0; i < first; ++i) engine_.submit(memory.jobs()[i]);
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return in_flight_ == 0; });
     if (error_) std::rethrow_exception(error_);
@@ -113,9 +116,9 @@ class run_of_chunks {
     {
       const std::scoped_lock lock(mutex_);
       if (error && !error_) error_ = std::move(error);
-      again = left_ > 0 && !error_;
+      again = remaining_ > 0 && !error_;
       if (again) {
-        --left_;
+        --remaining_;
       } else if (--in_flight_ == 0) {
         ended_.notify_all();
       }
@@ -126,13 +129,13 @@ class run_of_chunks {
   gpu::engine& engine_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::uint64_t left_;
+  std::uint64_t remaining_;
   std::size_t in_flight_ = 0;
   std::exception_ptr error_;
 };
 
-void check_counts(chunks& over) {
-  for (const gpu::counting_job& job : over.jobs()) {
+void check_counts(chunks& memory) {
+  for (const gpu::counting_job& job : memory.jobs()) {
     const std::uint64_t sum = std::accumulate(job.rows.begin(), job.rows.end(), std::uint64_t{0});
     if (sum != job.bytes.size()) throw std::runtime_error("a chunk of segments was counted wrongly");
   }
@@ -149,12 +152,12 @@ double rate(const std::string& engine, const gpu::partition& counted, std::uint3
                .run = [&pool](std::function<void()> task) { boost::asio::post(pool, std::move(task)); },
                .threads = threads,
                .max_chunk = chunk_bytes,
-               .max_extents = most_segments,
+               .max_extents = max_segments,
                .max_copy = 8 * mib});
   made.taken->register_memory(memory.all(), nullptr);
   std::array<double, runs> rates{};
   for (double& each : rates) {
-    each = static_cast<double>(bytes_a_run) / run_of_chunks(*made.taken, memory).seconds(memory) * 1e-9;
+    each = static_cast<double>(bytes_per_run) / run_of_chunks(*made.taken, memory).seconds(memory) * 1e-9;
   }
   check_counts(memory);
   made.taken.reset();
@@ -165,11 +168,11 @@ double rate(const std::string& engine, const gpu::partition& counted, std::uint3
 
 void measure_engine(const std::string& engine, std::uint32_t chunk_bytes) {
   std::printf("\n%s, chunks of at most %u KiB and %u segments\n%12s %10s %14s %14s\n", engine.c_str(),
-              chunk_bytes / kib, most_segments, "segment", "chunk", "letters GB/s", "bytes GB/s");
+              chunk_bytes / kib, max_segments, "segment", "chunk", "letters GB/s", "bytes GB/s");
   for (const std::uint32_t segment : segment_sizes) {
     if (segment > chunk_bytes) continue;
     const auto chunk =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk_bytes, std::uint64_t{most_segments} * segment));
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk_bytes, std::uint64_t{max_segments} * segment));
     std::printf("%12u %10u", segment, chunk);
     for (const gpu::partition& counted : {letters(), gpu::partition::identity()}) {
       std::printf(" %14.1f", rate(engine, counted, chunk, segment));

@@ -1,5 +1,4 @@
-// The end of a run in a few lines: what the counting kernels reach on every data set, and whether all counts were
-// right.
+// The summary of a run: the rates of the counting kernels on every data set, and whether all counts were right.
 #pragma once
 
 #include "bench/measurement.hpp"
@@ -9,12 +8,12 @@
 
 namespace gpuhist::bench {
 
-/// For each size and kind of bins: one column a data set; lane_private, bit_sliced, variants and peers as a share of
-/// the ceiling, with the ratio of their slowest to their fastest data set; lane_private against the peers. Then the
-/// verdict.
+/// For each size and kind of bins, a table with one column per data set: lane_private, bit_sliced, variants and peers
+/// as a share of the ceiling, with the ratio of the slowest to the fastest data set; then lane_private compared with
+/// the peers. The last lines are the verdict.
 std::string summary_of(std::span<const measured_group> groups);
 
-/// Whether a count was wrong anywhere.
+/// Whether any count was wrong.
 bool any_wrong(std::span<const measured_group> groups);
 
 }  // namespace gpuhist::bench

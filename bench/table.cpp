@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t name_width = 34;
 
 std::string heading(const measured_group& group) {
-  std::string text = group.data + ", " + config::format_size(group.bytes) + ", " + std::string(name_of(group.what));
+  std::string text = group.data + ", " + config::format_size(group.bytes) + ", " + std::string(name_of(group.counted));
   if (const measurement* ceiling = group.ceiling()) {
-    const figures of = figures_of(group, *ceiling);
-    text += "; the ceiling is " + ceiling->kernel + ", " + fixed(*of.bytes_per_second * 1e-9, 1) + " GB/s";
+    const figures derived = figures_of(group, *ceiling);
+    text += "; the ceiling is " + ceiling->kernel + ", " + fixed(*derived.bytes_per_second * 1e-9, 1) + " GB/s";
   }
   return text;
 }
@@ -25,15 +25,15 @@ std::string columns() {
          right("x loop", 10) + right("x global", 10) + right("runs", 7) + "  counts\n";
 }
 
-std::string line(const measured_group& group, const measurement& one) {
-  const std::string name = left("  " + one.kernel, name_width);
-  if (one.runs == 0) return name + "not run: one would take about " + fixed(one.median, 1) + " s\n";
-  if (one.counts == verdict::wrong) return name + "WRONG counts in " + std::to_string(one.runs) + " runs\n";
-  const figures of = figures_of(group, one);
-  return name + right(fixed(one.median * 1e6, 1), 13) + right(fixed(*of.bytes_per_second * 1e-9, 1), 10) +
-         right(fixed(of.of_ceiling, 3), 12) + right(fixed(of.over_loop, 1), 10) +
-         right(fixed(of.over_global_atomic, 1), 10) + right(std::to_string(one.runs), 7) +
-         (one.counts == verdict::right ? "  right\n" : "\n");
+std::string line(const measured_group& group, const measurement& measured) {
+  const std::string name = left("  " + measured.kernel, name_width);
+  if (measured.runs == 0) return name + "not run: one would take about " + fixed(measured.median, 1) + " s\n";
+  if (measured.counts == verdict::wrong) return name + "WRONG counts in " + std::to_string(measured.runs) + " runs\n";
+  const figures derived = figures_of(group, measured);
+  return name + right(fixed(measured.median * 1e6, 1), 13) + right(fixed(*derived.bytes_per_second * 1e-9, 1), 10) +
+         right(fixed(derived.of_ceiling, 3), 12) + right(fixed(derived.over_loop, 1), 10) +
+         right(fixed(derived.over_global_atomic, 1), 10) + right(std::to_string(measured.runs), 7) +
+         (measured.counts == verdict::right ? "  right\n" : "\n");
 }
 
 }  // namespace

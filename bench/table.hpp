@@ -1,4 +1,4 @@
-// Tables for people, and rows for programs, of what was measured.
+// Measurements as tables for people and as rows for programs.
 #pragma once
 
 #include "bench/measurement.hpp"
@@ -8,20 +8,20 @@
 
 namespace gpuhist::bench {
 
-/// "0.978"; nothing is "-".
+/// "0.978"; "-" if absent.
 std::string fixed(std::optional<double> value, int digits);
 
-/// The text in so many columns (UTF-8 is not looked at), to the right or to the left.
+/// The text padded to `width` bytes, aligned right or left.
 std::string right(std::string text, std::size_t width);
 std::string left(std::string text, std::size_t width);
 
-/// The ladder of one group: a heading, one line a kernel, slowest first.
+/// The table of one group: a heading, then one line per kernel, slowest first.
 std::string ladder(const measured_group& group);
 
-/// One JSON object a measurement, each on a line of its own.
+/// One JSON object per measurement, one per line.
 std::string json_rows(const measured_group& group, const machine& on);
 
-/// The names of the columns, and one line a measurement.
+/// The names of the columns, and one line per measurement.
 std::string csv_heading();
 std::string csv_rows(const measured_group& group, const machine& on);
 

@@ -20,7 +20,7 @@ std::uint64_t sum(std::span<const std::byte> bytes) {
   const std::size_t count = bytes.size() / sizeof(std::uint64_t);
   hn::Vec<lanes> sums[4] = {hn::Zero(lanes()), hn::Zero(lanes()), hn::Zero(lanes()), hn::Zero(lanes())};
   std::size_t at = 0;
-  for (; at + 4 * width <= count; at += 4 * width) {  // four, so that none waits for its own last addition
+  for (; at + 4 * width <= count; at += 4 * width) {  // four sums, so that no addition waits for the previous one
     for (std::size_t i = 0; i < 4; ++i) sums[i] = hn::Add(sums[i], hn::LoadU(lanes(), words + at + i * width));
   }
   const auto both = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));

@@ -1,4 +1,4 @@
-// The least that can be done with bytes in memory: the pace that counting is held against.
+// The simplest work on bytes in memory: the reference for the rate of counting.
 #pragma once
 
 #include <cstddef>

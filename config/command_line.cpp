@@ -19,8 +19,8 @@ namespace {
 
 using words = std::vector<std::string>;
 
-/// Names without dashes: "-buckets" and "--buckets" are the same slip.
-std::optional<std::string> meant_by(std::string_view typed) {
+/// The option that was probably meant. Dashes are ignored: "-buckets" and "--buckets" are the same mistake.
+std::optional<std::string> likely_option(std::string_view typed) {
   words known;
   for (const option_row& row : option_table()) {
     known.emplace_back(row.key());
@@ -38,10 +38,10 @@ std::optional<std::string> meant_by(std::string_view typed) {
   if (name.starts_with("--no-")) {
     const option_row* const row = find_option("--" + std::string(name.substr(5)));
     if (row != nullptr)
-      throw usage_error(message + std::string(row->long_name()) + " is no setting that is taken back");
+      throw usage_error(message + std::string(row->long_name()) + " is not a setting, so it has no --no- form");
   }
-  if (const auto meant = meant_by(name)) throw usage_error(message + "did you mean " + *meant + "?");
-  throw usage_error(message + "see gpuhist --help (a file of that name goes after --)");
+  if (const auto meant = likely_option(name)) throw usage_error(message + "did you mean " + *meant + "?");
+  throw usage_error(message + "see gpuhist --help (a file with this name is given after --)");
 }
 
 [[noreturn]] void refuse_missing(const option_row& row) {
@@ -53,7 +53,8 @@ void refuse_value(std::string_view name) {
   throw usage_error(std::string(name) + ": takes no value; write " + std::string(name) + " alone");
 }
 
-/// "--name=value". An empty value is the option's own matter, but CLI11 would take "--output= x" for "--output x".
+/// Checks "--name=value". Each option has its own message for an empty value; CLI11 would read "--output= x" as
+/// "--output x".
 void check_assignment(std::string_view argument) {
   const std::size_t sign = argument.find('=');
   if (sign == std::string_view::npos) return;
@@ -67,14 +68,14 @@ void check_assignment(std::string_view argument) {
   refuse_missing(*row);
 }
 
-/// "-buckets" would be taken for "-b uckets", and "-o=x" would write a file called "=x".
+/// CLI11 would read "-buckets" as "-b uckets", and "-o=x" would write a file named "=x".
 void check_short(std::string_view argument) {
   const option_row* const row = find_option(argument.substr(0, 2));
   if (row == nullptr || !row->takes_value() || argument.size() < 3) return;
   const std::string name(argument.substr(0, 2));
   const std::string value(argument.substr(argument[2] == '=' ? 3 : 2));
   if (argument[2] == '=') {
-    throw usage_error(on_one_line(argument) + ": a short option takes its value without '='; write " + name + " " +
+    throw usage_error(on_one_line(argument) + ": a short option has no '=' before its value; write " + name + " " +
                       on_one_line(value));
   }
   const std::string_view word = argument.substr(1, argument.find('=') - 1);
@@ -86,7 +87,7 @@ void check_short(std::string_view argument) {
                     on_one_line(value) + ", with a blank)");
 }
 
-/// Faults that CLI11 would take for something else. Everything up to "--" is looked at.
+/// Refuses mistakes that CLI11 would read as something else, in all arguments before "--".
 void check_spelling(const words& arguments) {
   for (const std::string& each : arguments) {
     if (each == "--") return;
@@ -98,40 +99,40 @@ void check_spelling(const words& arguments) {
   }
 }
 
-/// "--output --stats": whoever means a file of that name writes --output=--stats.
-void check_no_option_as_value(const words& arguments, const setting& one) {
-  if (find_option(one.value) == nullptr || one.row->kind == value_kind::inquiry) return;
-  const std::string name(one.row->long_name());
-  if (std::find(arguments.begin(), arguments.end(), name + "=" + one.value) != arguments.end()) return;
-  throw usage_error(name + ": the value is missing, " + one.value + " is an option; write " + name + " " +
-                    std::string(one.row->value) + ", or " + name + "=" + one.value + " if that is meant");
+/// Refuses "--output --stats". The user writes --output=--stats if the file has that name.
+void check_no_option_as_value(const words& arguments, const setting& entry) {
+  if (find_option(entry.value) == nullptr || entry.row->kind == value_kind::inquiry) return;
+  const std::string name(entry.row->long_name());
+  if (std::find(arguments.begin(), arguments.end(), name + "=" + entry.value) != arguments.end()) return;
+  throw usage_error(name + ": the value is missing, " + entry.value + " is an option; write " + name + " " +
+                    std::string(entry.row->value) + ", or " + name + "=" + entry.value + " if that is the value");
 }
 
-void check_taken(command what, const setting& one) {
-  if (one.row->taken_by(what)) return;
+void check_taken(command selected, const setting& entry) {
+  if (entry.row->taken_by(selected)) return;
   std::string takers;
   for (const command_row& each : command_table()) {
-    if (one.row->taken_by(each.what)) takers += (takers.empty() ? "" : " and ") + each.full_name();
+    if (entry.row->taken_by(each.kind)) takers += (takers.empty() ? "" : " and ") + each.full_name();
   }
-  throw usage_error(std::string(one.row->long_name()) + ": no option of " + row_of(what).full_name() + ", but of " +
-                    takers + "; see gpuhist --help " + std::string(row_of(what).name));
+  throw usage_error(std::string(entry.row->long_name()) + ": not an option of " + row_of(selected).full_name() +
+                    ", but of " + takers + "; see gpuhist --help " + std::string(row_of(selected).name));
 }
 
-/// The help that is asked for, with its topic. Whatever is behind it that could be one is the topic.
-std::optional<setting> help_in(command what, const words& arguments) {
+/// The --help in the arguments, with its topic: the argument after it, whatever that is.
+std::optional<setting> help_in(command selected, const words& arguments) {
   const option_row* const help = find_option("--help");
   constexpr std::string_view with_value = "--help=";
   for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
     if (arguments[i].starts_with(with_value)) return setting{help, arguments[i].substr(with_value.size()), ""};
     if (arguments[i] != help->long_name() && arguments[i] != help->short_name()) continue;
     if (i + 1 < arguments.size() && arguments[i + 1] != "--") return setting{help, arguments[i + 1], ""};
-    return setting{help, std::string(row_of(what).name), ""};
+    return setting{help, std::string(row_of(selected).name), ""};
   }
   return std::nullopt;
 }
 
-/// CLI11 only splits: FILEs are what it leaves over, because as a positional of many values it would take a file called
-/// "[a,b]" or "{}" apart.
+/// Splits the arguments with CLI11. FILEs are the arguments that remain: as a positional with many values, CLI11 would
+/// split a file name such as "[a,b]" or "{}".
 class splitter {
  public:
   splitter() {
@@ -140,18 +141,18 @@ class splitter {
     for (const option_row& row : option_table()) add(row);
   }
 
-  command_line split(command what, const words& arguments) {
+  command_line split(command selected, const words& arguments) {
     parse(arguments);
-    command_line result{.what = what, .typed = {}, .inputs = inputs()};
+    command_line result{.selected = selected, .typed = {}, .inputs = inputs()};
     std::map<const CLI::Option*, std::size_t> seen;
     for (const CLI::Option* const each : app_.parse_order()) {
-      setting one = meanings_.at(each);
-      if (!one.taken_back) one.value = each->results().at(seen[each]++);
-      // "-qh": the topics of help that stands alone have been looked for before
-      if (one.row->key() == "help") one.value = row_of(what).name;
-      check_no_option_as_value(arguments, one);
-      check_taken(what, one);
-      result.typed.push_back(std::move(one));
+      setting entry = meanings_.at(each);
+      if (!entry.unset) entry.value = each->results().at(seen[each]++);
+      // "-qh"; help_in has found all others
+      if (entry.row->key() == "help") entry.value = row_of(selected).name;
+      check_no_option_as_value(arguments, entry);
+      check_taken(selected, entry);
+      result.typed.push_back(std::move(entry));
     }
     return result;
   }
@@ -159,15 +160,15 @@ class splitter {
  private:
   void add(const option_row& row) {
     std::string names(row.names);
-    if (row.is_flag()) names += ",!" + row.off_name();  // "!": counts as "false"
+    if (row.is_flag()) names += ",!" + row.off_name();  // "!": its value is "false"
     const bool alone = !row.takes_value() || row.key() == "help";
     keep(alone                     ? app_.add_flag(names)->disable_flag_override()
-         : row.value_is_optional() ? app_.add_flag(names)  // alone it is "true"
+         : row.value_is_optional() ? app_.add_flag(names)  // its value is "true" without a value
                                    : app_.add_option(names),
          {.row = &row, .value = {}, .origin = {}});
     if (!row.is_setting() || row.is_flag()) return;
     keep(app_.add_flag(row.off_name())->disable_flag_override(),
-         {.row = &row, .value = {}, .origin = {}, .taken_back = true});
+         {.row = &row, .value = {}, .origin = {}, .unset = true});
   }
 
   void keep(CLI::Option* added, setting meaning) {
@@ -176,7 +177,7 @@ class splitter {
   }
 
   void parse(words arguments) {
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 wants it so
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
     try {
       app_.parse(arguments);
     } catch (const CLI::ArgumentMismatch& mismatch) {
@@ -189,7 +190,7 @@ class splitter {
     }
   }
 
-  /// What was left over; behind the mark everything is an input.
+  /// The arguments that are not options. After "--" every argument is an input.
   [[nodiscard]] words inputs() const {
     words found;
     bool after_mark = false;
@@ -212,11 +213,12 @@ class splitter {
 
 command_line split_command_line(const std::vector<std::string>& typed) {
   const command_row* const named = typed.empty() ? nullptr : find_command(typed.front());
-  const command what = named == nullptr ? command::count : named->what;
+  const command selected = named == nullptr ? command::count : named->kind;
   const words arguments(typed.begin() + (named == nullptr ? 0 : 1), typed.end());
-  if (auto help = help_in(what, arguments)) return {.what = what, .typed = {*std::move(help)}, .inputs = {}};
+  if (auto help = help_in(selected, arguments))
+    return {.selected = selected, .typed = {*std::move(help)}, .inputs = {}};
   check_spelling(arguments);
-  return splitter{}.split(what, arguments);
+  return splitter{}.split(selected, arguments);
 }
 
 }  // namespace gpuhist::config

@@ -1,4 +1,3 @@
-// The table of the commands: what `gpuhist` alone does, and what a first argument such as `report` makes it do.
 #include "config/command_table.hpp"
 
 #include <algorithm>
@@ -8,41 +7,41 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::array rows = {
-    command_row{.what = command::count,
+    command_row{.kind = command::count,
                 .name = "",
                 .usage = "[OPTIONS] [FILE...]",
                 .help = "no FILE, or '-': standard input",
                 .detail = "Counts the bytes of all inputs and reports them by bucket. '--' ends the options; a file "
-                          "named like a subcommand is written ./report.",
+                          "with the name of a command is written ./report.",
                 .example = "zstdcat access.log.zst | gpuhist --buckets letters"},
-    command_row{.what = command::report,
+    command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",
-                .help = "shows kept counts by any scheme",
-                .detail = "Reads results that were written as json or jsonl, and shows them by other schemes or in "
-                          "another format: the text itself is not needed any more. They must hold the counts of all "
-                          "256 byte values: count with --byte-counts, or with the scheme bytes. Several results are "
-                          "added up. No RESULT, or '-': standard input. One that is damaged is told of, the others "
-                          "are shown, and the exit status is 1.",
+                .help = "shows results by other schemes",
+                .detail = "Shows results by other schemes, or in another format; the text itself is not needed. The "
+                          "results must be written as json or jsonl, with the counts of all 256 byte values: "
+                          "count with --byte-counts, or with the scheme bytes. Several results are added up. No "
+                          "RESULT, or '-': standard input. A damaged result is reported, the others are shown, and the "
+                          "exit status is 1.",
                 .example = "gpuhist report --buckets letters,utf8 --format csv counts.json"},
-    command_row{.what = command::devices,
+    command_row{.kind = command::devices,
                 .name = "devices",
                 .usage = "[OPTIONS]",
-                .help = "lists what could count here",
-                .detail = "Lists every engine and device, whether it can be used and why not, what --engine auto "
-                          "would take, and the kernels that --kernel can name.",
+                .help = "lists engines and devices",
+                .detail = "Lists every engine and device, whether it can be used and why not, the choice of "
+                          "--engine auto, and the kernels that --kernel accepts.",
                 .example = "gpuhist devices --format json",
                 .note = {.key = "format", .help = "table (for people) or json"}},
     command_row{
-        .what = command::repack,
+        .kind = command::repack,
         .name = "repack",
         .usage = "[OPTIONS] [FILE...]",
-        .help = "writes an archive that splits well",
+        .help = "writes an archive of many frames",
         .detail =
-            "Writes the text of all inputs, one behind the other, to --output as a zstd archive of independent frames "
-            "with checksums and a seek table: any zstd reads it, and many cores decompress it side by "
-            "side. What was written is decompressed again and compared before the file gets its name; a "
-            "file that is there is not overwritten, and a damaged input leaves none.",
+            "Writes the text of all inputs, in sequence, to --output as a zstd archive of independent frames with "
+            "checksums and a seek table. Every zstd reads the archive, and many cores can decompress it in parallel. "
+            "The archive is decompressed and compared with the text before the file gets its name. An existing file is "
+            "replaced only with --force, and a damaged input leaves no archive.",
         .example = "gpuhist repack access.log.zst -o access.split.zst",
         .note = {.key = "output", .help = "the archive, a regular file; must be given"}},
 };
@@ -51,8 +50,8 @@ constexpr std::array rows = {
 
 std::span<const command_row> command_table() { return rows; }
 
-const command_row& row_of(command what) {
-  return *std::find_if(rows.begin(), rows.end(), [&](const command_row& each) { return each.what == what; });
+const command_row& row_of(command kind) {
+  return *std::find_if(rows.begin(), rows.end(), [&](const command_row& each) { return each.kind == kind; });
 }
 
 const command_row* find_command(std::string_view name) {

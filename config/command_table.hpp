@@ -1,4 +1,4 @@
-// The table of the commands: what `gpuhist` alone does, and what a first argument such as `report` makes it do.
+// The table of the commands: counting (`gpuhist` without a command), report, devices, repack.
 #pragma once
 
 #include "config/options.hpp"
@@ -9,29 +9,29 @@
 
 namespace gpuhist::config {
 
-/// What the help of a command says of an option that it takes in a way of its own.
+/// Replaces the help of an option that has another meaning for the command.
 struct option_note {
   std::string_view key;   ///< the long name without its dashes
   std::string_view help;  ///< one clause
 };
 
 struct command_row {
-  command what;
-  std::string_view name;    ///< the first argument that asks for it; empty: none does
-  std::string_view usage;   ///< its operands: "[OPTIONS] [FILE...]"
+  command kind;
+  std::string_view name;    ///< the first argument that selects it; empty for counting
+  std::string_view usage;   ///< operands: "[OPTIONS] [FILE...]"
   std::string_view help;    ///< one clause
   std::string_view detail;  ///< a paragraph
   std::string_view example;
-  option_note note{};  ///< of one option; empty: of none
+  option_note note{};  ///< empty: none
 
-  /// "gpuhist report": what messages call it.
+  /// "gpuhist report", as messages name it.
   [[nodiscard]] std::string full_name() const { return name.empty() ? "gpuhist" : "gpuhist " + std::string(name); }
 };
 
 /// Counting first.
 std::span<const command_row> command_table();
 
-const command_row& row_of(command what);
+const command_row& row_of(command kind);
 
 /// By the name of a subcommand, or null.
 const command_row* find_command(std::string_view name);

@@ -22,11 +22,11 @@ std::string subcommands() {
   return joined(names);
 }
 
-/// Every spelling of the options that a command takes.
-std::string options_of(command what) {
+/// All spellings of the options that a command takes.
+std::string options_of(command taker) {
   std::string text;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(what)) continue;
+    if (!row.taken_by(taker)) continue;
     for (const std::string& each : {std::string(row.short_name()), std::string(row.long_name()), row.off_name()}) {
       if (!each.empty()) text += (text.empty() ? "" : " ") + each;
     }
@@ -34,7 +34,7 @@ std::string options_of(command what) {
   return text;
 }
 
-/// The branch of `case $previous` for an option with a value: what completes that value.
+/// The branch of `case $previous` for an option with a value: it completes the value.
 std::string branch(const option_row& row) {
   const std::string names =
       (row.short_name().empty() ? "" : std::string(row.short_name()) + "|") + std::string(row.long_name());
@@ -49,7 +49,7 @@ std::string branch(const option_row& row) {
 
 constexpr std::string_view helpers = R"(_gpuhist_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 
-# What stands before the last comma stays.
+# Completes the word after the last comma.
 _gpuhist_list() {
   local before=
   [[ $current == *,* ]] && before=${current%,*},
@@ -102,7 +102,7 @@ std::string bash_completions() {
   }
   text += "  esac\n  local commands='" + subcommands() + "' options\n  case ${COMP_WORDS[1]} in\n";
   for (const command_row& each : command_table()) {
-    if (!each.name.empty()) text += "    " + std::string(each.name) + ") options='" + options_of(each.what) + "' ;;\n";
+    if (!each.name.empty()) text += "    " + std::string(each.name) + ") options='" + options_of(each.kind) + "' ;;\n";
   }
   return text + "    *) options='" + options_of(command::count) + "' ;;\n" + std::string(ending);
 }

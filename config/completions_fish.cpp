@@ -17,12 +17,12 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-/// For which commands an option is offered. __gpuhist_command prints the subcommand, or "count".
+/// The condition that offers an option only for the commands that take it.
 std::string condition(const option_row& row) {
   std::string names;
   bool all = true;
   for (const command_row& each : command_table()) {
-    if (!row.taken_by(each.what)) {
+    if (!row.taken_by(each.kind)) {
       all = false;
       continue;
     }
@@ -52,10 +52,11 @@ std::string lines_of(const option_row& row) {
   text += values(row) + " -d " + quoted(row.help) + "\n";
   if (!row.is_setting()) return text;
   return text + begin + " -l no-" + std::string(row.key()) + " -d " +
-         quoted((row.is_flag() ? "turns off " : "takes back ") + std::string(row.long_name())) + "\n";
+         quoted((row.is_flag() ? "turns off " : "unsets ") + std::string(row.long_name())) + "\n";
 }
 
-constexpr std::string_view helpers = R"(# Whether the command line is for one of the commands named.
+constexpr std::string_view helpers =
+    R"(# Succeeds if the command on the command line (count if none) is one of the arguments.
 function __gpuhist_command
     set -l words (commandline -opc)
     set -l command count

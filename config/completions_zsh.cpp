@@ -8,7 +8,7 @@
 namespace gpuhist::config {
 namespace {
 
-/// Inside of single quotes, in a specification of _arguments.
+/// Escapes text within single quotes in a specification of _arguments.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -38,8 +38,8 @@ std::string value_of(const option_row& row) {
   return message + (row.choices.empty() ? " " : "(" + std::string(row.choices) + ")");
 }
 
-/// One spelling: "'*--format=[help]:FORMAT:(table json)'". A long name may have its value behind '=' or in the next
-/// word, a short one directly behind it or in the next.
+/// One spelling: "'*--format=[help]:FORMAT:(table json)'". The value of a long name is after '=' or in the next word;
+/// that of a short name follows directly or in the next word.
 std::string specification(std::string_view name, const option_row& row, std::string_view help) {
   std::string_view joint;
   if (row.takes_value() && row.key() != "help") joint = name.starts_with("--") ? "=" : "+";
@@ -48,14 +48,14 @@ std::string specification(std::string_view name, const option_row& row, std::str
 }
 
 std::string specification_of_off(const option_row& row) {
-  return "    '*" + row.off_name() + "[" + (row.is_flag() ? "turns off " : "takes back ") +
-         std::string(row.long_name()) + "]'\n";
+  return "    '*" + row.off_name() + "[" + (row.is_flag() ? "turns off " : "unsets ") + std::string(row.long_name()) +
+         "]'\n";
 }
 
-std::string specifications(command what) {
+std::string specifications(command taker) {
   std::string text;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(what)) continue;
+    if (!row.taken_by(taker)) continue;
     if (!row.short_name().empty()) text += specification(row.short_name(), row, row.help);
     text += specification(row.long_name(), row, row.help);
     if (row.is_setting()) text += specification_of_off(row);
@@ -94,7 +94,7 @@ std::string zsh_completions() {
   text += "commands=(\n" + described_commands() + ")\n";
   for (const command_row& each : command_table()) {
     const std::string name(each.name.empty() ? "count" : each.name);
-    text += "for_" + name + "=(\n" + specifications(each.what) + ")\n";
+    text += "for_" + name + "=(\n" + specifications(each.kind) + ")\n";
   }
   return text + std::string(ending);
 }

@@ -4,7 +4,7 @@
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 
-// In this file only, and whole: so that nothing need be linked, whichever way a distribution built its library.
+// Included only here, as a header-only library: nothing is linked, however a distribution built its library.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
@@ -30,7 +30,7 @@ constexpr std::size_t largest_file = std::size_t{1} << 20U;
                     " cannot be read: " + std::system_category().message(error));
 }
 
-/// With read(2), because a directory or a disk that fails is to be told by its errno.
+/// Uses read(2), so that a directory or a failing disk is reported by its errno.
 std::string content_of(const std::string& path, std::string_view named_by) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) cannot_be_read(path, named_by, errno);
@@ -45,13 +45,14 @@ std::string content_of(const std::string& path, std::string_view named_by) {
   ::close(fd);
   if (error != 0) cannot_be_read(path, named_by, error);
   if (filled > largest_file) {
-    throw usage_error(std::string(named_by) + ": " + quote(path) + " is larger than 1MiB: that is no configuration");
+    throw usage_error(std::string(named_by) + ": " + quote(path) +
+                      " is larger than 1MiB, the limit of a configuration file");
   }
   content.resize(filled);
   return content;
 }
 
-/// What stands in a message after "takes no ".
+/// For messages: "takes no ...".
 std::string_view name_of(toml::node_type type) {
   switch (type) {
     case toml::node_type::table:
@@ -71,7 +72,7 @@ std::string_view name_of(toml::node_type type) {
   }
 }
 
-/// What stands in a message after "give ".
+/// For messages: "give ...".
 std::string_view right_type(value_kind kind) {
   switch (kind) {
     case value_kind::flag:
@@ -89,7 +90,7 @@ std::string_view right_type(value_kind kind) {
   }
 }
 
-/// The text of a value of the type that the option takes, or nothing.
+/// The value as text; nothing if the option does not take this type.
 std::optional<std::string> text_of(const toml::node& node, value_kind kind) {
   const bool takes_integers = kind == value_kind::number || kind == value_kind::numbers || kind == value_kind::size;
   if (const auto* flag = node.as_boolean(); flag != nullptr && kind == value_kind::flag) {
@@ -119,10 +120,10 @@ class reader {
       return toml::parse(content_);
     } catch (const toml::parse_error& error) {
       const toml::source_position at = error.source().begin;
-      std::string_view what = error.description();
-      if (what.starts_with("Error ")) what.remove_prefix(std::string_view("Error ").size());
+      std::string_view cause = error.description();
+      if (cause.starts_with("Error ")) cause.remove_prefix(std::string_view("Error ").size());
       throw usage_error(shown_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                        ": not TOML: " + on_one_line(what));
+                        ": not TOML: " + on_one_line(cause));
     }
   }
 
@@ -135,13 +136,13 @@ class reader {
     for (const option_row& row : option_table()) {
       if (!row.is_setting()) continue;
       if (row.key() == key.str() && key.str() == "config") {
-        throw usage_error(where(key) + ": a configuration file names no other; give --config FILE");
+        throw usage_error(where(key) + ": a configuration file cannot name another one; give --config FILE");
       }
       if (row.key() == key.str()) return row;
       if (row.key() != "config") names.push_back(row.key());
     }
     const auto meant = likely_name(key.str(), names);
-    throw usage_error(where(key) + ": there is no such option; " +
+    throw usage_error(where(key) + ": unknown option; " +
                       (meant ? "did you mean " + std::string(*meant) + "?"
                              : "keys are the long names without their dashes, as chunk-size"));
   }
@@ -155,7 +156,7 @@ class reader {
     into.push_back({&row, checked_text(row, node, origin), origin});
   }
 
-  /// Buckets add up, value by value; the devices are one value.
+  /// Each element of a list is a setting of its own; the numbers of devices are one setting together.
   static void add_all(const option_row& row, const toml::array& array, const std::string& origin, settings& into) {
     std::string together;
     for (const toml::node& each : array) {

@@ -8,9 +8,9 @@
 
 namespace gpuhist::config {
 
-/// Reads the file. `named_by` is what named it ("--config", "GPUHIST_CONFIG"): messages about a file that cannot be
-/// read begin with it; all others begin with FILE:LINE. Throws usage_error for a file that cannot be read, is larger
-/// than 1 MiB or is not TOML, for a key that is no option, and for a value of the wrong type.
+/// Reads the file. `named_by` is the option or variable that names it ("--config", "GPUHIST_CONFIG"): messages about a
+/// file that cannot be read begin with it. All others begin with FILE:LINE. Throws usage_error for a file that cannot
+/// be read, is larger than 1 MiB or is not TOML, for a key that is not an option, and for a value of the wrong type.
 settings settings_of_file(const std::string& path, std::string_view named_by);
 
 }  // namespace gpuhist::config

@@ -14,7 +14,7 @@
 namespace gpuhist::config {
 namespace {
 
-constexpr std::uint16_t in_no_bucket = std::numeric_limits<std::uint16_t>::max();
+constexpr std::uint16_t no_bucket = std::numeric_limits<std::uint16_t>::max();
 constexpr std::string_view known_escapes = R"(\n \t \r \0 \\ \- \; \= \: \, \xNN)";
 
 std::string in_hexadecimal(std::string_view bytes) {
@@ -27,7 +27,7 @@ std::string in_hexadecimal(std::string_view bytes) {
   return out;
 }
 
-/// A byte as people would type it: 'e', or '\x80'.
+/// A byte as users type it: 'e', or '\x80'.
 std::string shown(std::uint8_t byte) {
   const char c = static_cast<char>(byte);
   return "'" + (byte > 0x20 && byte < 0x7f ? std::string(1, c) : in_hexadecimal({&c, 1})) + "'";
@@ -40,25 +40,25 @@ int hexadecimal_digit(char c) {
   return -1;
 }
 
-/// Length of what a name may not begin with; 0 where all is well.
+/// Length of the forbidden character at the front of the text; 0 if the character is allowed.
 std::size_t forbidden_in_names(std::string_view text) {
   const std::size_t length = utf8_sequence(text);
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (length == 0 || byte(0) < 0x20 || byte(0) == 0x7f) return 1;
-  if (length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0) return 2;  // U+0080 to U+009f: some terminals obey them
+  if (length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0) return 2;  // U+0080 to U+009f: some terminals execute them
   return std::string_view(",:;=").find(text.front()) == std::string_view::npos ? 0 : 1;
 }
 
-/// Goes over a definition once, from its beginning to its end.
+/// Parses a definition in one pass.
 class definition {
  public:
-  explicit definition(std::string_view text) : text_(text) { made_.bucket_of.fill(in_no_bucket); }
+  explicit definition(std::string_view text) : text_(text) { made_.bucket_of.fill(no_bucket); }
 
   scheme parse() {
     take_name();
     take_bucket();
     while (at_ < text_.size()) {
-      ++at_;  // the ';' before it, or behind the last one
+      ++at_;  // the ';' before the bucket, or at the end
       if (at_ < text_.size()) take_bucket();
     }
     add_other();
@@ -66,7 +66,7 @@ class definition {
   }
 
  private:
-  [[noreturn]] void fail(std::size_t at, const std::string& what) const;
+  [[noreturn]] void fail(std::size_t at, const std::string& message) const;
 
   void take_name();
   void take_bucket();
@@ -89,10 +89,10 @@ class definition {
   scheme made_;
 };
 
-void definition::fail(std::size_t at, const std::string& what) const {
+void definition::fail(std::size_t at, const std::string& message) const {
   const auto* const here = text_.begin() + static_cast<std::ptrdiff_t>(std::min(at, text_.size()));
   const auto characters = 1 + std::count_if(text_.begin(), here, [](char c) { return (c & 0xc0) != 0x80; });
-  throw usage_error(quote(text_) + ", character " + std::to_string(characters) + ": " + what);
+  throw usage_error(quote(text_) + ", character " + std::to_string(characters) + ": " + message);
 }
 
 void definition::take_name() {
@@ -114,7 +114,7 @@ void definition::take_bucket() {
   }
   check_bucket(start, name);
   at_ = end + 1;
-  if (ends(at_)) fail(at_, "bucket " + quote(name) + " is empty; write its characters behind the '='");
+  if (ends(at_)) fail(at_, "bucket " + quote(name) + " is empty; write its characters after the '='");
   made_.buckets.emplace_back(name);
   take_characters(static_cast<std::uint16_t>(made_.buckets.size() - 1));
 }
@@ -139,7 +139,7 @@ void definition::take_range(std::size_t start, std::uint8_t first, std::uint16_t
   }
   for (unsigned byte = first; byte <= last; ++byte) put(start, static_cast<std::uint8_t>(byte), bucket);
   if (!ends(at_) && text_[at_] == '-' && !ends(at_ + 1)) {
-    fail(at_, R"('-' behind a range could be another range; write \- for the character)");
+    fail(at_, R"('-' after a range is ambiguous; write \- for the character)");
   }
 }
 
@@ -149,7 +149,7 @@ std::uint8_t definition::take_character() {
   if (c == '=') fail(at_, R"('=' among the characters; write \= for the character, or ';' before the next bucket)");
   if (static_cast<unsigned char>(c) >= 0x80) {
     const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text_.substr(at_)));
-    fail(at_, "a character that is not ASCII; buckets hold bytes: write " + in_hexadecimal(text_.substr(at_, length)));
+    fail(at_, "this character is not ASCII; buckets hold bytes: write " + in_hexadecimal(text_.substr(at_, length)));
   }
   ++at_;
   return static_cast<std::uint8_t>(c);
@@ -157,7 +157,7 @@ std::uint8_t definition::take_character() {
 
 std::uint8_t definition::take_escape() {
   const std::size_t start = at_++;
-  if (at_ == text_.size()) fail(start, R"(an escape is not finished; write \\ for the character '\')");
+  if (at_ == text_.size()) fail(start, R"(the escape is incomplete; write \\ for the character '\')");
   const char c = text_[at_++];
   switch (c) {
     case 'n':
@@ -174,8 +174,8 @@ std::uint8_t definition::take_escape() {
       if (std::string_view("\\-;=:,").find(c) != std::string_view::npos) return static_cast<std::uint8_t>(c);
   }
   const std::size_t length = std::max<std::size_t>(1, utf8_sequence(text_.substr(start + 1)));
-  fail(start,
-       "there is no escape " + quote(text_.substr(start, 1 + length)) + "; there are " + std::string(known_escapes));
+  fail(start, "there is no escape " + quote(text_.substr(start, 1 + length)) + "; the escapes are " +
+                  std::string(known_escapes));
 }
 
 std::uint8_t definition::take_hexadecimal(std::size_t start) {
@@ -194,35 +194,35 @@ void definition::check_name(std::size_t start, std::string_view name) const {
     const bool visible = length == 1 && c > ' ' && c < 0x7f;
     const std::string which = "'" + (visible ? std::string(1, c) : in_hexadecimal(name.substr(i, length))) + "'";
     fail(start + i, "a name may not contain " + which +
-                        (c == ',' ? "; give every scheme of your own with a --buckets of its own"
-                                  : "; take UTF-8 without control characters and , : ; ="));
+                        (c == ',' ? "; give each definition with its own --buckets"
+                                  : "; use UTF-8 without control characters and , : ; ="));
   }
   if (name.front() == ' ' || name.back() == ' ') {
-    fail(start, "a name may neither begin nor end with a blank; write it without");
+    fail(start, "a name may neither begin nor end with a blank; remove the blank");
   }
 }
 
 void definition::check_bucket(std::size_t start, std::string_view name) const {
   if (name.empty()) fail(start, "a bucket has no name; write bucket=characters");
   check_name(start, name);
-  if (name == "other") fail(start, "\"other\" is what is in no bucket; take another name");
+  if (name == "other") fail(start, "\"other\" is the bucket of all other bytes; use another name");
   if (std::find(made_.buckets.begin(), made_.buckets.end(), name) != made_.buckets.end()) {
-    fail(start, "bucket " + quote(name) + " stands there twice; put all of its characters behind one '='");
+    fail(start, "bucket " + quote(name) + " is defined twice; write all of its characters after one '='");
   }
 }
 
 void definition::put(std::size_t at, std::uint8_t byte, std::uint16_t bucket) {
-  std::uint16_t& now = made_.bucket_of[byte];
-  if (now != in_no_bucket && now != bucket) {
-    fail(at, shown(byte) + " is in bucket " + quote(made_.buckets[now]) + " and in bucket " +
-                 quote(made_.buckets[bucket]) + "; leave it in one of them");
+  std::uint16_t& current = made_.bucket_of[byte];
+  if (current != no_bucket && current != bucket) {
+    fail(at, shown(byte) + " is in bucket " + quote(made_.buckets[current]) + " and in bucket " +
+                 quote(made_.buckets[bucket]) + "; remove it from one of them");
   }
-  now = bucket;
+  current = bucket;
 }
 
 void definition::add_other() {
-  if (std::find(made_.bucket_of.begin(), made_.bucket_of.end(), in_no_bucket) == made_.bucket_of.end()) return;
-  std::replace(made_.bucket_of.begin(), made_.bucket_of.end(), in_no_bucket,
+  if (std::find(made_.bucket_of.begin(), made_.bucket_of.end(), no_bucket) == made_.bucket_of.end()) return;
+  std::replace(made_.bucket_of.begin(), made_.bucket_of.end(), no_bucket,
                static_cast<std::uint16_t>(made_.buckets.size()));
   made_.buckets.emplace_back("other");
 }

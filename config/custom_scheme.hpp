@@ -1,4 +1,4 @@
-// Schemes of the user's own, as typed: `[NAME:]bucket=characters;bucket=characters...`.
+// Schemes that the user defines: `[NAME:]bucket=characters;bucket=characters...`.
 #pragma once
 
 #include "config/scheme.hpp"
@@ -7,12 +7,13 @@
 
 namespace gpuhist::config {
 
-/// Whether this is a definition; if not it can only be the name of a scheme.
+/// Whether the text is a definition; if not, it is the name of a scheme.
 bool is_custom_scheme(std::string_view typed);
 
 /// Characters are bytes: single ones, ranges (a-z), and the escapes \n \t \r \0 \\ \- \; \= \: \, \xNN. A '-' that is
-/// first or last stands for itself. Bytes in no bucket are in a last one, `other`. The scheme has no name where none
-/// was typed. Throws usage_error that says where the definition is wrong and what would be right; it names no option.
+/// first or last is the character. Bytes outside every bucket are in a last one, `other`. The name of the scheme is
+/// empty if the definition has none. Throws usage_error with the position of the error and a remedy, without an
+/// option's name.
 scheme parse_custom_scheme(std::string_view typed);
 
 }  // namespace gpuhist::config

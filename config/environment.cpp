@@ -19,9 +19,9 @@ namespace {
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
   const auto meant = likely_name(name, names);
-  throw usage_error(on_one_line(name) + ": no option has this variable; " +
+  throw usage_error(on_one_line(name) + ": no option has this variable name; " +
                     (meant ? "did you mean " + std::string(*meant) + "?"
-                           : "they are named like the options, as GPUHIST_CHUNK_SIZE; unset it"));
+                           : "the names are those of the options, as GPUHIST_CHUNK_SIZE; unset it"));
 }
 
 std::string flag_value(const std::string& name, const std::string& typed) {

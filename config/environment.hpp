@@ -1,4 +1,4 @@
-// Settings from the environment: GPUHIST_BUCKETS, GPUHIST_CHUNK_SIZE, ... one variable an option.
+// Settings from the environment: GPUHIST_BUCKETS, GPUHIST_CHUNK_SIZE, ...; one variable per option.
 #pragma once
 
 #include "config/settings.hpp"
@@ -8,8 +8,8 @@
 
 namespace gpuhist::config {
 
-/// `environment` holds "NAME=value"; what does not begin with GPUHIST_ is not ours, and an empty value is as if unset.
-/// Throws usage_error for a GPUHIST_ variable that is no option, and for a flag that is neither on nor off.
+/// `environment` holds "NAME=value". Variables that do not begin with GPUHIST_, and empty ones, are ignored. Throws
+/// usage_error for a GPUHIST_ variable that names no option, and for a flag that is neither on nor off.
 settings settings_of_environment(std::span<const std::string> environment);
 
 }  // namespace gpuhist::config

@@ -1,4 +1,4 @@
-// Dijkstra's shunting yard: operators wait on a stack for the operands behind them, so that nothing recurses.
+// Dijkstra's shunting-yard algorithm: operators wait on a stack for their operands, so the parser does not recurse.
 #include "config/expression.hpp"
 
 #include "config/expression_lexer.hpp"
@@ -13,19 +13,19 @@ namespace {
 
 using operation = expression::operation;
 
-constexpr std::size_t most_bytes = 4096;
-constexpr std::size_t most_waiting = 64;
+constexpr std::size_t max_bytes = 4096;
+constexpr std::size_t max_waiting = 64;
 
-/// What a step leaves on the stack.
+/// The type of a value on the stack.
 enum class type : std::uint8_t { number, truth };
 
 struct operator_row {
   std::string_view symbol;
-  operation what;
-  unsigned binding;  ///< the higher, the tighter
+  operation meaning;
+  unsigned binding;  ///< a higher number binds tighter
   unsigned operands;
   type takes;
-  type gives;
+  type result;
 };
 
 constexpr std::array operators = {
@@ -45,37 +45,37 @@ constexpr std::array operators = {
     operator_row{"-", operation::negate, 6, 1, type::number, type::number},
 };
 
-const operator_row* operator_of(const lexeme& word, unsigned operands) {
-  if (word.what != lexeme::kind::symbol) return nullptr;
+const operator_row* operator_of(const lexeme& token, unsigned operands) {
+  if (token.type != lexeme::kind::symbol) return nullptr;
   const auto* const found = std::ranges::find_if(
-      operators, [&](const operator_row& each) { return each.symbol == word.typed && each.operands == operands; });
+      operators, [&](const operator_row& each) { return each.symbol == token.typed && each.operands == operands; });
   return found == operators.end() ? nullptr : found;
 }
 
 class parser {
  public:
-  explicit parser(std::string_view text) : lexer_(text) { made_.text = text; }
+  parser(std::string_view text, std::span<const scheme> schemes) : lexer_(text, schemes) { made_.text = text; }
 
   expression parse() {
-    if (made_.text.size() > most_bytes) throw usage_error("a condition has 4096 bytes at the most");
+    if (made_.text.size() > max_bytes) throw usage_error("the condition is longer than 4096 bytes");
     advance();
     for (;;) {
       read_operand();
       while (next_.is_symbol(")")) close();
-      if (next_.what == lexeme::kind::end) break;
+      if (next_.type == lexeme::kind::end) break;
       read_operator();
     }
     return finish();
   }
 
  private:
-  /// An operator that waits, or an open parenthesis.
+  /// An operator whose right operand is not complete, or an open parenthesis.
   struct waiting {
     const operator_row* row;  ///< null: a parenthesis
     std::size_t at;
   };
 
-  /// A value that the steps so far leave on the stack.
+  /// A value that the steps so far leave on the stack: its type, and its offset in the text.
   struct operand {
     type is;
     std::size_t at;
@@ -88,7 +88,8 @@ class parser {
   void advance() { next_ = lexer_.next(); }
 
   void wait(const operator_row* row) {
-    if (waiting_.size() == most_waiting) refuse("this is nested too deep; 64 levels are the most", next_.at);
+    if (waiting_.size() == max_waiting)
+      refuse("the condition is nested too deep; at most 64 levels are possible", next_.at);
     waiting_.push_back({.row = row, .at = next_.at});
     advance();
   }
@@ -104,20 +105,24 @@ class parser {
       }
     }
     const std::size_t at = next_.at;
-    if (next_.what == lexeme::kind::number) {
+    if (next_.type == lexeme::kind::number) {
       made_.steps.push_back({.what = operation::constant, .constant = next_.number});
       advance();
-    } else if (next_.what == lexeme::kind::name) {
+    } else if (next_.type == lexeme::kind::name) {
       read_name();
     } else {
-      refuse("here a number, a name or a parenthesis is missing", at);
+      refuse("a number, a name or a parenthesis is missing here", at);
     }
     operands_.push_back({.is = type::number, .at = at});
   }
 
   void read_operator() {
     const operator_row* const row = operator_of(next_, 2);
-    if (row == nullptr) refuse("here an operator is missing: || && < <= > >= == != + - * /", next_.at);
+    if (row == nullptr) {
+      refuse(R"(an operator is missing here (|| && < <= > >= == != + - * /), or this is a name that must be quoted, )"
+             R"(as in "a b")",
+             next_.at);
+    }
     while (!waiting_.empty() && waiting_.back().row != nullptr && waiting_.back().row->binding >= row->binding) {
       reduce();
     }
@@ -126,26 +131,26 @@ class parser {
 
   void close() {
     while (!waiting_.empty() && waiting_.back().row != nullptr) reduce();
-    if (waiting_.empty()) refuse("this parenthesis was never opened", next_.at);
+    if (waiting_.empty()) refuse("this parenthesis has no opening one", next_.at);
     waiting_.pop_back();
     advance();
   }
 
-  // The operator that waits last has all of its operands now.
+  // All operands of the last waiting operator are complete.
   void reduce() {
     const waiting last = waiting_.back();
     waiting_.pop_back();
     const auto first = operands_.end() - last.row->operands;
     if (std::any_of(first, operands_.end(), [&](const operand& each) { return each.is != last.row->takes; })) {
       refuse(last.row->takes == type::truth
-                 ? "this joins conditions, and beside it is a number; compare it with something"
-                 : "this takes numbers, and beside it is a condition",
+                 ? "this operator joins conditions, but one operand is a number; compare the number with something"
+                 : "this operator takes numbers, but one operand is a condition",
              last.at);
     }
     const std::size_t at = first->at;
     operands_.erase(first, operands_.end());
-    operands_.push_back({.is = last.row->gives, .at = at});
-    made_.steps.push_back({.what = last.row->what});
+    operands_.push_back({.is = last.row->result, .at = at});
+    made_.steps.push_back({.what = last.row->meaning});
   }
 
   // NAME, SCHEME.BUCKET, count(...) or share(...)
@@ -157,19 +162,20 @@ class parser {
     }
     const reference::form form = form_of(first);
     advance();
-    if (next_.what != lexeme::kind::name) refuse("here the name of a bucket is missing", next_.at);
+    if (next_.type != lexeme::kind::name) refuse("the name of a bucket is missing here", next_.at);
     reference made{.parts = next_.parts, .as = form, .at = first.at};
     advance();
-    if (!next_.is_symbol(")")) refuse("here a ) is missing: a bucket is all that can be asked for", next_.at);
+    if (!next_.is_symbol(")")) refuse("a ) is missing here; the operand is the name of one bucket", next_.at);
     const std::size_t end = next_.at + 1;
     advance();
     add(std::move(made), end);
   }
 
-  [[nodiscard]] reference::form form_of(const lexeme& word) const {
-    if (word.typed == "count") return reference::form::count;
-    if (word.typed == "share") return reference::form::share;
-    refuse("there is no function " + quote(word.typed) + "; known are count(BUCKET) and share(BUCKET)", word.at);
+  [[nodiscard]] reference::form form_of(const lexeme& token) const {
+    if (token.typed == "count") return reference::form::count;
+    if (token.typed == "share") return reference::form::share;
+    refuse("there is no function " + quote(token.typed) + "; the functions are count(BUCKET) and share(BUCKET)",
+           token.at);
   }
 
   void add(reference made, std::size_t end) {
@@ -180,12 +186,11 @@ class parser {
 
   expression finish() {
     while (!waiting_.empty()) {
-      if (waiting_.back().row == nullptr) refuse("this parenthesis is never closed", waiting_.back().at);
+      if (waiting_.back().row == nullptr) refuse("this parenthesis is not closed", waiting_.back().at);
       reduce();
     }
     if (operands_.front().is != type::truth) {
-      refuse("this is a number, and a condition is wanted; compare it with something, as in entropy > 7.5",
-             operands_.front().at);
+      refuse("this is a number, not a condition; compare it with something, as in entropy > 7.5", operands_.front().at);
     }
     return std::move(made_);
   }
@@ -204,11 +209,26 @@ std::size_t characters_in(std::string_view text) {
 
 }  // namespace
 
-expression parse_expression(std::string_view text) { return parser(text).parse(); }
+expression parse_expression(std::string_view text, std::span<const scheme> schemes) {
+  return parser(text, schemes).parse();
+}
 
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at) {
   const std::size_t column = characters_in(on_one_line(text.substr(0, at)));
   return std::string(message) + "\n    " + on_one_line(text) + "\n    " + std::string(column, ' ') + "^";
+}
+
+std::vector<std::string> operator_levels() {
+  std::vector<std::string> levels;
+  unsigned binding = 0;
+  for (const operator_row& each : operators) {
+    const bool same_level = each.binding == binding;
+    binding = each.binding;
+    if (!same_level) levels.emplace_back();
+    levels.back() += (same_level ? " " : "") + std::string(each.symbol);
+  }
+  std::ranges::reverse(levels);
+  return levels;
 }
 
 }  // namespace gpuhist::config

@@ -1,33 +1,36 @@
-// Conditions as people type them, as in --fail-if 'digit > 0.15 || entropy > 7.5 && bytes > 64KiB': text taken apart
-// into steps, once. What its names mean is not known here; nothing but the steps below can be asked for.
+// Conditions as users type them, as in --fail-if 'digit > 0.15 || entropy > 7.5 && bytes > 64KiB': parsed once into
+// steps. Names are not resolved here. The steps below are all that a condition can do.
 //
 //     condition   = condition ("||" | "&&") condition | "!" condition | number comparison number | "(" condition ")"
 //     comparison  = "<" | "<=" | ">" | ">=" | "==" | "!="
 //     number      = number ("*" | "/" | "+" | "-") number | "-" number | "(" number ")" | constant | name
 //     constant    = 0.15 | 2e-3 | 64KiB | 1GB ...                       (sizes: config/size)
 //     name        = part | part "." part | ("count" | "share") "(" part ["." part] ")"
-//     part        = letters, digits, "_", beyond ASCII all, not beginning with a digit | '"' ... '"' | "'" ... "'"
-//     (\ escapes)
+//     part        = word | the longest known name at this position, if longer | '"' ... '"' | "'" ... "'" (\ escapes)
+//     word        = letters, digits, "_", all characters beyond ASCII; does not begin with a digit
 //
-// What binds tighter stands further right: || && comparison +- */ !-. Operators of one kind associate to the left.
+// Operators further right bind tighter: || && comparison +- */ !-. Operators of one kind associate to the left.
 #pragma once
+
+#include "config/scheme.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpuhist::config {
 
-/// Something that has a value in what is watched.
+/// A name whose value the counts determine.
 struct reference {
   enum class form : std::uint8_t { plain, count, share };
 
   std::vector<std::string> parts;  ///< one, or a scheme and one of its buckets
   form as = form::plain;
-  std::string typed{};  ///< as it stands in the text
-  std::size_t at = 0;   ///< where, in bytes
+  std::string typed{};  ///< as typed
+  std::size_t at = 0;   ///< its offset in the text, in bytes
 
   bool operator==(const reference&) const = default;
 };
@@ -56,7 +59,7 @@ struct expression {
   struct step {
     operation what = operation::constant;
     double constant = 0;
-    std::size_t reference = 0;  ///< of a name: which of the references
+    std::size_t reference = 0;  ///< of a name: index into the references
 
     bool operator==(const step&) const = default;
   };
@@ -68,12 +71,15 @@ struct expression {
   bool operator==(const expression&) const = default;
 };
 
-/// Never recurses: the text is 4,096 bytes and 64 open operators and parentheses at the most. Throws usage_error, with
-/// the text below its message and a caret under the character it is about.
-expression parse_expression(std::string_view text);
+/// Names of buckets and schemes in `schemes` need no quotes, unless they begin with a digit or a symbol: the longest
+/// one that matches wins. Does not recurse: the text has at most 4,096 bytes and 64 open operators and parentheses.
+/// Throws usage_error, with the text below its message and a caret below the character that the message is about.
+expression parse_expression(std::string_view text, std::span<const scheme> schemes = {});
 
-/// A message of what is wrong with a text, with that text and a caret: for errors that only those find who know what
-/// the names mean.
+/// A message about a text, with that text and a caret below the character at offset `at`.
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at);
+
+/// The operators, those that bind tightest first; operators of one level are separated by blanks.
+std::vector<std::string> operator_levels();
 
 }  // namespace gpuhist::config

@@ -13,13 +13,13 @@
 namespace gpuhist::config {
 namespace {
 
-// The longer ones first: "<=" is not "<" and "=".
+// Longer symbols first: "<=" is not "<" and "=".
 constexpr std::array<std::string_view, 17> symbols = {"||", "&&", "<=", ">=", "==", "!=", "<", ">", "!",
                                                       "+",  "-",  "*",  "/",  "(",  ")",  "=", "&"};
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// Bytes of UTF-8 beyond ASCII are letters: buckets may be called anything.
+// Bytes of UTF-8 beyond ASCII are letters: a bucket may have any name.
 constexpr bool begins_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -34,7 +34,7 @@ constexpr bool is_in_word(char c) { return begins_word(c) || is_digit(c); }
 
 lexeme lexer::next() {
   while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-  if (at_ == text_.size()) return {.what = lexeme::kind::end, .at = at_, .typed = {}};
+  if (at_ == text_.size()) return {.type = lexeme::kind::end, .at = at_, .typed = {}};
   const char first = text_[at_];
   const bool fraction = first == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
   if (is_digit(first) || fraction) return number();
@@ -42,7 +42,7 @@ lexeme lexer::next() {
   return symbol();
 }
 
-// All that could belong to one: what is taken for a number is one as a whole, or an error.
+// Takes every character that can be part of a number. The whole is a number or a size, or an error.
 lexeme lexer::number() {
   const std::size_t begin = at_;
   for (; at_ < text_.size(); ++at_) {
@@ -54,36 +54,64 @@ lexeme lexer::number() {
   double value = 0;
   const auto [rest, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
   if (error == std::errc{} && rest == typed.data() + typed.size()) {
-    return {.what = lexeme::kind::number, .at = begin, .typed = typed, .number = value};
+    return {.type = lexeme::kind::number, .at = begin, .typed = typed, .number = value};
   }
   try {
     return {
-        .what = lexeme::kind::number, .at = begin, .typed = typed, .number = static_cast<double>(parse_size(typed))};
+        .type = lexeme::kind::number, .at = begin, .typed = typed, .number = static_cast<double>(parse_size(typed))};
   } catch (const usage_error&) {
-    refuse(quote(typed) + " is neither a number nor a size; good forms are 0.15, 2e-3, 64KiB, 1GB, and for a name \"" +
-               on_one_line(typed) + "\" in quotes",
+    refuse(quote(typed) + " is neither a number nor a size; good forms are 0.15, 2e-3, 64KiB, 1GB; the name of a " +
+               "bucket that begins with a digit is quoted: \"" + on_one_line(typed) + "\"",
            text_, begin);
   }
 }
 
-// PART or PART.PART, without blanks between.
+// BUCKET or SCHEME.BUCKET, without blanks at the dot.
 lexeme lexer::name() {
   const std::size_t begin = at_;
-  std::vector<std::string> parts = {part()};
+  std::vector<std::string> parts = {at_quote() ? quoted() : word(longest_name())};
   if (at_ < text_.size() && text_[at_] == '.') {
     ++at_;
-    parts.push_back(part());
+    parts.push_back(at_quote() ? quoted() : word(longest_bucket_of(parts.front())));
   }
-  return {.what = lexeme::kind::name, .at = begin, .typed = from(begin), .parts = std::move(parts)};
+  return {.type = lexeme::kind::name, .at = begin, .typed = from(begin), .parts = std::move(parts)};
 }
 
-// Behind a dot one may begin with a digit, as in bytes.0x41: nothing else can be meant there.
-std::string lexer::part() {
+bool lexer::at_quote() const { return at_ < text_.size() && is_quote(text_[at_]); }
+
+// After a dot a word may begin with a digit, as in bytes.0x41: a number is not possible there.
+std::string lexer::word(std::size_t known_length) {
   const std::size_t begin = at_;
-  if (at_ < text_.size() && is_quote(text_[at_])) return quoted();
   while (at_ < text_.size() && is_in_word(text_[at_])) ++at_;
-  if (at_ == begin) refuse("here the name of a bucket is missing; odd ones stand in quotes", text_, begin);
+  at_ = std::max(at_, begin + known_length);
+  if (at_ == begin)
+    refuse(R"(the name of a bucket is missing here; other names are quoted, as in "a+b")", text_, begin);
   return std::string(from(begin));
+}
+
+std::size_t lexer::length_if_here(std::string_view known) const {
+  if (!text_.substr(at_).starts_with(known)) return 0;
+  const std::size_t end = at_ + known.size();
+  return end < text_.size() && is_in_word(text_[end]) ? 0 : known.size();
+}
+
+std::size_t lexer::longest_name() const {
+  std::size_t longest = 0;
+  for (const scheme& each : schemes_) {
+    longest = std::max(longest, longest_bucket_of(each.name));
+    const std::size_t length = length_if_here(each.name);
+    if (length != 0 && text_.substr(at_ + length).starts_with('.')) longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+std::size_t lexer::longest_bucket_of(std::string_view scheme_name) const {
+  std::size_t longest = 0;
+  for (const scheme& each : schemes_) {
+    if (each.name != scheme_name) continue;
+    for (const std::string& bucket : each.buckets) longest = std::max(longest, length_if_here(bucket));
+  }
+  return longest;
 }
 
 std::string lexer::quoted() {
@@ -94,9 +122,9 @@ std::string lexer::quoted() {
     if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
     name += text_[at_++];
   }
-  if (at_ == text_.size()) refuse("the name that begins here has no end: its quote is missing", text_, begin);
+  if (at_ == text_.size()) refuse("the quote that closes the name is missing", text_, begin);
   ++at_;
-  if (name.empty()) refuse("a name has at least one character", text_, begin);
+  if (name.empty()) refuse("the name is empty", text_, begin);
   return name;
 }
 
@@ -106,13 +134,14 @@ lexeme lexer::symbol() {
   const auto* const found =
       std::ranges::find_if(symbols, [&](std::string_view each) { return rest.starts_with(each); });
   if (found == symbols.end()) {
-    refuse(rest.front() == '|' ? "'|' alone means nothing; give || for 'or'" : "this character means nothing here",
+    if (rest.front() == '|') refuse("'|' is not an operator; give || for 'or'", text_, begin);
+    refuse(R"(this character has no meaning in a condition; quote the name of a bucket that contains it, as in "a#b")",
            text_, begin);
   }
-  if (*found == "=") refuse("'=' alone means nothing; give == for 'is equal to'", text_, begin);
-  if (*found == "&") refuse("'&' alone means nothing; give && for 'and'", text_, begin);
+  if (*found == "=") refuse("'=' is not an operator; give == for 'is equal to'", text_, begin);
+  if (*found == "&") refuse("'&' is not an operator; give && for 'and'", text_, begin);
   at_ += found->size();
-  return {.what = lexeme::kind::symbol, .at = begin, .typed = from(begin)};
+  return {.type = lexeme::kind::symbol, .at = begin, .typed = from(begin)};
 }
 
 }  // namespace gpuhist::config

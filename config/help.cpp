@@ -1,6 +1,7 @@
 #include "config/help.hpp"
 
 #include "config/command_table.hpp"
+#include "config/help_topics.hpp"
 #include "config/manual_text.hpp"
 #include "config/option_table.hpp"
 #include "config/quote.hpp"
@@ -16,7 +17,7 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::size_t help_column = 29;
-constexpr std::string_view counting = "count";  // the topic of what gpuhist does without a command
+constexpr std::string_view counting = "count";  // the topic about gpuhist without a command
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
@@ -30,21 +31,21 @@ std::string names_and_value(const option_row& row) {
          std::string(row.value);
 }
 
-std::string option_line(const option_row& row, const command_row& of) {
-  const std::string_view help = row.key() == of.note.key ? of.note.help : row.help;
+std::string option_line(const option_row& row, const command_row& taker) {
+  const std::string_view help = row.key() == taker.note.key ? taker.note.help : row.help;
   return padded(names_and_value(row), help_column) + std::string(help) + "\n";
 }
 
-/// A heading and a line an option of the command, for the groups that have any.
+/// A line for each wanted option of the command, below the headings of their groups.
 template <class Wanted>
-std::string option_lines(const command_row& of, Wanted wanted) {
+std::string option_lines(const command_row& taker, Wanted wanted) {
   std::string text;
   std::string_view group;
   for (const option_row& row : option_table()) {
-    if (!row.taken_by(of.what) || !wanted(row)) continue;
+    if (!row.taken_by(taker.kind) || !wanted(row)) continue;
     if (row.group != group) text += std::string(row.group) + ":\n";
     group = row.group;
-    text += option_line(row, of);
+    text += option_line(row, taker);
   }
   return text;
 }
@@ -58,15 +59,23 @@ std::string usage_lines() {
   return text;
 }
 
+std::string topic_names() {
+  std::string text;
+  for (const help_topic& each : help_topic_table()) text += (text.empty() ? "" : ", ") + std::string(each.name);
+  return text;
+}
+
 std::string short_help() {
   std::string text = std::string(summary()) + "\n\n" + usage_lines() + "\n";
   text += option_lines(row_of(command::count), [](const option_row& row) { return !row.rare; });
   text += "\nExamples:\n";
   for (const std::string_view each : short_examples()) text += "  " + std::string(each) + "\n";
   return text +
-         "\nExit status: 0 all was counted, 1 an input failed, 2 usage, 3 by --fail-if.\n"
-         "--no-NAME takes an option back. All options, also those of windows, measures and\n"
-         "lists of files, are in gpuhist --help count; about one: gpuhist --help OPTION\n";
+         "\nExit status: 0 counted, 1 an input failed, 2 wrong usage, 3 by --fail-if.\n"
+         "--no-OPTION cancels OPTION of a configuration file or of the environment.\n"
+         "All options: gpuhist --help count. One option: gpuhist --help OPTION.\n"
+         "Topics: gpuhist --help TOPIC, one of " +
+         topic_names() + "\n";
 }
 
 std::string about(const command_row& row) {
@@ -78,13 +87,15 @@ std::string about(const option_row& row) {
   std::string text = names_and_value(row).substr(row.short_name().empty() ? 6 : 2) + "\n";
   text += wrapped(row.detail, 4);
   if (row.is_flag()) {
-    text += wrapped(row.off_name() + " turns off what a lower level turned on.", 4);
+    text +=
+        wrapped(row.off_name() + " turns it off, also if the configuration file or the environment turns it on.", 4);
   } else if (row.is_setting()) {
-    text += wrapped(row.off_name() + " takes back what a lower level says.", 4);
+    text += wrapped(row.off_name() + " unsets a value from the configuration file or the environment.", 4);
   }
   if (row.is_setting()) {
     const bool in_files = row.key() != "config";
-    text += wrapped("Environment: " + row.variable() + (in_files ? "; in a file: " + std::string(row.key()) : ""), 4);
+    text += wrapped(
+        "Environment: " + row.variable() + (in_files ? "; configuration file: " + std::string(row.key()) : ""), 4);
   }
   return text + "    Example: " + std::string(row.example) + "\n";
 }
@@ -106,10 +117,13 @@ std::string everything() {
 
 [[noreturn]] void refuse(std::string_view topic) {
   const auto meant = likely_name(topic, help_topics());
+  std::string commands;
+  for (const command_row& each : command_table()) {
+    commands += std::string(each.name.empty() ? counting : each.name) + ", ";
+  }
   throw usage_error("--help: there is no topic " + quote(topic) + "; " +
-                    (meant
-                         ? "did you mean " + std::string(*meant) + "?"
-                         : "give an option, count, report, devices, repack, or all (files are not read with --help)"));
+                    (meant ? "did you mean " + std::string(*meant) + "? " : "") + "Topics are all, " + commands +
+                    topic_names() + " and the options (files are not read with --help)");
 }
 
 }  // namespace
@@ -119,8 +133,10 @@ std::vector<std::string_view> help_topics() {
   for (const command_row& each : command_table()) {
     if (!each.name.empty()) topics.push_back(each.name);
   }
+  for (const help_topic& each : help_topic_table()) topics.push_back(each.name);
   for (const option_row& row : option_table()) {
-    if (find_command(row.key()) == nullptr) topics.push_back(row.key());
+    const bool listed = find_command(row.key()) != nullptr || find_help_topic(row.key()) != nullptr;
+    if (!listed) topics.push_back(row.key());
   }
   return topics;
 }
@@ -130,12 +146,13 @@ std::string help_about(std::string_view topic) {
   const std::size_t dashes = std::min(topic.find_first_not_of('-'), topic.size());
   const std::string_view name = topic.substr(dashes, topic.find('=') - dashes);
   if (name == "all") return everything();
+  if (const help_topic* const screen = find_help_topic(name); screen != nullptr && dashes == 0) return screen->text();
   std::string text;
   const command_row* const named = dashes != 0        ? nullptr
                                    : name == counting ? &row_of(command::count)
                                                       : find_command(name);
   if (named != nullptr) text = about(*named);
-  // "devices" is a command and an option
+  // "devices" is both a command and an option
   for (const std::string& spelled : {"--" + std::string(name), "-" + std::string(name)}) {
     const option_row* const row = find_option(spelled);
     if (row == nullptr || (spelled.size() == 2 && name.empty())) continue;

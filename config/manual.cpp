@@ -11,10 +11,10 @@
 namespace gpuhist::config {
 namespace {
 
-/// The day the page was last revised: a fixed one, so that builds are reproducible.
-constexpr std::string_view revised = "2026-11-21";
+/// The date of the last revision of the page. It is a constant, so that builds are reproducible.
+constexpr std::string_view revised = "2026-11-22";
 
-/// Text inside of a line: '-' and quotes as they are typed.
+/// Text within a line: '-' and quotes are shown as typed.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -42,7 +42,7 @@ std::string upper_case(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + escaped(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + escaped(text) + "\\fR"; }
 
-/// Lines of text, none of which looks like a request.
+/// Lines of text. None of them is a request of troff.
 std::string lines(std::string_view sentence) {
   std::string out;
   bool at_line_start = true;
@@ -54,8 +54,8 @@ std::string lines(std::string_view sentence) {
   return out;
 }
 
-/// A sentence begins on a line of its own, as manual pages are written; an empty line begins a paragraph, a single
-/// newline breaks.
+/// Each sentence begins a line, as is usual in manual pages. An empty line begins a paragraph; a single newline breaks
+/// the line.
 std::string prose(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -90,7 +90,7 @@ std::string option_entry(const option_row& row) {
 std::string synopsis() {
   std::string text = ".SH SYNOPSIS\n";
   for (const command_row& each : command_table()) {
-    if (each.what != command::count) text += ".br\n";
+    if (each.kind != command::count) text += ".br\n";
     text += bold(each.full_name()) + " " + italic(each.usage) + "\n";
   }
   return text;
@@ -120,7 +120,7 @@ std::string options_by_group() {
 std::string manual_page(std::string_view version) {
   std::string text = ".\\\" Made by gpuhist --generate man.\n";
   text += ".TH GPUHIST 1 " + std::string(revised) + " \"gpuhist " + std::string(version) + "\" \"User Commands\"\n";
-  text += ".SH NAME\ngpuhist \\- count what text is made of\n" + synopsis();
+  text += ".SH NAME\ngpuhist \\- count byte values\n" + synopsis();
   text += ".SH DESCRIPTION\n" + prose(summary()) + commands() + options_by_group();
   for (const section& each : sections()) text += ".SH " + upper_case(each.title) + "\n" + prose(each.text);
   text += ".SH EXAMPLES\n";

@@ -1,4 +1,4 @@
-// The manual page, from the same tables as the help.
+// The manual page, generated from the tables of the help.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gpuhist::config {
 
-/// gpuhist(1), in the man macros that man-db and mandoc read.
+/// gpuhist(1), in the man macros, for man-db and mandoc.
 std::string manual_page(std::string_view version);
 
 }  // namespace gpuhist::config

@@ -1,4 +1,4 @@
-// What there is to say that belongs to no single option: for the long help and the manual page.
+// Texts of the long help and the manual page that belong to no single option.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@ namespace gpuhist::config {
 
 struct section {
   std::string_view title;
-  std::string_view text;  ///< paragraphs, separated by an empty line; inside of them a newline ends a line
+  std::string_view text;  ///< paragraphs, separated by an empty line; within a paragraph a newline ends a line
 };
 
-/// One sentence: what the program does.
+/// One sentence about the program: the first of README.md.
 std::string_view summary();
 
-/// Whole commands, the most telling ones, for the short help.
+/// Whole commands, for the short help and the manual page.
 std::span<const std::string_view> short_examples();
 
 std::span<const section> sections();

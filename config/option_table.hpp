@@ -1,5 +1,5 @@
-// The table of the command's options: one row an option, with its names, its help and its effect. The parser, the help,
-// the manual page, the completions and the names in configuration files and in the environment all come from it.
+// The table of options: one row per option, with its names, its help and its effect. The parser, the help, the manual
+// page, the completions and the names in configuration files and in the environment are generated from it.
 #pragma once
 
 #include "config/options.hpp"
@@ -12,37 +12,37 @@
 
 namespace gpuhist::config {
 
-/// What an option takes: decides which types it may have in a configuration file, and what shells complete.
+/// The kind of an option's value. It determines the types in a configuration file, and the completions of shells.
 enum class value_kind : std::uint8_t {
   flag,      ///< nothing
   choice,    ///< one of `choices`
-  list,      ///< some of `choices`, or more; no choices: anything; may be repeated
+  list,      ///< some of `choices`, or other values; may be repeated
   text,      ///< anything
   file,      ///< a path
   number,    ///< a whole number
   numbers,   ///< whole numbers, or one of `choices`
   size,      ///< "8MiB"
   interval,  ///< "1s", "64MiB"
-  inquiry,   ///< no setting: answered with a text instead of a run
+  inquiry,   ///< not a setting: prints a text instead of a run
 };
 
-/// The commands that take an option: a bit each.
+/// The commands that take an option: one bit each.
 using command_set = unsigned;
-constexpr command_set set_of(command what) { return 1U << static_cast<unsigned>(what); }
+constexpr command_set set_of(command taker) { return 1U << static_cast<unsigned>(taker); }
 
-/// One row. `apply` puts one value ("true" or "false" for a flag) into the options; it throws usage_error saying what
-/// is wrong and what would be right, without the name of the option. Null for an inquiry.
+/// One row. `apply` stores one value ("true" or "false" for a flag) in the options; it throws usage_error with the
+/// error and the remedy, without the name of the option. `apply` is null for an inquiry.
 struct option_row {
   std::string_view group;  ///< heading in the help
   std::string_view names;  ///< "-o,--output"
-  std::string_view value;  ///< what the help calls the value; empty: there is none. "[TOPIC]": may be left out;
-                           ///< "[=WHAT]": so, too, and stands behind a '=' if anywhere
+  std::string_view value;  ///< name of the value in the help; empty: no value. "[TOPIC]": the value is optional;
+                           ///< "[=WHAT]": the value is optional, and must follow '='
   value_kind kind;
-  std::string_view choices;  ///< values that have names, separated by blanks
-  command_set commands;      ///< which take it
-  bool rare;                 ///< only in the long help
+  std::string_view choices;  ///< named values, separated by blanks
+  command_set commands;      ///< that take it
+  bool rare;                 ///< left out of the short help
   std::string_view help;     ///< one clause, up to 51 columns
-  std::string_view detail;   ///< a paragraph: what it does, its values, its default
+  std::string_view detail;   ///< a paragraph: its effect, its values, its default
   std::string_view example;  ///< a whole command
   void (*apply)(options&, const std::string&);
 
@@ -50,27 +50,27 @@ struct option_row {
   [[nodiscard]] bool value_is_optional() const { return value.starts_with("[="); }
   [[nodiscard]] bool is_setting() const { return kind != value_kind::inquiry; }
   [[nodiscard]] bool is_flag() const { return kind == value_kind::flag; }
-  [[nodiscard]] bool taken_by(command what) const { return (commands & set_of(what)) != 0; }
+  [[nodiscard]] bool taken_by(command taker) const { return (commands & set_of(taker)) != 0; }
 
-  /// "--output": what messages call it.
+  /// "--output": the name in messages.
   [[nodiscard]] std::string_view long_name() const { return names.substr(names.find("--")); }
-  /// "output": what a configuration file calls it.
+  /// "output": the name in a configuration file.
   [[nodiscard]] std::string_view key() const { return long_name().substr(2); }
-  /// "-o", or nothing.
+  /// "-o", or empty.
   [[nodiscard]] std::string_view short_name() const {
     return names.starts_with("--") ? std::string_view{} : names.substr(0, 2);
   }
-  /// "--no-stats": turns a flag off, takes the value of another option back. Nothing for an inquiry.
+  /// "--no-stats": turns a flag off; for other options it unsets the value. Empty for an inquiry.
   [[nodiscard]] std::string off_name() const { return is_setting() ? "--no-" + std::string(key()) : std::string{}; }
   /// "GPUHIST_CHUNK_SIZE".
   [[nodiscard]] std::string variable() const;
   [[nodiscard]] std::vector<std::string_view> choice_names() const;
 };
 
-/// In the order of the help; rows of one group stand together.
+/// In the order of the help; rows of a group are adjacent.
 std::span<const option_row> option_table();
 
-/// By long, short or --no- name, with its dashes; or null.
+/// By long, short or --no- name, with dashes; null if unknown.
 const option_row* find_option(std::string_view name);
 
 }  // namespace gpuhist::config

@@ -15,9 +15,9 @@ namespace gpuhist::config {
 namespace {
 
 constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 30U;
-constexpr number_range device_numbers{.least = 0, .most = 1023};
+constexpr number_range device_numbers{.min = 0, .max = 1023};
 
-/// What stands between commas; there is always at least one, and any may be empty.
+/// The parts between commas: at least one part, and any part may be empty.
 std::vector<std::string> split_at_commas(const std::string& typed) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -35,11 +35,11 @@ unsigned parse_number(const std::string& typed, number_range allowed) {
   unsigned number = 0;
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data(), end, number);
-  const std::string right = "; give " + std::to_string(allowed.least) + " to " + std::to_string(allowed.most);
+  const std::string right = "; give " + std::to_string(allowed.min) + " to " + std::to_string(allowed.max);
   if (error == std::errc::invalid_argument || rest != end) {
     throw usage_error(quote(typed) + " is not a whole number" + right);
   }
-  if (error != std::errc{} || number < allowed.least || number > allowed.most) {
+  if (error != std::errc{} || number < allowed.min || number > allowed.max) {
     throw usage_error(typed + " is out of range" + right);
   }
   return number;
@@ -58,13 +58,13 @@ std::uint64_t parse_chunk_size(const std::string& typed) {
 
 std::uint64_t parse_memory_limit(const std::string& typed) {
   const std::uint64_t size = parse_size(typed);
-  if (size == 0) throw usage_error(typed + " leaves no memory at all; give a size such as 512MiB or 2GiB");
+  if (size == 0) throw usage_error(typed + " is not a valid limit; give a size such as 512MiB or 2GiB");
   return size;
 }
 
 std::uint64_t parse_amount(const std::string& typed) {
   const std::uint64_t size = parse_size(typed);
-  if (size == 0) throw usage_error(typed + " allows nothing at all; give a size such as 512MiB or 100GiB");
+  if (size == 0) throw usage_error(typed + " is not a valid limit; give a size such as 512MiB or 100GiB");
   return size;
 }
 
@@ -90,7 +90,7 @@ void add_names(std::vector<std::string>& to, const std::string& typed) {
 
 baseline_source parse_baseline(const std::string& typed) {
   constexpr std::string_view prefix = "previous:";
-  constexpr number_range windows{.least = 1, .most = 4096};
+  constexpr number_range windows{.min = 1, .max = 4096};
   if (typed.starts_with(prefix)) {
     return previous_windows{.number = parse_number(typed.substr(prefix.size()), windows)};
   }
@@ -106,10 +106,11 @@ void set_devices(options& into, const std::string& typed) {
     try {
       number = parse_number(each, device_numbers);
     } catch (const usage_error&) {
-      throw usage_error(quote(each) + " is no number of a device; give all, or numbers separated by commas, as 0,1");
+      throw usage_error(quote(each) +
+                        " is not the number of a device; give all, or numbers separated by commas, as 0,1");
     }
     if (std::find(into.devices.begin(), into.devices.end(), number) != into.devices.end()) {
-      throw usage_error("device " + std::to_string(number) + " stands twice in " + quote(typed) +
+      throw usage_error("device " + std::to_string(number) + " occurs twice in " + quote(typed) +
                         "; give each number once");
     }
     into.devices.push_back(number);
@@ -118,15 +119,15 @@ void set_devices(options& into, const std::string& typed) {
 
 std::optional<std::string> parse_destination(const std::string& typed) {
   if (typed == "-") return std::nullopt;
-  // "fd:" with anything but a number is a slip; as a file it would surprise
+  // "fd:" without a number is a mistake, not the name of a file
   constexpr std::string_view prefix = "fd:";
   if (!typed.starts_with(prefix)) return parse_text(typed, "give a path, or fd:N for a descriptor");
   int number = -1;
   const char* const end = typed.data() + typed.size();
   const auto [rest, error] = std::from_chars(typed.data() + prefix.size(), end, number);
   if (error != std::errc{} || rest != end || number < 0) {
-    throw usage_error(quote(typed) +
-                      " names no descriptor; give fd:N with a number, or a path with a slash for a file");
+    throw usage_error(quote(typed) + " names no descriptor; give fd:N with a number, or ./" + on_one_line(typed) +
+                      " for a file");
   }
   return typed;
 }
@@ -135,7 +136,7 @@ snapshot_interval parse_interval(const std::string& typed) {
   constexpr std::string_view good = "; good forms are 500ms, 1s, 5m, 64MiB";
   const std::size_t unit_at = typed.find_first_not_of("0123456789");
   if (!typed.empty() && unit_at == std::string::npos) {
-    throw usage_error(quote(typed) + " has no unit: seconds or bytes?" + std::string(good));
+    throw usage_error(quote(typed) + " has no unit (seconds or bytes)" + std::string(good));
   }
   const std::string unit = unit_at == std::string::npos ? "" : typed.substr(unit_at);
   try {
@@ -151,7 +152,7 @@ snapshot_interval parse_interval(const std::string& typed) {
   } catch (const usage_error&) {
     throw usage_error(quote(typed) + " is neither a duration nor a size" + std::string(good));
   }
-  throw usage_error(typed + " is no interval" + std::string(good));
+  throw usage_error(typed + " is not an interval" + std::string(good));
 }
 
 window_extent parse_window(const std::string& typed) {
@@ -162,11 +163,11 @@ window_extent parse_window(const std::string& typed) {
   const auto [rest, error] = std::from_chars(typed.data(), end, number);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
   if (error == std::errc{} && (unit == "lines" || unit == "line")) {
-    if (number == 0) throw usage_error(typed + " is no window" + std::string(good));
+    if (number == 0) throw usage_error(typed + " is not a window" + std::string(good));
     return {.unit = measure::lines, .amount = number};
   }
   if (error == std::errc{} && unit.empty()) {
-    throw usage_error(quote(typed) + " has no unit: bytes, seconds or lines?" + std::string(good));
+    throw usage_error(quote(typed) + " has no unit (bytes, seconds or lines)" + std::string(good));
   }
   try {
     const snapshot_interval interval = parse_interval(typed);
@@ -180,9 +181,9 @@ window_extent parse_window(const std::string& typed) {
   }
 }
 
-handed_on parse_handed_on(const std::string& typed) {
-  if (typed == "raw" || typed == "true") return handed_on::raw;
-  if (typed == "text") return handed_on::text;
+pass_through_mode parse_pass_through_mode(const std::string& typed) {
+  if (typed == "raw" || typed == "true") return pass_through_mode::raw;
+  if (typed == "text") return pass_through_mode::text;
   throw usage_error("there is no " + quote(typed) + "; give raw or text");
 }
 
@@ -195,7 +196,7 @@ std::string parse_switch(const std::string& typed) {
   }
   if (std::find(on.begin(), on.end(), lower) != on.end()) return "true";
   if (std::find(off.begin(), off.end(), lower) != off.end()) return "false";
-  throw usage_error(quote(typed) + " neither turns on nor off; give 1, true, yes or on, or 0, false, no or off");
+  throw usage_error(quote(typed) + " is neither on nor off; give 1, true, yes or on, or 0, false, no or off");
 }
 
 }  // namespace gpuhist::config

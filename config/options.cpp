@@ -1,5 +1,4 @@
-// From the words of the command line, the environment and a configuration file to options, or to a text that was asked
-// for instead of a run.
+// Resolves the command line, the environment and a configuration file to options, or to a text (help, version).
 #include "config/options.hpp"
 
 #include "config/command_line.hpp"
@@ -25,19 +24,19 @@
 namespace gpuhist::config {
 namespace {
 
-std::string generated(const std::string& what) {
-  if (what == "man") return manual_page(GPUHIST_VERSION);
-  if (what == "bash") return bash_completions();
-  if (what == "zsh") return zsh_completions();
-  if (what == "fish") return fish_completions();
+std::string generated(const std::string& kind) {
+  if (kind == "man") return manual_page(GPUHIST_VERSION);
+  if (kind == "bash") return bash_completions();
+  if (kind == "zsh") return zsh_completions();
+  if (kind == "fish") return fish_completions();
   const auto names = find_option("--generate")->choice_names();
-  const auto meant = likely_name(what, names);
-  throw usage_error("--generate: " + quote(what) + " cannot be generated; " +
+  const auto meant = likely_name(kind, names);
+  throw usage_error("--generate: " + quote(kind) + " cannot be generated; " +
                     (meant ? "did you mean " + std::string(*meant) + "?" : "give man, bash, zsh or fish"));
 }
 
-/// The answer, where one of the options asks for a text.
-std::optional<information> answer(const settings& typed) {
+/// The text, if one of the options is --help, --version or --generate.
+std::optional<information> requested_text(const settings& typed) {
   for (const setting& each : typed) {
     if (each.row->is_setting()) continue;
     if (each.row->key() == "help") return information{help_about(each.value)};
@@ -47,12 +46,12 @@ std::optional<information> answer(const settings& typed) {
   return std::nullopt;
 }
 
-/// The file that the highest of the levels names, or nothing.
+/// The setting of --config at the highest level that has one, or null.
 const setting* named_file(const settings& environment, const settings& typed) {
   const setting* last = nullptr;
   for (const settings* level : {&environment, &typed}) {
     for (const setting& each : *level) {
-      if (each.row->key() == "config") last = each.taken_back ? nullptr : &each;
+      if (each.row->key() == "config") last = each.unset ? nullptr : &each;
     }
   }
   return last;
@@ -64,7 +63,7 @@ std::variant<options, information> parse_command_line(int argc, const char* cons
                                                       std::span<const std::string> environment) {
   using words = std::vector<std::string>;
   command_line typed = split_command_line(argc > 1 ? words(argv + 1, argv + argc) : words{});
-  if (auto text = answer(typed.typed)) return *std::move(text);
+  if (auto text = requested_text(typed.typed)) return *std::move(text);
 
   std::array<settings, 3> levels;
   auto& [of_file, of_environment, of_command_line] = levels;
@@ -73,7 +72,7 @@ std::variant<options, information> parse_command_line(int argc, const char* cons
   if (const setting* file = named_file(of_environment, of_command_line); file != nullptr && !file->value.empty()) {
     of_file = settings_of_file(file->value, file->origin.empty() ? "--config" : file->origin);
   }
-  options result = resolve(typed.what, levels);
+  options result = resolve(typed.selected, levels);
   result.inputs = std::move(typed.inputs);
   return result;
 }

@@ -1,7 +1,5 @@
-// What was asked for, as typed: plain values, names still text. The plan resolves them.
+// The options as given: plain values. Names and conditions are still text; the plan resolves them.
 #pragma once
-
-#include "config/expression.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -28,29 +26,29 @@ struct window_extent {
   bool operator==(const window_extent&) const = default;
 };
 
-/// --baseline: a path, or so many windows before the one that is compared.
+/// --baseline: a path, or a number of windows before the current one.
 struct previous_windows {
   unsigned number = 1;  ///< 1 to 4096
 };
 using baseline_source = std::variant<std::string, previous_windows>;
 
-/// What the program is asked to do: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
+/// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`.
 enum class command { count, report, devices, repack };
 
-/// --pass-through: what goes on to standard output, beside being counted.
-enum class handed_on : std::uint8_t {
+/// --pass-through: the bytes that are copied to standard output.
+enum class pass_through_mode : std::uint8_t {
   nothing,
   raw,   ///< the bytes of the inputs as they are
-  text,  ///< what is counted: decompressed
+  text,  ///< the decompressed text, which is counted
 };
 
 struct options {
   command what = command::count;
-  bool recursive = false;                 ///< directories among the inputs are walked
-  bool follow_symlinks = false;           ///< in them
+  bool recursive = false;                 ///< count the files below directories among the inputs
+  bool follow_symlinks = false;           ///< below these directories
   bool null = false;                      ///< names in the list of files end in NUL
-  bool fail_fast = false;                 ///< the first of the conditions of --fail-if that holds ends the run
+  bool fail_fast = false;                 ///< the first condition of --fail-if that holds ends the run
   std::vector<std::string> inputs;        ///< paths; "-" is standard input; empty: standard input
   std::optional<std::string> files_from;  ///< a list of more inputs: a path; "-" is standard input
   std::vector<std::string> include;       ///< patterns (io/path_pattern) of files in trees; empty: all
@@ -58,7 +56,7 @@ struct options {
   std::vector<std::string> buckets;  ///< names of schemes and definitions of custom ones, in order; default {"classes"}
   std::string engine = "auto";
   std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
-  std::optional<std::string> kernel;  ///< by name; nothing: the best one
+  std::optional<std::string> kernel;  ///< by name; nothing: the best kernel
   std::string input_format = "auto";
   std::optional<std::string> zstd_dictionary;          ///< a path
   std::optional<std::uint64_t> max_output;             ///< bytes of text of a compressed input, at least 1
@@ -66,54 +64,55 @@ struct options {
   std::optional<unsigned> streams;                     ///< 1 to 64
   std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
   std::optional<unsigned> slots;                       ///< 2 to 65536
-  std::optional<std::uint64_t> memory_limit;           // default: by what the process may have
+  std::optional<std::uint64_t> memory_limit;           ///< bytes; nothing: see --help memory-limit
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
-  std::string label = "(standard input)";              ///< what standard input is called in the result
-  std::string format = "table";                        ///< table, json, jsonl, csv, prometheus
+  std::string label = "(standard input)";              ///< name of standard input in the result
+  std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output
   std::optional<snapshot_interval> snapshot_every;
-  std::optional<window_extent> window;  ///< of rolling windows; nothing: none
+  std::optional<window_extent> window;  ///< length of a window; nothing: no windows
   std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
-  bool per_input = false;               ///< every input has windows of its own
-  handed_on pass_through = handed_on::nothing;
-  bool append = false;       ///< to the end of --output, instead of replacing it
+  bool per_input = false;               ///< every input has its own windows
+  pass_through_mode pass_through = pass_through_mode::nothing;
+  bool append = false;       ///< append to the file of --output
   bool totals_only = false;  ///< no table of the inputs
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;
-  bool follow = false;  ///< inputs are files that grow: read on until a signal
+  bool follow = false;  ///< count what is appended to the inputs, until a signal
   bool byte_counts = false;
   bool count_unverified = false;
   std::vector<std::string> measures;  ///< names, or "all"
   std::optional<baseline_source> baseline;
-  std::vector<expression> fail_if;   ///< conditions that make the exit status 3
-  std::vector<expression> alert_if;  ///< conditions that are told
-  std::vector<std::string> watch;    ///< what they are held against: totals, inputs, windows; empty: all of it
+  std::vector<std::string> fail_if;   ///< conditions (config/expression) that make the exit status 3
+  std::vector<std::string> alert_if;  ///< conditions that are only reported
+  std::vector<std::string> watch;     ///< what conditions are checked for: totals, inputs, windows; empty: all
   bool stats = false;
-  std::optional<bool> progress;  ///< nothing: on where standard error is a terminal
-  bool verbose = false;          ///< devices: with what the kernels' shape depends on
+  std::optional<bool> progress;  ///< nothing: if standard error is a terminal
+  bool verbose = false;          ///< devices: details of kernels
   bool quiet = false;            ///< neither progress nor hints
-  int level = 3;                 ///< repack: of zstd, 1 to 22
+  int level = 3;                 ///< repack: compression level of zstd, 1 to 22
   bool force = false;            ///< repack: replace the file at --output
 
-  /// Where an option was given, if not on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3: threads".
+  /// The place of each option that was not given on the command line: "--threads" -> "GPUHIST_THREADS", "job.toml:3:
+  /// threads".
   std::map<std::string, std::string, std::less<>> origins;
 
-  /// What messages call an option: its long name, or where its value came from.
+  /// The name of an option in messages: its long name, or the place of its value.
   [[nodiscard]] std::string where(std::string_view long_name) const {
     const auto found = origins.find(long_name);
     return found == origins.end() ? std::string(long_name) : found->second;
   }
 };
 
-/// Asked for instead of a run: the text goes to standard output, exit status 0.
+/// A text to print on standard output instead of a run (help, version); exit status 0.
 struct information {
   std::string text;
 };
 
-/// Parses the command line, the environment ("NAME=value", of which those that begin with GPUHIST_ count) and the
-/// configuration file that either of them names. Precedence: file < environment < command line. Throws usage_error: one
-/// line that says where the value came from, what was wrong and what would be right.
+/// Parses the command line, the environment ("NAME=value"; other variables than GPUHIST_... are ignored) and the
+/// configuration file that either of them names. Precedence: file < environment < command line. Throws usage_error with
+/// the place of the value, the error and the remedy.
 std::variant<options, information> parse_command_line(int argc, const char* const* argv,
                                                       std::span<const std::string> environment = {});
 

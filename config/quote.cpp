@@ -1,4 +1,4 @@
-// What the user typed, as it stands in a message of one line.
+// Text from users, safe for messages.
 #include "config/quote.hpp"
 
 #include "config/utf8.hpp"
@@ -10,7 +10,7 @@
 namespace gpuhist::config {
 namespace {
 
-// They change the direction of what follows: a name could look like another one (Unicode TR36).
+// These marks change the direction of the text after them: a name could look like another one (Unicode TR36).
 constexpr std::array<std::string_view, 12> bidi_marks = {"\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
                                                          "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\u061c"};
 
@@ -18,7 +18,7 @@ bool is_control(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return first < 0x20 || first == 0x7f;
   if (std::find(bidi_marks.begin(), bidi_marks.end(), sequence) != bidi_marks.end()) return true;
-  // U+0080 to U+009f: some terminals obey them
+  // U+0080 to U+009f: some terminals execute them
   return first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
 }
 

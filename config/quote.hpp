@@ -1,4 +1,4 @@
-// What the user typed, as it stands in a message of one line.
+// Text from users, safe for messages.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace gpuhist::config {
 
-/// The text with the bytes of control characters (C0, DEL, C1), of marks that change the direction of text and of what
-/// is not UTF-8 as \xNN, so that a message stays one line and harmless on a terminal.
+/// The text with \xNN for each byte of control characters (C0, DEL, C1), of marks that change the direction of text,
+/// and of invalid UTF-8. The message stays on one line, and is harmless on a terminal.
 std::string on_one_line(std::string_view typed);
 
-/// The same in double quotes.
+/// on_one_line(typed) in double quotes.
 std::string quote(std::string_view typed);
 
 }  // namespace gpuhist::config

@@ -1,4 +1,3 @@
-// Schemes: named maps from the 256 byte values to named buckets, and the table of the built-in ones.
 #include "config/scheme.hpp"
 
 #include "config/custom_scheme.hpp"
@@ -45,7 +44,7 @@ scheme bytes() {
 
 enum byte_class : std::uint16_t { upper, lower, digit, space, punctuation, control, non_ascii };
 
-// By hand and not by <cctype>: the answer must not depend on the locale of the process.
+// Without <cctype>, because the classes must not depend on the locale of the process.
 byte_class class_of(std::size_t value) {
   if (value >= 0x80) return non_ascii;
   if (value == ' ' || (value >= '\t' && value <= '\r')) return space;
@@ -64,7 +63,7 @@ scheme classes() {
 
 enum utf8_part : std::uint16_t { ascii, continuation, lead_2, lead_3, lead_4, invalid };
 
-// RFC 3629, section 4. Where a byte stands is not looked at: counts know no order.
+// RFC 3629, section 4, for a single byte: counts do not contain the order of bytes.
 utf8_part part_of(std::size_t value) {
   if (value < 0x80) return ascii;
   if (value < 0xc0) return continuation;
@@ -99,15 +98,15 @@ bool contains(const std::vector<scheme>& schemes, std::string_view name) {
 void add_custom(std::vector<scheme>& to, const std::string& definition) {
   scheme made = parse_custom_scheme(definition);
   const auto refuse = [&](std::string_view why) {
-    throw usage_error(quote(definition) + ": " + quote(made.name) + " " + std::string(why) + "; take another name");
+    throw usage_error(quote(definition) + ": " + quote(made.name) + " " + std::string(why) + "; use another name");
   };
   if (find_built_in(made.name) != nullptr) refuse("is a built-in scheme");
   if (!made.name.empty() && contains(to, made.name)) refuse("is the name of two schemes");
   to.push_back(std::move(made));
 }
 
-// Results are looked up by these names, so they depend on nothing but the order of what was typed.
-void name_the_nameless(std::vector<scheme>& schemes) {
+// Programs use these names to find results, so the names depend only on the order of the definitions.
+void name_unnamed_schemes(std::vector<scheme>& schemes) {
   std::size_t number = 0;
   for (scheme& each : schemes) {
     if (!each.name.empty()) continue;
@@ -120,8 +119,8 @@ void name_the_nameless(std::vector<scheme>& schemes) {
   }
 }
 
-void fold_case(scheme& one) {
-  for (std::size_t letter = 0; letter < 26; ++letter) one.bucket_of['A' + letter] = one.bucket_of['a' + letter];
+void fold_case(scheme& folded) {
+  for (std::size_t letter = 0; letter < 26; ++letter) folded.bucket_of['A' + letter] = folded.bucket_of['a' + letter];
 }
 
 }  // namespace
@@ -148,7 +147,7 @@ std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ign
       schemes.push_back(find_scheme(each));
     }
   }
-  name_the_nameless(schemes);
+  name_unnamed_schemes(schemes);
   if (ignore_case) std::for_each(schemes.begin(), schemes.end(), fold_case);
   return schemes;
 }

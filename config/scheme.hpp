@@ -1,4 +1,4 @@
-// Schemes: named maps from the 256 byte values to named buckets. What is in no bucket is `other`.
+// Schemes: named maps from the 256 byte values to named buckets. Bytes outside every bucket are in `other`.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace gpuhist::config {
 
-/// A plain value. `bucket_of[b]` is an index into `buckets`; where some byte is in no named bucket, the last bucket is
-/// called "other".
+/// A plain value. `bucket_of[b]` is an index into `buckets`. If some bytes are in none of the named buckets, the last
+/// bucket is "other".
 struct scheme {
   std::string name;
   std::vector<std::string> buckets;
@@ -19,21 +19,21 @@ struct scheme {
   bool operator==(const scheme&) const = default;
 };
 
-/// The built-in scheme of that name. Throws usage_error that lists the names (and the nearest one where it was a slip
-/// of a letter or two).
+/// The built-in scheme of that name. Throws usage_error that lists the names, and suggests the nearest one if it is
+/// similar.
 ///   letters   a-d e-h i-l m-p q-t u-x y-z, lower case only; other
 ///   alphabet  a ... z, lower case only; other
 ///   bytes     0x00 ... 0xff (buckets named "0x0a")
 ///   classes   upper lower digit space punctuation control non-ascii (C locale: space is \t \n \v \f \r and ' ')
-///   utf8      ascii continuation lead-2 lead-3 lead-4 invalid (c0 c1 f5-ff, which no UTF-8 contains)
+///   utf8      ascii continuation lead-2 lead-3 lead-4 invalid (c0 c1 f5-ff, which never occur in UTF-8)
 scheme find_scheme(std::string_view name);
 
-/// All that was typed, in order: names of built-in schemes (a repeated one counts once), and definitions, which contain
-/// '=' (custom_scheme.hpp). Definitions without a name are called custom, custom-2, ... . With `ignore_case` the bytes
-/// A-Z are in the buckets of a-z. Throws usage_error, which names no option.
+/// The schemes in the order given: names of built-in schemes (a repeated name counts once), and definitions, which
+/// contain '=' (custom_scheme.hpp). Definitions without a name are named custom, custom-2, ... . With `ignore_case` the
+/// bytes A-Z are in the buckets of a-z. Throws usage_error without the name of an option.
 std::vector<scheme> make_schemes(const std::vector<std::string>& typed, bool ignore_case);
 
-/// The names find_scheme knows, in the order they are listed to people.
+/// The names of the built-in schemes, in the order of the help.
 std::vector<std::string_view> scheme_names();
 
 }  // namespace gpuhist::config

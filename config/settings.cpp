@@ -7,12 +7,13 @@
 namespace gpuhist::config {
 namespace {
 
-void apply(const setting& one, options& into) {
-  if (!one.row->is_setting() || one.taken_back) return;
+void apply(const setting& entry, options& into) {
+  if (!entry.row->is_setting() || entry.unset) return;
   try {
-    one.row->apply(into, one.value);
+    entry.row->apply(into, entry.value);
   } catch (const usage_error& error) {
-    throw usage_error((one.origin.empty() ? std::string(one.row->long_name()) : one.origin) + ": " + error.what());
+    throw usage_error((entry.origin.empty() ? std::string(entry.row->long_name()) : entry.origin) + ": " +
+                      error.what());
   }
 }
 
@@ -24,12 +25,12 @@ const settings* highest_with(const option_row& row, std::span<const settings> le
   return found == levels.rend() ? nullptr : &*found;
 }
 
-/// What a level says of an option, from where it was last taken back.
+/// The values of an option at one level, after it was last unset there.
 std::vector<const setting*> values_in(const settings& level, const option_row& row) {
   std::vector<const setting*> values;
   for (const setting& each : level) {
     if (each.row != &row) continue;
-    if (each.taken_back) values.clear();
+    if (each.unset) values.clear();
     values.push_back(&each);
   }
   return values;
@@ -37,15 +38,15 @@ std::vector<const setting*> values_in(const settings& level, const option_row& r
 
 }  // namespace
 
-options resolve(command what, std::span<const settings> levels) {
+options resolve(command selected, std::span<const settings> levels) {
   for (const settings& level : levels) {
     options checked;
     for (const setting& each : level) apply(each, checked);
   }
   options result;
-  result.what = what;
+  result.what = selected;
   for (const option_row& row : option_table()) {
-    const settings* const level = row.taken_by(what) ? highest_with(row, levels) : nullptr;
+    const settings* const level = row.taken_by(selected) ? highest_with(row, levels) : nullptr;
     if (level == nullptr) continue;
     for (const setting* const each : values_in(*level, row)) {
       apply(*each, result);

@@ -1,5 +1,5 @@
-// Settings from several places, and which of them hold: a file's give way to the environment's, and those to what was
-// typed.
+// Settings from the configuration file, the environment and the command line, and their precedence: the command line
+// overrides the environment, and the environment overrides the file.
 #pragma once
 
 #include "config/option_table.hpp"
@@ -10,20 +10,20 @@
 
 namespace gpuhist::config {
 
-/// One value of an option, not yet checked.
+/// One value of an option. It is not checked yet.
 struct setting {
   const option_row* row = nullptr;
-  std::string value;        ///< "true" or "false" for a flag
-  std::string origin;       ///< what messages call the place: "GPUHIST_THREADS", "job.toml:3: threads"; empty: typed
-  bool taken_back = false;  ///< "--no-threads": as if no value stood before it, here or at a lower level
+  std::string value;   ///< "true" or "false" for a flag
+  std::string origin;  ///< the place, for messages: "GPUHIST_THREADS", "job.toml:3: threads"; empty: command line
+  bool unset = false;  ///< "--no-threads": removes earlier values, at this level and at lower ones
 };
 
-/// All settings of one place, in its order.
+/// All settings of one level, in their order.
 using settings = std::vector<setting>;
 
-/// The options that hold for a command. Of each option the highest level that has it is taken, with all it says there;
-/// what the command does not take is left alone. Every value is checked, also one that does not hold. Levels go from
-/// the lowest to the highest. Throws usage_error that begins with the place.
-options resolve(command what, std::span<const settings> levels);
+/// The options of a command. `levels` begin with the lowest. All values of an option are taken from the highest level
+/// that sets or unsets it. Options that the command does not take are ignored. Every value is checked, also one that a
+/// higher level overrides; conditions are checked by the plan. Throws usage_error that begins with the place.
+options resolve(command selected, std::span<const settings> levels);
 
 }  // namespace gpuhist::config

@@ -1,4 +1,3 @@
-// Sizes and durations as people type them.
 #include "config/size.hpp"
 
 #include "config/quote.hpp"
@@ -21,7 +20,7 @@ struct unit {
   std::uint64_t factor;
 };
 
-// In lower case: sizes are compared without regard to it.
+// In lower case: the case of a unit has no meaning.
 constexpr std::array size_units = {
     unit{"", 1},
     unit{"b", 1},
@@ -76,8 +75,8 @@ amount parse_amount(std::string_view text, const std::array<unit, Units>& units,
 std::uint64_t parse_size(std::string_view text) {
   const amount parsed = parse_amount(lower_case(text), size_units, largest_size);
   if (parsed.result == verdict::good) return parsed.value;
-  const std::string fault = parsed.result == verdict::too_large ? " is more than 2^63 bytes" : " is not a size";
-  throw usage_error(quote(text) + fault + "; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
+  const std::string error = parsed.result == verdict::too_large ? " is more than 2^63 bytes" : " is not a size";
+  throw usage_error(quote(text) + error + "; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
 }
 
 std::chrono::milliseconds parse_duration(std::string_view text) {
@@ -96,7 +95,7 @@ std::string format_size(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 6> names = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   double value = static_cast<double>(bytes) / 1024;
-  // what would be rounded to 1024 of a unit is 1 of the next
+  // a value that rounds to 1024 is shown as 1 of the next unit
   while (value >= 1023.95 && unit + 1 < names.size()) {
     value /= 1024;
     ++unit;

@@ -1,4 +1,4 @@
-// Sizes and durations as people type them.
+// Sizes and durations as text.
 #pragma once
 
 #include "config/usage_error.hpp"
@@ -10,14 +10,14 @@
 
 namespace gpuhist::config {
 
-/// "65536", "64K" = "64KiB", "16MiB", "1GB" (decimal), case of the prefix does not matter. Throws usage_error that
-/// shows the good forms; so does a size past 2^63.
+/// "65536", "64K" = "64KiB", "16MiB", "1GB" (decimal), in any case. Throws usage_error that shows the good forms;
+/// also for a size above 2^63.
 std::uint64_t parse_size(std::string_view text);
 
-/// The clocks count nanoseconds in 63 bits, 292 years: with this they cannot overflow. A hundred years.
+/// 100 years. Clocks count nanoseconds in 63 bits, which is 292 years, so they cannot overflow.
 inline constexpr std::chrono::hours longest_duration{876'000};
 
-/// A duration beyond the longest one; the message names that.
+/// The duration exceeds longest_duration.
 struct duration_too_long : usage_error {
   using usage_error::usage_error;
 };

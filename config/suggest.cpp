@@ -1,4 +1,3 @@
-// Slips of the finger: which of the known names was probably meant.
 #include "config/suggest.hpp"
 
 #include <algorithm>
@@ -14,14 +13,14 @@ constexpr std::size_t shortest_beginning = 3;
 
 }  // namespace
 
-std::size_t edit_distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> above(other.size() + 1);
-  std::vector<std::size_t> row(other.size() + 1);
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> above(to.size() + 1);
+  std::vector<std::size_t> row(to.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
     row[0] = i + 1;
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const std::size_t replaced = above[j] + (one[i] == other[j] ? 0 : 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
       row[j + 1] = std::min({replaced, above[j + 1] + 1, row[j] + 1});
     }
     std::swap(above, row);
@@ -33,11 +32,11 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
   std::optional<std::string_view> best;
   std::size_t best_distance = farthest + 1;
   for (const std::string_view name : names) {
-    // the lengths alone say so: what was typed may be very long
+    // too different in length; this also bounds the time for very long input
     if (typed.size() > name.size() + farthest || name.size() > typed.size() + farthest) continue;
     const std::size_t distance = edit_distance(typed, name);
-    const bool shares_something = distance < std::min(typed.size(), name.size());
-    if (distance < best_distance && shares_something) {
+    const bool has_common_letter = distance < std::min(typed.size(), name.size());
+    if (distance < best_distance && has_common_letter) {
       best = name;
       best_distance = distance;
     }

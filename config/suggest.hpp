@@ -1,4 +1,4 @@
-// Slips of the finger: which of the known names was probably meant.
+// Suggestions for mistyped names.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace gpuhist::config {
 
-/// How many letters must be inserted, removed or replaced to turn one into the other (Levenshtein's distance).
-std::size_t edit_distance(std::string_view one, std::string_view other);
+/// Number of letters to insert, remove or replace to turn one text into the other (Levenshtein distance).
+std::size_t edit_distance(std::string_view from, std::string_view to);
 
-/// The nearest of `names`, if it is at most two edits away and shares something with what was typed; of equally near
-/// ones the first.
+/// The nearest of `names`, if it is at most two edits away and has a letter in common with the typed text; the first of
+/// several at the same distance.
 std::optional<std::string_view> nearest_name(std::string_view typed, std::span<const std::string_view> names);
 
-/// The nearest name, or else the only one that begins with what was typed (three letters or more of it).
+/// The nearest name, or else the only one that begins with the typed text (of three letters or more).
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names);
 
 }  // namespace gpuhist::config

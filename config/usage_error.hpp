@@ -1,4 +1,5 @@
-// What the user typed cannot be meant: the message says what, where, and what would be right. Exit status 2.
+// A mistake in the command line, the environment or the configuration. The message names the place, the error and the
+// remedy. Exit status 2.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Which bytes are UTF-8 (RFC 3629).
+// Validation of UTF-8 (RFC 3629).
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace gpuhist::config {
 
-/// Length of the UTF-8 sequence at the front of `text`, 1 to 4; 0 where there is none.
+/// Length of the UTF-8 sequence at the front of `text`, 1 to 4; 0 if there is none.
 std::size_t utf8_sequence(std::string_view text);
 
 bool is_utf8(std::string_view text);

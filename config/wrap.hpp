@@ -1,4 +1,4 @@
-// Prose in lines of a width that can be read.
+// Breaks text into lines of at most 80 columns.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace gpuhist::config {
 
-/// The text in lines of at most 80 columns, `indent` blanks at the front of each, and with a final newline. Breaks at
-/// blanks; a newline in the text ends a line, an empty line stays. A word that is longer stands alone.
+/// The text in lines of at most 80 columns, each after `indent` blanks, with a final newline. Lines break at blanks. A
+/// newline in the text ends a line; an empty line is kept. A longer word has a line of its own.
 std::string wrapped(std::string_view text, std::size_t indent);
 
 }  // namespace gpuhist::config

@@ -21,7 +21,17 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-bool cores_are_wanted(const engine_request& request) { return request.cores_are_wanted && request.cores_are_wanted(); }
+// Whether decompression could use all cores.
+bool cores_are_wanted(const engine_request& request) {
+  return request.load.busy_decoders != nullptr && *request.load.busy_decoders >= request.threads;
+}
+
+// From 0 to 1; nothing where the size of the inputs is not known.
+std::optional<double> share_read(const workload& load) {
+  if (load.bytes_read == nullptr || !load.bytes_in_all) return std::nullopt;
+  const auto read = static_cast<double>(*load.bytes_read);
+  return read > 0 ? read / std::max(read, static_cast<double>(*load.bytes_in_all)) : 0;
+}
 
 std::exception_ptr miscount_of(const counting_job& job, const partition& counted) {
   try {
@@ -34,21 +44,21 @@ std::exception_ptr miscount_of(const counting_job& job, const partition& counted
 
 }  // namespace
 
-// What the thread that wakes the device shares with the engine, which may be gone before the device is up.
+// State that the waking thread shares with the engine. The engine may be destroyed before the device is ready.
 struct automatic_engine::awakening {
   std::mutex mutex;
-  automatic_engine* waiting = nullptr;  // null: no engine waits any more
+  automatic_engine* waiting = nullptr;  // null: the engine was destroyed
 };
 
-// A job as the device sees it: the same memory, answered to the automatic engine first.
+// A copy of a job for the device: it refers to the same memory, and its completion is reported to the automatic engine.
 struct automatic_engine::device_job {
   counting_job job;
   counting_job* original = nullptr;
-  device_job* next = nullptr;  // of those that are spare, or sent together
+  device_job* next = nullptr;  // in the list of unused jobs, or of jobs sent together
 };
 
-automatic_engine::automatic_engine(const engine_request& request, settings how)
-    : request_(request), how_(std::move(how)), host_(request) {}
+automatic_engine::automatic_engine(const engine_request& request, settings with)
+    : request_(request), settings_(std::move(with)), host_(request) {}
 
 automatic_engine::~automatic_engine() {
   if (awakening_) {
@@ -71,7 +81,7 @@ void automatic_engine::submit(counting_job& job) noexcept {
   post_host_task();
 }
 
-// False where the job is to be counted at once, by this thread: it asks for that, or there is no memory for a pointer.
+// False if this thread has to count the job: the job requests it, or there is no memory to queue it.
 bool automatic_engine::queue(counting_job& job) noexcept {
   const std::scoped_lock lock(mutex_);
   if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
@@ -98,8 +108,8 @@ counting_job* automatic_engine::take_waiting() {
   return job;
 }
 
-// One task a job, although the device may have taken the job by the time it runs: whoever is free first counts it.
-// Where the task cannot be posted, it is done here.
+// Posts one task per job; when the task runs, the device may already have taken the job. If the task cannot be posted,
+// it runs here.
 void automatic_engine::post_host_task() noexcept {
   {
     const std::scoped_lock lock(mutex_);
@@ -122,8 +132,8 @@ void automatic_engine::count_one_on_host() noexcept {
   end_host_task(job);
 }
 
-// A task of this job alone, which no other task can answer before this one is posted: once every job is answered, there
-// may be nothing left that runs tasks.
+// Posts a task for this job, which is not in the queue, so no other task can complete it. This matters because the
+// executor may be destroyed once every job is completed.
 void automatic_engine::post_host_task_for(counting_job& job) noexcept {
   {
     const std::scoped_lock lock(mutex_);
@@ -143,14 +153,15 @@ void automatic_engine::end_host_task(counting_job* job) noexcept {
     const std::scoped_lock lock(mutex_);
     if (--host_tasks_ == 0) changed_.notify_all();
   }
-  if (job != nullptr) job->done(*job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
+  if (job != nullptr)
+    job->on_complete(*job, std::move(failure));  // last: once all jobs are completed, the engine may be destroyed
 }
 
 void automatic_engine::count_now(counting_job& job) noexcept {
-  job.done(job, try_count(job));  // last, as above
+  job.on_complete(job, try_count(job));  // last, as above
 }
 
-// Needs no memory where the job is right.
+// Allocates nothing if the job is valid.
 std::exception_ptr automatic_engine::try_count(const counting_job& job) noexcept {
   try {
     host_.count(job);
@@ -160,26 +171,26 @@ std::exception_ptr automatic_engine::try_count(const counting_job& job) noexcept
   }
 }
 
-// When more chunks wait than there are threads, or when counting takes from decompression what it could use.
+// True if more chunks wait than there are threads, or if counting takes core time that decompression could use.
 bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) const {
   if (waiting_.size() > request_.threads) return true;
   if (!cores_are_wanted(request_)) return false;
-  return host_.busy_seconds() > how_.counting_share * elapsed.count() * request_.threads;
+  return host_.busy_seconds() > settings_.counting_share * elapsed.count() * request_.threads;
 }
 
-// Goes by what was read so far: what waits of it is bounded. Where nobody knows how much is to come, it may be any
-// amount.
+// Extrapolates from the share of the input that was read; the part of it that waits is bounded. If the size of the
+// input is unknown, it may be of any size.
 bool automatic_engine::is_worthwhile(std::chrono::duration<double> elapsed) const {
-  const std::optional<double> read = request_.share_read ? request_.share_read() : std::nullopt;
+  const std::optional<double> read = share_read(request_.load);
   if (!read) return true;
-  return (1 - *read) * elapsed.count() > *read * std::chrono::duration<double>(how_.worthwhile).count();
+  return (1 - *read) * elapsed.count() > *read * std::chrono::duration<double>(settings_.worthwhile).count();
 }
 
 bool automatic_engine::begins_waking() {
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::asleep || !how_.wake) return false;
+  if (state_ != device_state::asleep || !settings_.wake) return false;
   const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
-  if (elapsed < how_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return false;
+  if (elapsed < settings_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return false;
   state_ = device_state::waking;
   return true;
 }
@@ -192,12 +203,12 @@ void automatic_engine::wake_if_cores_fall_short() noexcept {
   }
 }
 
-// Detached, because creating a CUDA context cannot be interrupted and nothing is to wait for it. It holds what it uses.
-// Where there is no thread or no memory for it, there is no device.
+// The thread is detached, because creating a CUDA context cannot be interrupted and the run must not wait for it. The
+// thread owns everything that it uses. Without a thread or memory for it, no device is woken.
 void automatic_engine::start_waking() {
   const auto begun = std::make_shared<awakening>();
   begun->waiting = this;
-  auto task = [begun, alive = detached_waker(), wake = how_.wake, registrations = registrations_] {
+  auto task = [begun, alive = detached_waker(), wake = settings_.wake, registrations = registrations_] {
     std::unique_ptr<engine> device;
     std::exception_ptr failure;
     try {
@@ -205,7 +216,7 @@ void automatic_engine::start_waking() {
       for (const registration& each : registrations) device->register_memory(each.memory, each.owner);
     } catch (...) {
       failure = std::current_exception();
-      device.reset();  // before the engine hears of it: from then on the process may end
+      device.reset();  // before the engine is notified: after that the process may end
     }
     const std::scoped_lock lock(begun->mutex);
     if (begun->waiting == nullptr) return;
@@ -246,32 +257,33 @@ void automatic_engine::could_not_wake(const std::exception_ptr& why) noexcept {
   try {
     why_not_ = text_of(why);
   } catch (...) {
-    why_not_.clear();  // note() has words for that
+    why_not_.clear();  // note() then uses a fixed text
   }
 }
 
-// The device gets what the cores do not come to, a whole copy at a time: chunk by chunk, the waking of its threads
-// would cost more than it counts. Where the cores have better to do it gets whatever there is: decompression is too
-// slow for that to matter.
+// Submits waiting chunks to the device, enough for a whole copy at a time: chunk by chunk, waking the threads of the
+// device would cost more than the device saves. If decompression needs the cores, the device gets every waiting chunk:
+// chunks then arrive too slowly for that cost to matter.
 void automatic_engine::feed_device() noexcept {
   while (device_job* sent = take_for_device()) {
-    while (sent != nullptr) hand_to_device(*std::exchange(sent, sent->next));  // once answered, it may be in use again
+    while (sent != nullptr) hand_to_device(*std::exchange(sent, sent->next));  // once completed, it may be reused
   }
 }
 
-void automatic_engine::hand_to_device(device_job& what) noexcept {
+void automatic_engine::hand_to_device(device_job& sent) noexcept {
   try {
-    device_->submit(what.job);
+    device_->submit(sent.job);
   } catch (...) {
-    answered(what, std::current_exception());
+    answered(sent, std::current_exception());
   }
 }
 
-// What there is no memory for stays with the host.
+// Chunks for which there is no memory stay with the host.
 automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
   const std::uint64_t enough = cores_are_wanted(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= how_.most_device_bytes) return nullptr;
+  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= settings_.max_device_bytes)
+    return nullptr;
   device_job* first = nullptr;
   device_job** end = &first;
   for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty() && !is_for_host(*waiting_.front());) {
@@ -291,10 +303,10 @@ automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
 }
 
 bool automatic_engine::is_for_host(const counting_job& job) const {
-  return job.bytes.size() < std::uint64_t{how_.least_extent} * job.extents.size();
+  return job.bytes.size() < std::uint64_t{settings_.min_extent} * job.extents.size();
 }
 
-// Comes back in answered().
+// answered() returns it.
 automatic_engine::device_job* automatic_engine::spare_device_job() noexcept {
   if (spare_ != nullptr) {
     device_job* const taken = std::exchange(spare_, spare_->next);
@@ -307,16 +319,18 @@ automatic_engine::device_job* automatic_engine::spare_device_job() noexcept {
     return nullptr;
   }
   device_job* const made = device_jobs_.back().get();
-  made->job.done = [this, made](counting_job&, std::exception_ptr failure) { answered(*made, std::move(failure)); };
+  made->job.on_complete = [this, made](counting_job&, std::exception_ptr failure) {
+    answered(*made, std::move(failure));
+  };
   return made;
 }
 
-void automatic_engine::give_back_device_job(device_job& unused) { unused.next = std::exchange(spare_, &unused); }
+void automatic_engine::return_device_job(device_job& unused) { unused.next = std::exchange(spare_, &unused); }
 
-// Where several devices count, those that are well go on. Whose a wrong sum was is unknown: then none of them is
-// trusted.
-void automatic_engine::answered(device_job& of, std::exception_ptr failure) noexcept {
-  counting_job& job = *of.original;
+// After the failure of one of several devices, the others continue. After a wrong sum, no device is used any more: it
+// is unknown which of them miscounted.
+void automatic_engine::answered(device_job& answer, std::exception_ptr failure) noexcept {
+  counting_job& job = *answer.original;
   bool goes_on = true;
   if (failure) {
     goes_on = device_->can_count();
@@ -327,7 +341,7 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) noex
   {
     const std::scoped_lock lock(mutex_);
     on_device_ -= job.bytes.size();
-    give_back_device_job(of);
+    return_device_job(answer);
     if (failure) {
       note_failure(failure);
       if (!goes_on) state_ = device_state::failed;
@@ -335,17 +349,18 @@ void automatic_engine::answered(device_job& of, std::exception_ptr failure) noex
   }
   if (failure) return post_host_task_for(job);
   feed_device();
-  job.done(job, nullptr);
+  job.on_complete(job, nullptr);
 }
 
-// Each failure once, however many chunks fail with it. After the last device all failures are the same. With the lock.
+// Keeps each text once: all chunks of a device fail with the same error. Errors after the failure of the last device
+// repeat its error and are ignored. With the lock.
 void automatic_engine::note_failure(const std::exception_ptr& why) noexcept {
   if (state_ != device_state::awake) return;
   try {
     std::string text = text_of(why);
     if (std::ranges::find(failures_, text) == failures_.end()) failures_.push_back(std::move(text));
   } catch (...) {
-    has_untold_failure_ = true;
+    has_unreported_failure_ = true;
   }
 }
 
@@ -353,16 +368,16 @@ void automatic_engine::note_failure(const std::exception_ptr& why) noexcept {
 std::string automatic_engine::note() const {
   switch (state_) {
     case device_state::asleep:
-      return "the cores kept up: no device was woken";
+      return "the cores were not saturated: no device was woken";
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
-      return warning().empty() ? "a device joined in when the cores fell short"
-                               : "of the devices that joined in, one failed";
+      return warning().empty() ? "a device was woken because the cores were saturated"
+                               : "devices were woken, and one of them failed";
     case device_state::failed:
       break;
   }
-  if (device_) return "a device joined in and failed";
+  if (device_) return "a device was woken and failed";
   return why_not_.empty() ? "a device could not be woken" : why_not_;
 }
 
@@ -370,8 +385,8 @@ std::string automatic_engine::note() const {
 std::string automatic_engine::warning() const {
   std::string text;
   for (const std::string& each : failures_) text += each + "; ";
-  if (text.empty() && has_untold_failure_) text = "a device failed (there was no memory to note how); ";
-  return text.empty() ? text : text + "what was on it was counted again on the host";
+  if (text.empty() && has_unreported_failure_) text = "a device failed (no memory for its error message); ";
+  return text.empty() ? text : text + "its chunks were counted again on the host";
 }
 
 engine_stats automatic_engine::stats() const {

@@ -41,28 +41,29 @@ engine_choice make_cuda(const engine_request& request) {
   return {.taken = std::make_unique<cuda::cuda_engine>(cuda::make_runtime(), full), .reason = {}};
 }
 
-// Two copies a lane are on their way. No more: chunks are merged in order, and those of the host wait for the device's.
-std::uint64_t most_device_bytes(const engine_request& request, unsigned lanes) {
+// Two copies per lane are in flight. More would not help: chunks are merged in order, so chunks of the host wait for
+// those of the device.
+std::uint64_t max_device_bytes(const engine_request& request, unsigned lanes) {
   return std::uint64_t{2} * std::max(lanes, 1U) * std::max(request.max_copy, request.max_chunk);
 }
 
-// Devices asked for by number are looked for at once, so that a wrong number is an error; all others are only looked
-// for when the cores fall short: that alone takes tenths of a second.
+// Devices that are requested by number are enumerated at once, so that a wrong number is an error. Otherwise devices
+// are enumerated only if the cores are saturated: enumeration alone takes tenths of a second.
 engine_forecast forecast_auto(const engine_request& request) {
-  engine_forecast ahead;
+  engine_forecast forecast;
   if (!request.devices.empty() || request.all_devices) {
-    ahead = forecast_cuda(request);
-    ahead.shared = std::exchange(ahead.cuda, false);
+    forecast = forecast_cuda(request);
+    forecast.shared = std::exchange(forecast.cuda, false);
   } else if (cuda::may_have_devices()) {
-    ahead.shared = true;
-    ahead.lanes = request.streams != 0 ? request.streams : cuda::default_lanes;
+    forecast.shared = true;
+    forecast.lanes = request.streams != 0 ? request.streams : cuda::default_lanes;
   } else {
-    ahead.why = cuda::why_no_devices();
+    forecast.why = cuda::why_no_devices();
   }
-  return ahead;
+  return forecast;
 }
 
-// Where devices were not looked for yet, that is done by whoever wakes them.
+// If devices were not enumerated yet, the waking thread does it.
 std::unique_ptr<engine> wake_cuda(const engine_request& request, const std::vector<cuda_device>& devices) {
   auto api = cuda::make_runtime();
   engine_request full = request;
@@ -72,12 +73,12 @@ std::unique_ptr<engine> wake_cuda(const engine_request& request, const std::vect
 }
 
 engine_choice make_auto(const engine_request& request) {
-  const engine_forecast ahead = request.forecast ? *request.forecast : forecast_auto(request);
-  if (!ahead.shared) return {.taken = make_host(request).taken, .reason = ahead.why};
+  const engine_forecast forecast = request.forecast ? *request.forecast : forecast_auto(request);
+  if (!forecast.shared) return {.taken = make_host(request).taken, .reason = forecast.why};
   auto shared = std::make_unique<automatic_engine>(
       request,
-      automatic_engine::settings{.wake = [request, devices = ahead.devices] { return wake_cuda(request, devices); },
-                                 .most_device_bytes = most_device_bytes(request, ahead.lanes)});
+      automatic_engine::settings{.wake = [request, devices = forecast.devices] { return wake_cuda(request, devices); },
+                                 .max_device_bytes = max_device_bytes(request, forecast.lanes)});
   return {.taken = std::move(shared), .reason = {}};
 }
 
@@ -115,7 +116,7 @@ std::string_view canonical_engine(std::string_view name) { return find(name).nam
 
 engine_forecast forecast_engine(std::string_view name, const engine_request& request) {
   const std::string_view canonical = canonical_engine(name);
-  if (canonical == "host") return {.why = "the host was asked for"};
+  if (canonical == "host") return {.why = "the host was requested"};
   return canonical == "auto" ? forecast_auto(request) : forecast_cuda(request);
 }
 

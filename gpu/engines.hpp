@@ -1,8 +1,10 @@
-// The table of engines: which there are, whether they can be used here, and making one by name.
+// The table of engines: their names, whether they can be used on this machine, and how one is made by name.
 #pragma once
 
 #include "gpu/engine.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,80 +15,86 @@
 
 namespace gpuhist::gpu {
 
-/// An engine that cannot be had or that failed: the message names the device, the call and what to do.
+/// An engine cannot be made, or failed. The message names the device, the call and the remedy.
 struct engine_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Device memory or page-locked memory that could not be had: less of it may be.
+/// Device memory or page-locked memory could not be allocated; a smaller amount may succeed.
 struct memory_shortage : engine_error {
   using engine_error::engine_error;
 };
 
-/// A device failed so that it must not be called any more, at the end of the process either.
+/// A device failed and must not be called again, not even at the end of the process.
 struct lost_device : engine_error {
   using engine_error::engine_error;
 };
 
-/// Runs a task on one of the pipeline's pool threads, later; or throws, and will not run it. Thread-safe.
+/// Posts a task to a thread pool of the pipeline. If it throws, the task is not run. Thread-safe.
 using executor = std::function<void(std::function<void()>)>;
 
-/// A CUDA device that is to count.
+/// A CUDA device that an engine uses.
 struct cuda_device {
   int number = 0;
   std::string name;
   int multiprocessors = 1;
 };
 
-/// What will count, before it is made.
+/// The engine that will count, determined before it is made.
 struct engine_forecast {
-  bool cuda = false;                   ///< CUDA alone
-  bool shared = false;                 ///< the host at once, and devices when the cores fall short; else the host alone
-  std::vector<cuda_device> devices{};  ///< that CUDA takes; of `shared`, empty where they are looked for when needed
-  unsigned lanes = 0;                  ///< on all of them together; two chunks each can be on their way
-  std::string why{};                   ///< one clause for people: the device's name, or what is missing
+  bool cuda = false;    ///< CUDA only
+  bool shared = false;  ///< the host at once, and devices if the cores are saturated; both false: the host only
+  std::vector<cuda_device> devices{};  ///< of the CUDA engine; with `shared` empty: enumerated only when needed
+  unsigned lanes = 0;                  ///< lanes of all devices; each can have two chunks in flight
+  std::string why{};                   ///< one clause for the user: the name of the device, or what is missing
+};
+
+/// State of the run that an engine may read. The counters outlive the engine.
+struct workload {
+  const std::atomic<std::uint64_t>* bytes_read = nullptr;     ///< from the inputs so far; null: unknown
+  std::optional<std::uint64_t> bytes_in_all{};                ///< size of all inputs; empty: unknown
+  const std::atomic<std::uint64_t>* busy_decoders = nullptr;  ///< number of busy decoders; null: none
 };
 
 struct engine_request {
-  partition counted;     ///< what rows hold
-  executor run;          ///< where the host engine counts (the pipeline's own pool: no thread beyond the cores)
-  unsigned threads = 1;  ///< threads behind `run`, for the statistics
-  unsigned streams = 0;  ///< CUDA lanes a device; 0: the default of 3
+  partition counted;     ///< the classes that rows hold
+  executor run;          ///< runs the tasks of the host engine (the pool of the pipeline: no more threads than cores)
+  unsigned threads = 1;  ///< threads of `run`, for the statistics
+  unsigned streams = 0;  ///< CUDA lanes per device; 0: the default of 3
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
   bool all_devices = false;
-  std::string kernel{};           ///< by name; of `auto`, that of the host; empty: the best
+  std::string kernel{};           ///< by name; with `auto`, the kernel of the host; empty: the best
   std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk
-  std::uint32_t max_extents = 0;  ///< extents of a chunk at the most
-  std::uint32_t max_copy = 0;     ///< bytes that cross at once: chunks are grouped up to here; 0: singly
-  /// Of `auto`: which share of what is to be read has been, 0 to 1, or nothing where nobody knows. Asked from any
-  /// thread; may be empty.
-  std::function<std::optional<double>()> share_read{};
-  /// Of `auto`: whether something else, decompression, could use all cores right now. Asked from any thread; may be
-  /// empty.
-  std::function<bool()> cores_are_wanted{};
-  std::optional<engine_forecast> forecast{};  ///< of this very request: devices are not looked for again
+  std::uint32_t max_extents = 0;  ///< maximum number of extents of a chunk
+  std::uint32_t max_copy = 0;     ///< bytes of one copy: chunks are grouped up to this size; 0: one chunk per copy
+  workload load{};                ///< with `auto`: determines whether a device is woken
+
+  /// Result of forecast_engine for this request: devices are not enumerated again.
+  std::optional<engine_forecast> forecast{};
 };
 
-/// The engine that was taken and, for `auto`, why ("no CUDA device: ...").
+/// An engine and, for `auto`, the reason for the choice ("no CUDA device: ...").
 struct engine_choice {
   std::unique_ptr<engine> taken;
   std::string reason;
 };
 
-/// The names `make_engine` knows, canonical ones first: auto, cuda, host, and the synonyms gpu, cpu.
+/// The names that make_engine accepts, canonical names first: auto, cuda, host, and the synonyms gpu, cpu.
 std::vector<std::string_view> engine_names();
 
-/// "cuda" for "gpu", "host" for "cpu", the name itself for the rest. Throws std::invalid_argument for unknown ones.
+/// "cuda" for "gpu", "host" for "cpu"; other names are returned unchanged. Throws std::invalid_argument for an unknown
+/// name.
 std::string_view canonical_engine(std::string_view name);
 
-/// What make_engine will take here for this name ("auto", "cuda", "host") and the request's streams and devices; the
-/// rest of the request does not matter. "host" costs no call of CUDA's. Where "cuda" is not to be had, the forecast is
-/// the host, with the reason. Throws engine_error for devices asked for by number that cannot be had.
+/// The engine that make_engine will make on this machine for this name ("auto", "cuda", "host") and the streams and
+/// devices of the request; other fields of the request are ignored. "host" makes no CUDA call. If "cuda" is not
+/// available, the forecast is the host, with the reason. Throws engine_error if a device that is requested by number
+/// cannot be used.
 engine_forecast forecast_engine(std::string_view name, const engine_request& request);
 
-/// Makes an engine by canonical name. "cuda" throws engine_error where no usable device is. "auto" counts on the host,
-/// and wakes devices where there may be any (automatic_engine); their names are looked for at once, and missing ones an
-/// engine_error, only where they were asked for by number.
+/// Makes an engine by name. "cuda" throws engine_error if there is no usable device. "auto" counts on the host and
+/// wakes devices if there may be any (automatic_engine). It enumerates devices at once, and throws engine_error for a
+/// missing one, only if they are requested by number.
 engine_choice make_engine(std::string_view name, const engine_request& request);
 
 }  // namespace gpuhist::gpu

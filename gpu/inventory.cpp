@@ -31,31 +31,31 @@ std::string version_of(cuda::runtime& api, cuda::result (cuda::runtime::*ask)(in
 }
 
 listed_device listed(const cuda::found_device& found, const fs::path& sysfs) {
-  const cuda::device_properties& its = found.properties;
+  const cuda::device_properties& properties = found.properties;
   return {.number = found.number,
-          .name = its.name,
+          .name = properties.name,
           .unusable = found.unusable,
-          .compute_major = its.compute_major,
-          .compute_minor = its.compute_minor,
-          .multiprocessors = its.multiprocessors,
-          .memory_bytes = its.memory_bytes,
-          .pci_bus_id = its.pci_bus_id,
-          .place = pci_place_of(sysfs, its.pci_bus_id),
-          .shared_bytes = its.shared_bytes,
-          .shared_bytes_block = its.shared_bytes_block,
-          .threads = its.threads,
-          .l2_bytes = its.l2_bytes,
-          .tuning = cuda::tuning_for({.compute_major = its.compute_major,
-                                      .compute_minor = its.compute_minor,
-                                      .multiprocessors = its.multiprocessors,
-                                      .shared_bytes = its.shared_bytes,
-                                      .shared_bytes_block = its.shared_bytes_block,
-                                      .threads = its.threads})};
+          .compute_major = properties.compute_major,
+          .compute_minor = properties.compute_minor,
+          .multiprocessors = properties.multiprocessors,
+          .memory_bytes = properties.memory_bytes,
+          .pci_bus_id = properties.pci_bus_id,
+          .place = pci_place_of(sysfs, properties.pci_bus_id),
+          .shared_bytes = properties.shared_bytes,
+          .shared_bytes_block = properties.shared_bytes_block,
+          .threads = properties.threads,
+          .l2_bytes = properties.l2_bytes,
+          .tuning = cuda::tuning_for({.compute_major = properties.compute_major,
+                                      .compute_minor = properties.compute_minor,
+                                      .multiprocessors = properties.multiprocessors,
+                                      .shared_bytes = properties.shared_bytes,
+                                      .shared_bytes_block = properties.shared_bytes_block,
+                                      .threads = properties.threads})};
 }
 
 std::vector<listed_kernel> list_cuda_kernels() {
   return {{.name = std::string(cuda::kernel_name),
-           .description = "a copy of the counters for every lane of a warp: no two of them meet, whatever the text"}};
+           .description = "a copy of the counters for every lane of a warp: lanes never collide, whatever the text"}};
 }
 
 std::string text_in(const fs::path& file) {
@@ -64,7 +64,7 @@ std::string text_in(const fs::path& file) {
   return line;
 }
 
-// Threads of one core say the same package and core.
+// Threads of one core have the same package and core id.
 std::optional<unsigned> count_cores(const fs::path& sysfs) {
   std::set<std::pair<std::string, std::string>> cores;
   std::error_code error;
@@ -96,8 +96,8 @@ std::vector<listed_engine> list_engines(const cuda::device_choice& chosen, const
   const bool cuda = !chosen.taken.empty();
   const std::string on_host = std::to_string(host.threads) + (host.threads == 1 ? " thread, " : " threads, ") +
                               (host.simd_targets.empty() ? "no SIMD" : host.simd_targets.front());
-  // what automatic_engine does
-  const std::string automatic = cuda ? "takes host, and wakes cuda when the cores fall short: " : "takes host: ";
+  // see automatic_engine
+  const std::string automatic = cuda ? "takes host, and wakes cuda if the cores are saturated: " : "takes host: ";
   return {{.name = "auto", .synonym = {}, .usable = true, .why = automatic + chosen.why},
           {.name = "cuda", .synonym = "gpu", .usable = cuda, .why = chosen.why},
           {.name = "host", .synonym = "cpu", .usable = true, .why = on_host}};

@@ -1,5 +1,5 @@
-// What every engine demands of a job before it touches it, so that a wrong job fails alone and clearly, and what is
-// demanded of its answer.
+// Checks of a job before an engine counts it, so that an invalid job fails alone with a clear message, and checks of
+// its rows.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -12,15 +12,14 @@
 
 namespace gpuhist::gpu {
 
-/// Throws engine_error where the extents are not sorted, disjoint and inside the chunk, or where the rows do not fit
-/// them.
+/// Throws engine_error unless the extents are sorted, disjoint and inside the chunk, and the rows have the right size.
 inline void check_job(const counting_job& job, std::size_t classes) {
   std::uint32_t covered = 0;
   for (const extent& part : job.extents) {
     if (part.begin < covered || part.end < part.begin || part.end > job.bytes.size()) {
       throw engine_error("a chunk of " + std::to_string(job.bytes.size()) + " bytes has the extent [" +
                          std::to_string(part.begin) + ", " + std::to_string(part.end) +
-                         ") that lies outside it or before the end of the extent ahead of it");
+                         "), which is outside the chunk or overlaps the previous extent");
     }
     covered = part.end;
   }
@@ -30,8 +29,8 @@ inline void check_job(const counting_job& job, std::size_t classes) {
   }
 }
 
-/// Throws engine_error where a counted row does not sum up to the bytes of its extent: every byte is in one class, so
-/// an engine that miscounts is found out here, for an addition a counter.
+/// Throws engine_error unless the sum of each row is the size of its extent. Every byte is in exactly one class, so
+/// this detects an engine that miscounts, at the cost of one addition per counter.
 inline void check_rows(const counting_job& job, std::size_t classes, std::string_view engine) {
   for (std::size_t i = 0; i < job.extents.size(); ++i) {
     const auto row = job.rows.subspan(i * classes, classes);

@@ -12,10 +12,10 @@ std::vector<std::string_view> host_kernel_names() {
 }
 
 std::vector<std::string_view> host_kernel_names_for(const partition& counted) {
-  const host::prepared_partition what = host::prepare(counted);
+  const host::prepared_partition prepared = host::prepare(counted);
   std::vector<std::string_view> names;
   for (const host::kernel& each : host::kernels()) {
-    if (each.applies(what)) names.push_back(each.name);
+    if (each.applies(prepared)) names.push_back(each.name);
   }
   return names;
 }

@@ -1,4 +1,4 @@
-// The counting kernels that can be asked for by name, whichever engine they belong to.
+// The names of the counting kernels of all engines.
 #pragma once
 
 #include "gpu/tally.hpp"
@@ -11,7 +11,7 @@ namespace gpuhist::gpu {
 /// All kernels of the host, in the order of their table.
 std::vector<std::string_view> host_kernel_names();
 
-/// Those of them that can count this partition; never empty.
+/// The host kernels that can count this partition; never empty.
 std::vector<std::string_view> host_kernel_names_for(const partition& counted);
 
 /// The kernels of the CUDA engine, which count every partition.

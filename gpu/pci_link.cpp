@@ -9,7 +9,7 @@
 namespace gpuhist::gpu {
 namespace {
 
-// Gigatransfers a second of each generation.
+// Gigatransfers per second of each generation.
 constexpr std::array<std::pair<std::string_view, unsigned>, 7> speeds{
     {{"2.5", 1}, {"5", 2}, {"8", 3}, {"16", 4}, {"32", 5}, {"64", 6}, {"128", 7}}};
 
@@ -19,7 +19,7 @@ std::string line_of(const std::filesystem::path& file) {
   return line;
 }
 
-// A number from 0 on; kernels write -1 for "none".
+// A number of at least 0; kernels write -1 for "none".
 std::optional<unsigned> number_in(const std::filesystem::path& file) {
   const std::string line = line_of(file);
   unsigned number = 0;

@@ -1,4 +1,4 @@
-// How a device hangs on its host, as the system reports it in sysfs.
+// How a device is connected to its host, as the system reports it in sysfs.
 #pragma once
 
 #include <filesystem>
@@ -16,14 +16,14 @@ struct pci_link {
 };
 
 struct pci_place {
-  pci_link now;   ///< devices that idle let their link slow down
-  pci_link best;  ///< what device and slot can do
+  pci_link now;   ///< idle devices reduce the speed of their link
+  pci_link best;  ///< the best that device and slot support
   std::optional<unsigned> numa_node{};
 
   bool operator==(const pci_place&) const = default;
 };
 
-/// What <sysfs>/bus/pci/devices/<bus_id> says ("0000:3b:00.0"). Throws nothing: what cannot be read is not reported.
+/// Reads <sysfs>/bus/pci/devices/<bus_id> ("0000:3b:00.0"). Does not throw: values that cannot be read are absent.
 pci_place pci_place_of(const std::filesystem::path& sysfs, const std::string& bus_id);
 
 /// "32.0 GT/s PCIe" is generation 5; nothing for "Unknown".

@@ -6,16 +6,16 @@
 namespace gpuhist::gpu {
 namespace {
 
-// Of the process, as its end is.
+// One for the whole process.
 struct device_use {
   std::atomic<unsigned> detached_wakers{0};
   std::atomic<bool> has_lost_device{false};
 };
 
-// Needs no destruction: valid in exit handlers, too.
+// Trivially destructible, therefore valid in exit handlers.
 device_use& use() noexcept {
-  static device_use of_process;
-  return of_process;
+  static device_use process_wide_use;
+  return process_wide_use;
 }
 
 }  // namespace

@@ -1,17 +1,17 @@
-// What the end of the process must take into account of devices, whatever became of the engines that used them.
+// State of devices that determines how the process must end. It outlives the engines.
 #pragma once
 
 namespace gpuhist::gpu {
 
-/// Whether the process must end without exit handlers and destructors (std::_Exit): a detached thread is waking a
-/// device or putting one to sleep, or a device was lost. What a device's runtime does at exit could race with the
-/// former and hang on the latter. Valid also where no engine could be made, and after an engine is gone. Thread-safe.
+/// Whether the process must end without exit handlers and destructors (std::_Exit). This is so while a detached thread
+/// initializes or releases a device, and after a device was lost. At exit, the runtime of the device could race with
+/// that thread, and hang on a lost device. Valid also before an engine is made and after it is destroyed. Thread-safe.
 [[nodiscard]] bool must_end_at_once() noexcept;
 
-/// A device failed so that it must not be called any more, in this process. Thread-safe.
+/// Records that a device failed and must not be called again in this process. Thread-safe.
 void note_lost_device() noexcept;
 
-/// Held by a detached thread for as long as it may call a device's runtime. Made by the thread that starts it.
+/// Held by a detached thread while it may call the runtime of a device. Constructed by the thread that starts it.
 class detached_waker {
  public:
   detached_waker() noexcept;

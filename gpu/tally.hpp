@@ -1,5 +1,5 @@
-// What is counted, and the counts: a partition of the 256 byte values into classes, and tallies over one.
-// Tallies of one partition add, and that is all that merging is.
+// A partition of the 256 byte values into classes, and tallies: the counts of the classes of a partition. Tallies of
+// one partition are merged by addition.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct partition {
   std::array<std::uint8_t, 256> class_of{};
   std::uint16_t classes = 1;
 
-  /// 256 classes, each byte value its own: what every other partition can be folded from.
+  /// 256 classes, one for each byte value. Its tally can be folded to a tally of any other partition.
   static partition identity() {
     partition all;
     std::iota(all.class_of.begin(), all.class_of.end(), std::uint8_t{0});
@@ -42,7 +42,7 @@ struct tally {
     return *this;
   }
 
-  /// How many bytes were counted.
+  /// Number of counted bytes.
   [[nodiscard]] std::uint64_t bytes() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
   bool operator==(const tally&) const = default;

@@ -1,5 +1,5 @@
-// The splitter of formats whose frames are blocks that say how long they are, behind a header, with skippable frames in
-// between: walks from size to size as the bytes go by.
+// The splitter of formats whose frames are a header and then blocks that state their own length, with skippable frames
+// in between. It walks from size to size as the bytes pass.
 #pragma once
 
 #include "io/splitter.hpp"
@@ -13,20 +13,20 @@
 
 namespace gpuhist::io {
 
-/// What a header says of the frame that it begins. `Blocks` follows one behind its header: left(), is_damaged(),
-/// advance(), as zstd_blocks does.
+/// The result of parsing a header at the start of a frame. `Blocks` follows one frame after its header: remaining(),
+/// is_damaged(), advance(), as zstd_blocks does.
 template <typename Blocks>
 struct frame_opening {
   enum class kind { needs_more, skippable, blocks, none };
 
-  kind what = kind::needs_more;
-  std::uint64_t skip_bytes = 0;  ///< of a skippable frame, behind its header
+  kind type = kind::needs_more;
+  std::uint64_t skip_bytes = 0;  ///< of a skippable frame, after its header
   Blocks blocks{};
-  std::string_view why_none{};  ///< of `none`: a clause
+  std::string_view reason{};  ///< with `none`: the cause, a clause
 };
 
-/// `Format` has `blocks`, the type; `max_header_bytes`; `open`, from the first bytes of a frame to its frame_opening;
-/// and `nothing_behind`, the clause where blocks are damaged.
+/// `Format` has: `blocks`, the type; `max_header_bytes`; `open`, which makes a frame_opening from the first bytes of a
+/// frame; and `nothing_after`, the clause for damaged blocks.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
@@ -43,7 +43,7 @@ class block_splitter final : public splitter {
   [[nodiscard]] bool counts_frame() const override { return !skippable_; }
   [[nodiscard]] bool is_lost() const override { return phase_ == phase::lost; }
   [[nodiscard]] std::string_view manner() const override {
-    return is_lost() ? why_lost_ : "frames found by the sizes of their blocks";
+    return is_lost() ? lost_reason_ : "frames found by the sizes of their blocks";
   }
 
  private:
@@ -60,10 +60,10 @@ class block_splitter final : public splitter {
   }
 
   void leave_header(const opening& found) {
-    if (found.what == opening::kind::needs_more) return;
-    if (found.what == opening::kind::none) return lose(found.why_none);
-    skippable_ = found.what == opening::kind::skippable;
-    skip_left_ = found.skip_bytes;
+    if (found.type == opening::kind::needs_more) return;
+    if (found.type == opening::kind::none) return lose(found.reason);
+    skippable_ = found.type == opening::kind::skippable;
+    skip_remaining_ = found.skip_bytes;
     blocks_ = found.blocks;
     phase_ = skippable_ ? phase::skipping : phase::blocks;
   }
@@ -71,19 +71,19 @@ class block_splitter final : public splitter {
   std::size_t walk(std::span<const std::byte> bytes) {
     std::size_t taken = bytes.size();
     if (phase_ == phase::skipping) {
-      taken = static_cast<std::size_t>(std::min<std::uint64_t>(skip_left_, bytes.size()));
-      skip_left_ -= taken;
+      taken = static_cast<std::size_t>(std::min<std::uint64_t>(skip_remaining_, bytes.size()));
+      skip_remaining_ -= taken;
     } else if (phase_ == phase::blocks) {
-      taken = std::min(blocks_.left(), bytes.size());
+      taken = std::min(blocks_.remaining(), bytes.size());
       blocks_.advance(bytes.first(taken));
-      if (blocks_.is_damaged()) lose(Format::nothing_behind);
+      if (blocks_.is_damaged()) lose(Format::nothing_after);
     }
     return taken;
   }
 
   bool end_frame() {
     const bool ends =
-        (phase_ == phase::skipping && skip_left_ == 0) || (phase_ == phase::blocks && blocks_.left() == 0);
+        (phase_ == phase::skipping && skip_remaining_ == 0) || (phase_ == phase::blocks && blocks_.remaining() == 0);
     if (ends) {
       phase_ = phase::header;
       header_size_ = 0;
@@ -91,18 +91,18 @@ class block_splitter final : public splitter {
     return ends;
   }
 
-  void lose(std::string_view why) {
+  void lose(std::string_view reason) {
     phase_ = phase::lost;
-    why_lost_ = why;
+    lost_reason_ = reason;
   }
 
   phase phase_ = phase::header;
   std::array<std::byte, Format::max_header_bytes> header_{};
   std::size_t header_size_ = 0;
-  std::uint64_t skip_left_ = 0;
+  std::uint64_t skip_remaining_ = 0;
   typename Format::blocks blocks_{};
   bool skippable_ = false;
-  std::string_view why_lost_{};
+  std::string_view lost_reason_{};
 };
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-// Bytes that are pulled, one after the other: what archives are read from, whatever lies below them.
+// A sequential reader: archives are read through it, whatever the source below.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace gpuhist::io {
 
-/// Used by one thread at a time; may block it.
+/// Used by one thread at a time. A call may block.
 class byte_reader {
  public:
   byte_reader() = default;
@@ -17,16 +17,17 @@ class byte_reader {
   byte_reader& operator=(const byte_reader&) = delete;
   virtual ~byte_reader() = default;
 
-  /// Fills the front of `out`, which is not empty; 0 only at the end. Throws input_error, and then again at every call.
+  /// Fills the front of `out`, which is not empty, and returns the number of bytes; 0 only at the end. Throws
+  /// input_error; every later call throws it again.
   virtual std::size_t read(std::span<std::byte> out) = 0;
 
-  /// How many bytes there are where seek() works, else nothing.
+  /// The size of the input if seek() works, otherwise nothing.
   [[nodiscard]] virtual std::optional<std::uint64_t> seekable_bytes() const { return std::nullopt; }
 
-  /// What is read next begins at this offset. Precondition: seekable_bytes() has a value.
+  /// The next read() begins at this offset. Precondition: seekable_bytes() has a value.
   virtual void seek(std::uint64_t /*offset*/) {}
 
-  /// How people are told of an offset: "offset 512".
+  /// An offset as messages name it: "offset 512".
   [[nodiscard]] virtual std::string place_of(std::uint64_t offset) const { return "offset " + std::to_string(offset); }
 };
 

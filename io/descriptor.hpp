@@ -7,7 +7,7 @@
 
 namespace gpuhist::io {
 
-/// Closes its descriptor when destroyed, unless it was only borrowed (standard input).
+/// Closes its descriptor when destroyed, unless it is borrowed (standard input).
 class descriptor {
  public:
   descriptor() = default;
@@ -26,7 +26,7 @@ class descriptor {
   descriptor& operator=(const descriptor&) = delete;
   ~descriptor() { close(); }
 
-  /// A descriptor that somebody else closes.
+  /// A descriptor that this object does not close.
   static descriptor borrowed(int fd) noexcept {
     descriptor result(fd);
     result.owned_ = false;

@@ -1,4 +1,4 @@
-// Regular files and block devices: pread from any thread, never trusting the size that fstat gave.
+// Regular files and block devices, read with pread from any thread; the size that fstat reports is not trusted.
 #include "io/source.hpp"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace gpuhist::io {
 namespace {
 
-/// From here on a larger read-ahead of the kernel is worth a system call.
+/// For files of at least this size a larger read-ahead is worth a system call.
 constexpr std::uint64_t big_file_bytes = 1U << 20U;
 
 constexpr auto last_offset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
@@ -29,7 +29,8 @@ std::size_t file_source::read_at(std::span<std::byte> out, std::uint64_t offset)
   std::size_t filled = 0;
   while (filled < out.size()) {
     const std::uint64_t here = offset + filled;
-    if (here < offset || start_ > last_offset || here > last_offset - start_) return filled;  // past any file's end
+    if (here < offset || start_ > last_offset || here > last_offset - start_)
+      return filled;  // beyond the largest file offset
     const ssize_t got = ::pread(fd_.get(), out.data() + filled, out.size() - filled, static_cast<off_t>(start_ + here));
     if (got == 0) return filled;
     if (got > 0) {

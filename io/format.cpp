@@ -1,19 +1,19 @@
-// The table of formats: magic numbers, suffixes and what to do with what cannot be read.
+// The table of formats: magic numbers, suffixes, and remedies for formats that cannot be read.
 #include "io/format.hpp"
 
-#include "io/bzip2_decoder.hpp"
-#include "io/compress_decoder.hpp"
-#include "io/gzip_decoder.hpp"
-#include "io/gzip_splitter.hpp"
+#include "io/bzip2/bzip2_decoder.hpp"
+#include "io/compress/compress_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
+#include "io/gzip/gzip_splitter.hpp"
+#include "io/gzip/zlib_head.hpp"
 #include "io/input_error.hpp"
-#include "io/lz4_decoder.hpp"
-#include "io/lz4_splitter.hpp"
-#include "io/lzip_decoder.hpp"
+#include "io/lz4/lz4_decoder.hpp"
+#include "io/lz4/lz4_splitter.hpp"
 #include "io/whole_splitter.hpp"
-#include "io/xz_decoder.hpp"
-#include "io/zlib_head.hpp"
-#include "io/zstd_decoder.hpp"
-#include "io/zstd_splitter.hpp"
+#include "io/xz/lzip_decoder.hpp"
+#include "io/xz/xz_decoder.hpp"
+#include "io/zstd/zstd_decoder.hpp"
+#include "io/zstd/zstd_splitter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@
 namespace gpuhist::io {
 namespace {
 
-/// The first bytes of a format. A byte of the input matches where it agrees with `bytes` in the bits of `mask`.
+/// The first bytes of a format. A byte of the input matches if it agrees with `bytes` in the bits of `mask`.
 struct magic_number {
   std::array<std::uint8_t, detection_bytes> bytes{};
   std::array<std::uint8_t, detection_bytes> mask{};
@@ -53,8 +53,8 @@ constexpr magic_number skippable_magic() {
   return result;
 }
 
-/// "BZh", a digit (the mask lets six characters after '9' in as well) and the front of a block's magic number, because
-/// text may well begin with "BZh9".
+/// "BZh", a digit (the mask also admits six characters after '9') and the first bytes of a block's magic number: text
+/// may begin with "BZh9".
 constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   magic_number result = exactly({'B', 'Z', 'h', '0'});
   result.mask[3] = 0xF0;
@@ -65,14 +65,14 @@ constexpr magic_number bzip2_magic(std::initializer_list<std::uint8_t> block) {
   return result;
 }
 
-/// "LZIP" and a version from 0 to 7, because text may well begin with "LZIP".
+/// "LZIP" and a version from 0 to 7: text may begin with "LZIP".
 constexpr magic_number lzip_magic() {
   magic_number result = exactly({'L', 'Z', 'I', 'P', 0});
   result.mask[4] = 0xF8;
   return result;
 }
 
-/// Two bytes, and a third whose bits 5 and 6 are not in use.
+/// Two bytes, and a third one whose bits 5 and 6 are unused.
 constexpr magic_number compress_magic() {
   magic_number result = exactly({0x1F, 0x9D, 0x00});
   result.mask[2] = 0x60;
@@ -103,7 +103,7 @@ std::vector<format_row> compressed_formats() {
        {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
        {".xz", ".txz"}},
       {{.name = "lzma", .readable = true, .make_decoder = make_lzma_decoder, .make_splitter = make_whole_splitter},
-       {},  // it has none: nothing but a name says what it is
+       {},  // it has no magic number: only a name identifies it
        {".lzma", ".tlz"}},
       {{.name = "lzip",
         .readable = true,
@@ -158,8 +158,8 @@ std::vector<format_row> archives() {
 std::vector<format_row> all_formats() {
   std::vector<format_row> all;
   all.push_back({.shown = {.name = "raw", .readable = true}, .magics = {}, .suffixes = {}});
-  for (auto* const some : {&compressed_formats, &rare_formats, &archives}) {
-    std::ranges::move(some(), std::back_inserter(all));
+  for (auto* const make_rows : {&compressed_formats, &rare_formats, &archives}) {
+    std::ranges::move(make_rows(), std::back_inserter(all));
   }
   return all;
 }
@@ -169,7 +169,7 @@ const std::vector<format_row>& table() {
   return rows;
 }
 
-// As far as both go.
+// Compares the bytes that both have.
 bool agrees_with(std::span<const std::byte> head, const magic_number& magic) {
   for (std::size_t i = 0; i < std::min(head.size(), magic.length); ++i) {
     const auto byte = std::to_integer<unsigned>(head[i]);
@@ -188,11 +188,11 @@ bool same_letters(std::string_view left, std::string_view right) {
   });
 }
 
-bool claims(const format_row& row, std::span<const std::byte> head) {
+bool matches(const format_row& row, std::span<const std::byte> head) {
   return std::ranges::any_of(row.magics, [head](const magic_number& magic) { return begins_with(head, magic); });
 }
 
-/// What a name promises: any of the formats that are called so; the first of them where one is to be named.
+/// The formats that a name promises: all that have the suffix. `first` is named in messages.
 struct promise {
   const format_row* first = nullptr;
   std::string_view suffix;
@@ -202,7 +202,7 @@ promise promise_of(std::string_view name) {
   const std::string_view file = name.substr(name.find_last_of('/') + 1);  // npos + 1 is 0
   for (const format_row& row : table()) {
     for (const std::string_view suffix : row.suffixes) {
-      // a file that is called ".gz" is a hidden file, not a promise
+      // a file named ".gz" is a hidden file and promises nothing
       if (file.size() > suffix.size() && same_letters(file.substr(file.size() - suffix.size()), suffix)) {
         return {.first = &row, .suffix = suffix};
       }
@@ -211,25 +211,26 @@ promise promise_of(std::string_view name) {
   return {};
 }
 
-/// The format that keeps the promise, or null. One without a magic number keeps it by not being any other.
-const format* kept_by(const promise& promised, std::span<const std::byte> head) {
-  const format* unmarked = nullptr;
+/// The promised format that the content has, or null. A format without a magic number matches content that has no other
+/// format.
+const format* matching_format(const promise& promised, std::span<const std::byte> head) {
+  const format* without_magic = nullptr;
   for (const format_row& row : table()) {
     if (std::ranges::count(row.suffixes, promised.suffix) == 0) continue;
-    if (claims(row, head)) return &row.shown;
-    if (row.magics.empty()) unmarked = &row.shown;
+    if (matches(row, head)) return &row.shown;
+    if (row.magics.empty()) without_magic = &row.shown;
   }
-  return !head.empty() && detect(head).name == "raw" ? unmarked : nullptr;
+  return !head.empty() && detect(head).name == "raw" ? without_magic : nullptr;
 }
 
-// With what has no magic number.
+// Includes formats without a magic number.
 const format& detect_all(std::span<const std::byte> head) {
   const format& found = detect(head);
   if (found.name != "raw" || looks_like_zlib(head, zlib_head_bytes) != zlib_verdict::yes) return found;
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
-[[noreturn]] void refuse_broken(const promise& promised, const format& found, bool empty) {
+[[noreturn]] void throw_mismatch(const promise& promised, const format& found, bool empty) {
   std::string message = "is named " + std::string(promised.suffix) + " but ";
   if (empty) {
     message += "is empty";
@@ -248,7 +249,7 @@ const format& detect_all(std::span<const std::byte> head) {
 
 const format& detect(std::span<const std::byte> head) {
   for (const format_row& row : table()) {
-    if (claims(row, head)) return row.shown;
+    if (matches(row, head)) return row.shown;
   }
   return table().front().shown;
 }
@@ -283,11 +284,11 @@ std::vector<std::string_view> input_format_names() {
 }
 
 const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced) {
-  if (forced != nullptr) return *forced;  // what is forced and wrong, its decoder reports
+  if (forced != nullptr) return *forced;  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
-  const format* const kept = promised.first == nullptr ? nullptr : kept_by(promised, head);
-  const format& found = kept == nullptr ? detect_all(head) : *kept;
-  if (promised.first != nullptr && kept == nullptr) refuse_broken(promised, found, head.empty());
+  const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
+  const format& found = matching == nullptr ? detect_all(head) : *matching;
+  if (promised.first != nullptr && matching == nullptr) throw_mismatch(promised, found, head.empty());
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
                           std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",

@@ -13,32 +13,32 @@ frame_decoder::frame_decoder(const decoder_limits& limits, words names)
 fill_result frame_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
   cursor at{.in = in, .out = out};
   step_result ended;
-  while (!ended) ended = go_on(at);
+  while (!ended) ended = run_step(at);
   return {.status = *ended, .consumed = in.size() - at.in.size(), .produced = out.size() - at.out.size()};
 }
 
-frame_decoder::step_result frame_decoder::go_on(cursor& at) {
+frame_decoder::step_result frame_decoder::run_step(cursor& at) {
   if (holds_ahead_) {
     if (at.out.empty()) return fill_status::output_full;
     at.out.front() = ahead_;
     holds_ahead_ = false;
     write(at, 1);
   }
-  if (!wrong_.empty()) return fill_status::failed;
+  if (!error_.empty()) return fill_status::failed;
   return step(at);
 }
 
-void frame_decoder::restart(const decode_start& where) {
-  begin_anew();
+void frame_decoder::restart(const decode_start& start) {
+  reset_frame();
   header_size_ = 0;
   holds_ahead_ = false;
-  frames_ended_ = where.frames;
-  consumed_ = where.compressed_bytes;
+  frames_ended_ = start.frames;
+  consumed_ = start.compressed_bytes;
   produced_ = 0;
-  wrong_.clear();
+  error_.clear();
 }
 
-// A smaller window than the one before is worth giving its memory back.
+// A smaller window frees the memory of the larger one.
 void frame_decoder::grant_window(std::uint64_t bytes) {
   if (bytes != granted_) free_memory();
   granted_ = bytes;
@@ -68,29 +68,29 @@ bool frame_decoder::may_begin(std::string_view magic) const {
 }
 
 std::span<std::byte> frame_decoder::room(const cursor& at) {
-  constexpr std::size_t most_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
+  constexpr std::size_t max_at_once = std::size_t{1} << 30U;  // some libraries count in 32 bits
   if (at.out.empty()) return {&ahead_, 1};
-  return at.out.first(std::min(at.out.size(), most_at_once));
+  return at.out.first(std::min(at.out.size(), max_at_once));
 }
 
-void frame_decoder::advance(cursor& at, std::size_t took, std::size_t wrote) {
-  take(at, took);
+void frame_decoder::advance(cursor& at, std::size_t consumed, std::size_t written) {
+  take(at, consumed);
   if (at.out.empty()) {
-    holds_ahead_ = wrote != 0;
+    holds_ahead_ = written != 0;
   } else {
-    write(at, wrote);
+    write(at, written);
   }
 }
 
-frame_decoder::step_result frame_decoder::went_on(cursor& at, std::size_t took, std::size_t wrote) {
-  const bool all_written = wrote < room(at).size();
-  advance(at, took, wrote);
+frame_decoder::step_result frame_decoder::continue_after(cursor& at, std::size_t consumed, std::size_t written) {
+  const bool all_written = written < room(at).size();
+  advance(at, consumed, written);
   if (!all_written) return std::nullopt;
   if (at.in.empty()) return fill_status::needs_input;
-  return took == 0 && wrote == 0 ? fail_damaged("nothing can be made of it") : std::nullopt;
+  return consumed == 0 && written == 0 ? fail_damaged("the library makes no progress") : std::nullopt;
 }
 
-frame_decoder::step_result frame_decoder::ask_for_window(std::uint64_t bytes) {
+frame_decoder::step_result frame_decoder::request_window(std::uint64_t bytes) {
   wanted_ = bytes;
   if (bytes > limits_.window_bytes) {
     return fail(frame_name() + " " + window_refusal(bytes, limits_));
@@ -98,10 +98,10 @@ frame_decoder::step_result frame_decoder::ask_for_window(std::uint64_t bytes) {
   return bytes > granted_ ? step_result(fill_status::needs_window) : std::nullopt;
 }
 
-// The fault is told when all text before it is delivered: see go_on().
-frame_decoder::step_result frame_decoder::fail(std::string what) {
-  wrong_ = std::move(what);
-  wrong_at_ = consumed_;
+// The error is reported after all text before it is delivered: see run_step().
+frame_decoder::step_result frame_decoder::fail(std::string clause) {
+  error_ = std::move(clause);
+  error_at_ = consumed_;
   return holds_ahead_ ? std::nullopt : step_result(fill_status::failed);
 }
 
@@ -114,7 +114,7 @@ frame_decoder::step_result frame_decoder::refuse_magic() {
   const bool at_the_start = consumed_ == header_size_;
   fail(at_the_start ? "is not " + format + " data: there is no " + format + " magic number at its start,"
                     : "trailing data that is not " + format + " where " + frame_name() + " would begin,");
-  wrong_at_ -= header_size_;
+  error_at_ -= header_size_;
   return fill_status::failed;
 }
 
@@ -133,32 +133,32 @@ std::string frame_decoder::offsets(std::uint64_t compressed, std::uint64_t text_
          std::to_string(text_before + produced_);
 }
 
-std::string frame_decoder::fault(std::uint64_t text_before) const { return wrong_ + offsets(wrong_at_, text_before); }
+std::string frame_decoder::fault(std::uint64_t text_before) const { return error_ + offsets(error_at_, text_before); }
 
-// Some clauses end in a comma, for the offsets.
-std::string frame_decoder::fault_cause() const { return wrong_.substr(0, wrong_.find_last_not_of(',') + 1); }
+// Some clauses end in a comma, because the offsets follow.
+std::string frame_decoder::fault_cause() const { return error_.substr(0, error_.find_last_not_of(',') + 1); }
 
 std::string frame_decoder::missing_at_end(std::uint64_t text_before) const {
-  if (!wrong_.empty()) return fault(text_before);
+  if (!error_.empty()) return fault(text_before);
   const std::string cause = missing_cause_at_end();
   return cause.empty() ? cause : cause + offsets(consumed_, text_before);
 }
 
 std::string frame_decoder::missing_at_frame_end(std::uint64_t text_before) const {
-  if (!wrong_.empty() || !in_frame()) return missing_at_end(text_before);
+  if (!error_.empty() || !in_frame()) return missing_at_end(text_before);
   return missing_cause_at_frame_end() + offsets(consumed_, text_before);
 }
 
 std::string frame_decoder::missing_cause_at_end() const {
-  if (!wrong_.empty()) return fault_cause();
+  if (!error_.empty()) return fault_cause();
   if (consumed_ == 0) {
     return "is empty: there is no " + std::string(names_.format) + " " + std::string(names_.frame);
   }
-  return in_frame() ? frame_name() + " ends early: the input stops" : loose_end();
+  return in_frame() ? frame_name() + " ends early: the input stops" : error_between_frames();
 }
 
 std::string frame_decoder::missing_cause_at_frame_end() const {
-  if (!wrong_.empty() || !in_frame()) return missing_cause_at_end();
+  if (!error_.empty() || !in_frame()) return missing_cause_at_end();
   return frame_name() + " is damaged (it does not end where the sizes in headers say)";
 }
 

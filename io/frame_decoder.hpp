@@ -1,5 +1,5 @@
-// What the decoders of xz, lzip, lzma, bzip2 and lz4 have in common: where they are in input and text, how they ask for
-// memory, and how they tell what is wrong. Each of them says what its frames are called and takes one step at a time.
+// The common part of the decoders of xz, lzip, lzma, bzip2, compress and lz4: positions in input and text, requests for
+// memory, and error texts. Each decoder provides the names of its frames and decodes step by step.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -14,11 +14,11 @@
 
 namespace gpuhist::io {
 
-/// A decoder of which only the steps are missing. Threads as for every decoder.
+/// A decoder whose steps a derived class implements. Threads as for every decoder.
 class frame_decoder : public decoder {
  public:
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) final;
-  void restart(const decode_start& where) final;
+  void restart(const decode_start& start) final;
   [[nodiscard]] std::uint64_t window_wanted() const final { return wanted_; }
   void grant_window(std::uint64_t bytes) final;
   [[nodiscard]] std::string fault(std::uint64_t text_before) const final;
@@ -31,61 +31,61 @@ class frame_decoder : public decoder {
   [[nodiscard]] std::uint64_t produced_total() const final { return produced_; }
 
  protected:
-  /// How the format and one of its frames are called: "xz", "stream".
+  /// The names of the format and of one of its frames: "xz", "stream".
   struct words {
     std::string_view format;
     std::string_view frame;
   };
 
-  /// What is left of the two spans of one fill().
+  /// The unused part of the two spans of one fill().
   struct cursor {
     std::span<const std::byte> in;
     std::span<std::byte> out;
   };
 
-  using step_result = std::optional<fill_status>;  // nothing: go on
+  using step_result = std::optional<fill_status>;  // nothing: continue
 
   frame_decoder(const decoder_limits& limits, words names);
 
-  /// Goes on by one step. Called neither after fail() nor while a byte of text waits for room.
+  /// Performs one step. Called neither after fail() nor while a byte of text waits for room.
   virtual step_result step(cursor& at) = 0;
 
-  /// Stands before the header of a frame again, whatever was open.
-  virtual void begin_anew() = 0;
+  /// Resets to the position before the header of a frame, even if a frame is open.
+  virtual void reset_frame() = 0;
 
-  /// Frees what was allocated; called where no frame is open, or where none will be gone on with.
+  /// Frees allocated memory. Called if no frame is open, or if the open frame will not be continued.
   virtual void free_memory() noexcept = 0;
 
-  /// What is wrong where the input ends between two frames; empty where nothing is.
-  [[nodiscard]] virtual std::string loose_end() const { return {}; }
+  /// The error if the input ends between two frames; empty if there is none.
+  [[nodiscard]] virtual std::string error_between_frames() const { return {}; }
 
   void take(cursor& at, std::size_t bytes);
   void write(cursor& at, std::size_t bytes);
 
-  /// Collects a header, up to `bytes` of it; whether all of them are here. A header is at most 1024 bytes.
+  /// Collects a header of up to `bytes` bytes; returns whether it is complete. A header has at most 1024 bytes.
   bool collect(cursor& at, std::size_t bytes);
   [[nodiscard]] std::span<const std::byte> collected() const { return std::span(header_).first(header_size_); }
   [[nodiscard]] bool may_begin(std::string_view magic) const;
   void drop_collected() { header_size_ = 0; }
 
-  /// Where a library is to write, at least one byte: without room, libraries do not look for the end of their text. A
-  /// byte that came too early is kept for the next call of fill().
+  /// The room for the output of a library, at least one byte: without room, libraries do not check for the end of their
+  /// text. A byte that is written too early is kept for the next call of fill().
   [[nodiscard]] std::span<std::byte> room(const cursor& at);
 
-  /// After a call of a library that was given all of `at.in` and room(at), and said neither end nor fault.
-  step_result went_on(cursor& at, std::size_t took, std::size_t wrote);
+  /// To be called after a library call that got all of `at.in` and room(at) and reported neither the end nor an error.
+  step_result continue_after(cursor& at, std::size_t consumed, std::size_t written);
 
-  /// The same, without drawing a conclusion.
-  void advance(cursor& at, std::size_t took, std::size_t wrote);
+  /// As continue_after(), but only advances the cursor.
+  void advance(cursor& at, std::size_t consumed, std::size_t written);
 
-  /// Nothing where `bytes` of memory may be allocated for a frame.
-  step_result ask_for_window(std::uint64_t bytes);
+  /// Returns nothing if `bytes` of memory may be allocated for a frame.
+  step_result request_window(std::uint64_t bytes);
 
-  /// The frame is damaged, or cannot be read. `what` is a clause that the offsets follow.
-  step_result fail(std::string what);
+  /// Fails the frame. `clause` is followed by the offsets in messages.
+  step_result fail(std::string clause);
   step_result fail_damaged(std::string_view cause);
 
-  /// What was collected begins no frame.
+  /// The collected bytes do not begin a frame.
   step_result refuse_magic();
 
   step_result end_frame();
@@ -94,7 +94,7 @@ class frame_decoder : public decoder {
   [[nodiscard]] std::string frame_name() const;
 
  private:
-  step_result go_on(cursor& at);
+  step_result run_step(cursor& at);
   [[nodiscard]] std::string offsets(std::uint64_t compressed, std::uint64_t text_before) const;
 
   static constexpr std::size_t largest_header = 1024;
@@ -105,13 +105,13 @@ class frame_decoder : public decoder {
   std::uint64_t wanted_ = 0;
   std::array<std::byte, largest_header> header_{};
   std::size_t header_size_ = 0;
-  std::byte ahead_{};  // a byte of text that came when there was no room
+  std::byte ahead_{};  // a byte of text that was written without room
   bool holds_ahead_ = false;
   std::uint64_t frames_ended_ = 0;  // of the input
   std::uint64_t consumed_ = 0;      // from the start of the input
   std::uint64_t produced_ = 0;      // from the start of the decoder
-  std::string wrong_;               // the clause without its offsets; empty: nothing is wrong
-  std::uint64_t wrong_at_ = 0;      // compressed offset
+  std::string error_;               // the clause without its offsets; empty: no error
+  std::uint64_t error_at_ = 0;      // compressed offset
 };
 
 }  // namespace gpuhist::io

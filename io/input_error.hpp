@@ -1,5 +1,5 @@
-// What goes wrong with an input: a sentence for people, the offset in the input (compressed, where it is), and the
-// kind.
+// An error of an input: a sentence for users, the offset in the input (in the compressed input if it is compressed),
+// and the kind.
 #pragma once
 
 #include "io/failure_kind.hpp"
@@ -10,7 +10,7 @@
 
 namespace gpuhist::io {
 
-/// Thrown by sources and formats. The message does not name the input: whoever catches it knows the name.
+/// Thrown by sources and formats. The message does not name the input: the code that catches it knows the name.
 class input_error : public std::runtime_error {
  public:
   input_error(const std::string& message, std::uint64_t offset, failure_kind kind = failure_kind::unreadable)

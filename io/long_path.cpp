@@ -22,7 +22,7 @@ descriptor open_below(const descriptor& folder, const char* name, int flags) {
   return open_at(folder.get(), name, flags);
 }
 
-// What is too long is walked in stretches that are not.
+// A longer path is opened part by part.
 descriptor open_path(const std::string& path, int flags) {
   descriptor folder;
   std::size_t begin = 0;
@@ -32,8 +32,8 @@ descriptor open_path(const std::string& path, int flags) {
       errno = ENAMETOOLONG;
       return {};
     }
-    const std::string stretch = path.substr(begin, slash - begin);
-    folder = open_at(folder ? folder.get() : AT_FDCWD, stretch.c_str(), O_PATH | O_DIRECTORY);
+    const std::string part = path.substr(begin, slash - begin);
+    folder = open_at(folder ? folder.get() : AT_FDCWD, part.c_str(), O_PATH | O_DIRECTORY);
     if (!folder) return {};
     begin = path.find_first_not_of('/', slash);
     if (begin == std::string::npos) begin = path.size();

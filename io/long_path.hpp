@@ -1,4 +1,4 @@
-// Opening by paths of any length: the kernel takes no more than PATH_MAX bytes at once.
+// Opens paths of any length: the kernel accepts at most PATH_MAX bytes at once.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -7,10 +7,10 @@
 
 namespace gpuhist::io {
 
-/// open(2) with O_CLOEXEC and O_NOCTTY added. An empty descriptor where it fails: errno says why. Thread-safe.
+/// open(2) with O_CLOEXEC and O_NOCTTY added. Returns an empty descriptor and sets errno if it fails. Thread-safe.
 descriptor open_path(const std::string& path, int flags);
 
-/// openat(2), likewise.
+/// openat(2) with the same flags and result.
 descriptor open_below(const descriptor& folder, const char* name, int flags);
 
 }  // namespace gpuhist::io

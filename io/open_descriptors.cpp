@@ -43,7 +43,7 @@ open_descriptors open_descriptors::of_process() {
     return all;
   }
   all.numbers_.emplace();
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is local
   while (const dirent* const entry = ::readdir(folder.get())) {
     const std::optional<int> fd = whole_number(entry->d_name);
     if (fd && *fd != ::dirfd(folder.get())) all.numbers_->push_back(*fd);
@@ -62,11 +62,11 @@ std::optional<int> descriptor_named(std::string_view path) {
   return std::nullopt;
 }
 
-std::string closed_descriptor_text(std::string_view path, const open_descriptors& given) {
+std::string closed_descriptor_text(std::string_view path, const open_descriptors& inherited) {
   const std::optional<int> fd = descriptor_named(path);
-  if (!fd || given.contains(*fd)) return {};
-  const std::string what = *fd == STDIN_FILENO ? "standard input" : "descriptor " + std::to_string(*fd);
-  return what + " was not open when gpuhist was started: " + std::system_category().message(EBADF);
+  if (!fd || inherited.contains(*fd)) return {};
+  const std::string name = *fd == STDIN_FILENO ? "standard input" : "descriptor " + std::to_string(*fd);
+  return name + " was not open when gpuhist was started: " + std::system_category().message(EBADF);
 }
 
 }  // namespace gpuhist::io

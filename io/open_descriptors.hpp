@@ -1,5 +1,5 @@
-// The descriptors that a process was started with, and the names that paths give them. A number that the process has
-// given to a descriptor of its own since is not one that the user can mean.
+// The descriptors that were open when the process started, and the names that paths give them. A number that the
+// process assigned later to a descriptor of its own cannot be meant by the user.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace gpuhist::io {
 
-/// A value: what was open at one moment. As constructed it knows of nothing and contains every number.
+/// A value: the open descriptors at one moment. A default-constructed value contains every number.
 class open_descriptors {
  public:
   open_descriptors() = default;
 
-  /// Those that are open now. To be called before the process opens any. Where /proc cannot be read the first thousand
-  /// numbers are tried.
+  /// The descriptors that are open at the call, which must precede any open() of the process. If /proc cannot be read,
+  /// the numbers below 1024 are tried.
   static open_descriptors of_process();
 
   [[nodiscard]] bool contains(int fd) const;
@@ -27,7 +27,7 @@ class open_descriptors {
 /// The descriptor that a path such as "-" (standard input), /dev/stdin or /dev/fd/63 names, or nothing.
 std::optional<int> descriptor_named(std::string_view path);
 
-/// Why the input cannot be read, where it names a descriptor that was not open; otherwise empty.
-std::string closed_descriptor_text(std::string_view path, const open_descriptors& given);
+/// The cause why the input cannot be read if it names a descriptor that was not open; otherwise empty.
+std::string closed_descriptor_text(std::string_view path, const open_descriptors& inherited);
 
 }  // namespace gpuhist::io

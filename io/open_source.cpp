@@ -1,4 +1,4 @@
-// Opening: decides what kind of source a name is, and says in the system's words why it is none.
+// Opens a source: decides its kind, and reports the error of the system if it cannot be opened.
 #include "io/long_path.hpp"
 #include "io/open_descriptors.hpp"
 #include "io/source.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 [[noreturn]] void throw_errno() { throw input_error(std::system_category().message(errno), 0); }
 
-/// A pipe or socket that is open already is borrowed: opened again, a socket fails and a FIFO whose last writer has
-/// left never ends.
+/// A pipe or socket that is already open is borrowed: opening it again fails for a socket, and never ends for a FIFO
+/// whose last writer has closed it.
 std::optional<descriptor> borrow(const std::string& path) {
   if (path == "-") return descriptor::borrowed(STDIN_FILENO);
   const std::optional<int> fd = descriptor_named(path);
@@ -36,7 +36,7 @@ descriptor open_by_name(const std::string& path) {
         "is a socket, which cannot be opened as a file; connect to it: socat -u UNIX-CONNECT:FILE - | gpuhist", 0);
   }
   int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
-  // open() itself waits for the writer of a FIFO, and for the carrier of a serial line
+  // open() waits for the writer of a FIFO, and for the carrier of a serial line
   if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) flags |= O_NONBLOCK;
   for (;;) {
     descriptor fd(::open(path.c_str(), flags));
@@ -45,7 +45,7 @@ descriptor open_by_name(const std::string& path) {
   }
 }
 
-/// Where reading begins, or nothing where there are no offsets (some files of /proc and /sys are streams).
+/// Where reading begins, or nothing if the file has no offsets (some files of /proc and /sys are streams).
 std::optional<std::uint64_t> current_offset(int fd) {
   const off_t offset = ::lseek(fd, 0, SEEK_CUR);
   if (offset < 0) return std::nullopt;
@@ -80,11 +80,11 @@ source open_source(const std::string& path, const boost::asio::any_io_executor& 
 }
 
 file_source open_regular(const std::string& path, bool follow_links) {
-  // should something else lie there by now, open() is not to wait for it
+  // the path may name something else meanwhile: open() must not wait for it
   descriptor fd = open_path(path, O_RDONLY | O_NONBLOCK | (follow_links ? 0 : O_NOFOLLOW));
   struct stat status{};
   if (!fd || ::fstat(fd.get(), &status) != 0) throw_errno();
-  if (!S_ISREG(status.st_mode)) throw input_error("is no regular file any more", 0);
+  if (!S_ISREG(status.st_mode)) throw input_error("is not a regular file any more", 0);
   return {std::move(fd), 0, static_cast<std::uint64_t>(status.st_size)};
 }
 

@@ -1,5 +1,5 @@
-// The regular files that this process writes reports to, as the system knows them: none of them is an input of the same
-// run, under whatever name it is found.
+// The regular files that this process writes reports to, by device and inode. None of them is an input of the same run,
+// under any name.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,28 +10,28 @@
 
 namespace gpuhist::io {
 
-/// Thread-safe: a destination that is replaced at every snapshot changes it while a tree is walked.
+/// Thread-safe: a destination that is replaced at every snapshot updates it while a tree is walked.
 class output_files {
  public:
   enum class role {
-    output,     ///< has the name that was asked for
-    temporary,  ///< takes its place when it is complete
+    output,     ///< has the requested name
+    temporary,  ///< replaces the output when it is complete
   };
 
-  /// Each replaces what was set before. What is not a regular file is never found.
+  /// Each call replaces the earlier value. A file that is not regular is never found.
   void set_output(const struct stat& file);
   void set_temporary(const struct stat& file);
 
   /// The temporary file was renamed.
   void temporary_became_output();
 
-  /// What the file is to this process; nothing for all others.
+  /// The role of the file in this process; nothing for all other files.
   [[nodiscard]] std::optional<role> find(const struct stat& file) const;
 
-  /// Whether there are any.
+  /// Whether an output or temporary file is set.
   [[nodiscard]] bool has_any() const;
 
-  /// Whether a file with this inode number, of any device, is one of them.
+  /// Whether one of them has this inode number, on any device.
   [[nodiscard]] bool has_inode(ino_t inode) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace gpuhist::io {
 namespace {
 
-// In a locale of UTF-8 fnmatch refuses names that are none, and a ? would match more than a byte.
+// In a UTF-8 locale fnmatch rejects names that are not valid UTF-8, and a ? would match more than one byte.
 class byte_locale {
  public:
   byte_locale() : before_(::uselocale(c_locale())) {}
@@ -41,8 +41,8 @@ std::vector<std::string> split_at_slashes(std::string_view path) {
   return parts;
 }
 
-bool any_matches(const std::vector<path_pattern>& of, std::string_view path, bool is_directory) {
-  return std::ranges::any_of(of, [&](const path_pattern& each) { return each.matches(path, is_directory); });
+bool any_matches(const std::vector<path_pattern>& patterns, std::string_view path, bool is_directory) {
+  return std::ranges::any_of(patterns, [&](const path_pattern& each) { return each.matches(path, is_directory); });
 }
 
 }  // namespace
@@ -63,12 +63,12 @@ bool path_pattern::matches(std::string_view path, bool is_directory) const {
          matches_component(components_.front(), path.substr(path.find_last_of('/') + 1));  // npos + 1 is 0
 }
 
-// Where a component does not match, only the last ** can take one more: what an earlier one could take, the last one
-// can take as well. So the time is at most the product of the lengths.
+// If a component does not match, only the last ** can take one more component: it can take whatever an earlier one
+// could. So the time is at most proportional to the product of the lengths.
 bool path_pattern::matches_whole(std::string_view path) const {
   std::size_t component = 0;
-  std::size_t after_stars = components_.size() + 1;  // the component after the last ** that was met; none yet
-  std::string_view untaken;                          // of the path: what that ** has not taken
+  std::size_t after_stars = components_.size() + 1;  // the component after the last ** that was reached; none yet
+  std::string_view untaken;                          // the part of the path that this ** has not taken
   while (!path.empty() || component < components_.size()) {
     const std::size_t end = std::min(path.find('/'), path.size());
     const std::string_view rest = path.substr(std::min(end + 1, path.size()));

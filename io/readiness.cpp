@@ -16,7 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// None where epoll refuses `fd` because it is always ready. What Asio does to the set's own flags reaches nobody.
+/// Empty if epoll refuses `fd` because it is always ready. Asio changes only the flags of the set, which no other
+/// process shares.
 descriptor epoll_set_of(int fd, std::uint32_t events) {
   descriptor set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -31,19 +32,19 @@ descriptor epoll_set_of(int fd, std::uint32_t events) {
 readiness::readiness(const asio::any_io_executor& executor, int fd, std::uint32_t events) {
   const descriptor set = epoll_set_of(fd, events);
   if (!set) return;
-  const int handed_over = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
-  if (handed_over < 0) throw std::system_error(errno, std::system_category());
+  const int duplicate = ::fcntl(set.get(), F_DUPFD_CLOEXEC, 0);  // the waiter closes it
+  if (duplicate < 0) throw std::system_error(errno, std::system_category());
   waiter_.emplace(executor);
   boost::system::error_code error;
-  waiter_->assign(handed_over, error);
+  waiter_->assign(duplicate, error);
   if (!error) return;
-  ::close(handed_over);
+  ::close(duplicate);
   throw std::system_error(error.value(), std::system_category());
 }
 
 async::task<boost::system::error_code> readiness::wait() {
   if (!waiter_) {
-    // by way of the executor, so that an endless /dev/zero does not keep others from their turn
+    // through the executor, so that an endless /dev/zero does not starve other tasks
     co_await async::yield();
     co_return boost::system::error_code{};
   }

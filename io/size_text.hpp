@@ -1,4 +1,4 @@
-// Sizes in messages about inputs.
+// Formats sizes for messages about inputs.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpuhist::io {
 
-/// For people, and exact: in the largest unit that divides it.
+/// The exact size, in the largest unit that divides it.
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace gpuhist::io

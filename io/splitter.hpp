@@ -1,5 +1,5 @@
-// The contract of what finds frames without decoding them: compressed bytes go by once, in order, and the splitter says
-// where a frame ends, so that frames can be decoded side by side.
+// The contract of splitters, which find frames without decoding them. Compressed bytes pass once, in order, and the
+// splitter reports where a frame ends, so that frames can be decoded in parallel.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,20 @@
 
 namespace gpuhist::io {
 
-/// How far a call of splitter::advance came.
+/// The result of splitter::advance.
 struct split_step {
-  std::size_t taken = 0;    ///< bytes from the front of those given
-  bool frame_ends = false;  ///< a frame ends in them or before them; without it, all bytes were taken
+  std::size_t taken = 0;    ///< bytes taken from the front of the input
+  bool frame_ends = false;  ///< a frame ends in or before the taken bytes; otherwise all bytes were taken
 
-  /// With `frame_ends`: how many of the bytes taken last, by this and earlier calls, come after the end of the frame.
+  /// With `frame_ends`: how many of the most recent bytes, taken by this and earlier calls, follow the end of the
+  /// frame.
   std::size_t beyond = 0;
 };
 
-/// One compressed input, walked from its start, or from a place between two frames, on one thread at a time. A decoder
-/// that begins where a frame ended (decode_start) gives the text of what follows. A splitter never fails: what it
-/// cannot follow, damaged or not splittable by nature, is one frame to the end of the input, for the decoder to judge.
+/// Walks one compressed input from its start, or from a position between two frames, on one thread at a time. A decoder
+/// that begins where a frame ended (decode_start) decodes the bytes after it. A splitter never fails: data that it
+/// cannot follow, because it is damaged or its format cannot be split, is one frame to the end of the input, and the
+/// decoder judges it.
 class splitter {
  public:
   splitter() = default;
@@ -27,20 +29,20 @@ class splitter {
   splitter& operator=(const splitter&) = delete;
   virtual ~splitter() = default;
 
-  /// Goes on by the next bytes of the input, to the end of the frame that is open, or by all of them.
+  /// Takes the next bytes of the input: up to the end of the open frame, or all.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 
-  /// How many of the bytes taken last may come after the end of a frame that advance() has not reported: a later call
-  /// reports that end, or finds that there is none. The caller does not give them to a decoder until then.
+  /// How many of the most recent bytes may follow the end of a frame that advance() has not reported: a later call
+  /// reports that end, or finds that there is none. Until then the caller does not give these bytes to a decoder.
   [[nodiscard]] virtual std::size_t held_back() const { return 0; }
 
-  /// Whether the frame that ended last is one that decoders count and tell of (not a skippable one).
+  /// Whether the last ended frame is one that decoders count and report (not a skippable one).
   [[nodiscard]] virtual bool counts_frame() const = 0;
 
-  /// No end of a frame will be found any more: all bytes to come are one frame, whatever they are.
+  /// Whether no more ends of frames will be found: all further bytes are one frame.
   [[nodiscard]] virtual bool is_lost() const { return false; }
 
-  /// For statistics: how frames are found, or why they are not, in a clause ("by the sizes of its blocks").
+  /// For statistics: how frames are found, or why they are not, as a clause ("by the sizes of its blocks").
   [[nodiscard]] virtual std::string_view manner() const = 0;
 };
 

@@ -22,8 +22,8 @@ namespace asio = boost::asio;
 namespace {
 
 bool has_room(int fd) {
-  pollfd asked{.fd = fd, .events = POLLOUT, .revents = 0};
-  return ::poll(&asked, 1, 0) > 0;
+  pollfd query{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&query, 1, 0) > 0;
 }
 
 bool is_empty(int pipe) {
@@ -33,12 +33,12 @@ bool is_empty(int pipe) {
 
 }  // namespace
 
-stream_sink::stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events tell)
+stream_sink::stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events callbacks)
     : loop_(loop),
       fd_(std::move(fd)),
       manner_(choose_manner()),
       room_(loop.context().get_executor(), fd_.get(), EPOLLOUT),
-      tell_(std::move(tell)) {
+      callbacks_(std::move(callbacks)) {
   if (is_pipe()) enlarge_pipe(writing(), pipe_bytes);
 }
 
@@ -50,7 +50,7 @@ stream_sink::manner stream_sink::choose_manner() {
   if (S_ISSOCK(status.st_mode)) return manner::socket;
   const bool is_fifo = S_ISFIFO(status.st_mode);
   const bool is_terminal = S_ISCHR(status.st_mode) && ::isatty(fd_.get()) == 1;
-  // a regular file opened again would have an offset of its own; other devices may not like to be opened twice
+  // a reopened regular file would have its own offset; some devices cannot be opened twice
   if (!is_fifo && !is_terminal) return S_ISREG(status.st_mode) ? manner::always : manner::polled;
   own_ = reopen_nonblocking(fd_.get(), O_WRONLY);
   if (is_terminal) return own_ ? manner::own_terminal : manner::polled;
@@ -60,10 +60,10 @@ stream_sink::manner stream_sink::choose_manner() {
 bool stream_sink::flush() {
   if (!takes_more()) return false;
   if (kept_.empty()) return true;
-  kept_gone_ += put(std::span<const std::byte>(kept_).subspan(kept_gone_));
-  if (kept_gone_ < kept_.size()) return false;
+  kept_written_ += put(std::span<const std::byte>(kept_).subspan(kept_written_));
+  if (kept_written_ < kept_.size()) return false;
   kept_.clear();
-  kept_gone_ = 0;
+  kept_written_ = 0;
   return true;
 }
 
@@ -72,7 +72,7 @@ void stream_sink::take(std::span<const std::byte> bytes) {
   kept_.assign(bytes.begin() + static_cast<std::ptrdiff_t>(written), bytes.end());
 }
 
-// As many as there is room for.
+// Returns how many bytes were written.
 std::size_t stream_sink::put(std::span<const std::byte> bytes) {
   std::size_t written = 0;
   while (written < bytes.size() && takes_more()) {
@@ -83,9 +83,9 @@ std::size_t stream_sink::put(std::span<const std::byte> bytes) {
   return written;
 }
 
-// 0: there is no room, or no more is taken.
+// Returns 0 without room, or if no more bytes are taken.
 std::size_t stream_sink::put_some(std::span<const std::byte> bytes) {
-  // a descriptor that blocks takes as much without blocking, once poll() has said that there is room
+  // a blocking descriptor takes this many bytes without blocking after poll() reported room
   const bool may_block = manner_ == manner::polled || manner_ == manner::polled_pipe;
   if (may_block && room_.can_wait()) {
     if (!has_room(writing())) return 0;
@@ -101,25 +101,25 @@ std::size_t stream_sink::put_some(std::span<const std::byte> bytes) {
     }
     if (put < 0 && errno == EAGAIN) return 0;
     if (put < 0 && errno == EINTR) continue;
-    fail(put == 0 ? EIO : errno);  // not for ever
+    fail(put == 0 ? EIO : errno);  // a write of 0 bytes would repeat forever
     return 0;
   }
 }
 
-stream_sink::teed stream_sink::tee_from(int pipe, std::size_t most) {
+stream_sink::teed stream_sink::tee_from(int pipe, std::size_t max_bytes) {
   for (;;) {
-    const ssize_t size = ::tee(pipe, writing(), most, SPLICE_F_NONBLOCK);
+    const ssize_t size = ::tee(pipe, writing(), max_bytes, SPLICE_F_NONBLOCK);
     if (size > 0) {
       note_written(static_cast<std::size_t>(size));
-      return {.what = tee_answer::handed_on, .bytes = static_cast<std::size_t>(size)};
+      return {.status = tee_status::passed_through, .bytes = static_cast<std::size_t>(size)};
     }
-    if (size == 0) return {.what = tee_answer::source_has_ended};
-    if (errno == EAGAIN) return {.what = is_empty(pipe) ? tee_answer::source_is_empty : tee_answer::no_room};
+    if (size == 0) return {.status = tee_status::source_has_ended};
+    if (errno == EAGAIN) return {.status = is_empty(pipe) ? tee_status::source_is_empty : tee_status::no_room};
     if (errno == EPIPE) {
       fail(EPIPE);
-      return {.what = tee_answer::no_room};
+      return {.status = tee_status::no_room};
     }
-    if (errno != EINTR) return {.what = tee_answer::impossible};
+    if (errno != EINTR) return {.status = tee_status::impossible};
   }
 }
 
@@ -143,8 +143,8 @@ async::task<> stream_sink::write_here(std::span<const std::byte> bytes) {
   for (;;) {
     if (flush()) bytes = bytes.subspan(put(bytes));
     if (bytes.empty()) co_return;
-    const bool goes_on = co_await writable();  // with a name: GCC 12 makes nonsense of it inside of the condition
-    if (!goes_on) break;
+    const bool has_room = co_await writable();  // a named variable: GCC 12 miscompiles this within the condition
+    if (!has_room) break;
   }
   cut_off_ += bytes.size();
 }
@@ -167,14 +167,14 @@ bool stream_sink::feeds(int fd) const {
 
 void stream_sink::note_written(std::size_t bytes) {
   position_ += bytes;
-  if (tell_.written) tell_.written();
+  if (callbacks_.written) callbacks_.written();
 }
 
 void stream_sink::fail(int error) {
   if (fault_) return;
   fault_ = {.error = error, .offset = position_};
   room_.interrupt();
-  if (tell_.failed) tell_.failed();
+  if (callbacks_.failed) callbacks_.failed();
 }
 
 }  // namespace gpuhist::io

@@ -1,12 +1,13 @@
-// Where a stream goes on: standard output, written in order and without waiting, so that the one thread that reads and
-// takes signals is never held up by a consumer that stalls. Flags of the inherited descriptor stay as they are: a pipe
-// or terminal is reopened through /proc/self/fd, a socket written with MSG_DONTWAIT, the rest only after poll().
+// Writes a passed-through stream to standard output in order and without waiting: the thread that reads input and
+// handles signals is never blocked by a consumer that stalls. Flags of the inherited descriptor are not changed: a pipe
+// or terminal is reopened through /proc/self/fd, a socket is written with MSG_DONTWAIT, all others only after poll().
 #pragma once
 
 #include "async/event_loop.hpp"
 #include "async/task.hpp"
 #include "io/descriptor.hpp"
 #include "io/readiness.hpp"
+#include "io/sink_fault.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -18,80 +19,74 @@
 
 namespace gpuhist::io {
 
-/// A write that failed.
-struct sink_fault {
-  int error = 0;             ///< errno; EPIPE: the consumer has left
-  std::uint64_t offset = 0;  ///< bytes written before
-};
-
-/// For the thread of its loop, except where it says otherwise. Nothing throws after construction: what fails is
-/// kept, and from then on nothing is taken any more.
+/// For the thread of its loop, except where a function states otherwise. Nothing throws after construction: an error is
+/// kept, and no more bytes are taken.
 class stream_sink {
  public:
-  /// What tee_from did.
-  enum class tee_answer { handed_on, source_is_empty, source_has_ended, no_room, impossible };
+  /// The result of tee_from.
+  enum class tee_status { passed_through, source_is_empty, source_has_ended, no_room, impossible };
 
   struct teed {
-    tee_answer what = tee_answer::impossible;
+    tee_status status = tee_status::impossible;
     std::size_t bytes = 0;
   };
 
   struct events {
-    std::function<void()> written{};  ///< after each write of something
-    std::function<void()> failed{};   ///< once, when a write has failed
+    std::function<void()> written{};  ///< after each write of at least one byte
+    std::function<void()> failed{};   ///< once, after a failed write
   };
 
-  /// Enlarges a pipe to `pipe_bytes` (best effort). Throws std::system_error where `fd` cannot be written or waited
-  /// for.
-  stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events tell);
+  /// Enlarges a pipe to `pipe_bytes` (best effort). Throws std::system_error if `fd` cannot be written or waited for.
+  stream_sink(async::event_loop& loop, descriptor fd, std::size_t pipe_bytes, events callbacks);
 
-  /// Writes what is kept. True: nothing is kept any more, and more may be given.
+  /// Writes the buffered bytes. True: none remain, and more bytes may be given.
   bool flush();
 
-  /// Memory for what take() may have to keep of so many bytes: it needs no more then. Throws std::bad_alloc.
+  /// Allocates the buffer that take() needs for so many bytes. Throws std::bad_alloc.
   void reserve(std::size_t bytes) { kept_.reserve(bytes); }
 
-  /// Writes the bytes; what there is no room for is kept. Precondition: flush() said true. Memory: at most the bytes of
-  /// one such call.
+  /// Writes the bytes, and buffers those without room. Precondition: flush() returned true. Memory: at most the bytes
+  /// of one such call.
   void take(std::span<const std::byte> bytes);
 
-  /// Hands up to `most` bytes of a pipe on without copying and without taking them out of it (tee). Only from pipe to
-  /// pipe; flush() said true before.
-  teed tee_from(int pipe, std::size_t most);
+  /// Copies up to `max_bytes` bytes of a pipe into this pipe and leaves them in the source (tee). Only from pipe to
+  /// pipe; precondition: flush() returned true.
+  teed tee_from(int pipe, std::size_t max_bytes);
 
-  /// Whether tee_from may work at all.
+  /// Whether tee_from is possible at all.
   [[nodiscard]] bool is_pipe() const { return manner_ == manner::own_pipe || manner_ == manner::polled_pipe; }
 
-  /// Completes when there may be room, or after interrupt(). False: no more is taken, for good.
+  /// Completes when there may be room, or after interrupt(). False: no more bytes will be taken.
   async::task<bool> writable();
 
   /// Ends a writable() in progress.
   void interrupt() noexcept { room_.interrupt(); }
 
-  /// Ends a writable() and a write() in progress, and every later one.
+  /// Ends a writable() and a write() in progress, and all later ones.
   void cancel() noexcept;
 
-  /// All of the bytes; completes when they are written, or never will be. On any executor; one call at a time, and none
-  /// beside take() and tee_from().
+  /// Writes all bytes; completes when they are written, or cannot be written any more. On any executor; one call at a
+  /// time, and not together with take() and tee_from().
   async::task<> write(std::span<const std::byte> bytes);
 
-  /// What only closing a file tells (a network filesystem's full disk). To be called when all is written.
+  /// Finds errors that only closing a file reports (a full disk of a network filesystem). To be called when everything
+  /// is written.
   void close();
 
-  /// Whether reading from `fd` here and now would read what was written to this: both are one regular file, and the
-  /// writing is ahead.
+  /// Whether reading from `fd` now would read bytes that were written here: both are the same regular file, and the
+  /// write offset is ahead.
   [[nodiscard]] bool feeds(int fd) const;
 
   [[nodiscard]] const std::optional<sink_fault>& fault() const { return fault_; }
 
-  /// How long writable() and write() have waited for room.
+  /// How long writable() and write() waited for room.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
 
   /// Bytes written so far.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
-  /// Bytes that were given and not written: those that are kept, and those that a cancel() or a fault cut off.
-  [[nodiscard]] std::uint64_t left_over() const { return cut_off_ + kept_.size() - kept_gone_; }
+  /// Bytes that were given and not written: buffered bytes, and those that a cancel() or an error cut off.
+  [[nodiscard]] std::uint64_t unwritten_bytes() const { return cut_off_ + kept_.size() - kept_written_; }
 
  private:
   enum class manner { own_pipe, polled_pipe, own_terminal, socket, polled, always };
@@ -106,13 +101,13 @@ class stream_sink {
   void fail(int error);
 
   async::event_loop& loop_;
-  descriptor fd_;   // as it was handed in
-  descriptor own_;  // a pipe or terminal reopened: what is written instead
+  descriptor fd_;   // as it was passed in
+  descriptor own_;  // a reopened pipe or terminal; used for writing
   manner manner_;
   readiness room_;
-  events tell_;
+  events callbacks_;
   std::vector<std::byte> kept_;
-  std::size_t kept_gone_ = 0;  // of those
+  std::size_t kept_written_ = 0;  // bytes of kept_
   std::uint64_t position_ = 0;
   std::uint64_t cut_off_ = 0;
   std::chrono::steady_clock::duration waited_{};

@@ -1,4 +1,4 @@
-// Pipes, sockets, terminals and other devices: read in order, without waiting and without touching a flag that another
+// Pipes, sockets, terminals and other devices, read in order, without waiting and without changing a flag that another
 // process shares.
 #include "io/source.hpp"
 
@@ -19,14 +19,14 @@
 namespace gpuhist::io {
 namespace {
 
-/// What a slow consumer leaves of one read is kept: no more than this.
-constexpr std::size_t most_copied = std::size_t{1} << 20U;
+/// Upper bound of one read that is copied to the sink: the sink buffers the bytes for which it has no room.
+constexpr std::size_t max_copied = std::size_t{1} << 20U;
 
-[[noreturn]] void throw_errno(const std::string& what, std::uint64_t offset) {
-  throw input_error(what + ": " + std::system_category().message(errno), offset);
+[[noreturn]] void throw_errno(const std::string& action, std::uint64_t offset) {
+  throw input_error(action + ": " + std::system_category().message(errno), offset);
 }
 
-/// Datagrams have no order and would be cut off silently by a short buffer.
+/// Datagrams have no order, and a short buffer would cut them off silently.
 void require_byte_stream(int fd) {
   int type = 0;
   socklen_t length = sizeof(type);
@@ -34,9 +34,9 @@ void require_byte_stream(int fd) {
   if (type != SOCK_STREAM) throw input_error("is a socket of messages, not a stream of bytes", 0);
 }
 
-bool has_something(int fd, std::uint64_t offset) {
-  pollfd asked{.fd = fd, .events = POLLIN, .revents = 0};
-  const int ready = ::poll(&asked, 1, 0);
+bool has_input(int fd, std::uint64_t offset) {
+  pollfd query{.fd = fd, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&query, 1, 0);
   if (ready < 0 && errno != EINTR) throw_errno("reading failed", offset);
   return ready > 0;
 }
@@ -47,8 +47,8 @@ stream_source::stream_source(const boost::asio::any_io_executor& executor, descr
     : fd_(std::move(fd)) {
   manner_ = choose_manner();
   enlarge_pipe(reading(), pipe_bytes);
-  // The descriptor that was handed in is waited for, not the reopened one: a FIFO that is reopened after its last
-  // writer left never reports the hang-up.
+  // Waits on the descriptor that was passed in, not on the reopened one: a FIFO that is reopened after its last writer
+  // closed it never reports the hang-up.
   try {
     waiter_ = std::make_unique<readiness>(executor, fd_.get(), EPOLLIN);
   } catch (const std::system_error& error) {
@@ -71,7 +71,7 @@ stream_source::manner stream_source::choose_manner() {
   }
   if (!S_ISFIFO(status.st_mode)) return manner::polled;
   if ((flags & O_DIRECT) != 0) throw input_error("is a pipe of packets, not a stream of bytes", 0);
-  if (fd_.owned() && (flags & O_NONBLOCK) != 0) {  // opened by name: the description is ours already
+  if (fd_.owned() && (flags & O_NONBLOCK) != 0) {  // opened by name: the description is not shared
     wait_first_ = true;
     return manner::own_nonblocking;
   }
@@ -93,9 +93,9 @@ std::size_t stream_source::pipe_capacity() const {
 async::task<bool> stream_source::readable() {
   if (cancelled_) co_return false;
   if (waits_for_room_) {
-    const bool goes_on = co_await hands_on_to_->writable();
+    const bool has_room = co_await pass_through_sink_->writable();
     waits_for_room_ = false;
-    co_return goes_on && !cancelled_;
+    co_return has_room && !cancelled_;
   }
   const boost::system::error_code error = co_await waiter_->wait();
   if (cancelled_ || error == boost::asio::error::operation_aborted) co_return false;
@@ -106,10 +106,10 @@ async::task<bool> stream_source::readable() {
 std::optional<std::size_t> stream_source::read_some(std::span<std::byte> out) {
   if (ended_) return 0;
   if (wait_first_ || manner_ == manner::polled) {
-    if (!has_something(reading(), position_)) return std::nullopt;
+    if (!has_input(reading(), position_)) return std::nullopt;
     wait_first_ = false;
   }
-  return hands_on_to_ == nullptr ? read_now(out) : read_and_hand_on(out);
+  return pass_through_sink_ == nullptr ? read_now(out) : read_and_pass_through(out);
 }
 
 std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
@@ -126,38 +126,39 @@ std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
   }
 }
 
-// What was handed on without being read is read next; of a pipe that somebody else reads as well that may be less.
-std::optional<std::size_t> stream_source::read_and_hand_on(std::span<std::byte> out) {
-  waits_for_room_ = !hands_on_to_->flush();
+// Bytes that were passed through are read next. If another process reads the pipe as well, they may be fewer.
+std::optional<std::size_t> stream_source::read_and_pass_through(std::span<std::byte> out) {
+  waits_for_room_ = !pass_through_sink_->flush();
   if (waits_for_room_) return std::nullopt;
-  if (tees_ && handed_on_ahead_ == 0) {
-    const stream_sink::teed done = hands_on_to_->tee_from(reading(), out.size());
-    handed_on_ahead_ = done.bytes;
-    waits_for_room_ = done.what == stream_sink::tee_answer::no_room;
-    tees_ = done.what != stream_sink::tee_answer::impossible;
-    if (tees_ && done.bytes == 0 && done.what != stream_sink::tee_answer::source_has_ended) return std::nullopt;
+  if (tees_ && passed_through_ahead_ == 0) {
+    const stream_sink::teed passed = pass_through_sink_->tee_from(reading(), out.size());
+    passed_through_ahead_ = passed.bytes;
+    waits_for_room_ = passed.status == stream_sink::tee_status::no_room;
+    tees_ = passed.status != stream_sink::tee_status::impossible;
+    if (tees_ && passed.bytes == 0 && passed.status != stream_sink::tee_status::source_has_ended) return std::nullopt;
   }
-  if (handed_on_ahead_ == 0) {
-    const std::size_t most = std::min(out.size(), most_copied);
-    hands_on_to_->reserve(most);  // what was read must not be lost for want of memory
-    const std::optional<std::size_t> got = read_now(out.first(most));
-    hands_on_to_->take(out.first(got.value_or(0)));
+  if (passed_through_ahead_ == 0) {
+    const std::size_t max_bytes = std::min(out.size(), max_copied);
+    pass_through_sink_->reserve(max_bytes);  // bytes that were read must not be lost if memory is exhausted
+    const std::optional<std::size_t> got = read_now(out.first(max_bytes));
+    pass_through_sink_->take(out.first(got.value_or(0)));
     return got;
   }
-  const std::optional<std::size_t> got = read_now(out.first(std::min<std::uint64_t>(out.size(), handed_on_ahead_)));
-  handed_on_ahead_ -= got.value_or(0);
+  const std::optional<std::size_t> got =
+      read_now(out.first(std::min<std::uint64_t>(out.size(), passed_through_ahead_)));
+  passed_through_ahead_ -= got.value_or(0);
   return got;
 }
 
-void stream_source::hand_on_to(stream_sink& to) {
-  hands_on_to_ = &to;
-  tees_ = to.is_pipe() && pipe_capacity() > 0;
+void stream_source::pass_through_to(stream_sink& sink) {
+  pass_through_sink_ = &sink;
+  tees_ = sink.is_pipe() && pipe_capacity() > 0;
 }
 
 void stream_source::cancel() noexcept {
   cancelled_ = true;
   waiter_->interrupt();
-  if (hands_on_to_ != nullptr) hands_on_to_->interrupt();
+  if (pass_through_sink_ != nullptr) pass_through_sink_->interrupt();
 }
 
 }  // namespace gpuhist::io

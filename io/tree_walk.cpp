@@ -18,9 +18,9 @@ namespace gpuhist::io {
 namespace {
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-constexpr std::size_t open_folders = 8;  // those deepest down: their neighbours come next
+constexpr std::size_t open_folders = 8;  // the deepest ones: their neighbours are visited next
 
-// Kinds of names, as a character each.
+// Kinds of names, one character each.
 constexpr char kind_folder = 'd';
 constexpr char kind_file = 'f';
 constexpr char kind_link = 'l';
@@ -29,8 +29,8 @@ constexpr char kind_socket = 's';
 constexpr char kind_device = 'c';
 constexpr char kind_unknown = '?';
 constexpr char kind_dangling = 'x';
-constexpr char kind_output = 'o';     // of this process
-constexpr char kind_temporary = 't';  // of an output
+constexpr char kind_output = 'o';     // an output of this process
+constexpr char kind_temporary = 't';  // the temporary file of an output
 
 char kind_of_type(unsigned char type) {
   switch (type) {
@@ -69,39 +69,39 @@ std::string_view name_of(skip_cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
-tree_walk::tree_walk(std::string root, walk_settings how)
-    : root_(std::move(root)), how_(std::move(how)), path_(root_) {}
+tree_walk::tree_walk(std::string root, walk_settings settings)
+    : root_(std::move(root)), settings_(std::move(settings)), path_(root_) {}
 
 std::optional<tree_entry> tree_walk::next() {
-  if (!std::exchange(began_, true)) {
+  if (!std::exchange(started_, true)) {
     auto failure = enter(open_path(root_, folder_flags));
     root_bytes_ = path_.size();
     if (failure) return failure;
   }
   while (!levels_.empty()) {
-    level& in = levels_.back();
-    path_.resize(in.path_bytes);
-    if (in.order.empty()) {
+    level& directory = levels_.back();
+    path_.resize(directory.path_bytes);
+    if (directory.order.empty()) {
       levels_.pop_back();
       continue;
     }
-    const char* const entry = in.names.data() + in.order.back();
-    in.order.pop_back();
+    const char* const entry = directory.names.data() + directory.order.back();
+    directory.order.pop_back();
     path_ += entry + 1;
-    if (auto found = come_to(in, entry[0], entry + 1)) return found;
+    if (auto found = visit(directory, entry[0], entry + 1)) return found;
   }
   return std::nullopt;
 }
 
-// What there is to say of a name; nothing where it is not wanted, or is a directory that is walked from now on.
-std::optional<tree_entry> tree_walk::come_to(level& in, char kind, const char* name) {
-  const char now = kind_of(in, kind, name);
+// The entry for a name; nothing if it is not selected, or if it is a directory, which is then walked.
+std::optional<tree_entry> tree_walk::visit(level& directory, char kind, const char* name) {
+  const char now = kind_of(directory, kind, name);
   const std::string_view below = std::string_view(path_).substr(root_bytes_);
   if (now == kind_folder) {
-    if (!how_.filter.enters_directory(below)) return std::nullopt;
-    return enter_below(in, name);
+    if (!settings_.filter.enters_directory(below)) return std::nullopt;
+    return enter_below(directory, name);
   }
-  if (!how_.filter.takes_file(below)) return std::nullopt;
+  if (!settings_.filter.takes_file(below)) return std::nullopt;
   switch (now) {
     case kind_link:
       return skipped(skip_cause::link);
@@ -118,40 +118,43 @@ std::optional<tree_entry> tree_walk::come_to(level& in, char kind, const char* n
     case kind_temporary:
       return std::nullopt;
     default:
-      return tree_entry{.what = tree_entry::kind::file, .path = path_};
+      return tree_entry{.type = tree_entry::kind::file, .path = path_};
   }
 }
 
-// What the directory did not say, and what a link leads to. What cannot be found out is left to whoever opens it.
-char tree_walk::kind_of(level& in, char kind, const char* name) {
+// Finds the kind if the directory did not state it, and follows links. An unknown kind is treated as a file: opening it
+// reports the error.
+char tree_walk::kind_of(level& directory, char kind, const char* name) {
   struct stat found{};
   if (kind == kind_unknown) {
-    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
+    if (::fstatat(folder_of(directory).get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) return kind_file;
     kind = kind_of_found(found);
   }
-  // the inode number of a directory entry is a hint: that of a mounted file, and on some filesystems of any, is another
-  if (kind == kind_output || (kind == kind_file && how_.outputs && how_.outputs->has_any())) {
-    if (::fstatat(folder_of(in).get(), name, &found, AT_SYMLINK_NOFOLLOW) == 0) return kind_of_found(found);
-    return kind == kind_output ? kind_temporary : kind_file;  // a temporary file has its final name by now
+  // the inode number in a directory is a hint: for a mounted file, and on some filesystems for every file, it differs
+  // from stat()
+  if (kind == kind_output || (kind == kind_file && settings_.outputs && settings_.outputs->has_any())) {
+    if (::fstatat(folder_of(directory).get(), name, &found, AT_SYMLINK_NOFOLLOW) == 0) return kind_of_found(found);
+    return kind == kind_output ? kind_temporary : kind_file;  // a temporary file has its final name meanwhile
   }
-  if (kind != kind_link || !how_.follow_links) return kind;
-  if (::fstatat(folder_of(in).get(), name, &found, 0) == 0) return kind_of_found(found);
+  if (kind != kind_link || !settings_.follow_links) return kind;
+  if (::fstatat(folder_of(directory).get(), name, &found, 0) == 0) return kind_of_found(found);
   return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? kind_dangling : kind_file;
 }
 
 char tree_walk::kind_of_found(const struct stat& found) const {
-  const auto role = how_.outputs ? how_.outputs->find(found) : std::nullopt;
+  const auto role = settings_.outputs ? settings_.outputs->find(found) : std::nullopt;
   if (!role) return kind_of_mode(found.st_mode);
   return *role == output_files::role::output ? kind_output : kind_temporary;
 }
 
-std::optional<tree_entry> tree_walk::enter_below(level& in, const char* name) {
-  const descriptor& folder = folder_of(in);
+std::optional<tree_entry> tree_walk::enter_below(level& directory, const char* name) {
+  const descriptor& folder = folder_of(directory);
   if (!folder) return failed(errno);
-  return enter(open_below(folder, name, folder_flags | (how_.follow_links ? 0 : O_NOFOLLOW)));
+  return enter(open_below(folder, name, folder_flags | (settings_.follow_links ? 0 : O_NOFOLLOW)));
 }
 
-// The directory at path_, opened. Says what is wrong with it; where some of its names were had, those come yet.
+// Enters the directory at path_. Returns an error entry if it cannot be read; names that were read are visited
+// afterwards.
 std::optional<tree_entry> tree_walk::enter(descriptor folder) {
   if (!folder) return failed(errno);
   level fresh{.folder = std::move(folder)};
@@ -174,10 +177,10 @@ bool tree_walk::is_being_walked(dev_t device, ino_t inode) const {
   return std::ranges::any_of(levels_, [&](const level& each) { return each.device == device && each.inode == inode; });
 }
 
-// Returns 0, or the error that ended the reading.
-int tree_walk::read_names(level& of) {
-  // a stream of its own: closing it closes its descriptor
-  const int own = ::fcntl(of.folder.get(), F_DUPFD_CLOEXEC, 0);
+// Returns 0, or the error that stopped reading.
+int tree_walk::read_names(level& directory) {
+  // a separate descriptor: closing the stream closes it
+  const int own = ::fcntl(directory.folder.get(), F_DUPFD_CLOEXEC, 0);
   if (own < 0) return errno;
   const std::unique_ptr<DIR, close_stream> stream(::fdopendir(own));
   if (!stream) {
@@ -187,34 +190,35 @@ int tree_walk::read_names(level& of) {
   }
   for (;;) {
     errno = 0;
-    const dirent* const entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is ours alone
+    const dirent* const entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is local
     if (entry == nullptr) break;
     if (is_dot_or_dots(entry->d_name)) continue;
-    of.order.push_back(of.names.size());
-    const bool may_be_output = how_.outputs && entry->d_type == DT_REG && how_.outputs->has_inode(entry->d_ino);
-    of.names += may_be_output ? kind_output : kind_of_type(entry->d_type);
-    of.names.append(entry->d_name).push_back('\0');
+    directory.order.push_back(directory.names.size());
+    const bool may_be_output =
+        settings_.outputs && entry->d_type == DT_REG && settings_.outputs->has_inode(entry->d_ino);
+    directory.names += may_be_output ? kind_output : kind_of_type(entry->d_type);
+    directory.names.append(entry->d_name).push_back('\0');
   }
   const int error = errno;
-  const char* const names = of.names.data();
-  std::ranges::sort(of.order, [names](std::size_t left, std::size_t right) {
+  const char* const names = directory.names.data();
+  std::ranges::sort(directory.order, [names](std::size_t left, std::size_t right) {
     return std::strcmp(names + left + 1, names + right + 1) > 0;  // last first
   });
   return error;
 }
 
-// Opened again where it was closed for the sake of deeper ones.
-const descriptor& tree_walk::folder_of(level& of) {
-  if (!of.folder) of.folder = open_path(path_.substr(0, of.path_bytes), folder_flags);
-  return of.folder;
+// Reopens the directory if it was closed in favour of deeper ones.
+const descriptor& tree_walk::folder_of(level& directory) {
+  if (!directory.folder) directory.folder = open_path(path_.substr(0, directory.path_bytes), folder_flags);
+  return directory.folder;
 }
 
 tree_entry tree_walk::failed(int error) const {
-  return {.what = tree_entry::kind::failed, .path = path_, .error = std::system_category().message(error)};
+  return {.type = tree_entry::kind::failed, .path = path_, .error = std::system_category().message(error)};
 }
 
 tree_entry tree_walk::skipped(skip_cause cause) const {
-  return {.what = tree_entry::kind::skipped, .path = path_, .cause = cause};
+  return {.type = tree_entry::kind::skipped, .path = path_, .cause = cause};
 }
 
 }  // namespace gpuhist::io

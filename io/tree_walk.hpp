@@ -1,10 +1,10 @@
-// A walk through a tree of directories, one name at a time: depth first, the names of a directory in the order of their
-// bytes, so that the same tree is always the same sequence.
+// A walk through a tree of directories, one name at a time: depth first, the names of a directory in byte order, so
+// that a tree always gives the same sequence.
 //
 //     a/  a/b  a/c/  a/c/d   ->   a/b, a/c/d
 //
-// Memory: the names of the directories above, that is depth times the largest of them at the most. Descriptors: few,
-// however deep the tree is.
+// Memory: the names of the directories on the current path, so at most the depth times the largest directory.
+// Descriptors: a small constant number for any depth.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -23,73 +23,73 @@
 
 namespace gpuhist::io {
 
-/// Why something in a tree is not read.
+/// Why an entry of a tree is not read.
 enum class skip_cause : std::uint8_t { link, dangling_link, loop, fifo, socket, device, output };
 
-/// "symbolic link": what the skipped thing is, in the singular.
+/// "symbolic link": the skipped entry in words, in the singular.
 std::string_view name_of(skip_cause cause);
 
-/// What a walk comes across.
+/// One result of a walk.
 struct tree_entry {
   enum class kind : std::uint8_t {
-    file,     ///< a regular file, or was one a moment ago: whoever opens it looks again
-    skipped,  ///< is nothing to be read
-    failed,   ///< a directory whose names cannot be had, or not all
+    file,     ///< a regular file when it was found; opening it checks again
+    skipped,  ///< is not read
+    failed,   ///< a directory whose names cannot be read, or only in part
   };
 
-  kind what = kind::file;
-  std::string path{};                   ///< the root as it was given, and the way from there; raw bytes
-  skip_cause cause = skip_cause::link;  ///< of what is skipped
-  std::string error{};                  ///< of what failed, in the system's words
+  kind type = kind::file;
+  std::string path{};                   ///< the root as it was given, and the path from there; raw bytes
+  skip_cause cause = skip_cause::link;  ///< with `skipped`
+  std::string error{};                  ///< with `failed`: the message of the system
 };
 
 struct walk_settings {
   path_filter filter;
-  bool follow_links = false;  ///< links below the root are followed, except to a directory that is being walked
-  /// Files that this process writes: an output is skipped, and its temporary file is not mentioned. Null: none.
+  bool follow_links = false;  ///< links below the root are followed, except to a directory on the current path
+  /// Files that this process writes: an output is skipped, its temporary file is ignored. Null: none.
   std::shared_ptr<const output_files> outputs{};
 };
 
-/// Used by one thread at a time. Owns its descriptors. Does not throw but std::bad_alloc.
+/// Used by one thread at a time. Owns its descriptors. Throws only std::bad_alloc.
 class tree_walk {
  public:
-  /// `root`: a directory, also through a link.
-  tree_walk(std::string root, walk_settings how);
+  /// `root`: a directory, or a link to one.
+  tree_walk(std::string root, walk_settings settings);
 
-  /// The next one; nothing at the end. Blocks for no longer than directories take to be read.
+  /// The next entry; nothing at the end. Blocks only while directories are read.
   std::optional<tree_entry> next();
 
   [[nodiscard]] const std::string& root() const { return root_; }
-  [[nodiscard]] bool follows_links() const { return how_.follow_links; }
+  [[nodiscard]] bool follows_links() const { return settings_.follow_links; }
 
  private:
-  /// A directory that is being walked. Its names are one text: a character of their kind, the name, a zero.
+  /// A directory on the current path. Its names are one text: a character for the kind, the name, a zero.
   struct level {
-    std::size_t path_bytes = 0;  // of path_, with a slash at the end
+    std::size_t path_bytes = 0;  // length of its path in path_, with a slash at the end
     dev_t device = 0;
     ino_t inode = 0;
-    descriptor folder{};  // closed where many are open: opened again by its path
+    descriptor folder{};  // closed while many are open; reopened by its path
     std::string names{};
-    std::vector<std::size_t> order{};  // where each begins, last first
+    std::vector<std::size_t> order{};  // where each name begins, last first
   };
 
   std::optional<tree_entry> enter(descriptor folder);
-  std::optional<tree_entry> come_to(level& in, char kind, const char* name);
-  std::optional<tree_entry> enter_below(level& in, const char* name);
-  int read_names(level& of);
-  char kind_of(level& in, char kind, const char* name);
+  std::optional<tree_entry> visit(level& directory, char kind, const char* name);
+  std::optional<tree_entry> enter_below(level& directory, const char* name);
+  int read_names(level& directory);
+  char kind_of(level& directory, char kind, const char* name);
   [[nodiscard]] char kind_of_found(const struct stat& found) const;
-  const descriptor& folder_of(level& of);
+  const descriptor& folder_of(level& directory);
   [[nodiscard]] bool is_being_walked(dev_t device, ino_t inode) const;
   [[nodiscard]] tree_entry failed(int error) const;
   [[nodiscard]] tree_entry skipped(skip_cause cause) const;
 
   const std::string root_;
-  const walk_settings how_;
-  std::string path_;  // of what is looked at
+  const walk_settings settings_;
+  std::string path_;  // path of the current entry
   std::size_t root_bytes_ = 0;
   std::vector<level> levels_;
-  bool began_ = false;
+  bool started_ = false;
 };
 
 }  // namespace gpuhist::io

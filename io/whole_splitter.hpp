@@ -1,4 +1,4 @@
-// For formats whose frames cannot be found without decoding them.
+// The splitter for formats whose frames cannot be found without decoding them.
 #pragma once
 
 #include "io/splitter.hpp"
@@ -7,7 +7,7 @@
 
 namespace gpuhist::io {
 
-/// Lost from the first byte: the whole input is one frame.
+/// A splitter that is lost from the first byte: the whole input is one frame.
 std::unique_ptr<splitter> make_whole_splitter();
 
 }  // namespace gpuhist::io

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Sourced by the other scripts: configures and builds a preset, loud only when it fails.
+# Sourced by the other scripts: configures and builds a preset. Prints the log only if that fails.
 
-# configure PRESET: into build/PRESET, with Ninja and ccache where they are installed. Prints what CMake found out about
+# configure PRESET: configures build/PRESET, with Ninja and ccache if they are installed. Prints CMake's messages about
 # CUDA and tests.
 configure() {
   local preset=$1 log=build/$1.configure.log options=()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# `scripts/bundle.sh OUTDIR [--preset release] [--keep-symbols]`: a folder that runs on another Linux machine of the
-# same architecture with nothing installed: gpuhist, the test and bench programs that the build has, the libraries they
-# need beyond those of every system, and the command's tests. OUTDIR/run PROGRAM [ARGUMENTS] runs one of them.
+# `scripts/bundle.sh OUTDIR [--preset release] [--keep-symbols]`: makes a folder that runs on another Linux machine of
+# the same architecture without installation. It contains gpuhist, the test and bench programs of the build, the
+# libraries that they need except those that every system has, and the command's tests. OUTDIR/run PROGRAM [ARGUMENTS]
+# runs one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,18 +20,19 @@ while (($#)); do
 done
 [[ $out ]] || usage
 build=build/$preset
-[[ -x $build/gpuhist ]] || { echo "bundle.sh: no $build/gpuhist: build the preset '$preset' first" >&2; exit 1; }
+[[ -x $build/gpuhist ]] || { echo "bundle.sh: $build/gpuhist does not exist: build the preset '$preset' first" >&2; exit 1; }
 
 rm -rf "$out/bin" "$out/lib" "$out/tests" "$out/bench" "$out/run"
 mkdir -p "$out/bin" "$out/lib" "$out/tests"
 
-# Programs of ours are the executables outside CMake's own folders.
+# The programs of gpuhist are the executables outside CMake's own folders.
 find "$build" -name CMakeFiles -prune -o -name _deps -prune -o -type f -perm -u+x ! -name '*.so*' ! -name '*.py' \
   ! -name '*.sh' ! -name '*.o' -print0 | xargs -0 cp -t "$out/bin"
-for tool in zstd pzstd xz lzip bzip2 lz4 compress cpio; do cp "$(command -v "$tool")" "$out/bin"; done # the command's tests compress with them
+# Tools that the command's tests use.
+for tool in zstd pzstd xz lzip bzip2 lz4 compress cpio; do cp "$(command -v "$tool")" "$out/bin"; done
 if [[ $strip ]]; then strip "$out"/bin/*; fi
 
-# What every system has is left to it: a C library from elsewhere does not run.
+# Libraries that every system has are not copied: the C library of another system does not run.
 system='^(libc|libm|libstdc\+\+|libgcc_s|ld-linux[^.]*|libpthread|libdl|librt)\.so'
 for program in "$out"/bin/*; do
   ldd "$program" | sed -n 's/^\s*\S* => \(\/\S*\) .*/\1/p'
@@ -44,7 +46,7 @@ cp bench/*.py "$out/bench/"
 rm -rf "$out/tests/cli/__pycache__"
 cat >"$out/run" <<'RUN'
 #!/bin/sh
-# run PROGRAM [ARGUMENTS]: a program of bin/ with the libraries of lib/. For all of them at once, or for the tests:
+# run PROGRAM [ARGUMENTS]: runs a program of bin/ with the libraries of lib/. For several programs, or for the tests:
 # export LD_LIBRARY_PATH=.../lib; GPUHIST=.../bin/gpuhist python3 tests/cli/test_exactness.py
 here=$(dirname "$(readlink -f "$0")")
 program=$1

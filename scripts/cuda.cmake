@@ -1,4 +1,4 @@
-# Finds out whether CUDA can be built here, and says so in one line. Sets GPUHIST_HAVE_CUDA.
+# Checks whether CUDA code can be built, and prints the result. Sets GPUHIST_HAVE_CUDA.
 set(GPUHIST_HAVE_CUDA OFF)
 if(GPUHIST_CUDA)
   include(CheckLanguage)

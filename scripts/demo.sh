@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone to results: installs what is missing, builds, makes a sample log and counts it from a pipe, from a
-# file and from an archive, printing each command before its output.
+# From a fresh clone to results: installs missing packages, builds, makes a sample log, and counts it from a pipe, from
+# a file and from an archive. Prints each command before its output.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -13,7 +13,7 @@ mkdir -p build/sample
 build/release/make_log 64MiB >"$log"
 zstd -q -f "$log" -o "$log.zst"
 
-# Prints a command as a shell would take it, then runs it.
+# Prints a shell command, then runs it.
 show() {
   printf '\n$ %s\n' "$1"
   bash -c "set -o pipefail; $1"

@@ -1,11 +1,11 @@
-# The libraries gpuhist stands on, each as an imported target. All are Debian packages: scripts/setup.sh installs them.
+# The libraries that gpuhist uses, each as an imported target. All are Debian packages: scripts/setup.sh installs them.
 find_package(Threads REQUIRED)
 
 find_package(Boost 1.81 REQUIRED) # headers only
 add_library(gpuhist_asio INTERFACE)
-# SYSTEM: their warnings are not ours
+# SYSTEM: no warnings from these headers
 target_include_directories(gpuhist_asio SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-# its allocations go through operator new, and so to the handler of failed ones (pipeline/output/memory_reserve)
+# Asio then allocates with operator new, whose failures have a handler (pipeline/program/memory_reserve)
 target_compile_definitions(gpuhist_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC
   BOOST_ASIO_DISABLE_BOOST_ALIGN)
 target_link_libraries(gpuhist_asio INTERFACE Threads::Threads)
@@ -14,14 +14,14 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd>=1.4.0)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal>=2.30)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
-pkg_check_modules(lzma REQUIRED IMPORTED_TARGET liblzma>=5.4) # the first that reads lzip
+pkg_check_modules(lzma REQUIRED IMPORTED_TARGET liblzma>=5.4) # the first version that reads lzip
 find_package(BZip2 REQUIRED)
 pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive>=3.6)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 
-# Used as headers only, which its packages have in any case, and which no library has to be found for.
+# Only its headers are used, so only they are looked for.
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)
 if(NOT TOMLPLUSPLUS_INCLUDE_DIR)
   message(FATAL_ERROR "toml++ (the header toml++/toml.h) is missing: Debian has it as libtomlplusplus-dev")
@@ -29,8 +29,8 @@ endif()
 add_library(gpuhist_toml INTERFACE)
 target_include_directories(gpuhist_toml SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
 
-# What only tests and benchmarks need. Where it is missing, they are left out, and a line says so; with
-# -DBUILD_TESTING=ON or -DGPUHIST_BENCHMARKS=ON it is required.
+# Packages that only tests and benchmarks need. If one is missing, tests or benchmarks are not built, and a message says
+# so. With -DBUILD_TESTING=ON or -DGPUHIST_BENCHMARKS=ON it is required.
 set(GPUHIST_TESTS OFF)
 if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
   set(required)
@@ -38,7 +38,7 @@ if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
     set(required REQUIRED)
   endif()
   find_package(doctest 2.4 ${required} QUIET)
-  find_package(ZLIB ${required} QUIET) # compresses the samples of the gzip tests
+  find_package(ZLIB ${required} QUIET) # compresses samples for the gzip tests
   if(doctest_FOUND AND ZLIB_FOUND)
     set(GPUHIST_TESTS ON)
   else()

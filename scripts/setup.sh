@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes a Debian or Ubuntu machine able to build gpuhist: installs the packages that are missing, and nothing where
-# none is. `scripts/setup.sh --all` adds what `scripts/test.sh --all` needs. Also sourced by the other scripts, for the
-# functions and for PATH.
+# Installs the missing packages that a Debian or Ubuntu machine needs to build gpuhist. `scripts/setup.sh --all` adds
+# those that `scripts/test.sh --all` needs. Also sourced by the other scripts, for its functions and for PATH.
 set -euo pipefail
 
-# A compiler that CUDA's own installer put where no PATH looks is a compiler all the same.
+# CUDA's own installer does not add nvcc to the PATH.
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   export PATH="/usr/local/cuda/bin:$PATH"
 fi
@@ -12,12 +11,13 @@ fi
 build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev libarchive-dev liblzma-dev libbz2-dev liblz4-dev
   zlib1g-dev libhwy-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
-# clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; what clang-format writes differs by version.
+# clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
 check_packages=(clang-tidy-19 clang-format-19)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 
-# Boost 1.81 is the first whose Asio has everything used here: Debian 12 has it beside an older default.
+# Boost 1.81 is the first version whose Asio has everything that gpuhist uses. Debian 12 has it in addition to an older
+# default.
 boost_package() {
   local candidate
   for candidate in libboost-dev libboost1.81-dev; do
@@ -30,19 +30,19 @@ boost_package() {
   then echo libboost-dev; else echo libboost1.81-dev; fi
 }
 
-# The names, one a line, of what setup would install ("--all" as for setup).
+# missing_packages [--all]: the names of the packages that setup would install, one per line.
 missing_packages() {
   local package wanted=("${build_packages[@]}" "$(boost_package)")
   if [[ ${1:-} == --all ]]; then wanted+=("${check_packages[@]}"); fi
   for package in "${wanted[@]}"; do installed "$package" || echo "$package"; done
 }
 
-# Without apt nothing can be looked up or installed: say what is needed, and let CMake say what is not there.
+# explain_requirements REASON: prints the requirements. CMake then reports those that are missing.
 explain_requirements() {
   echo "gpuhist: needs a C++20 compiler, cmake >= 3.25, ninja or make, pkg-config, python3, for its tests the commands zstd," \
     "xz, lzip, bzip2, lz4, compress, 7z, cpio, logrotate and ent, and the development files of Boost >= 1.81, libzstd, ISA-L (libisal)," \
     "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, Highway (libhwy), CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
-    "$1; going on with what is here." >&2
+    "$1; continuing with the installed packages." >&2
 }
 
 setup() {
@@ -61,9 +61,9 @@ setup() {
     fi
   fi
   as_root+=(env DEBIAN_FRONTEND=noninteractive)
-  # A package source may need a moment after a machine's start.
+  # Right after the start of a machine, package sources may not be reachable yet.
   "${as_root[@]}" apt-get update -qq </dev/null || { sleep 5; "${as_root[@]}" apt-get update -qq </dev/null; }
-  mapfile -t missing < <(missing_packages "$@") # once more: only now is it known which Boost there is
+  mapfile -t missing < <(missing_packages "$@") # again: the update may have changed which Boost is available
   echo "gpuhist: installing ${missing[*]}"
   "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   scripts/test.sh [CTEST ARGUMENTS]  the tests of the build with warnings as errors (preset dev)
-#   scripts/test.sh --all              what CI runs: that, formatting, installation, clang-tidy of changed files, and
-#                                      the quick part of each sanitizer; under 30 minutes on 2 cores
-#   scripts/test.sh --long             everything else: before an issue is closed
-# docs/testing.md lists what is checked where. Every step runs, also after one that failed; the exit status is 0 only if
-# all of them passed.
+#   scripts/test.sh --all              the steps of CI: these tests, formatting, installation, clang-tidy of changed
+#                                      files, the quick part of each sanitizer; less than 30 minutes on 2 cores
+#   scripts/test.sh --long             all other tests: before an issue is closed
+# docs/testing.md lists the checks of each step. A failed step does not stop the others. The exit status is 0 only if
+# all steps passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -16,7 +16,8 @@ case $mode in --all | --long) shift ;; *) mode= ;; esac
 ctest_arguments=("$@")
 failed=()
 
-# step TITLE COMMAND...: one line before, one after, and never the end of the run.
+# step TITLE COMMAND...: runs the command with a line before and after it. A failure is recorded and does not end the
+# script.
 step() {
   local title=$1 begin=$SECONDS
   printf '\n== %s\n' "$title"
@@ -28,12 +29,13 @@ step() {
   fi
 }
 
-# GPUHIST_TEST_DATA, the folder of the test files of other projects, is for the tests alone: gpuhist takes every
-# variable of that prefix for an option.
+# GPUHIST_TEST_DATA, the folder with test files of other projects, is only for the tests: gpuhist takes every variable
+# that begins with GPUHIST_ for an option.
 test_data=${GPUHIST_TEST_DATA:-}
 unset GPUHIST_TEST_DATA
 
-# tests PRESET [CTEST ARGUMENTS]: of what was built. Some suites wait for clocks: one process more than there are cores.
+# tests PRESET [CTEST ARGUMENTS]: runs the tests of a build. Some suites only wait for timers, so there is one process
+# more than there are cores.
 tests() {
   env ${test_data:+GPUHIST_TEST_DATA="$test_data"} ctest --test-dir "build/$1" --output-on-failure --no-tests=error \
     -j $(($(nproc) + 1)) "${@:2}"
@@ -43,7 +45,8 @@ build_and_test() { build "$1" && tests "$@"; }
 
 formatted() { git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run -Werror; }
 
-# installed_program PRESET: what its gpuhist, without any other target, installs.
+# installed_program PRESET: installs the build, of which only the target gpuhist may exist, and checks the installed
+# files.
 installed_program() {
   local to status
   to=$(mktemp -d) || return
@@ -55,12 +58,12 @@ installed_program() {
   return $status
 }
 
-# Memory errors: the decoders and archive readers, and the command's suites once, but for two that take a minute each.
+# Memory errors: the tests of decoders and archive readers, and the command's suites except two that take a minute each.
 quick_address_sanitizer() {
   build asan gpuhist gpuhist_io_tests && tests asan -LE long -R '^(cli host: |test_io)' -E '^cli host: (follow|signals)'
 }
 
-# Races: every test program with threads, and the suites of the command that have most of them.
+# Data races: every test program with threads, and the suites of the command that use threads most.
 quick_thread_sanitizer() {
   build tsan gpuhist gpuhist_threaded_tests && tests tsan -LE long -L threads
 }

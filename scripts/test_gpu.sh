@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# `scripts/test_gpu.sh BUNDLE [tests] [sanitize] [interrupted] [rates] [kernels] [engines] [archives]`: what only a machine with
-# a GPU can show, from a folder made by scripts/bundle.sh: the tests on the device and the command's tests with --engine cuda;
-# the four tools of compute-sanitizer; a run that ends while copies are in flight; the rate of a cached file beside the
-# link's, measured in the same run; the kernel catalogue; auto beside host and cuda; archives beside their decoders alone.
-# The first four when none is named.
-# Exit 0: nothing failed.
+# `scripts/test_gpu.sh BUNDLE [PART...]`: tests and measurements on a machine with a GPU, with a folder made by
+# scripts/bundle.sh. Parts:
+#   tests        the tests on the device, and the command's tests with --engine cuda
+#   sanitize     the four tools of compute-sanitizer
+#   interrupted  a run that ends while copies are in flight
+#   rates        the rate of a cached file, and the rate of the link, measured in the same run
+#   kernels      the kernel catalogue
+#   engines      the engine auto, compared with host and cuda
+#   archives     archives, compared with their decoders alone
+# Default: the first four. The exit status is 0 if nothing failed.
 set -uo pipefail
-bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests] [sanitize] [interrupted] [rates] [kernels] [engines] [archives]}")
+bundle=$(readlink -f "${1:?usage: scripts/test_gpu.sh BUNDLE [tests|sanitize|interrupted|rates|kernels|engines|archives]...}")
 shift
 parts=${*:-tests sanitize interrupted rates}
 export LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -16,7 +20,7 @@ work=${WORK:-$(mktemp -d)}
 failed=0
 running=()
 
-check() {  # check NAME COMMAND...: how long it took; the output's end if it fails
+check() {  # check NAME COMMAND...: prints the command's duration, and the end of its output if it fails
   local name=$1 log begun=$SECONDS
   log=$(mktemp "$work/log.XXXX")
   if "${@:2}" >"$log" 2>&1; then
@@ -27,15 +31,15 @@ check() {  # check NAME COMMAND...: how long it took; the output's end if it fai
   fi
 }
 
-# Every start of the program makes a CUDA context: 0.4 s, and far more where many are made at once, for the driver makes
-# one after another. So half as many suites as cores run side by side, and not those in which no engine takes part. In the
-# suites themselves, cases for which it does not matter what counts are a sample (tests/cli/support.py: sampled).
-# SUITES='zstd gzip' runs only these.
+# Every start of the program creates a CUDA context. That takes 0.4 s, and much longer if many processes do so at once,
+# because the driver creates one context at a time. Therefore half as many suites as cores run in parallel, and suites
+# that use no engine are left out. Inside a suite, only a sample of the cases that do not depend on the engine runs
+# (tests/cli/support.py: sampled). SUITES='zstd gzip' runs only these suites.
 without_engine=' archive_damage configuration help lost_device oracle reference_files renderings report table usage '
 longest_first='follow gzip xz_bzip2_lz4 archives inputs exactness pass_through zstd signals compress windows trees damage gates
   parallel terminal skip_damage repack'
 
-suites() {  # by name, those that take longest first
+suites() {  # the names of the suites, the slowest first
   local suite
   for suite in $longest_first $(cd "$bundle/tests/cli" && ls test_*.py | sed 's/^test_//; s/\.py$//'); do
     if [[ ${SUITES:-} ]]; then [[ " $SUITES " == *" $suite "* ]] || continue
@@ -58,8 +62,8 @@ tests() {
   echo "tests: $((SECONDS - begun)) s"
 }
 
-# All tools see every strategy of the catalogue; memcheck sees the lanes, too, racecheck, far slower, a chunk that takes
-# every path of the engine's kernel. TOOLS='memcheck' runs only this one over the catalogue.
+# All tools check every strategy of the catalogue. memcheck also checks the lanes. racecheck, which is much slower,
+# checks a chunk that takes every path of the engine's kernel. TOOLS='memcheck' runs only this tool over the catalogue.
 sanitize() {
   local tool
   for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
@@ -72,7 +76,7 @@ sanitize() {
     "$bundle/bin/test_gpu_device" --test-case='*unaligned extents of a small chunk*'
 }
 
-# While copies are in flight: the report says what was counted so far, nothing hangs, no memory is touched that is gone.
+# A signal while copies are in flight: the report has the counts so far, nothing hangs, and no freed memory is used.
 interrupted() { check 'compute-sanitizer memcheck, the command interrupted' interrupt; }
 
 interrupt() {
@@ -88,13 +92,13 @@ interrupt() {
   grep -q '"complete": *false' "$report" && grep 'ERROR SUMMARY: 0 errors' "$log"
 }
 
-# A file in the page cache, named so often that a run takes seconds, in turn with the link alone.
+# A file in the page cache, named so often that a run takes seconds. Runs alternate with measurements of the link alone.
 rates() {
   local log="$work/4GiB.log" files=() run
   "$bundle/bin/make_log" 4GiB >"$log"
   for _ in $(seq "${REPEATS:-50}"); do files+=("$log"); done
   for run in 1 2 3; do
-    echo "-- run $run: gpuhist --engine cuda over $((4 * ${#files[@]})) GiB of cached file; then the link alone"
+    echo "-- run $run: gpuhist --engine cuda reads $((4 * ${#files[@]})) GiB of a cached file; then the link alone"
     "$GPUHIST" --engine cuda --buckets letters --stats ${OPTIONS:-} "${files[@]}" 2>&1 >"$work/table" |
       grep -E '^(engine|kernel|text|chunks|read|copy|count|device|limited)|overlap|busy'
     "$bundle/bin/gpuhist-bench" link

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# clang-tidy; findings are errors.
-#   scripts/tidy.sh            what changed since the last full pass, whose commit is in scripts/tidy_passed: sources of the
-#                              program and its benches, and for a changed header a source that includes it
-#   scripts/tidy.sh --all      all of them; if they pass, the commit is written to scripts/tidy_passed, to be committed
-#   scripts/tidy.sh FILE...    these sources or folders; tests are checked only so (they take twice the time of the program)
+# Runs clang-tidy; findings are errors.
+#   scripts/tidy.sh            sources of the program and its benchmarks that changed since the last full pass, whose
+#                              commit is in scripts/tidy_passed; for a changed header, one source that includes it
+#   scripts/tidy.sh --all      all these sources; if they pass, their commit is written to scripts/tidy_passed, which
+#                              must then be committed
+#   scripts/tidy.sh FILE...    these sources or folders. Tests are checked only if named (they take twice as long as the
+#                              program)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/build.sh
@@ -11,7 +13,8 @@ source scripts/build.sh
 folders=(async config io gpu pipeline bench)
 passed=scripts/tidy_passed
 
-# As the host build compiles it, one source at a time; what only the build with CUDA compiles, as build/dev does.
+# Sources are checked with the compile commands of the host build (build/tidy); sources that only the CUDA build
+# compiles, with those of build/dev.
 configure tidy
 sources_of() {
   python3 -c 'import json, os, sys
@@ -23,7 +26,7 @@ if [[ -e build/dev/compile_commands.json ]]; then
   list+=$'\n'$(sources_of build/dev | grep -vxFf <(cut -d' ' -f1 <<<"$list") | sed 's|$| build/dev|' || true)
 fi
 
-# Of a header: the source of the same name, or the first that includes it.
+# source_for HEADER: the source of the same name, or the first source that includes the header.
 source_for() {
   if [[ -e ${1%.hpp}.cpp ]]; then echo "${1%.hpp}.cpp"; else grep -lF "#include \"$1\"" -r "${folders[@]}" --include='*.cpp' | sort | head -n 1; fi
 }
@@ -46,7 +49,7 @@ elif (($#)); then
 else
   since=$(cat "$passed")
   git cat-file -e "$since^{commit}" || { echo "tidy.sh: commit $since of $passed is not in this clone: fetch the whole history, or run scripts/tidy.sh --all" >&2; exit 1; }
-  # files that do not exist any more, or that no build here compiles, drop out
+  # deleted files, and files that no build here compiles, are left out
   chosen=$(grep -Ff <(changed_sources "$since" | sed 's|$| |') <<<"$list" || true)
   echo "clang-tidy: $(grep -c . <<<"$chosen" || true) sources changed since $since"
   [[ $chosen ]] || exit 0

@@ -1,5 +1,5 @@
-// What ThreadSanitizer is told to pass over, built into every program of a build with it.
+// Suppressions for ThreadSanitizer, linked into every program of a build with it.
 
-/// tzset_internal: libarchive asks for the local time of every member of a zip, on each thread that walks an archive.
-/// glibc keeps the name of the zone under a lock of its own, made of no call that the sanitizer sees.
+/// tzset_internal: libarchive computes the local time of every member of a zip, on each thread that walks an archive.
+/// glibc protects the name of the time zone by an internal lock that the sanitizer cannot see.
 extern "C" __attribute__((weak)) const char* __tsan_default_suppressions() { return "race:tzset_internal\n"; }

@@ -1,9 +1,9 @@
-# Unity builds of the sanitizer presets. Most of the compile time there is code that Asio's templates generate in every
-# source; sources that are compiled as one share it. Measured, 26 sources of pipeline/ with both sanitizers of the asan
-# preset: 100 s of processor time one by one, 40 s as one.
+# Unity builds for the sanitizer presets. Most of their compile time is for code that Asio's templates generate in every
+# source; sources that are compiled together share it. Measured for 26 sources of pipeline/ with the asan preset: 100 s
+# of processor time separately, 40 s together.
 
 # gpuhist_unity(TARGET [SEPARATE SOURCE...]): compiles the sources of TARGET in groups if GPUHIST_UNITY is on.
-# SEPARATE: these are compiled alone, because names in their unnamed namespaces occur in other sources, too.
+# SEPARATE: sources that are compiled alone, because other sources have the same names in unnamed namespaces.
 function(gpuhist_unity target)
   cmake_parse_arguments(unity "" "" "SEPARATE" ${ARGN})
   if(NOT GPUHIST_UNITY)

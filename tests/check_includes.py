@@ -1,51 +1,152 @@
-"""Fails on every include that points up or sideways: pipeline may include gpu, io, config and async, io
-may include async; apart from that those four include nothing of each other. What uses the house from outside (tests,
-bench) may include all five, and none of them those."""
+"""Fails on every include that points up or sideways, and on every cycle between folders.
+
+- ALLOWED lists the folders that each folder may include. All others are refused: config, io and gpu do not include
+  each other, and each folder of pipeline/ includes only the folders before it.
+- Folders within one folder do not include each other in a cycle.
+- Headers that other programs include do not reach Boost.Asio.
+- tests and bench include the other folders; no other folder includes tests or bench.
+"""
 
 import pathlib
 import re
 import sys
 
-HOUSE = {
+BELOW = {"async", "config", "io", "gpu"}
+ALLOWED = {
     "async": set(),
     "config": set(),
     "io": {"async"},
     "gpu": set(),
-    "pipeline": {"async", "config", "io", "gpu"},
+    "pipeline/counts": BELOW,
+    "pipeline/flow": BELOW | {"pipeline/counts"},
+    "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},
+    "pipeline/program": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report"},
 }
+# Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
+REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
+# Asio takes a second to compile. A program that counts through these headers does not need it.
+WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
+TOP = {folder.split("/")[0] for folder in ALLOWED}
 
 
-def violations(root):
-    """One line for each arrow that may not be. An include is an arrow whichever way it is spelled: from the root of the
-    project, or relative to the file."""
+class Include:
+    """An include of a header of this project. `source` and `target` are paths from the root; `line` is in the source."""
+
+    def __init__(self, source, line, target):
+        self.source, self.line, self.target = source, line, target
+
+    def __str__(self):
+        return f"{self.source}:{self.line}"
+
+
+def includes(root):
+    for top in sorted(TOP):
+        for path in sorted(path for path in (root / top).rglob("*") if path.suffix in SUFFIXES):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for match in INCLUDE.finditer(text):
+                target = target_of(root, path, match.group(1))
+                if target:
+                    yield Include(path.relative_to(root).as_posix(), text[: match.start(1)].count("\n") + 1, target)
+
+
+def target_of(root, path, included):
+    """The path from the root of the included header; None if it is a system header or belongs to a library."""
+    beside = (path.parent / included).resolve()
+    if beside.is_file() and beside.is_relative_to(root.resolve()):
+        return beside.relative_to(root.resolve()).as_posix()
+    first = pathlib.PurePosixPath(included).parts[0]
+    return included if "/" in included and first in TOP | OUTSIDE else None
+
+
+def folder_of(path):
+    """The row of ALLOWED that a path belongs to, or its top folder."""
+    parts = pathlib.PurePosixPath(path).parts
+    folder = "/".join(parts[:2])
+    return folder if folder in ALLOWED else parts[0]
+
+
+def is_allowed(include):
+    source, target = folder_of(include.source), folder_of(include.target)
+    if source == target:
+        return True
+    if (source, target) == ("pipeline/report", "pipeline/flow"):
+        return REPORT_OF_FLOW.fullmatch(include.target) is not None
+    return target in ALLOWED.get(source, set())
+
+
+def siblings(include):
+    """The two folders within the same folder if an include points from one to the other; else None."""
+    source, target = (pathlib.PurePosixPath(path).parts[:-1] for path in (include.source, include.target))
+    common = 0
+    while common < min(len(source), len(target)) and source[common] == target[common]:
+        common += 1
+    if common == min(len(source), len(target)):
+        return None  # one of them contains the other
+    return "/".join(source[: common + 1]), "/".join(target[: common + 1])
+
+
+def cycles(all_includes):
+    """Each cycle once, as a list of the includes that form it."""
+    edges = {}
+    for include in all_includes:
+        pair = siblings(include)
+        if pair:
+            edges.setdefault(pair[0], {}).setdefault(pair[1], include)
     found = []
-    for folder, allowed in HOUSE.items():
-        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in SUFFIXES):
-            for match in INCLUDE.finditer(path.read_text(encoding="utf-8", errors="replace")):
-                to = target(root, path, match.group(1))
-                if to and to != folder and to not in allowed:
-                    where = f"{path.relative_to(root)}:{path.read_text(errors='replace')[: match.start(1)].count(chr(10)) + 1}"
-                    found.append(f"{where}: {folder} may not include {match.group(1)}")
+    finished = set()
+
+    def visit(folder, chain):
+        if folder in finished:
+            return
+        if folder in chain:
+            cycle = chain[chain.index(folder):] + [folder]
+            steps = [f"{edges[a][b]} ({a} to {b})" for a, b in zip(cycle, cycle[1:])]
+            found.append("cycle: " + ", ".join(steps))
+            return
+        for target in sorted(edges.get(folder, {})):
+            visit(target, chain + [folder])
+        finished.add(folder)
+
+    for folder in sorted(edges):
+        visit(folder, [])
     return found
 
 
-def target(root, path, included):
-    """The folder of ours that an include points into, or nothing (a system header, a library)."""
-    beside = (path.parent / included).resolve()
-    if beside.is_file() and beside.is_relative_to(root.resolve()):
-        return beside.relative_to(root.resolve()).parts[0]
-    first = pathlib.PurePosixPath(included).parts[0]
-    return first if "/" in included and first in HOUSE.keys() | OUTSIDE else None
+def chain_to_asio(root, all_includes, header):
+    """The list of files through which a header includes Asio; empty if it does not."""
+    included = {}
+    for include in all_includes:
+        included.setdefault(include.source, []).append(include.target)
+    chains = {header: [header]}
+    for file in (todo := [header]):
+        path = root / file
+        if path.is_file() and "#include <boost/asio" in path.read_text(encoding="utf-8"):
+            return chains[file]
+        for target in included.get(file, []):
+            if target not in chains:
+                chains[target] = chains[file] + [target]
+                todo.append(target)
+    return []
+
+
+def violations(root):
+    """One line for each include that is not allowed, for each cycle, and for each header that reaches Asio."""
+    everything = list(includes(root))
+    wrong = [f"{each}: {folder_of(each.source)} may not include {each.target}" for each in everything if not is_allowed(each)]
+    for header in WITHOUT_ASIO:
+        if chain := chain_to_asio(root, everything, header):
+            wrong.append("includes Asio: " + " -> ".join(chain))
+    return wrong + cycles(everything)
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent).resolve()
-    missing = [folder for folder in HOUSE if not (root / folder).is_dir()]
+    missing = [folder for folder in ALLOWED if not (root / folder).is_dir()]
     found = [f"{root}: no folder {folder}" for folder in missing] or violations(root)
-    print("\n".join(found) or "all includes point down")
+    print("\n".join(found) or "all includes point down, without cycles")
     return 1 if found else 0
 
 

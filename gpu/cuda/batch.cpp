@@ -10,25 +10,25 @@ namespace {
 
 constexpr std::size_t values = 256;
 constexpr std::uint32_t alignment = 256;
-constexpr std::size_t most_jobs = 1024;  // whose pointers there is room for from the start
+constexpr std::size_t max_jobs = 1024;  // the constructor reserves pointers for this number of jobs
 
 std::uint32_t aligned(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes + alignment - 1) / alignment * alignment);
 }
 
-/// Neighbouring byte values of one class.
+/// Consecutive byte values of one class.
 struct value_run {
   std::uint16_t begin = 0;
   std::uint16_t end = 0;
   std::uint8_t to = 0;
 };
 
-/// On the stack: rows are handed out where an allocation must not fail.
+/// Has no heap memory, because rows are written where an allocation must not fail.
 class value_runs {
  public:
-  explicit value_runs(const partition& of) {
+  explicit value_runs(const partition& counted) {
     for (std::uint16_t value = 0; value < values; ++value) {
-      const std::uint8_t to = of.class_of[value];
+      const std::uint8_t to = counted.class_of[value];
       if (count_ == 0 || runs_[count_ - 1].to != to) runs_[count_++] = {.begin = value, .end = value, .to = to};
       ++runs_[count_ - 1].end;
     }
@@ -49,14 +49,14 @@ batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents)
       max_extents_(max_extents),
       extents_(api, max_extents * sizeof(extent)),
       rows_(api, max_extents * values * sizeof(std::uint32_t)) {
-  jobs_.reserve(most_jobs);
-  pieces_.reserve(most_jobs);
+  jobs_.reserve(max_jobs);
+  pieces_.reserve(max_jobs);
 }
 
 std::uint32_t batch::device_bytes(std::uint32_t max_bytes) { return aligned(max_bytes); }
 
 bool batch::has_room_for(const counting_job& job) const {
-  return jobs_.size() < most_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
+  return jobs_.size() < max_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
          extent_count_ + job.extents.size() <= max_extents_;
 }
 
@@ -66,7 +66,7 @@ void batch::add(counting_job& job) noexcept {
   extent_count_ += static_cast<std::uint32_t>(job.extents.size());
 }
 
-void batch::lay_out() noexcept {
+void batch::arrange() noexcept {
   std::sort(jobs_.begin(), jobs_.end(), [](const counting_job* a, const counting_job* b) {
     return std::less<>{}(a->bytes.data(), b->bytes.data());
   });
@@ -77,9 +77,9 @@ void batch::lay_out() noexcept {
     if (pieces_.empty() || pieces_.back().from + pieces_.back().size != from) {
       pieces_.push_back({.from = from, .at = aligned(span_bytes()), .size = 0});
     }
-    piece& its = pieces_.back();
-    const std::uint32_t begin = its.at + its.size;
-    its.size += size;
+    piece& last = pieces_.back();
+    const std::uint32_t begin = last.at + last.size;
+    last.size += size;
     for (const extent& each : job->extents) *next++ = {.begin = begin + each.begin, .end = begin + each.end};
   }
 }
@@ -94,9 +94,9 @@ std::uint64_t batch::text_bytes() const {
   return sum;
 }
 
-// Where segments are short this is most of a lane's work: a class is summed run by run, which the compiler vectorizes,
-// and not value by value, each of which would wait for the sum before it.
-void batch::hand_out_rows(const partition& counted) const noexcept {
+// For short segments this is most of the work of a lane. Each class is summed run by run, which the compiler
+// vectorizes. Summing value by value would make each addition wait for the previous one.
+void batch::write_rows(const partition& counted) const noexcept {
   const value_runs runs(counted);
   const std::uint32_t* row = rows_.as<std::uint32_t>();
   for (const counting_job* job : jobs_) {

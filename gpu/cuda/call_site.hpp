@@ -1,5 +1,4 @@
-// Where a checked call stands. What std::source_location is for; clang 14, whose clang-tidy we use, cannot compile
-// that.
+// The place of a checked call in the source. It replaces std::source_location, which clang before 16 cannot compile.
 #pragma once
 
 namespace gpuhist::gpu::cuda {
@@ -8,7 +7,7 @@ struct call_site {
   const char* file;
   unsigned line;
 
-  /// As a default argument: the place of the call.
+  /// For use as a default argument: the place of the call.
   static constexpr call_site here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
     return {file, line};
   }

@@ -18,7 +18,7 @@ std::vector<cuda_device> devices_for(runtime& api, const engine_request& request
   return std::move(choice.taken);
 }
 
-// Grouped chunks seldom have all the extents they may have; one that has them all crosses alone.
+// Grouped chunks seldom have the maximum number of extents. A chunk that has it is copied alone.
 std::uint32_t extents_of_a_copy(const engine_request& request) {
   constexpr std::uint32_t enough = 1024;
   const std::uint64_t chunks = std::max<std::uint64_t>(1, request.max_copy / request.max_chunk);
@@ -46,8 +46,8 @@ std::unique_ptr<device_lanes> start_device(const lane_environment& shared, unsig
   }
 }
 
-// Whether it is the failure of a device that must not be called any more.
-bool tells_of_a_lost_device(const std::exception_ptr& failure) {
+// Whether the device of this failure must not be called again.
+bool is_lost_device(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const lost_device&) {
@@ -64,13 +64,14 @@ cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& req
   const auto start = std::chrono::steady_clock::now();
   devices_ = devices_for(*api_, request);
   if (request.max_chunk == 0 || request.max_extents == 0) {
-    throw engine_error("the CUDA engine must be told the largest chunk and the most extents of one");
+    throw engine_error("the CUDA engine needs max_chunk and max_extents, and one of them is 0");
   }
   start_devices(request);
   startup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Each on a thread of its own: a context takes tenths of a second. Where no thread can be had, here, in turn.
+// Each device is initialized on a separate thread, because a context takes tenths of a second. If no thread can be
+// started, the devices are initialized here, in sequence.
 void cuda_engine::start_devices(const engine_request& request) {
   const unsigned lanes = request.streams != 0 ? request.streams : default_lanes;
   std::vector<std::future<std::unique_ptr<device_lanes>>> starting;
@@ -93,7 +94,7 @@ void cuda_engine::start_devices(const engine_request& request) {
   take_started(std::move(starting));
 }
 
-// Where one fails, the others are waited for and given back. That a device is lost matters more than another failure.
+// If a device fails, the others are awaited and released. A lost device takes precedence over other failures.
 void cuda_engine::take_started(std::vector<std::future<std::unique_ptr<device_lanes>>> starting) {
   started_.reserve(starting.size());
   std::exception_ptr failure;
@@ -101,7 +102,7 @@ void cuda_engine::take_started(std::vector<std::future<std::unique_ptr<device_la
     try {
       started_.push_back(each.get());
     } catch (...) {
-      if (!failure || tells_of_a_lost_device(std::current_exception())) failure = std::current_exception();
+      if (!failure || is_lost_device(std::current_exception())) failure = std::current_exception();
     }
   }
   if (!failure) return;
@@ -109,24 +110,24 @@ void cuda_engine::take_started(std::vector<std::future<std::unique_ptr<device_la
   std::rethrow_exception(failure);
 }
 
-// What is registered is known to all devices: where one of them cannot be called, it stays registered.
+// Memory is registered for all devices: if one of them cannot be called, the memory stays registered.
 cuda_engine::~cuda_engine() {
-  started_.clear();  // joins their lanes: nothing uses the registered memory after
+  started_.clear();  // joins the lanes: after this nothing uses the registered memory
   if (registered_.empty()) return;
   runtime& api = *fuses_.front();
   static_cast<void>(api.use_device(devices_.front().number));
   for (registration& each : registered_) {
-    if (!all_well() || (each.is_locked && api.host_unregister(each.memory) != success)) {
+    if (!are_all_usable() || (each.is_locked && api.host_unregister(each.memory) != success)) {
       keep_for_good(std::move(each.owner));
     }
   }
 }
 
-bool cuda_engine::all_well() const {
+bool cuda_engine::are_all_usable() const {
   return std::ranges::none_of(fuses_, [](const auto& each) { return each->is_blown(); });
 }
 
-// Once for all devices: what is registered is portable.
+// Once for all devices: the registration is portable (cudaHostRegisterPortable).
 void cuda_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
   runtime& api = *fuses_.front();
   const std::string by = label_of(devices_.front()) + ": ";
@@ -142,7 +143,7 @@ void cuda_engine::submit(counting_job& job) {
   try {
     queue_.push(job);
   } catch (...) {
-    job.done(job, std::current_exception());
+    job.on_complete(job, std::current_exception());
   }
 }
 
@@ -156,21 +157,22 @@ engine_stats cuda_engine::stats() const {
                    .busy_seconds = 0,
                    .timeline = device_timeline{.devices = 0}};
   for (const auto& each : started_) {
-    const lane_tallies& done = each->done();
+    const lane_tallies& tallies = each->tallies();
     all.workers += each->lanes();
-    all.jobs += done.jobs;
-    all.bytes += done.bytes;
-    all.busy_seconds += done.times.kernel_seconds();
-    add(*all.timeline, done.times.read());
-    if (const std::string less = each->shortage(); !less.empty()) all.note += (all.note.empty() ? "" : "; ") + less;
+    all.jobs += tallies.jobs;
+    all.bytes += tallies.bytes;
+    all.busy_seconds += tallies.times.kernel_seconds();
+    add(*all.timeline, tallies.times.read());
+    if (const std::string shortage = each->shortage(); !shortage.empty())
+      all.note += (all.note.empty() ? "" : "; ") + shortage;
   }
   const std::lock_guard lock(registered_mutex_);
   if (!std::ranges::all_of(registered_, &registration::is_locked)) {
     all.note += (all.note.empty() ? "" : "; ") + label_of(devices_.front()) +
-                " cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower";
+                " cannot page-lock host memory (cudaErrorNotSupported): copies are slower";
   }
   all.device_bytes = all.bytes;
-  all.device_lost = !all_well();
+  all.device_lost = !are_all_usable();
   return all;
 }
 

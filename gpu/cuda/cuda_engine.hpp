@@ -1,5 +1,5 @@
-// The CUDA engine: one device or several, the lanes of all of them pulling chunks from one queue, and the memory
-// registered with them.
+// The CUDA engine: one or several devices, whose lanes take chunks from one queue, and the memory that is registered
+// with the devices.
 #pragma once
 
 #include "gpu/cuda/device_lanes.hpp"
@@ -17,16 +17,16 @@
 
 namespace gpuhist::gpu::cuda {
 
-inline constexpr unsigned default_lanes = 3;  // a device
+inline constexpr unsigned default_lanes = 3;  // per device
 inline constexpr std::string_view kernel_name = "lane_private";
 
-/// A chunk goes to whichever lane of whichever device is free first, so faster devices and wider links count more of
-/// them. A device that fails answers the chunks it has with its error, which names it, and is not called any more; the
-/// others go on. Once none is left, every job fails with the error of the last.
+/// The first free lane of any device takes the next chunk, so a faster device or link counts more chunks. If a device
+/// fails, its chunks fail with an error that names the device, and the device is not called again; the other devices
+/// continue. Once all devices have failed, every job fails with the error of the last one.
 class cuda_engine final : public engine {
  public:
-  /// Takes the devices of request.forecast where there is one, else chooses as the request says; all of them are made
-  /// ready at the same time. Throws engine_error; lost_device where one of them failed so that it must not be called.
+  /// Uses the devices of request.forecast if it is set, otherwise chooses devices by the request. All devices are
+  /// initialized at the same time. Throws engine_error; lost_device if a device failed and must not be called again.
   cuda_engine(std::unique_ptr<runtime> api, const engine_request& request);
   ~cuda_engine() override;
 
@@ -41,19 +41,19 @@ class cuda_engine final : public engine {
   struct registration {
     void* memory = nullptr;
     std::shared_ptr<const void> owner;
-    bool is_locked = false;  // else only known here
+    bool is_locked = false;  // false: only recorded here
   };
 
   void start_devices(const engine_request& request);
   void take_started(std::vector<std::future<std::unique_ptr<device_lanes>>> starting);
-  [[nodiscard]] bool all_well() const;
+  [[nodiscard]] bool are_all_usable() const;
 
   std::unique_ptr<runtime> api_;
   partition counted_;
   std::vector<cuda_device> devices_;
-  std::vector<std::unique_ptr<fused_runtime>> fuses_;  // one a device, in their order
+  std::vector<std::unique_ptr<fused_runtime>> fuses_;  // one per device, in the order of devices_
   job_queue queue_;
-  std::vector<std::unique_ptr<device_lanes>> started_;  // likewise
+  std::vector<std::unique_ptr<device_lanes>> started_;  // in the order of devices_
   double startup_seconds_ = 0;
   mutable std::mutex registered_mutex_;
   std::vector<registration> registered_;

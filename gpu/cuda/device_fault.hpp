@@ -1,4 +1,4 @@
-// What a device failed with, shared by its lanes.
+// The error of a failed device, shared by its lanes.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@ namespace gpuhist::gpu::cuda {
 /// Thread-safe.
 class device_fault {
  public:
-  /// A CUDA error usually ends all work on the device: the first one is kept. Returns whether this is it.
+  /// Keeps the first error: a CUDA error usually ends all work on the device. Returns whether this is the first.
   bool note(const std::exception_ptr& why) {
     const std::lock_guard lock(mutex_);
     if (why_) return false;
@@ -17,7 +17,7 @@ class device_fault {
     return true;
   }
 
-  /// Null while all is well.
+  /// Null while the device has not failed.
   [[nodiscard]] std::exception_ptr why() const {
     const std::lock_guard lock(mutex_);
     return why_;

@@ -18,15 +18,15 @@ device_lanes::device_lanes(lane_environment shared, unsigned lanes)
   base.record(first);
   base.wait();
   make_as_many_as_fit(base);
-  start_as_many_as_can_be();
+  start_as_many_as_possible();
 }
 
-// Fewer lanes before smaller copies: a kernel is far shorter than the copy before it, so that one lane alone nearly
-// keeps the link busy, while copies below some MiB do not.
+// Reduces the number of lanes before the size of the copies. A kernel is much shorter than its copy, so even one lane
+// nearly saturates the link, but copies below a few MiB do not.
 void device_lanes::make_as_many_as_fit(const event& base) {
   for (;;) {
     try {
-      while (lanes_.size() < lanes_asked_) lanes_.push_back(std::make_unique<lane>(shared_, done_, base));
+      while (lanes_.size() < lanes_asked_) lanes_.push_back(std::make_unique<lane>(shared_, tallies_, base));
       return;
     } catch (const memory_shortage&) {
       if (!lanes_.empty()) return;
@@ -37,7 +37,7 @@ void device_lanes::make_as_many_as_fit(const event& base) {
   }
 }
 
-void device_lanes::start_as_many_as_can_be() {
+void device_lanes::start_as_many_as_possible() {
   lanes_made_ = lanes();
   std::size_t started = 0;
   try {
@@ -45,7 +45,7 @@ void device_lanes::start_as_many_as_can_be() {
   } catch (const std::system_error& error) {
     if (started == 0) {
       throw engine_error("starting the thread of a stream failed: " + error.code().message() +
-                         "; the limit of threads is reached (ulimit -u, or pids.max of the control group)");
+                         "; the limit on threads is reached (ulimit -u, or pids.max of the control group)");
     }
     lanes_.resize(started);
   }
@@ -55,8 +55,8 @@ std::string device_lanes::shortage() const {
   std::string text = memory_shortage_text();
   if (lanes() == lanes_made_) return text;
   if (!text.empty()) text += "; ";
-  return text + shared_.label + " is short of threads: " + std::to_string(lanes()) + " of " +
-         std::to_string(lanes_made_) + " streams";
+  return text + shared_.label + " lacks threads: " + std::to_string(lanes()) + " of " + std::to_string(lanes_made_) +
+         " streams";
 }
 
 std::string device_lanes::memory_shortage_text() const {
@@ -67,10 +67,11 @@ std::string device_lanes::memory_shortage_text() const {
     if (!text.empty()) text += ", ";
     text += "copies of " + std::to_string(shared_.max_copy) + " instead of " + std::to_string(copy_asked_) + " bytes";
   }
-  return text.empty() ? text : shared_.label + " is short of memory: " + text;
+  return text.empty() ? text : shared_.label + " lacks memory: " + text;
 }
 
-// Without a choice, what is given back on a fresh thread would wake device 0, which may be none of ours.
+// A new thread has device 0 as its current device. Without use_device, releasing memory would wake device 0, which this
+// engine may not use.
 device_lanes::~device_lanes() {
   static_cast<void>(shared_.api.use_device(shared_.device));
   lanes_.clear();

@@ -1,4 +1,4 @@
-// One device of a CUDA engine at work: its lanes, which pull from the engine's queue, and its clock.
+// The lanes of one device of a CUDA engine, which take jobs from the queue of the engine.
 #pragma once
 
 #include "gpu/cuda/job_queue.hpp"
@@ -15,34 +15,35 @@ namespace gpuhist::gpu::cuda {
 
 class device_lanes {
  public:
-  /// Makes `lanes` lanes on shared.device, each with twice the device memory of the largest copy, its extents and rows,
-  /// and starts them; where memory is short, fewer lanes and smaller copies, down to one lane for single chunks; where
-  /// threads are short, fewer lanes, down to one. Makes that device the calling thread's. Throws engine_error.
+  /// Makes and starts `lanes` lanes on shared.device. Each lane has device memory for two of the largest copies, their
+  /// extents and rows. If memory is insufficient, makes fewer lanes and smaller copies, down to one lane with copies of
+  /// one chunk. If threads are insufficient, starts fewer lanes, down to one. Makes the device current on the calling
+  /// thread. Throws engine_error.
   device_lanes(lane_environment shared, unsigned lanes);
   device_lanes(const device_lanes&) = delete;
   device_lanes& operator=(const device_lanes&) = delete;
 
-  /// Joins the lanes, then gives everything back, from whatever thread.
+  /// Joins the lanes, then releases all memory. Any thread may destroy it.
   ~device_lanes();
 
-  /// The tallies of its lanes; thread-safe.
-  [[nodiscard]] const lane_tallies& done() const { return done_; }
+  /// The sums over its lanes; thread-safe.
+  [[nodiscard]] const lane_tallies& tallies() const { return tallies_; }
   [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
 
-  /// What is smaller or fewer for lack of memory or threads, as clauses that name the device; empty where nothing is.
+  /// What was reduced for lack of memory or threads, as clauses that name the device; empty if nothing was.
   [[nodiscard]] std::string shortage() const;
 
  private:
   void make_as_many_as_fit(const event& base);
-  void start_as_many_as_can_be();
+  void start_as_many_as_possible();
   [[nodiscard]] std::string memory_shortage_text() const;
 
   const unsigned lanes_asked_;
   const std::uint32_t copy_asked_;
   lane_environment shared_;
-  lane_tallies done_;
+  lane_tallies tallies_;
   std::vector<std::unique_ptr<lane>> lanes_;
-  unsigned lanes_made_ = 0;  // for which there was memory, started or not
+  unsigned lanes_made_ = 0;  // allocated, started or not
 };
 
 }  // namespace gpuhist::gpu::cuda

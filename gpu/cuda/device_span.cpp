@@ -1,6 +1,6 @@
 #include "gpu/cuda/device_span.hpp"
 
-#include "gpu/cuda/kernels/strategies.hpp"
+#include "gpu/cuda/span/lane_private_span.hpp"
 
 namespace gpuhist::gpu::cuda {
 

@@ -12,34 +12,36 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-// One of these is there where a driver is: on Linux, under WSL, on a Tegra.
+// One of these exists if a driver is loaded: on Linux, under WSL, on a Tegra.
 constexpr std::array driver_files = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
 
 constexpr std::string_view no_driver = "no NVIDIA driver is loaded";
 
-// The first architecture that nvcc 13 makes machine code for.
+// The oldest architecture that nvcc 13 supports.
 constexpr int oldest_capability = 75;
 
-std::string fault_of(const device_properties& of) {
-  if (of.compute_major * 10 + of.compute_minor < oldest_capability) {
-    return of.name + " is too old: it has compute capability " + std::to_string(of.compute_major) + "." +
-           std::to_string(of.compute_minor) + ", gpuhist needs 7.5 or more";
+std::string reason_unusable(const device_properties& properties) {
+  if (properties.compute_major * 10 + properties.compute_minor < oldest_capability) {
+    return properties.name + " is too old: it has compute capability " + std::to_string(properties.compute_major) +
+           "." + std::to_string(properties.compute_minor) + ", gpuhist needs 7.5 or more";
   }
-  if (of.prohibited) return of.name + " is closed to programs: its compute mode is 'prohibited' (see nvidia-smi -c)";
+  if (properties.prohibited)
+    return properties.name + " cannot be used by programs: its compute mode is 'prohibited' (see nvidia-smi -c)";
   return {};
 }
 
-// Of no driver at all CUDA says that it is too old.
+// Without a driver, the error of CUDA is that the driver is too old.
 std::string why_not_counted(runtime& api, result code) {
   int driver = 0;
   if (api.driver_version(driver) == success && driver == 0) return std::string(no_driver);
   return api.error_text(code) + " (cudaGetDeviceCount)";
 }
 
-found_device look_at(runtime& api, int number) {
+found_device inspect(runtime& api, int number) {
   found_device found{.number = number, .properties = {}, .unusable = {}};
   const result code = api.properties(number, found.properties);
-  found.unusable = code == success ? fault_of(found.properties) : api.error_text(code) + " (cudaGetDeviceProperties)";
+  found.unusable =
+      code == success ? reason_unusable(found.properties) : api.error_text(code) + " (cudaGetDeviceProperties)";
   return found;
 }
 
@@ -53,8 +55,8 @@ std::string numbers_there(const found_devices& found) {
   return "there are devices 0 to " + std::to_string(found.all.size() - 1);
 }
 
-// "device 1: ...; device 3: ..."; a single device has no need of its number.
-std::string faults_of(const found_devices& found) {
+// "device 1: ...; device 3: ..."; without the number if there is only one device.
+std::string reasons_unusable(const found_devices& found) {
   std::string text;
   for (const found_device& each : found.all) {
     if (each.unusable.empty()) continue;
@@ -65,18 +67,18 @@ std::string faults_of(const found_devices& found) {
   return text;
 }
 
-cuda_device asked_for(const found_devices& found, unsigned number) {
+cuda_device requested_device(const found_devices& found, unsigned number) {
   const std::string asked = "--devices " + std::to_string(number) + ": ";
   if (number >= found.all.size()) throw engine_error(asked + numbers_there(found));
-  const found_device& it = found.all[number];
-  if (!it.unusable.empty()) throw engine_error(asked + it.unusable + "; " + numbers_there(found));
-  return taken_from(it);
+  const found_device& device = found.all[number];
+  if (!device.unusable.empty()) throw engine_error(asked + device.unusable + "; " + numbers_there(found));
+  return taken_from(device);
 }
 
 std::vector<cuda_device> take(const found_devices& found, const engine_request& request) {
   std::vector<cuda_device> taken;
   for (const unsigned number : request.devices) {
-    const cuda_device next = asked_for(found, number);
+    const cuda_device next = requested_device(found, number);
     if (std::ranges::find(taken, next.number, &cuda_device::number) == taken.end()) taken.push_back(next);
   }
   if (!request.devices.empty()) return taken;
@@ -108,7 +110,7 @@ found_devices find_devices(runtime& api) {
     return result;
   }
   if (count == 0) result.none = "no CUDA device";
-  for (int number = 0; number < count; ++number) result.all.push_back(look_at(api, number));
+  for (int number = 0; number < count; ++number) result.all.push_back(inspect(api, number));
   return result;
 }
 
@@ -117,10 +119,11 @@ device_choice choose_devices(const found_devices& found, const engine_request& r
   if (found.all.empty()) {
     choice.why = found.none;
   } else if (choice.taken.empty()) {
-    choice.why = "no usable CUDA device: " + faults_of(found);
+    choice.why = "no usable CUDA device: " + reasons_unusable(found);
   } else {
     choice.why = describe(choice.taken);
-    if (request.all_devices && choice.taken.size() < found.all.size()) choice.why += "; without " + faults_of(found);
+    if (request.all_devices && choice.taken.size() < found.all.size())
+      choice.why += "; without " + reasons_unusable(found);
   }
   return choice;
 }

@@ -1,5 +1,5 @@
-// Which CUDA devices there are, whether each can be used, and which of them an engine takes. Nothing here makes a
-// context: a device that is only looked at keeps its memory and its sleep.
+// Enumerates CUDA devices, checks whether each is usable, and chooses those that an engine uses. Nothing here creates a
+// context: a device that is only enumerated is not woken and loses no memory.
 #pragma once
 
 #include "gpu/cuda/runtime.hpp"
@@ -11,11 +11,11 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// A device as the runtime numbers it.
+/// A device with its number in the CUDA runtime.
 struct found_device {
   int number = 0;
   device_properties properties;
-  std::string unusable;  ///< why it cannot be used; empty where it can
+  std::string unusable;  ///< why it cannot be used; empty if it can
 };
 
 struct found_devices {
@@ -23,23 +23,23 @@ struct found_devices {
   std::string none;  ///< why `all` is empty: "no CUDA device: cudaErrorNoDevice: ... (cudaGetDeviceCount)"
 };
 
-/// Throws nothing of the runtime's: what it says is in the values.
+/// Errors of the runtime are not thrown: they are in the result.
 found_devices find_devices(runtime& api);
 
 struct device_choice {
   std::vector<cuda_device> taken;  ///< empty: none is usable
-  std::string why;  ///< one clause: "NVIDIA H200, 132 multiprocessors", "2 x NVIDIA H200", what is missing
+  std::string why;  ///< one clause: "NVIDIA H200, 132 multiprocessors", "2 x NVIDIA H200", or what is missing
 };
 
-/// request.devices, or all usable ones where request.all_devices, else the first usable one. Throws engine_error for a
-/// number that does not exist or is unusable, saying what there is.
+/// Chooses request.devices, or all usable devices if request.all_devices, otherwise the first usable device. Throws
+/// engine_error for a number that does not exist or is unusable; the message lists the existing devices.
 device_choice choose_devices(const found_devices& found, const engine_request& request);
 
-/// Whether it is worth looking for devices: gpuhist was built with CUDA and a driver is loaded. Costs a system call,
-/// where asking CUDA costs tenths of a second.
+/// Whether gpuhist was built with CUDA and a driver is loaded. Costs a few system calls; a query of CUDA takes tenths
+/// of a second.
 bool may_have_devices();
 
-/// Why not, in one clause.
+/// Why may_have_devices() is false, in one clause.
 std::string why_no_devices();
 
 /// "NVIDIA H200", "2 x NVIDIA H200", "NVIDIA H200, 2 x NVIDIA A100".

@@ -7,10 +7,10 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-std::string message_of(const runtime& api, result code, std::string_view doing, call_site where) {
+std::string message_of(const runtime& api, result code, std::string_view action, call_site where) {
   std::string_view file = where.file;
   if (const auto at = file.rfind("gpu/"); at != std::string_view::npos) file.remove_prefix(at);
-  std::string message(doing);
+  std::string message(action);
   message.append(" failed: ").append(api.error_text(code));
   message.append(" (").append(file).append(":").append(std::to_string(where.line)).append(")");
   return message;
@@ -20,22 +20,23 @@ constexpr const char* less_memory = "; try fewer --slots, a smaller --chunk-size
 
 }  // namespace
 
-void throw_error(const runtime& api, result code, std::string_view doing, call_site where) {
-  const std::string message = message_of(api, code, doing, where);
+void throw_error(const runtime& api, result code, std::string_view action, call_site where) {
+  const std::string message = message_of(api, code, action, where);
   if (code == out_of_memory) throw memory_shortage(message + less_memory);
   if (!leaves_the_device_well(code)) throw lost_device(message);
   throw engine_error(message);
 }
 
-bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view by, std::string_view use, call_site where) {
+bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view device, std::string_view use,
+               call_site where) {
   const result code = api.host_register(memory.data(), memory.size());
   if (code == success) return true;
   if (code == not_supported) return false;
-  std::string doing(by);
-  doing.append("page-locking ").append(std::to_string(memory.size())).append(" bytes ").append(use);
-  doing.append(" (cudaHostRegister)");
-  if (code == operating_system) throw memory_shortage(message_of(api, code, doing, where) + less_memory);
-  throw_error(api, code, doing, where);
+  std::string action(device);
+  action.append("page-locking ").append(std::to_string(memory.size())).append(" bytes ").append(use);
+  action.append(" (cudaHostRegister)");
+  if (code == operating_system) throw memory_shortage(message_of(api, code, action, where) + less_memory);
+  throw_error(api, code, action, where);
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -1,4 +1,4 @@
-// From the runtime's codes to exceptions: every CUDA call is checked here.
+// Checks CUDA calls: converts error codes of the runtime to exceptions.
 #pragma once
 
 #include "gpu/cuda/call_site.hpp"
@@ -16,26 +16,28 @@ inline constexpr result out_of_memory = 2;       // cudaErrorMemoryAllocation
 inline constexpr result operating_system = 304;  // cudaErrorOperatingSystem
 inline constexpr result not_supported = 801;     // cudaErrorNotSupported; runtime_device.cu asserts all of them
 
-/// Throws what throw_error() throws unless `code` is success. `doing` says what failed, with the call: "copying a chunk
-/// to the device (cudaMemcpyAsync)". (It is not copied where all is well: a literal, or a string that exists anyway. A
-/// string that is made for the call could fail to be made after the call succeeded.)
-inline void check(const runtime& api, result code, std::string_view doing, call_site where = call_site::here());
+/// Calls throw_error() unless `code` is success. `action` names the action and the call: "copying a chunk to the device
+/// (cudaMemcpyAsync)". It must be a literal or an existing string: building a string could throw although the call
+/// succeeded.
+inline void check(const runtime& api, result code, std::string_view action, call_site where = call_site::here());
 
-/// engine_error; memory_shortage for lack of memory; lost_device where the device must not be called any more. The
-/// message adds CUDA's name and sentence, file and line, and for lack of memory what to do. (That is the same code for
-/// memory of the device and for page-locked memory: the driver locks pages itself, whatever `ulimit -l` says.)
-[[noreturn]] void throw_error(const runtime& api, result code, std::string_view doing,
+/// Throws memory_shortage if memory is insufficient, lost_device if the device must not be called again, otherwise
+/// engine_error. The message contains the action, the name and text of the CUDA error, file and line, and the remedy if
+/// memory is insufficient. (CUDA has one error code for device memory and for page-locked memory. `ulimit -l` does not
+/// matter: the driver locks pages itself.)
+[[noreturn]] void throw_error(const runtime& api, result code, std::string_view action,
                               call_site where = call_site::here());
 
-/// Page-locks memory of the host, `use` saying which ("of slots"), `by` who, ending in ": ". False where the device
-/// cannot do that at all (cudaErrorNotSupported: its attribute cudaDevAttrHostRegisterSupported is 0): copies from and
-/// to memory that is not page-locked are slower and give the same bytes. Throws memory_shortage where less of it might
-/// do: out of memory, or refused by the operating system (cudaErrorOperatingSystem), else as throw_error().
-bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view by, std::string_view use,
+/// Page-locks host memory. For the message, `use` names the memory ("of slots") and `device` is a prefix that ends in
+/// ": ". Returns false if the device cannot page-lock memory (cudaErrorNotSupported: its attribute
+/// cudaDevAttrHostRegisterSupported is 0); copies are then slower and give the same bytes. Throws memory_shortage if a
+/// smaller amount may succeed: out of memory, or refused by the operating system (cudaErrorOperatingSystem). Other
+/// errors: see throw_error().
+bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view device, std::string_view use,
                call_site where = call_site::here());
 
-inline void check(const runtime& api, result code, std::string_view doing, call_site where) {
-  if (code != success) throw_error(api, code, doing, where);
+inline void check(const runtime& api, result code, std::string_view action, call_site where) {
+  if (code != success) throw_error(api, code, action, where);
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -6,8 +6,8 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-// runtime_device.cu holds them against CUDA's names.
-constexpr std::array<result, 9> of_the_call_alone{
+// runtime_device.cu checks these numbers against the names of CUDA.
+constexpr std::array<result, 9> errors_of_the_call{
     success,
     1,              // cudaErrorInvalidValue
     out_of_memory,  //
@@ -22,7 +22,7 @@ constexpr std::array<result, 9> of_the_call_alone{
 }  // namespace
 
 bool leaves_the_device_well(result code) {
-  return std::ranges::find(of_the_call_alone, code) != of_the_call_alone.end();
+  return std::ranges::find(errors_of_the_call, code) != errors_of_the_call.end();
 }
 
 }  // namespace gpuhist::gpu::cuda

@@ -1,5 +1,5 @@
-// One device's way to the runtime, with a fuse: after an error that tells of a device in trouble, no call of ours
-// reaches that device any more. On a corrupted context such calls return errors; on a lost device they may hang.
+// The runtime of one device, with a fuse: after an error that means that the device has failed, no further call reaches
+// the device. On a corrupted context further calls return errors; on a lost device they may hang.
 #pragma once
 
 #include "gpu/cuda/error.hpp"
@@ -12,14 +12,14 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// Whether an error is one of the call alone (wrong arguments, want of memory), which leaves the device as it was. Any
-/// other is taken for the end of the device: CUDA says of most of them that the process must start anew, and of those
-/// that its documentation does not know the worst is the safe guess.
+/// Whether an error concerns the call only (wrong arguments, lack of memory), so that the device is still usable. After
+/// any other error the device counts as failed: for most of them the CUDA documentation requires a restart of the
+/// process, and for undocumented errors this is the safe assumption.
 [[nodiscard]] bool leaves_the_device_well(result code);
 
-/// Passes calls on to a runtime that outlives it, until the fuse blows; from then on each gives the error that blew it.
-/// Made for one device, which is current on every thread that calls. Thread-safe as the runtime is; a call that another
-/// thread has begun when the fuse blows goes on.
+/// Forwards calls to a runtime that outlives it, until the fuse blows; after that each call returns the error that blew
+/// the fuse. Serves one device, which is current on every calling thread. As thread-safe as the runtime. A call that is
+/// in progress on another thread when the fuse blows continues.
 class fused_runtime final : public runtime {
  public:
   explicit fused_runtime(runtime& inner) : inner_(inner) {}
@@ -39,7 +39,7 @@ class fused_runtime final : public runtime {
     return guarded([&] { return inner_.use_device(device); });
   }
   result host_register(void* memory, std::size_t bytes) override {
-    // of these two the documentation says nothing about the device: memory of the host was refused
+    // operating_system and not_supported: host memory was refused, the device is still usable
     if (const result blown = error_; blown != success) return blown;
     const result code = inner_.host_register(memory, bytes);
     return code == operating_system || code == not_supported ? code : noted(code);

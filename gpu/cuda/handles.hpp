@@ -1,6 +1,5 @@
-// Owners of what the runtime hands out: a stream, an event, a piece of device memory. Each frees its handle when it
-// goes; what the runtime says then is of no use to anybody (a driver that unloads says errors), so it is not looked at,
-// except where memory must outlive the device's knowledge of it.
+// Owners of CUDA resources: stream, event, device memory, page-locked memory. Destructors ignore errors of the runtime
+// (a driver that is being unloaded returns errors). The exception is page-locked memory that cannot be unregistered.
 #pragma once
 
 #include "gpu/cuda/call_site.hpp"
@@ -47,12 +46,12 @@ class event {
     check(api_, api_.event_record(handle_, on.get()), "recording an event (cudaEventRecord)", where);
   }
 
-  /// Blocks the thread until the work recorded has run.
+  /// Blocks the thread until the recorded work has finished.
   void wait(call_site where = call_site::here()) {
     check(api_, api_.event_synchronize(handle_), "waiting for a chunk to be counted (cudaEventSynchronize)", where);
   }
 
-  /// Seconds of the device's clock from `earlier` to this; both have been reached.
+  /// Seconds from `earlier` to this event, by the clock of the device. Both have been reached.
   [[nodiscard]] double seconds_since(const event& earlier, call_site where = call_site::here()) const {
     float milliseconds = 0;
     check(api_, api_.event_elapsed(milliseconds, earlier.handle_, handle_),
@@ -74,7 +73,7 @@ class device_memory {
   device_memory(runtime& api, std::size_t bytes) : api_(api) {
     const result code = api_.device_allocate(memory_, bytes);
     if (code != success) {
-      throw_error(api_, code, "taking " + std::to_string(bytes) + " bytes of device memory (cudaMalloc)");
+      throw_error(api_, code, "allocating " + std::to_string(bytes) + " bytes of device memory (cudaMalloc)");
     }
   }
   device_memory(const device_memory&) = delete;
@@ -91,8 +90,8 @@ class device_memory {
   void* memory_ = nullptr;
 };
 
-/// Page-locked memory of the host, on pages of its own; only on pages of its own where the device cannot page-lock any.
-/// Where it cannot be unregistered, it is kept for good.
+/// Page-locked host memory on separate pages; not page-locked if the device does not support that. If it cannot be
+/// unregistered, it is kept until the process ends.
 class pinned_memory {
  public:
   pinned_memory(runtime& api, std::size_t bytes)

@@ -9,7 +9,7 @@ void job_queue::expect_devices(std::size_t devices) {
   devices_ = devices;
 }
 
-// Waking a thread costs as much as copying a small chunk: where jobs wait already, somebody was woken for them.
+// Waking a thread costs as much as copying a small chunk. If jobs already wait, a thread was woken for them.
 void job_queue::push(counting_job& job) {
   std::exception_ptr failure;
   {
@@ -20,11 +20,11 @@ void job_queue::push(counting_job& job) {
       if (jobs_.size() > 1) return;
     }
   }
-  if (failure) return job.done(job, std::move(failure));
+  if (failure) return job.on_complete(job, std::move(failure));
   arrived_.notify_one();
 }
 
-void job_queue::pass_on() {
+void job_queue::wake_next() {
   {
     const std::lock_guard lock(mutex_);
     if (jobs_.empty()) return;
@@ -32,10 +32,10 @@ void job_queue::pass_on() {
   arrived_.notify_one();
 }
 
-counting_job* job_queue::pop(const std::stop_token& stop, const device_fault& of_caller) {
+counting_job* job_queue::pop(const std::stop_token& stop, const device_fault& fault_of_caller) {
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, stop, [&] { return !jobs_.empty() || of_caller.why(); });
-  return of_caller.why() ? nullptr : take();
+  arrived_.wait(lock, stop, [&] { return !jobs_.empty() || fault_of_caller.why(); });
+  return fault_of_caller.why() ? nullptr : take();
 }
 
 counting_job* job_queue::try_pop() {
@@ -43,9 +43,9 @@ counting_job* job_queue::try_pop() {
   return take();
 }
 
-counting_job* job_queue::try_pop_if(const std::function<bool(const counting_job&)>& wanted) {
+counting_job* job_queue::try_pop_if(const std::function<bool(const counting_job&)>& accepts) {
   const std::lock_guard lock(mutex_);
-  return !jobs_.empty() && wanted(*jobs_.front()) ? take() : nullptr;
+  return !jobs_.empty() && accepts(*jobs_.front()) ? take() : nullptr;
 }
 
 counting_job* job_queue::take() {
@@ -62,9 +62,9 @@ void job_queue::lose_device(const std::exception_ptr& why) {
     was_last = --devices_ == 0;
     if (was_last) failure_ = why;
   }
-  arrived_.notify_all();  // its lanes end, those of others take what one of them was woken for
+  arrived_.notify_all();  // its lanes end; lanes of other devices take the jobs for which one of its lanes was woken
   if (!was_last) return;
-  while (counting_job* const job = try_pop()) job->done(*job, why);  // push() adds none from now on
+  while (counting_job* const job = try_pop()) job->on_complete(*job, why);  // push() adds no more jobs
 }
 
 bool job_queue::has_devices() const {

@@ -1,4 +1,5 @@
-// The one queue from which the lanes of all devices of an engine pull, and what becomes of jobs when devices fail.
+// The queue from which the lanes of all devices of an engine take jobs. It completes waiting jobs when the last device
+// fails.
 #pragma once
 
 #include "gpu/cuda/device_fault.hpp"
@@ -13,33 +14,33 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// Holds at most the jobs that their submitter has slots for. All members may be called from any thread.
+/// Its size is bounded by the slots of the submitter. All members may be called from any thread.
 class job_queue {
  public:
-  /// So many devices will pull. Before the first of them does.
+  /// Sets the number of devices. Call it before any of them takes a job.
   void expect_devices(std::size_t devices);
 
-  /// Where no device is left, the job is answered at once with the failure of the last. Throws where there is no memory
-  /// for a pointer; the job is not taken then.
+  /// If all devices have failed, completes the job at once with the error of the last one. Throws if there is no memory
+  /// for a pointer; the job is then not accepted.
   void push(counting_job& job);
 
-  /// Whoever took jobs and leaves some wakes somebody else for them.
-  void pass_on();
+  /// Wakes one waiting thread if jobs are left. A thread calls it after it has taken its jobs.
+  void wake_next();
 
-  /// Waits for a job; null once a stop is requested and the queue is empty, and once the caller's device has failed.
-  counting_job* pop(const std::stop_token& stop, const device_fault& of_caller);
+  /// Waits for a job. Null if a stop is requested and the queue is empty, or if the device of the caller has failed.
+  counting_job* pop(const std::stop_token& stop, const device_fault& fault_of_caller);
 
-  /// A job if there is one, else null.
+  /// The next job; null if the queue is empty.
   counting_job* try_pop();
 
-  /// The next job, if there is one and it is wanted; else null.
-  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& wanted);
+  /// The next job if `accepts` is true for it; null otherwise, or if the queue is empty.
+  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& accepts);
 
-  /// A device has failed, for the reason given, and its lanes pull no more. Once a device. With the last one, the jobs
-  /// that wait are answered with its failure.
+  /// Records that a device has failed with the error `why`; its lanes take no more jobs. Called once per device. When
+  /// the last device fails, the waiting jobs are completed with its error.
   void lose_device(const std::exception_ptr& why);
 
-  /// Whether a device is left to count what is pushed.
+  /// Whether any device has not failed.
   [[nodiscard]] bool has_devices() const;
 
  private:

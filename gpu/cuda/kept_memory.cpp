@@ -9,11 +9,11 @@ namespace gpuhist::gpu::cuda {
 
 namespace {
 
-// Never destroys what it holds.
+// Never destroys its member.
 union leaked {
   std::shared_ptr<const void> owner;
 
-  explicit leaked(std::shared_ptr<const void> of) : owner(std::move(of)) {}
+  explicit leaked(std::shared_ptr<const void> kept) : owner(std::move(kept)) {}
   leaked(const leaked&) = delete;
   leaked& operator=(const leaked&) = delete;
   ~leaked() {}  // NOLINT(modernize-use-equals-default): that would be deleted
@@ -23,7 +23,7 @@ void leak(std::shared_ptr<const void> owner) noexcept { const leaked never_relea
 
 }  // namespace
 
-// Not even let go of by the destructors of statics, and reachable, so that no checker takes it for a leak.
+// No static destructor releases the memory. It stays reachable, so leak checkers do not report it.
 void keep_for_good(std::shared_ptr<const void> owner) noexcept {
   static std::mutex mutex;
   static auto* const kept = new (std::nothrow) std::vector<std::shared_ptr<const void>>;

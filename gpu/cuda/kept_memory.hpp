@@ -1,12 +1,12 @@
-// Host memory that a device may still touch and that nobody can ask it about: kept until the process ends.
+// Host memory that a failed device may still access: it is kept until the process ends.
 #pragma once
 
 #include <memory>
 
 namespace gpuhist::gpu::cuda {
 
-/// Never lets go of what `owner` owns. For memory that could not be unregistered: a device that failed may have copies
-/// under way to it, so it must not come to hold anything else. Thread-safe. Without memory for a pointer it
+/// Keeps the memory that `owner` owns until the process ends. For memory that could not be unregistered: a failed
+/// device may still copy to it, so it must not be reused. Thread-safe. If no memory is left for a pointer, the memory
 /// is leaked.
 void keep_for_good(std::shared_ptr<const void> owner) noexcept;
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
-// What CUDA itself takes of each block's share (compute capability 8.0 and later).
+// Shared memory that CUDA reserves in each block (compute capability 8.0 and later).
 constexpr std::size_t reserved_per_block = 1 * kib;
 
 bool fits(const kernel_tuning& tuning, const kernel_device& device) {

@@ -1,5 +1,6 @@
-// Tuning of the counting kernel as data: which shape it has on which device, chosen by a pure function of what the
-// device is. Why each value is what it is stands in docs/tuning.md, with what was measured.
+// The tuning of the kernel for one span of device memory (gpu/cuda/span), as data. A pure function of the properties of
+// the device chooses it. docs/tuning.md gives the reason for each value and the measurements. The kernel of the CUDA
+// engine (gpu/cuda/kernels/lane_private.cu) has one fixed shape and does not use this.
 #pragma once
 
 #include <array>
@@ -8,31 +9,31 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// What the choice depends on.
+/// The properties of a device that determine the tuning.
 struct kernel_device {
   int compute_major = 0;
   int compute_minor = 0;
   int multiprocessors = 1;
   std::size_t shared_bytes = 0;        ///< shared memory of a multiprocessor
-  std::size_t shared_bytes_block = 0;  ///< of it, what one block may have when it asks
-  int threads = 2048;                  ///< that are resident on a multiprocessor at most
+  std::size_t shared_bytes_block = 0;  ///< part of it that one block may use at most (opt-in)
+  int threads = 2048;                  ///< maximum resident on a multiprocessor
 
   bool operator==(const kernel_device&) const = default;
 };
 
-/// In what order blocks take the tiles of a span.
+/// The order in which blocks read the tiles of a span.
 enum class tile_walk {
-  interleaved,  ///< block b takes tiles b, b + grid, ...: all read one neighbourhood at a time
-  contiguous,   ///< each block takes a stretch of its own
-  ticket,       ///< whoever is free takes the next one, by an atomic counter
+  interleaved,  ///< block b reads tiles b, b + grid, ...: all blocks read neighbouring tiles at any time
+  contiguous,   ///< each block reads one contiguous part
+  ticket,       ///< each block draws the number of its next tile from an atomic counter
 };
 
-/// The shape of lane_private. A tile is what a block reads in one step: threads x loads x 16 bytes.
+/// The shape of lane_private_span. A tile is the part that a block reads in one step: threads x loads x 16 bytes.
 struct kernel_tuning {
-  unsigned threads = 1024;                 ///< a block
-  unsigned copies = 32;                    ///< of the 256 counters, a block: 32 or 64
-  unsigned loads = 2;                      ///< of 16 bytes, in flight a thread while the ones before are counted
-  unsigned blocks_per_multiprocessor = 2;  ///< resident
+  unsigned threads = 1024;                 ///< per block
+  unsigned copies = 32;                    ///< copies of the 256 counters per block: 32 or 64
+  unsigned loads = 2;                      ///< 16-byte loads in flight per thread while the previous ones are counted
+  unsigned blocks_per_multiprocessor = 2;  ///< resident blocks
   tile_walk walk = tile_walk::interleaved;
 
   [[nodiscard]] constexpr std::size_t tile_bytes() const { return std::size_t{16} * threads * loads; }
@@ -50,7 +51,7 @@ inline constexpr std::array<kernel_tuning, 2> shipped_tunings{{
 /// The first of shipped_tunings whose blocks are resident together on a multiprocessor of the device.
 kernel_tuning tuning_for(const kernel_device& device);
 
-/// For people: "1024 threads a block, 2 blocks a multiprocessor, 32 copies of the counters (32 KiB), ...".
+/// In words: "1024 threads a block, 1 a multiprocessor, 64 copies of the counters (64 KiB), ...".
 std::string describe(const kernel_tuning& tuning);
 
 }  // namespace gpuhist::gpu::cuda

@@ -11,19 +11,20 @@ namespace {
 
 constexpr std::size_t values = 256;
 
-// The runtime gives times as 32-bit milliseconds; up to here they are good to well below a microsecond.
+// In seconds. The runtime returns times as 32-bit floats in milliseconds; up to this limit they are exact to less than
+// a microsecond.
 constexpr double longest_from_anchor = 1.0;
 
-// Of the same type, saying which device it is of; as it was where there is no memory for that.
+// An exception of the same type with the name of the device; the original exception if there is no memory for that.
 std::exception_ptr labelled(const lane_environment& shared, const engine_error& error,
-                            const std::exception_ptr& as_it_was) noexcept {
+                            const std::exception_ptr& original) noexcept {
   try {
     const std::string text = shared.label + ": " + error.what();
     if (dynamic_cast<const memory_shortage*>(&error) != nullptr) return std::make_exception_ptr(memory_shortage(text));
     if (dynamic_cast<const lost_device*>(&error) != nullptr) return std::make_exception_ptr(lost_device(text));
     return std::make_exception_ptr(engine_error(text));
   } catch (...) {
-    return as_it_was;
+    return original;
   }
 }
 
@@ -50,8 +51,12 @@ lane::buffers::buffers(const lane_environment& shared)
       kernel_end(shared.api),
       counted(shared.api) {}
 
-lane::lane(lane_environment& shared, lane_tallies& done, const event& base)
-    : shared_(shared), done_(done), sets_{buffers(shared), buffers(shared)}, stream_(shared.api), anchor_(shared.api) {
+lane::lane(lane_environment& shared, lane_tallies& tallies, const event& base)
+    : shared_(shared),
+      tallies_(tallies),
+      sets_{buffers(shared), buffers(shared)},
+      stream_(shared.api),
+      anchor_(shared.api) {
   anchor_.record(stream_);
   anchor_.wait();
   anchor_seconds_ = anchor_.seconds_since(base);
@@ -61,34 +66,34 @@ void lane::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-// The stream never runs dry: the next jobs are enqueued before those in flight are waited for. The condition variable
-// is waited on only while nothing is in flight. Of a device that failed, what is in flight is answered and no more
-// taken. From here on nothing allocates but the text of an error: every job that was taken can be answered.
+// The stream always has work: the next jobs are enqueued before the thread waits for those in flight. The thread waits
+// for the queue only while nothing is in flight. After the device has failed, the jobs in flight are completed and no
+// more are taken. From here on only the text of an error is allocated, so every job that was taken can be completed.
 void lane::run(const std::stop_token& stop) noexcept {
   try {
     check(shared_.api, shared_.api.use_device(shared_.device), "choosing the device (cudaSetDevice)");
   } catch (...) {
     lose_device(failure_of(shared_));
   }
-  buffers* ahead = sets_.data();
-  buffers* behind = sets_.data() + 1;
+  buffers* next = sets_.data();
+  buffers* in_flight = sets_.data() + 1;
   for (;;) {
     counting_job* job = nullptr;
-    if (behind->jobs.empty()) {
-      job = shared_.queue.pop(stop, done_.fault);
-    } else if (!done_.fault.why()) {
+    if (in_flight->jobs.empty()) {
+      job = shared_.queue.pop(stop, tallies_.fault);
+    } else if (!tallies_.fault.why()) {
       job = shared_.queue.try_pop();
     }
-    if (job == nullptr && behind->jobs.empty()) return;
-    if (job != nullptr) fill(*ahead, job);
-    shared_.queue.pass_on();
-    begin(*ahead);
-    if (!behind->jobs.empty()) finish(*behind);
-    std::swap(ahead, behind);
+    if (job == nullptr && in_flight->jobs.empty()) return;
+    if (job != nullptr) fill(*next, job);
+    shared_.queue.wake_next();
+    begin(*next);
+    if (!in_flight->jobs.empty()) finish(*in_flight);
+    std::swap(next, in_flight);
   }
 }
 
-// The first job and as many of those that wait as fit with it.
+// Adds the first job, and as many waiting jobs as fit.
 void lane::fill(buffers& set, counting_job* first) noexcept {
   for (counting_job* job = first; job != nullptr;) {
     add(set, *job);
@@ -96,30 +101,30 @@ void lane::fill(buffers& set, counting_job* first) noexcept {
   }
 }
 
-// A job that is wrong is answered at once and alone: the device is well.
+// An invalid job is completed at once with its error. The device has not failed.
 void lane::add(buffers& set, counting_job& job) noexcept {
-  if (std::exception_ptr fault = fault_of(job)) {
-    job.done(job, std::move(fault));
+  if (std::exception_ptr error = error_in(job)) {
+    job.on_complete(job, std::move(error));
   } else {
     set.jobs.add(job);
   }
 }
 
-// Leaves the set empty where its jobs were answered at once.
+// Leaves the set empty if its jobs were completed with an error.
 void lane::begin(buffers& set) noexcept {
   if (set.jobs.empty()) return;
-  std::exception_ptr failure = done_.fault.why();
+  std::exception_ptr failure = tallies_.fault.why();
   if (!failure) failure = try_enqueue(set);
-  if (failure) answer(set, failure);
+  if (failure) complete(set, failure);
 }
 
-// Whoever is answered last owns the exception: no reference to it is left here that could be the last.
-void lane::answer(buffers& set, const std::exception_ptr& failure) noexcept {
-  for (counting_job* job : set.jobs.jobs()) job->done(*job, failure);
+// The jobs must hold the last references to the exception, so this function keeps none.
+void lane::complete(buffers& set, const std::exception_ptr& failure) noexcept {
+  for (counting_job* job : set.jobs.jobs()) job->on_complete(*job, failure);
   set.jobs.clear();
 }
 
-std::exception_ptr lane::fault_of(const counting_job& job) const noexcept {
+std::exception_ptr lane::error_in(const counting_job& job) const noexcept {
   try {
     check_fits(job);
     check_job(job, shared_.counted.classes);
@@ -141,10 +146,10 @@ std::exception_ptr lane::try_enqueue(buffers& set) noexcept {
   return lose_device(failure);
 }
 
-// Returns what it failed with first: all its lanes say the same.
+// Returns the first error of the device: all of its lanes report the same error.
 std::exception_ptr lane::lose_device(const std::exception_ptr& why) noexcept {
-  if (done_.fault.note(why)) shared_.queue.lose_device(why);
-  return done_.fault.why();
+  if (tallies_.fault.note(why)) shared_.queue.lose_device(why);
+  return tallies_.fault.why();
 }
 
 void lane::check_fits(const counting_job& job) const {
@@ -157,7 +162,7 @@ void lane::check_fits(const counting_job& job) const {
 
 void lane::enqueue(buffers& set) {
   runtime& api = shared_.api;
-  set.jobs.lay_out();
+  set.jobs.arrange();
   const auto extents = set.jobs.extents();
   const auto rows = set.jobs.rows();
   set.copy_begin.record(stream_);
@@ -195,7 +200,7 @@ void lane::finish(buffers& set) noexcept {
   try {
     set.counted.wait();
     record_times(set);
-    set.jobs.hand_out_rows(shared_.counted);
+    set.jobs.write_rows(shared_.counted);
   } catch (...) {
     failure = failure_of(shared_);
   }
@@ -203,25 +208,26 @@ void lane::finish(buffers& set) noexcept {
     drain(set);
     failure = lose_device(failure);
   } else {
-    done_.jobs += set.jobs.jobs().size();
-    done_.bytes += set.jobs.text_bytes();
+    tallies_.jobs += set.jobs.jobs().size();
+    tallies_.bytes += set.jobs.text_bytes();
   }
-  answer(set, failure);
+  complete(set, failure);
 }
 
 void lane::record_times(buffers& set) {
   const double copy_begin = anchor_seconds_ + set.copy_begin.seconds_since(anchor_);
   const double copy_end = anchor_seconds_ + set.copy_end.seconds_since(anchor_);
   const double kernel_end = anchor_seconds_ + set.kernel_end.seconds_since(anchor_);
-  done_.times.add({.begin = copy_begin, .end = copy_end}, {.begin = copy_end, .end = kernel_end});
+  tallies_.times.add({.begin = copy_begin, .end = copy_end}, {.begin = copy_end, .end = kernel_end});
   if (copy_begin - anchor_seconds_ > longest_from_anchor) {
     anchor_.swap(set.copy_begin);
     anchor_seconds_ = copy_begin;
   }
 }
 
-// Before a job is answered with an error, what was enqueued for it must have ended: its owner may reuse the memory
-// then. Where the device is past asking, it reads at worst what comes next, for rows that nobody looks at.
+// Before a job is completed with an error, the work that was enqueued for it must have finished, because its owner may
+// then reuse the memory. If the device does not respond to calls, it may still read the next contents of that memory,
+// but only for rows that are discarded.
 void lane::drain(buffers& set) noexcept {
   try {
     set.counted.record(stream_);

@@ -1,5 +1,5 @@
 // A lane: one host thread and one CUDA stream with two sets of device buffers, so that the next chunks are queued on
-// the device while the ones before them are still worked on. Copies overlap the kernels of other lanes.
+// the device while the previous ones are in flight. Copies overlap the kernels of other lanes.
 #pragma once
 
 #include "gpu/cuda/batch.hpp"
@@ -19,21 +19,21 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// What the lanes of a device share. Outlives them.
+/// State that the lanes of a device share. Outlives them.
 struct lane_environment {
-  runtime& api;              ///< the device's own: no call gets past it once the device has failed
-  const partition& counted;  ///< what rows are folded to
-  job_queue& queue;          ///< the engine's, of all its devices
+  runtime& api;              ///< of this device only; makes no calls after the device has failed
+  const partition& counted;  ///< the classes that rows are folded to
+  job_queue& queue;          ///< shared by all devices of the engine
   int device = 0;
-  std::string label{};  ///< what errors call the device, "device 1 (NVIDIA H200)"
+  std::string label{};  ///< the name of the device in error messages, "device 1 (NVIDIA H200)"
   int multiprocessors = 1;
-  std::uint32_t max_chunk = 0;     ///< bytes of a job at the most
-  std::uint32_t max_extents = 0;   ///< extents of a job at the most
-  std::uint32_t max_copy = 0;      ///< bytes that cross at once, of one or several jobs; max_chunk or more
-  std::uint32_t copy_extents = 0;  ///< extents that cross at once; max_extents or more
+  std::uint32_t max_chunk = 0;     ///< maximum bytes of a job
+  std::uint32_t max_extents = 0;   ///< maximum extents of a job
+  std::uint32_t max_copy = 0;      ///< maximum bytes of a copy, which holds one or several jobs; at least max_chunk
+  std::uint32_t copy_extents = 0;  ///< maximum extents of a copy; at least max_extents
 };
 
-/// What the lanes of a device did, together, until it failed, if it did. Thread-safe.
+/// Sums over the lanes of a device, and the error if the device failed. Thread-safe.
 struct lane_tallies {
   timeline times;
   std::atomic<std::uint64_t> jobs{0};
@@ -41,23 +41,23 @@ struct lane_tallies {
   device_fault fault;
 };
 
-/// The exception that is being handled, saying which device it is of, where there is memory for that. To be called in a
-/// handler.
+/// The exception that is being handled, with the name of the device in its message if there is memory for that. Call it
+/// in a handler.
 std::exception_ptr failure_of(const lane_environment& shared) noexcept;
 
 class lane {
  public:
-  /// Takes the device memory and makes stream and events; the device is current on the calling thread. `base` was
-  /// reached. What the lane does is added to `done`. Throws engine_error.
-  lane(lane_environment& shared, lane_tallies& done, const event& base);
+  /// Allocates device memory, a stream and events; the device is current on the calling thread. Times are measured from
+  /// `base`, which has been reached. Counts and times are added to `tallies`. Throws engine_error.
+  lane(lane_environment& shared, lane_tallies& tallies, const event& base);
 
-  /// Starts the thread, which pulls jobs until the device fails, or the lane is destroyed and the queue is empty. Jobs
-  /// that are with the device when it fails are answered with what it failed with. Throws std::system_error where no
-  /// thread can be had.
+  /// Starts the thread. It takes jobs until the device fails, or until the lane is destroyed and the queue is empty.
+  /// Jobs in flight on a device that fails are completed with its error. Throws std::system_error if no thread can be
+  /// started.
   void start();
 
  private:
-  // Where jobs are while the device has them. What is recorded when, on the lane's stream:
+  // The buffers of the jobs in flight. Work and events in the order of the stream:
   //
   //     copy_begin | bytes, extents -> device | copy_end | rows = 0, kernel | kernel_end | rows -> host | counted
   struct buffers {
@@ -79,20 +79,20 @@ class lane {
   void begin(buffers& set) noexcept;
   void enqueue(buffers& set);
   void finish(buffers& set) noexcept;
-  static void answer(buffers& set, const std::exception_ptr& failure) noexcept;
+  static void complete(buffers& set, const std::exception_ptr& failure) noexcept;
   void record_times(buffers& set);
-  [[nodiscard]] std::exception_ptr fault_of(const counting_job& job) const noexcept;
+  [[nodiscard]] std::exception_ptr error_in(const counting_job& job) const noexcept;
   std::exception_ptr try_enqueue(buffers& set) noexcept;
   std::exception_ptr lose_device(const std::exception_ptr& why) noexcept;
   void check_fits(const counting_job& job) const;
   void drain(buffers& set) noexcept;
 
   lane_environment& shared_;
-  lane_tallies& done_;
+  lane_tallies& tallies_;
   std::array<buffers, 2> sets_;
   stream stream_;
-  event anchor_;               // what times are measured from ...
-  double anchor_seconds_ = 0;  // ... and when that was, since the device's base event
+  event anchor_;               // times are measured from this event
+  double anchor_seconds_ = 0;  // time of anchor_ since the base event of the device
   std::jthread thread_;        // last: it uses all of the above
 };
 

@@ -1,5 +1,5 @@
-// The small table of CUDA calls that lanes make, as an interface: the real one talks to the device, tests hand in one
-// that is backed by host memory and threads, or one whose n-th call fails. Nothing here needs CUDA's headers.
+// An interface to the CUDA calls that the engine makes. The real implementation calls the CUDA runtime. Tests use
+// implementations on host memory and threads, or whose n-th call fails. This header needs no CUDA headers.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -25,13 +25,13 @@ struct device_properties {
   int compute_minor = 0;
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;
-  std::string pci_bus_id{};  ///< as sysfs writes it, "0000:3b:00.0"; empty where there is none
-  bool prohibited = false;   ///< its compute mode lets nobody use it
+  std::string pci_bus_id{};  ///< in the format of sysfs, "0000:3b:00.0"; empty if unknown
+  bool prohibited = false;   ///< its compute mode prohibits any use
 
-  // What the shape of the kernel depends on.
+  // The tuning of the kernel depends on these.
   std::size_t shared_bytes = 0;        ///< shared memory of a multiprocessor
-  std::size_t shared_bytes_block = 0;  ///< of it, what one block may have when it asks
-  int threads = 0;                     ///< that are resident on a multiprocessor at most
+  std::size_t shared_bytes_block = 0;  ///< part of it that one block may use at most (opt-in)
+  int threads = 0;                     ///< maximum resident on a multiprocessor
   std::size_t l2_bytes = 0;
 };
 
@@ -45,8 +45,8 @@ struct kernel_launch {
   int multiprocessors = 1;
 };
 
-/// The calls. Every one returns the runtime's code; `error_text` explains it. Calls may come from any thread; the
-/// current device is the calling thread's, as in CUDA.
+/// Each call returns the error code of the runtime, which `error_text` explains. Calls may come from any thread; each
+/// thread has its own current device, as in CUDA.
 class runtime {
  public:
   runtime() = default;
@@ -54,11 +54,11 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
   virtual ~runtime() = default;
 
-  /// Whether CUDA was compiled in at all.
+  /// Whether gpuhist was built with CUDA.
   [[nodiscard]] virtual bool built_in() const { return true; }
 
-  // These four make no context.
-  virtual result driver_version(int& version) = 0;  ///< 13000 for CUDA 13.0, the newest the driver can do; 0: no driver
+  // These four create no context.
+  virtual result driver_version(int& version) = 0;  ///< newest CUDA version of the driver, 13000 for 13.0; 0: no driver
   virtual result runtime_version(int& version) = 0;  ///< 13000 for CUDA 13.0
   virtual result device_count(int& count) = 0;
   virtual result properties(int device, device_properties& out) = 0;
@@ -83,11 +83,11 @@ class runtime {
   virtual result clear(void* memory, std::size_t bytes, stream_handle stream) = 0;
   virtual result count_lane_private(const kernel_launch& launch, stream_handle stream) = 0;
 
-  /// CUDA's name and sentence for a code: "cudaErrorMemoryAllocation: out of memory".
+  /// The name and text of CUDA for a code: "cudaErrorMemoryAllocation: out of memory".
   [[nodiscard]] virtual std::string error_text(result code) const = 0;
 };
 
-/// The real runtime; a runtime without any device where gpuhist was built without CUDA.
+/// The real runtime; without CUDA, a runtime that has no device.
 std::unique_ptr<runtime> make_runtime();
 
 }  // namespace gpuhist::gpu::cuda

@@ -1,4 +1,4 @@
-// The runtime of a gpuhist that was built without CUDA: it has no device, and says so.
+// The runtime of a gpuhist that was built without CUDA: it has no device.
 #include "gpu/cuda/runtime.hpp"
 
 namespace gpuhist::gpu::cuda {

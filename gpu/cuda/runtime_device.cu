@@ -1,4 +1,4 @@
-// The real runtime: each call is one of CUDA's, and its code is passed on.
+// The real runtime: each function makes one CUDA call and returns its code.
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/kernels/lane_private.hpp"
 #include "gpu/cuda/runtime.hpp"
@@ -14,7 +14,7 @@ namespace {
 static_assert(success == cudaSuccess && out_of_memory == cudaErrorMemoryAllocation);
 static_assert(operating_system == cudaErrorOperatingSystem && not_supported == cudaErrorNotSupported);
 
-// The numbers that leaves_the_device_well() knows.
+// The numbers in leaves_the_device_well().
 static_assert(cudaErrorInvalidValue == 1 && cudaErrorInvalidConfiguration == 9 && cudaErrorInvalidDevice == 101);
 static_assert(cudaErrorInvalidResourceHandle == 400 && cudaErrorLaunchOutOfResources == 701);
 static_assert(cudaErrorHostMemoryAlreadyRegistered == 712 && cudaErrorHostMemoryNotRegistered == 713);
@@ -22,11 +22,11 @@ static_assert(cudaErrorHostMemoryAlreadyRegistered == 712 && cudaErrorHostMemory
 cudaStream_t as_stream(stream_handle handle) { return static_cast<cudaStream_t>(handle); }
 cudaEvent_t as_event(event_handle handle) { return static_cast<cudaEvent_t>(handle); }
 
-// The bus id in sysfs's spelling (cudaDeviceGetPCIBusId's has capitals).
-std::string bus_id_of(const cudaDeviceProp& of) {
+// The bus id in the format of sysfs (cudaDeviceGetPCIBusId writes capitals).
+std::string bus_id_of(const cudaDeviceProp& properties) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(of.pciDomainID),
-                static_cast<unsigned>(of.pciBusID), static_cast<unsigned>(of.pciDeviceID));
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID),
+                static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
   return text.data();
 }
 

@@ -15,7 +15,7 @@ void timeline::sweep::add(const piece& next) {
   either.add(next.when);
 }
 
-// Most begin after all others.
+// Most pieces begin after all others.
 void timeline::insert(const piece& next) {
   auto at = window_.end();
   while (at != window_.begin() && next.when.begin < std::prev(at)->when.begin) --at;

@@ -1,5 +1,4 @@
-// What the copies and kernels of all lanes of a device did together, in bounded memory: how long a copy, a kernel, or
-// both ran.
+// Busy times of a device over all its lanes, in bounded memory: how long a copy, a kernel, or both ran.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -10,31 +9,31 @@
 
 namespace gpuhist::gpu::cuda {
 
-/// A stretch of the device's time, in seconds since its base event.
+/// An interval of time in seconds since the base event of the device.
 struct interval {
   double begin = 0;
   double end = 0;
 };
 
-/// Sweeps intervals in the order of their beginnings, with three marks that say until when time is accounted for:
+/// Sweeps intervals in the order of their beginnings, with three marks. Time before a mark is already summed:
 ///
 ///     copies     [=======]      [====]              each interval adds what it has past the mark of its kind
 ///     kernels        [======]                       and moves the mark to its end
 ///     either     [==========]   [====]              overlap = copies + kernels - either
 ///
-/// Lanes report a job when it is over, so intervals arrive a little out of order: the latest few wait in a window, from
-/// which they leave sorted. One that comes later still adds only what lies past the marks, so that it can make the busy
-/// times too short, never too long.
+/// Lanes report a job when it has finished, so intervals arrive slightly out of order. A window sorts the latest of
+/// them. An interval that arrives even later adds only its part after the marks, so busy times can be too short, but
+/// never too long.
 class timeline {
  public:
   timeline() { window_.reserve(window_pieces + 2); }
 
-  /// One job's. Thread-safe, as are the others.
+  /// Adds the intervals of one job. All members are thread-safe.
   void add(interval copy, interval kernel) noexcept;
 
   [[nodiscard]] device_timeline read() const;
 
-  /// The sum of all kernels' times, overlapping or not.
+  /// The sum of the times of all kernels, overlapping or not.
   [[nodiscard]] double kernel_seconds() const;
 
  private:
@@ -43,7 +42,7 @@ class timeline {
     bool is_copy = false;
   };
 
-  // Busy time of a union of intervals, and the mark until which it is accounted for.
+  // Total length of a union of intervals, and the mark up to which it is summed.
   struct covered {
     double seconds = 0;
     double until = 0;
@@ -59,12 +58,12 @@ class timeline {
     void add(const piece& next);
   };
 
-  static constexpr std::size_t window_pieces = 256;  // far more than the jobs that all lanes have in flight
+  static constexpr std::size_t window_pieces = 256;  // many more than the jobs in flight on all lanes
 
   void insert(const piece& next);
 
   mutable std::mutex mutex_;
-  std::vector<piece> window_;  // by the beginnings; there is room for all from the start
+  std::vector<piece> window_;  // sorted by beginning; capacity is reserved in the constructor
   sweep swept_;
   double first_ = 0;
   double last_ = 0;

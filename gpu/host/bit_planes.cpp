@@ -1,23 +1,23 @@
 // Counting all 256 byte values with SIMD and scalar code at once (Google Highway).
 //
-// SIMD counts by bits. Eight vectors are transposed so that one vector, a plane, has bit j of all their bytes:
+// The SIMD part counts bits. Eight vectors are transposed to eight planes; plane j has bit j of all bytes:
 //
-//     bytes      'a' 61   01100001          plane 7   0 0 0 ..      one bit a byte: 512 bytes are
+//     bytes      'a' 61   01100001          plane 7   0 0 0 ..      one bit per byte: 512 bytes are
 //                '\n' 0a  00001010    ->    plane 6   1 0 0 ..      eight planes of 512 bits
 //                '0' 30   00110000          ...
 //                ...                        plane 0   1 0 0 ..
 //
-// ANDs of four planes, or of their complements, mark the bytes with one high nibble (16 masks) and with one low nibble
-// (16 masks). The AND of one of each marks a byte value, and counting its bits counts that value:
+// The AND of four planes or their complements marks the bytes that have a given high nibble (16 masks) or a given low
+// nibble (16 masks). The AND of a high and a low mask marks a byte value, and its population count counts that value:
 //
-//     high[6] & low[1]   1 0 0 ..     bits set: how many 'a'
+//     high[6] & low[1]   1 0 0 ..     bits set: number of 'a'
 //
-// That is an AND, a population count and an addition for each of 256 values, whatever the bytes; high nibbles that do
-// not occur are left out, and text has few. Two high nibbles at a time share each load of a low mask.
+// This is an AND, a population count and an addition for each of 256 values, whatever the bytes. High nibbles that do
+// not occur are skipped; text has few. Two high nibbles share each load of a low mask.
 //
-// All of this keeps the vector units busy and leaves the scalar ones idle, which count one byte a cycle. So each pass
-// takes some bytes by bits, and in between, a word at a time, some more with tables of counters: with AVX-512 the two
-// together take 0.66 cycles a byte, where each alone takes about 1.
+// This uses the vector units and leaves the scalar units idle, which can count one byte per cycle. So each pass also
+// counts some bytes with tables of counters, one word at a time between the vector operations. With AVX-512 both
+// together take 0.66 cycles per byte; each alone takes about 1.
 #include "gpu/host/counter_tables.hpp"
 #include "gpu/host/kernel.hpp"
 
@@ -41,39 +41,40 @@ using narrow_lanes = hn::Rebind<std::uint32_t, lanes>;
 using vector = hn::Vec<lanes>;
 using narrow_vector = hn::Vec<narrow_lanes>;
 
-// Of one pass. Six blocks keep two sets of high masks in registers and the scratch memory in a first-level cache of
-// 32 KiB; two words for each two values keep the stores (one a cycle) as busy as the vector units.
+// Sizes of one pass. With six blocks, two sets of high masks fit the registers and the scratch memory fits a
+// first-level cache of 32 KiB. With two words for each two values, the stores (one per cycle) are as busy as the vector
+// units.
 constexpr std::size_t blocks = 6;
 constexpr std::size_t words = 2;
 
 constexpr std::size_t nibbles = 16;
 constexpr std::size_t planes = 8;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-constexpr std::size_t most_lanes = HWY_MAX_BYTES / word_bytes;
-constexpr std::size_t blocks_a_word = blocks / words;
-constexpr std::size_t scalar_bytes_a_turn = nibbles * words * word_bytes;  // for each two high nibbles
+constexpr std::size_t max_lanes = HWY_MAX_BYTES / word_bytes;
+constexpr std::size_t blocks_per_word = blocks / words;
+constexpr std::size_t scalar_bytes_per_step = nibbles * words * word_bytes;  // for each two high nibbles
 
-// A mask of each block: one bit a byte.
-using masks = std::array<std::array<std::uint64_t, most_lanes>, blocks>;
+// One mask per block, with one bit per byte.
+using masks = std::array<std::array<std::uint64_t, max_lanes>, blocks>;
 
 struct scratch {
   alignas(HWY_MAX_BYTES) std::array<masks, nibbles> low;
-  alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                       // by bits 7 and 6
-  alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                      // by bits 5 and 4
-  alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, most_lanes>, 256> counts{};  // one a lane
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                      // by bits 7 and 6
+  alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                     // by bits 5 and 4
+  alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, max_lanes>, 256> counts{};  // one per lane
   counter_tables tables;
 };
 
 HWY_INLINE vector load(const masks& from, std::size_t block) { return hn::Load(lanes(), from[block].data()); }
 HWY_INLINE void store(vector mask, masks& to, std::size_t block) { hn::Store(mask, lanes(), to[block].data()); }
 
-// Bit by bit; Highway's IfVecThenElse is that only with AVX-512.
+// Selects bits. Highway's IfVecThenElse selects bits only with AVX-512.
 HWY_INLINE vector select(vector chosen, vector yes, vector no) {
   return hn::OrAnd(hn::AndNot(chosen, no), chosen, yes);
 }
 
-// One step of the transposition: `a` and `b` swap bits, so that afterwards `a` has the bits of both that are at places
-// in `stay`, and `b` the others. Bits that are shifted into the next byte are never chosen.
+// One step of the transposition. Afterwards `a` has the bits of both vectors at the positions in `stay`, and `b` has
+// the others. Bits that are shifted into the next byte are never selected.
 template <int Shift>
 HWY_INLINE void swap_bits(vector& a, vector& b, std::uint64_t stay) {
   const vector chosen = hn::Set(lanes(), stay);
@@ -83,19 +84,21 @@ HWY_INLINE void swap_bits(vector& a, vector& b, std::uint64_t stay) {
   b = select(chosen, from_a, b);
 }
 
-// Arrays of vectors become registers only where the loops over them are unrolled, which -O2 does not do unasked.
+// The pragmas are needed: arrays of vectors are kept in registers only if the loops over them are unrolled, which -O2
+// does not do.
 
-// Makes planes of eight vectors of bytes.
-HWY_INLINE void transpose(vector (&of)[planes]) {
+// Transposes eight vectors of bytes to planes.
+HWY_INLINE void transpose(vector (&vectors)[planes]) {
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < 4; ++i) swap_bits<4>(of[i], of[i + 4], 0x0f0f0f0f0f0f0f0f);
+  for (std::size_t i = 0; i < 4; ++i) swap_bits<4>(vectors[i], vectors[i + 4], 0x0f0f0f0f0f0f0f0f);
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < 4; ++i) swap_bits<2>(of[i + i / 2 * 2], of[i + i / 2 * 2 + 2], 0x3333333333333333);
+  for (std::size_t i = 0; i < 4; ++i)
+    swap_bits<2>(vectors[i + i / 2 * 2], vectors[i + i / 2 * 2 + 2], 0x3333333333333333);
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < planes; i += 2) swap_bits<1>(of[i], of[i + 1], 0x5555555555555555);
+  for (std::size_t i = 0; i < planes; i += 2) swap_bits<1>(vectors[i], vectors[i + 1], 0x5555555555555555);
 }
 
-// The four masks of what two planes can be together.
+// The four masks of the combinations of two planes.
 HWY_INLINE void combine(vector high, vector low, vector (&result)[4]) {
   result[3] = hn::And(high, low);
   result[2] = hn::AndNot(low, high);
@@ -123,12 +126,12 @@ HWY_NOINLINE void slice(const std::byte* bytes, std::size_t block, scratch& to) 
   }
 }
 
-HWY_INLINE void add(vector counted, std::array<std::uint32_t, most_lanes>& to) {
+HWY_INLINE void add(vector counted, std::array<std::uint32_t, max_lanes>& to) {
   const narrow_lanes d;
   hn::Store(hn::Add(hn::Load(d, to.data()), hn::TruncateTo(d, counted)), d, to.data());
 }
 
-// Keeps the compiler from loading a mask twice, once for each use: there is one load of 64 bytes a cycle.
+// Prevents the compiler from loading a mask once for each use: the processor does one load of 64 bytes per cycle.
 HWY_INLINE vector in_register(vector mask) {
 #if HWY_TARGET == HWY_AVX3_DL
   asm("" : "+v"(mask.raw));
@@ -166,8 +169,8 @@ HWY_NOINLINE void count_two_nibbles(std::size_t high, const std::byte* text, scr
       const vector mask = in_register(load(in.low[low], k));
       in_even = hn::Add(in_even, hn::PopulationCount(hn::And(even[k], mask)));
       in_odd = hn::Add(in_odd, hn::PopulationCount(hn::And(odd[k], mask)));
-      if (k % blocks_a_word != blocks_a_word - 1) continue;
-      count_word(text, in.tables);  // in between, not in a row: the units work side by side
+      if (k % blocks_per_word != blocks_per_word - 1) continue;
+      count_word(text, in.tables);  // between the vector operations, so that both units are busy
       text += word_bytes;
     }
     add(in_even, in.counts[nibbles * high + low]);
@@ -176,10 +179,10 @@ HWY_NOINLINE void count_two_nibbles(std::size_t high, const std::byte* text, scr
 }
 
 std::size_t pass_bytes() {
-  return blocks * planes * hn::Lanes(lanes()) * word_bytes + nibbles / 2 * scalar_bytes_a_turn;
+  return blocks * planes * hn::Lanes(lanes()) * word_bytes + nibbles / 2 * scalar_bytes_per_step;
 }
 
-// Writes the counts of all 256 values among the whole passes at the beginning of `bytes`; returns their size.
+// Counts all 256 values in the whole passes at the beginning of `bytes`. Returns the size of those passes in bytes.
 std::size_t count_values(std::span<const std::byte> bytes, std::uint32_t* counts) {
   scratch memory;
   const std::size_t block_bytes = planes * hn::Lanes(lanes()) * word_bytes;
@@ -187,7 +190,7 @@ std::size_t count_values(std::span<const std::byte> bytes, std::uint32_t* counts
   for (std::size_t at = 0; at < whole; at += pass_bytes()) {
     for (std::size_t k = 0; k < blocks; ++k) slice(bytes.data() + at + k * block_bytes, k, memory);
     const std::byte* const text = bytes.data() + at + blocks * block_bytes;
-    for (std::size_t i = 0; i < nibbles / 2; ++i) count_two_nibbles(2 * i, text + i * scalar_bytes_a_turn, memory);
+    for (std::size_t i = 0; i < nibbles / 2; ++i) count_two_nibbles(2 * i, text + i * scalar_bytes_per_step, memory);
   }
   for (std::size_t value = 0; value < 256; ++value) {
     counts[value] = memory.tables.count(value);
@@ -198,7 +201,7 @@ std::size_t count_values(std::span<const std::byte> bytes, std::uint32_t* counts
 
 const char* planes_target() { return hwy::TargetName(HWY_TARGET); }
 
-// Only where there is an instruction that counts bits do the planes keep pace with tables.
+// Planes are as fast as tables only with a vector instruction for population counts.
 double planes_cycles() { return HWY_TARGET == HWY_AVX3_DL ? 0.68 : 2.5; }
 
 }  // namespace HWY_NAMESPACE
@@ -209,7 +212,7 @@ HWY_AFTER_NAMESPACE();
 namespace gpuhist::gpu::host {
 namespace {
 
-// Below this, clearing and folding cost more than is saved.
+// Below this size, clearing and folding cost more than they save.
 constexpr std::size_t planes_worthwhile = std::size_t{16} << 10U;
 
 HWY_EXPORT(count_values);
@@ -220,12 +223,12 @@ HWY_EXPORT(planes_cycles);
 
 double planes_cost(const prepared_partition&) { return HWY_DYNAMIC_DISPATCH(planes_cycles)(); }
 
-void count_planes(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
-  if (bytes.size() < planes_worthwhile) return count_tables(bytes, what, row);
+void count_planes(std::span<const std::byte> bytes, const prepared_partition& prepared, std::uint32_t* row) {
+  if (bytes.size() < planes_worthwhile) return count_tables(bytes, prepared, row);
   std::array<std::uint32_t, 256> counts;
   const std::size_t counted = HWY_DYNAMIC_DISPATCH(count_values)(bytes, counts.data());
-  count_tables(bytes.subspan(counted), what, row);
-  for (std::size_t value = 0; value < 256; ++value) row[what.counted.class_of[value]] += counts[value];
+  count_tables(bytes.subspan(counted), prepared, row);
+  for (std::size_t value = 0; value < 256; ++value) row[prepared.counted.class_of[value]] += counts[value];
 }
 
 std::string_view planes_instruction_set() { return HWY_DYNAMIC_DISPATCH(planes_target)(); }

@@ -1,4 +1,4 @@
-// Tables of 256 counters in ordinary memory, the part that scalar counting has in whole kernels and in mixed ones.
+// Tables of 256 counters, the scalar part of the kernels `tables` and `planes`.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace gpuhist::gpu::host {
 
-/// Counts bytes into four tables in turn. A counter that was just stored takes 4 to 5 cycles until it can be loaded
-/// again, so a run of one letter in one table would cost that for each byte; in four tables it costs it for each four,
-/// which is what the one store a cycle costs in any case. 4 KiB; used by one thread.
+/// Counts bytes in four tables in turn. A counter that was just stored can be loaded again after 4 to 5 cycles, so with
+/// one table a run of one letter would take that time per byte. With four tables it takes that time per four bytes,
+/// which is no slower than the limit of one store per cycle. 4 KiB; used by one thread.
 class counter_tables {
  public:
   /// Counts one byte.
   void add(std::size_t value) { ++tables_[0][value]; }
 
-  /// Counts the eight bytes of a word. Written out, not as a loop: shifts by a variable take twice the time. Always
-  /// inline: a call from a SIMD loop would cost it its registers.
+  /// Counts the eight bytes of a word. Unrolled, because shifts by a variable take twice the time. Always inline,
+  /// because a call would spill the registers of a SIMD loop.
   [[gnu::always_inline]] void add_word(std::uint64_t word) { add_word(word, std::make_index_sequence<8>()); }
 
   [[nodiscard]] std::uint32_t count(std::size_t value) const {

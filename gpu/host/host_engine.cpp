@@ -22,29 +22,29 @@ const kernel& kernel_for(const engine_request& request) {
 host_engine::host_engine(const engine_request& request) : host_engine(request, kernel_for(request)) {}
 
 host_engine::host_engine(const engine_request& request, const kernel& forced)
-    : what_(prepare(request.counted)), kernel_(forced), run_(request.run), threads_(request.threads) {
-  if (!kernel_.applies(what_)) {
+    : prepared_(prepare(request.counted)), kernel_(forced), run_(request.run), threads_(request.threads) {
+  if (!kernel_.applies(prepared_)) {
     throw engine_error("the host kernel '" + std::string(kernel_.name) + "' cannot count these classes");
   }
 }
 
 void host_engine::submit(counting_job& job) {
-  if (job.count_here) return answer(job);
+  if (job.count_here) return complete(job);
   try {
-    run_([this, &job] { answer(job); });  // two pointers: std::function keeps them without an allocation
+    run_([this, &job] { complete(job); });  // two pointers: std::function keeps them without an allocation
   } catch (...) {
-    answer(job);  // counting needs no memory
+    complete(job);  // counting needs no memory
   }
 }
 
-void host_engine::answer(counting_job& job) noexcept {
+void host_engine::complete(counting_job& job) noexcept {
   std::exception_ptr failure;
   try {
     count(job);
   } catch (...) {
     failure = std::current_exception();
   }
-  job.done(job, std::move(failure));  // last: once all jobs are answered, the engine may be gone
+  job.on_complete(job, std::move(failure));  // last: once all jobs are completed, the engine may be destroyed
 }
 
 void host_engine::count(const counting_job& job) {
@@ -57,11 +57,11 @@ void host_engine::count(const counting_job& job) {
 }
 
 void host_engine::count_rows(const counting_job& job) const {
-  check_job(job, what_.counted.classes);
+  check_job(job, prepared_.counted.classes);
   std::uint32_t* row = job.rows.data();
   for (const extent& part : job.extents) {
-    kernel_.count(job.bytes.subspan(part.begin, part.size()), what_, row);
-    row += what_.counted.classes;
+    kernel_.count(job.bytes.subspan(part.begin, part.size()), prepared_, row);
+    row += prepared_.counted.classes;
   }
 }
 

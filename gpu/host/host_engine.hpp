@@ -1,4 +1,4 @@
-// The engine without a device: counts each chunk as one task of the pipeline's own pool, or where it was filled.
+// The host engine: counts each chunk in one task of the thread pool of the pipeline, or on the submitting thread.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -12,31 +12,31 @@ namespace gpuhist::gpu::host {
 
 class host_engine final : public engine {
  public:
-  /// request.kernel, or the best one for request.counted. Throws engine_error where there is no such kernel, or it does
-  /// not apply.
+  /// Uses request.kernel, or the best kernel for request.counted. Throws engine_error if the kernel does not exist or
+  /// does not apply.
   explicit host_engine(const engine_request& request);
 
-  /// A kernel of the caller's choice. Throws engine_error where it does not apply to request.counted.
+  /// Uses a given kernel. Throws engine_error if it does not apply to request.counted.
   host_engine(const engine_request& request, const kernel& forced);
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
-  [[nodiscard]] const partition& row_partition() const override { return what_.counted; }
+  [[nodiscard]] const partition& row_partition() const override { return prepared_.counted; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(counting_job& job) override;
   [[nodiscard]] bool counts_here() const override { return true; }
   [[nodiscard]] engine_stats stats() const override;
 
-  /// Of all threads together, so far.
+  /// Sum over all threads so far.
   [[nodiscard]] double busy_seconds() const { return static_cast<double>(busy_nanoseconds_) * 1e-9; }
 
-  /// Counts on the calling thread; job.done is not called. Throws engine_error for a job that is wrong.
+  /// Counts on the calling thread; does not call job.on_complete. Throws engine_error for an invalid job.
   void count(const counting_job& job);
 
  private:
-  void answer(counting_job& job) noexcept;
+  void complete(counting_job& job) noexcept;
   void count_rows(const counting_job& job) const;
 
-  prepared_partition what_;
+  prepared_partition prepared_;
   const kernel& kernel_;
   executor run_;
   unsigned threads_;

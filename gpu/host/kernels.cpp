@@ -1,4 +1,4 @@
-// The table of host kernels, and what they need to know of a partition.
+// The table of host kernels, and the preparation of a partition for them.
 #include "gpu/host/kernel.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ std::string_view no_instruction_set() { return {}; }
 
 constexpr std::array<kernel, 5> table{{
     {.name = "lookup",
-     .description = "AVX-512: a table look-up for each eight classes, bits added up by full adders",
+     .description = "AVX-512: one table look-up for each eight classes, bits summed by full adders",
      .applies = lookup_applies,
      .cost = lookup_cost,
      .count = count_lookup,
@@ -25,7 +25,7 @@ constexpr std::array<kernel, 5> table{{
      .count = count_ranges,
      .instruction_set = ranges_instruction_set},
     {.name = "planes",
-     .description = "planes of bits for all 256 values, beside tables of counters",
+     .description = "planes of bits for all 256 values, interleaved with tables of counters",
      .applies = always,
      .cost = planes_cost,
      .count = count_planes,
@@ -44,11 +44,12 @@ constexpr std::array<kernel, 5> table{{
      .instruction_set = no_instruction_set},
 }};
 
-std::vector<one_hot_table> one_hot_tables(const partition& of) {
-  std::vector<one_hot_table> tables((of.classes + std::size_t{6}) / 8);
+std::vector<one_hot_table> one_hot_tables(const partition& counted) {
+  std::vector<one_hot_table> tables((counted.classes + std::size_t{6}) / 8);
   for (std::size_t value = 0; value < 256; ++value) {
-    const std::size_t its = of.class_of[value];
-    if (its + 1U < of.classes) tables[its / 8][value] = static_cast<std::uint8_t>(1U << its % 8);
+    const std::size_t class_number = counted.class_of[value];
+    if (class_number + 1U < counted.classes)
+      tables[class_number / 8][value] = static_cast<std::uint8_t>(1U << class_number % 8);
   }
   return tables;
 }
@@ -61,8 +62,8 @@ prepared_partition prepare(const partition& counted) {
                             .at_least = {},
                             .equal = {},
                             .one_hot = one_hot_tables(counted)};
-  // `outline` is the class map with the single values inside another class painted over: an equality finds those with
-  // one comparison where boundaries would need two.
+  // `outline` is the class map without the single values inside another class. An equality finds such a value with one
+  // comparison; boundaries would need two.
   auto outline = counted.class_of;
   for (std::size_t value = 1; value < 255; ++value) {
     const std::uint8_t around = outline[value - 1];
@@ -86,9 +87,9 @@ std::string kernel::full_name() const {
 
 std::span<const kernel> kernels() { return table; }
 
-const kernel& best_kernel(const prepared_partition& what) {
+const kernel& best_kernel(const prepared_partition& prepared) {
   const auto cost = [&](const kernel& row) {
-    return row.applies(what) ? row.cost(what) : std::numeric_limits<double>::infinity();
+    return row.applies(prepared) ? row.cost(prepared) : std::numeric_limits<double>::infinity();
   };
   return *std::ranges::min_element(table, {}, cost);
 }

@@ -1,21 +1,21 @@
 // Counting any classes by looking each byte up (AVX-512 with VBMI, BITALG and GFNI: Intel since Ice Lake, AMD since
 // Zen 4).
 //
-// A table of 256 bytes lies in four registers; VPERMI2B looks 64 bytes up in half of it at once. The entry of a value
-// has one bit set, that of its class, so that eight classes are counted at a time:
+// A table of 256 bytes is in four registers; VPERMI2B looks up 64 bytes in half of it at once. The entry of a value has
+// one bit set, the bit of its class, so that eight classes are counted at a time:
 //
 //     text        b         \n        E         z        letters: a-d e-h i-l m-p q-t u-x y-z, '\n', and the rest
-//     entry    00000001  10000000  00000000  01000000    the last class has no bit: it is what is left over
+//     entry    00000001  10000000  00000000  01000000    the last class has no bit: it is the remainder
 //
-// Counting is adding up bits that are at the same place in all bytes. Full adders (one three-way XOR, one majority)
-// make three such vectors into two, a sum and a carry that weighs twice as much, so of eight vectors one remains that
-// weighs eight, and only its bits have to be counted:
+// Counting is a sum of the bits at the same position of all bytes. A full adder (one three-way XOR, one majority) turns
+// three vectors into two: a sum and a carry of twice the weight. Eight vectors give one vector of weight eight, and
+// only its bits have to be counted:
 //
 //     ones, v0, v1 -> ones, twos a     twos, twos a, twos b -> twos, fours a
 //     ones, v2, v3 -> ones, twos b     ...                                      -> fours, eights
 //
-// GF2P8AFFINEQB transposes eight bytes as a matrix of bits: byte j of the eight then has the bits of class j, whose
-// number VPOPCNTB gives. More than nine classes take a table for each eight more.
+// GF2P8AFFINEQB transposes eight bytes as a matrix of bits: byte j of the eight then has the bits of class j, and
+// VPOPCNTB counts them. More than nine classes need one table for each further eight.
 #include "gpu/host/kernel.hpp"
 
 #include <algorithm>
@@ -32,19 +32,19 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-// Highway's target of this level has every instruction used here but GF2P8AFFINEQB.
+// The Highway target HWY_AVX3_DL has every instruction used here except GF2P8AFFINEQB.
 #define GPUHIST_WITH_GFNI [[gnu::target("gfni")]]
 
 constexpr std::size_t width = 64;
-constexpr std::size_t group = 8 * width;   // bytes that full adders make into one vector
-constexpr std::size_t block = 31 * group;  // until a counter of eight bits, which takes up 8 a group, may be full
+constexpr std::size_t group = 8 * width;   // bytes that full adders reduce to one vector
+constexpr std::size_t block = 31 * group;  // an 8-bit counter grows by at most 8 per group: no overflow
 constexpr int three_way_xor = 0x96;
 constexpr int majority = 0xe8;
 
 struct lookup_table {
-  explicit lookup_table(const one_hot_table& of)
-      : quarter{_mm512_loadu_si512(of.data()), _mm512_loadu_si512(of.data() + width),
-                _mm512_loadu_si512(of.data() + 2 * width), _mm512_loadu_si512(of.data() + 3 * width)} {}
+  explicit lookup_table(const one_hot_table& table)
+      : quarter{_mm512_loadu_si512(table.data()), _mm512_loadu_si512(table.data() + width),
+                _mm512_loadu_si512(table.data() + 2 * width), _mm512_loadu_si512(table.data() + 3 * width)} {}
 
   HWY_INLINE __m512i operator()(__m512i bytes) const {
     const __m512i ascii = _mm512_permutex2var_epi8(quarter[0], bytes, quarter[1]);
@@ -62,10 +62,10 @@ HWY_INLINE __m512i full_add(__m512i& sum, __m512i a, __m512i b) {
   return carry;
 }
 
-// Byte j of every eight: how many of the eight have bit j.
-GPUHIST_WITH_GFNI HWY_INLINE __m512i count_bits(__m512i of) {
+// Byte j of every eight: the number of the eight bytes that have bit j.
+GPUHIST_WITH_GFNI HWY_INLINE __m512i count_bits(__m512i bytes) {
   const __m512i identity = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201U));
-  return _mm512_popcnt_epi8(_mm512_gf2p8affine_epi64_epi8(identity, of, 0));
+  return _mm512_popcnt_epi8(_mm512_gf2p8affine_epi64_epi8(identity, bytes, 0));
 }
 
 // Lane j: the sum of the bytes j of every eight.
@@ -83,7 +83,8 @@ HWY_INLINE __m512i sum_by_class(__m512i counts) {
 class class_adder {
  public:
   HWY_INLINE class_adder() {
-    ones_ = twos_ = fours_ = eights_ = singles_ = _mm512_setzero_si512();  // here: g++ forgets the target elsewhere
+    // in the body: elsewhere g++ ignores the target attribute
+    ones_ = twos_ = fours_ = eights_ = singles_ = _mm512_setzero_si512();
   }
 
   GPUHIST_WITH_GFNI HWY_INLINE void add_group(const lookup_table& class_of, const std::byte* bytes) {
@@ -114,7 +115,7 @@ class class_adder {
   __m512i twos_;
   __m512i fours_;
   __m512i eights_;   // byte j of every eight: a counter of class j
-  __m512i singles_;  // the same, of the vectors after the last whole group
+  __m512i singles_;  // as eights_, for the vectors after the last whole group
 };
 
 GPUHIST_WITH_GFNI __m512i count_block(std::span<const std::byte> bytes, const one_hot_table& table) {
@@ -171,25 +172,25 @@ HWY_EXPORT(can_look_up);
 HWY_EXPORT(count_classes);
 HWY_EXPORT(lookup_target);
 
-constexpr std::size_t most_classes = 256;
+constexpr std::size_t max_classes = 256;
 
 }  // namespace
 
 bool lookup_applies(const prepared_partition&) { return HWY_DYNAMIC_DISPATCH(can_look_up)(); }
 
-double lookup_cost(const prepared_partition& what) { return 0.081 * static_cast<double>(what.one_hot.size()); }
+double lookup_cost(const prepared_partition& prepared) { return 0.081 * static_cast<double>(prepared.one_hot.size()); }
 
-void count_lookup(std::span<const std::byte> bytes, const prepared_partition& what, std::uint32_t* row) {
-  std::array<std::uint32_t, most_classes> counts;
-  const std::size_t last = what.counted.classes - std::size_t{1};
-  std::fill_n(counts.begin(), 8 * what.one_hot.size(), 0U);
-  HWY_DYNAMIC_DISPATCH(count_classes)(bytes, what.one_hot, counts.data());
-  auto left = static_cast<std::uint32_t>(bytes.size());
+void count_lookup(std::span<const std::byte> bytes, const prepared_partition& prepared, std::uint32_t* row) {
+  std::array<std::uint32_t, max_classes> counts;
+  const std::size_t last = prepared.counted.classes - std::size_t{1};
+  std::fill_n(counts.begin(), 8 * prepared.one_hot.size(), 0U);
+  HWY_DYNAMIC_DISPATCH(count_classes)(bytes, prepared.one_hot, counts.data());
+  auto remaining = static_cast<std::uint32_t>(bytes.size());
   for (std::size_t i = 0; i < last; ++i) {
     row[i] = counts[i];
-    left -= counts[i];
+    remaining -= counts[i];
   }
-  row[last] = left;
+  row[last] = remaining;
 }
 
 std::string_view lookup_instruction_set() { return HWY_DYNAMIC_DISPATCH(lookup_target)(); }

@@ -1,4 +1,4 @@
-// The instruction sets that SIMD kernels were compiled for and that this machine has.
+// The instruction sets that SIMD kernels are compiled for and that this machine supports.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gpuhist::gpu::host {
 
-/// Highway's names, best first; the first is the one that kernels run with. "EMU128", "SCALAR": none of the machine's.
+/// Names of Highway, best first; kernels use the first. "EMU128" and "SCALAR" use no SIMD instructions.
 std::vector<std::string> simd_targets();
 
 }  // namespace gpuhist::gpu::host

@@ -1,3 +1,4 @@
+// Tasks, semaphores, groups, channels, alarms, wakeups and worker pools.
 #include "async/channel.hpp"
 #include "async/event_loop.hpp"
 #include "async/semaphore.hpp"
@@ -24,16 +25,16 @@ namespace {
 
 const auto ignore = [](const std::exception_ptr&) noexcept {};
 
-async::task<int> number(int it) { co_return it; }
+async::task<int> number(int value) { co_return value; }
 
 async::task<> throws() {
   throw std::runtime_error("thrown");
   co_return;
 }
 
-async::task<std::uint64_t> sum_of_many(std::uint64_t most) {
+async::task<std::uint64_t> sum_of_many(std::uint64_t count) {
   std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < most; ++i) sum += static_cast<std::uint64_t>(co_await number(1));
+  for (std::uint64_t i = 0; i < count; ++i) sum += static_cast<std::uint64_t>(co_await number(1));
   co_return sum;
 }
 
@@ -43,12 +44,12 @@ async::task<> take(async::semaphore& from, std::uint64_t units, std::vector<asyn
 
 }  // namespace
 
-TEST_CASE("a million coroutines that end at once, one after the other, need no more stack than one") {
+TEST_CASE("a million coroutines that end without waiting, in sequence, do not use more stack than one") {
   async::worker_pool pool(1);
   CHECK(async::run_blocking(pool, sum_of_many(1'000'000)) == 1'000'000);
 }
 
-TEST_CASE("what a task throws is thrown where it is awaited, on whichever executor it ran") {
+TEST_CASE("an exception of a task is thrown where the task is awaited, whichever executor it ran on") {
   async::worker_pool pool(2);
   async::worker_pool other(1);
   CHECK_THROWS_WITH(async::run_blocking(pool, throws()), "thrown");
@@ -56,7 +57,7 @@ TEST_CASE("what a task throws is thrown where it is awaited, on whichever execut
   CHECK(async::run_blocking(pool, async::run_on(other, number(7))) == 7);
 }
 
-TEST_CASE("permits are given in the order in which they were asked for, and only what was given back is given again") {
+TEST_CASE("permits are granted in the order of the requests, and only returned permits are granted again") {
   async::event_loop loop;
   async::semaphore five(5);
   std::vector<async::semaphore::permit> first;
@@ -68,7 +69,7 @@ TEST_CASE("permits are given in the order in which they were asked for, and only
   loop.poll();
   CHECK(first.size() == 1);
   CHECK(large.empty());
-  CHECK(small.empty());  // there would be one for it, but it is not its turn
+  CHECK(small.empty());  // one is available, but this request is not the next
   CHECK_FALSE(five.try_acquire());
   first.clear();
   loop.poll();
@@ -79,34 +80,35 @@ TEST_CASE("permits are given in the order in which they were asked for, and only
   CHECK_FALSE(five.try_acquire(5));
 }
 
-TEST_CASE("closing a semaphore ends all waits with an empty permit, and those that were given go back all the same") {
+TEST_CASE(
+    "closing a semaphore ends all waits with an empty permit, and permits that were granted can still be returned") {
   async::event_loop loop;
   async::semaphore one(1);
-  std::vector<async::semaphore::permit> got;
-  for (int i = 0; i < 3; ++i) async::spawn(loop, take(one, 1, got), ignore);
+  std::vector<async::semaphore::permit> granted;
+  for (int i = 0; i < 3; ++i) async::spawn(loop, take(one, 1, granted), ignore);
   loop.poll();
-  REQUIRE(got.size() == 1);
+  REQUIRE(granted.size() == 1);
   one.close();
   loop.poll();
-  REQUIRE(got.size() == 3);
-  CHECK(got[0]);
-  CHECK_FALSE(got[1]);
-  CHECK_FALSE(got[2]);
+  REQUIRE(granted.size() == 3);
+  CHECK(granted[0]);
+  CHECK_FALSE(granted[1]);
+  CHECK_FALSE(granted[2]);
 }
 
-TEST_CASE("as many hold a permit at once as there are, whatever the threads, and all get their turn") {
+TEST_CASE("at most as many tasks hold a permit as there are permits, whatever the threads, and all get their turn") {
   constexpr int tasks = 2000;
   async::worker_pool pool(4);
   async::first_failure failures;
   async::task_group group(failures);
   async::semaphore three(3);
   std::atomic<int> holding = 0;
-  std::atomic<int> most = 0;
+  std::atomic<int> max_holding = 0;
   std::atomic<int> served = 0;
   const auto hold = [&]() -> async::task<> {
-    const async::semaphore::permit right = co_await three.acquire();
-    const int now = ++holding;
-    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    const async::semaphore::permit held = co_await three.acquire();
+    const int current = ++holding;
+    for (int previous = max_holding; current > previous && !max_holding.compare_exchange_weak(previous, current);) {
     }
     co_await async::yield();
     --holding;
@@ -116,32 +118,32 @@ TEST_CASE("as many hold a permit at once as there are, whatever the threads, and
   const auto wait = [&]() -> async::task<> { co_await group.ended(); };
   async::run_blocking(pool, wait());
   CHECK(served == tasks);
-  CHECK(most <= 3);
+  CHECK(max_holding <= 3);
 }
 
-TEST_CASE("the first failure of a group is kept and asks for a stop, and all of its tasks end before it does") {
+TEST_CASE("the first failure of a group is kept and requests a stop, and the group ends after all its tasks") {
   async::worker_pool pool(2);
   std::stop_source stop;
   async::first_failure failures(stop);
   async::task_group group(failures);
-  async::event never_before;
+  async::event release_last;
   std::atomic<bool> last_ended = false;
   const auto last = [&]() -> async::task<> {
-    co_await never_before.wait();
+    co_await release_last.wait();
     last_ended = true;
   };
   group.spawn(pool, last());
   group.spawn(pool, throws());
   while (!stop.stop_requested()) std::this_thread::yield();
   CHECK(group.size() >= 1);
-  never_before.set();
+  release_last.set();
   const auto wait = [&]() -> async::task<> { co_await group.ended(); };
   async::run_blocking(pool, wait());
   CHECK(last_ended);
   CHECK_THROWS_WITH(failures.rethrow(), "thrown");
 }
 
-TEST_CASE("a channel gives what was pushed in its order, then its end again and again") {
+TEST_CASE("a channel returns values in the order in which they were pushed, then its end repeatedly") {
   async::worker_pool pool(2);
   async::channel<std::string> channel;
   const auto collect = [](async::channel<std::string>& from) -> async::task<std::string> {
@@ -153,11 +155,11 @@ TEST_CASE("a channel gives what was pushed in its order, then its end again and 
   channel.push("b");
   channel.end("c");
   channel.push("never");
-  channel.end("nor this");
+  channel.end("never");
   CHECK(async::run_blocking(pool, collect(channel)) == "abccc");
 }
 
-TEST_CASE("an alarm that was cancelled throws, also where it went off before the coroutine had its turn") {
+TEST_CASE("a cancelled alarm throws, even if it expired before the coroutine was resumed") {
   async::event_loop loop;
   async::alarm alarm(loop);
   int waited = 0;
@@ -178,14 +180,14 @@ TEST_CASE("an alarm that was cancelled throws, also where it went off before the
   CHECK_FALSE(loop.has_tasks());
 }
 
-TEST_CASE("a coroutine that notifies itself again and again lets others have their turn, and close() ends it") {
-  constexpr int most = 1'000'000;  // where no other gets a turn
+TEST_CASE("a coroutine that notifies itself repeatedly lets others have their turn, and close() ends it") {
+  constexpr int max_turns = 1'000'000;  // reached if no other coroutine gets a turn
   async::event_loop loop;
   async::wakeup wakeup;
   int waited = 0;
   bool ended = false;
   const auto notify_itself = [&]() -> async::task<> {
-    while (waited < most) {
+    while (waited < max_turns) {
       wakeup.notify();
       co_await wakeup.wait();
       ++waited;
@@ -207,7 +209,7 @@ TEST_CASE("a coroutine that notifies itself again and again lets others have the
   CHECK_FALSE(loop.has_tasks());
 }
 
-TEST_CASE("no notification is lost: after the last one the waiter looks again, whichever threads notify") {
+TEST_CASE("no notification is lost: after the last one the waiting task runs again, whichever threads notify") {
   constexpr int notifiers = 3;
   constexpr int times = 20'000;
   async::worker_pool pool(2);
@@ -215,12 +217,12 @@ TEST_CASE("no notification is lost: after the last one the waiter looks again, w
   async::wakeup wakeup;
   std::atomic<int> notified = 0;
   const auto wait_for_all = [&]() -> async::task<int> {
-    int seen = 0;
-    while (seen < notifiers * times) {
+    int counted = 0;
+    while (counted < notifiers * times) {
       co_await wakeup.wait();
-      seen = notified;
+      counted = notified;
     }
-    co_return seen;
+    co_return counted;
   };
   for (int i = 0; i < notifiers; ++i) {
     others.post([&] {
@@ -233,7 +235,7 @@ TEST_CASE("no notification is lost: after the last one the waiter looks again, w
   CHECK(async::run_blocking(pool, wait_for_all()) == notifiers * times);
 }
 
-TEST_CASE("a pool that is joined has run all that was posted, and its tasks have ended") {
+TEST_CASE("join() of a pool returns after all posted items have run and all tasks have ended") {
   std::atomic<int> ran = 0;
   async::semaphore one(1);
   {
@@ -241,7 +243,7 @@ TEST_CASE("a pool that is joined has run all that was posted, and its tasks have
     CHECK(pool.size() == 3);
     for (int i = 0; i < 100; ++i) pool.post([&] { ++ran; });
     const auto waits = [&]() -> async::task<> {
-      const async::semaphore::permit right = co_await one.acquire();
+      const async::semaphore::permit held = co_await one.acquire();
       co_await async::yield();
       ++ran;
     };
@@ -250,8 +252,7 @@ TEST_CASE("a pool that is joined has run all that was posted, and its tasks have
   CHECK(ran == 200);
 }
 
-TEST_CASE(
-    "a pool may be destroyed as soon as the item that was posted last has run, also while post() has not returned") {
+TEST_CASE("a pool may be destroyed as soon as the last item has run, even if post() has not returned") {
   struct flag final : async::work_item {
     void run() noexcept override {
       raised = true;
@@ -266,6 +267,6 @@ TEST_CASE(
     async::worker_pool& target = *pool;
     poster.post([&target, &last] { target.post(last); });
     last.raised.wait(false);
-    pool.reset();  // a sanitizer finds what post() touches afterwards
+    pool.reset();  // a sanitizer reports any later access by post()
   }
 }

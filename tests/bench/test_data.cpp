@@ -1,4 +1,4 @@
-// The data sets are what their names say.
+// The data sets have the properties that their names promise.
 #include "bench/data.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -23,7 +23,7 @@ std::array<std::size_t, 256> counts_of(const std::vector<std::uint8_t>& bytes) {
 
 }  // namespace
 
-TEST_CASE("a data set has the size that is asked for, is the same each time, and begins alike whatever its size") {
+TEST_CASE("a data set has the requested size, is the same in every call, and has the same beginning for every size") {
   for (const data_set which : every_data_set) {
     CAPTURE(name_of(which));
     const auto bytes = make_data(which, 100'003);
@@ -47,7 +47,7 @@ TEST_CASE("text is lines of readable characters") {
   CHECK(std::ranges::none_of(text, [](std::uint8_t each) { return each < ' ' && each != '\n'; }));
 }
 
-TEST_CASE("random bytes have all values alike") {
+TEST_CASE("random bytes are uniform") {
   for (const std::size_t count : counts_of(make_data(data_set::random, size))) {
     CHECK(count > size / 256 * 9 / 10);
     CHECK(count < size / 256 * 11 / 10);
@@ -71,7 +71,7 @@ TEST_CASE("a sawtooth rises by one and wraps; one letter is one letter") {
   CHECK(counts_of(make_data(data_set::one_letter, 1000))['e'] == 1000);
 }
 
-TEST_CASE("of a file at most so many bytes are read, from its beginning") {
+TEST_CASE("a file is read from its beginning, up to a limit") {
   const gpuhist::test::temporary_folder folder;
   const std::string file = folder.file("input", std::string(3'000'000, 'a') + "tail");
   CHECK(read_data(file, 10) == std::vector<std::uint8_t>(10, 'a'));
@@ -79,7 +79,7 @@ TEST_CASE("of a file at most so many bytes are read, from its beginning") {
   CHECK(read_data(file, std::size_t{1} << 40U).size() == 3'000'004);
 }
 
-TEST_CASE("a file that cannot be read or is empty is an error that names it") {
+TEST_CASE("a file that cannot be read or is empty is an error with its name") {
   const gpuhist::test::temporary_folder folder;
   for (const std::string& file : {folder.file("empty", ""), folder / "missing", folder / "."}) {
     CHECK_THROWS_WITH(read_data(file, 10), doctest::Contains(file.c_str()));

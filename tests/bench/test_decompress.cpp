@@ -1,4 +1,4 @@
-// What gpuhist-bench decompress decodes is the archive, whatever the threads and the formats of its files.
+// gpuhist-bench decompress decodes whole archives, for every number of threads and every format.
 #include "bench/decompress.hpp"
 
 #include "tests/io/zstd_samples.hpp"
@@ -25,7 +25,7 @@ std::string frames_of(unsigned number, std::size_t text_bytes) {
 
 }  // namespace
 
-TEST_CASE("all frames of all archives are decompressed, side by side where they are large enough for a task") {
+TEST_CASE("all frames of all archives are decompressed, in parallel if they are large enough for a task") {
   const gpuhist::test::temporary_folder here;
   const std::string large = frames_of(5, 100'000);
   const std::string small = frames_of(20, 1000);
@@ -42,7 +42,7 @@ TEST_CASE("all frames of all archives are decompressed, side by side where they 
   for (const decompress_rate& each : result.rates) CHECK(each.seconds > 0);
 }
 
-TEST_CASE("an archive that is damaged or none at all is no measurement") {
+TEST_CASE("a damaged archive and a file that is no archive are errors") {
   const gpuhist::test::temporary_folder here;
   const auto measure = [](const std::string& path) {
     return measure_decompress({.files = {path}, .threads = {2}, .rounds = 1});
@@ -51,13 +51,13 @@ TEST_CASE("an archive that is damaged or none at all is no measurement") {
   damaged.resize(damaged.size() - 1);
   const std::string text = here.file("text", "text");
   CHECK_THROWS_WITH_AS(measure(text),
-                       (text + ": is no archive that gpuhist decompresses; give one, or no file at all").c_str(),
+                       (text + ": is not an archive that gpuhist decompresses; name an archive, or no file").c_str(),
                        std::runtime_error);
   CHECK_THROWS_AS(measure(here.file("damaged", damaged)), std::runtime_error);
   CHECK_THROWS_AS(measure(here / "nowhere"), std::runtime_error);
 }
 
-TEST_CASE("the table tells the load, and each rate beside the first; programs get the same as rows") {
+TEST_CASE("the table shows the load and each rate relative to the first; the rows for programs have the same values") {
   const decompress_result result{
       .load = {.files = 1, .tasks = 2, .compressed_bytes = 1 << 20, .text_bytes = 4'000'000'000},
       .rates = {{.threads = 1, .seconds = 2}, {.threads = 16, .seconds = 0.25}}};

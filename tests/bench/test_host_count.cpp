@@ -1,4 +1,4 @@
-// What the kernels are checked against, checked against counting by hand.
+// The expected counts of kernels are compared with counts by hand.
 #include "bench/data.hpp"
 #include "bench/host_count.hpp"
 
@@ -37,21 +37,21 @@ TEST_CASE("bytes are counted by their value") {
   CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == 3);
 }
 
-TEST_CASE("what is expected of a repeated pattern is what counting it out gives, whatever the size") {
+TEST_CASE("the expected counts of a repeated pattern are those of its bytes, for every size") {
   const auto pattern = make_data(data_set::zipf, 1009);
   for (const std::size_t size : {1U, 1008U, 1009U, 1010U, 2018U, 12'345U}) {
     CAPTURE(size);
-    for (const bins what : every_bins) {
-      CHECK(expected_counts(pattern, size, what) == sequential_count(repeated(pattern, size), what));
+    for (const bins counted : every_bins) {
+      CHECK(expected_counts(pattern, size, counted) == sequential_count(repeated(pattern, size), counted));
     }
   }
 }
 
-TEST_CASE("counts of many bytes are not cut to 32 bits") {
+TEST_CASE("counts of many bytes are not truncated to 32 bits") {
   const auto pattern = make_data(data_set::one_letter, 1024);
   CHECK(expected_counts(pattern, std::uint64_t{5} << 32U, bins::bytes)['e'] == std::uint64_t{5} << 32U);
 }
 
 TEST_CASE("the sequential loop has a rate") {
-  for (const bins what : every_bins) CHECK(sequential_rate(make_data(data_set::text, 100'000), what) > 0);
+  for (const bins counted : every_bins) CHECK(sequential_rate(make_data(data_set::text, 100'000), counted) > 0);
 }

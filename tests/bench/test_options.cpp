@@ -1,4 +1,4 @@
-// What is typed after gpuhist-bench is what is meant, or an error that shows what would be right.
+// The command line of gpuhist-bench: its values, and errors with suggestions.
 #include "bench/options.hpp"
 #include "config/usage_error.hpp"
 
@@ -27,7 +27,7 @@ TEST_CASE("without options everything is measured") {
   const kernels_options options = kernels({});
   CHECK(options.sizes == std::vector<std::uint64_t>{mib, 16 * mib, 1024 * mib, 4096 * mib});
   CHECK(options.data.size() == 5);
-  CHECK(options.what == std::vector{bins::letters, bins::bytes});
+  CHECK(options.counted == std::vector{bins::letters, bins::bytes});
   CHECK(options.kernels.empty());
   CHECK(options.input.empty());
   CHECK(options.coarsening == 0);
@@ -35,13 +35,13 @@ TEST_CASE("without options everything is measured") {
   CHECK_FALSE(options.variants);
 }
 
-TEST_CASE("lists are divided by commas, may be repeated, and name nothing twice") {
+TEST_CASE("lists are separated by commas, may be repeated, and have no duplicates") {
   const kernels_options options =
       kernels({"--sizes", "64K,1MiB", "--sizes=65536", "--data", "zipf,one-letter", "--bins", "bytes", "--kernel",
                "lane_private", "--kernel", "cub_even,lane_private"});
   CHECK(options.sizes == std::vector<std::uint64_t>{65536, mib});
   CHECK(options.data == std::vector{data_set::zipf, data_set::one_letter});
-  CHECK(options.what == std::vector{bins::bytes});
+  CHECK(options.counted == std::vector{bins::bytes});
   CHECK(options.kernels == std::vector<std::string>{"lane_private", "cub_even"});
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("the other options of kernels, and of link") {
   CHECK(std::get<link_options>(parse({"link"})).format == output_format::table);
 }
 
-TEST_CASE("the options of host: its own kernels, a cache and memory unless told otherwise") {
+TEST_CASE("the options of host: its own kernels; by default a size in cache and a size in memory") {
   const auto all = std::get<host_options>(parse({"host"}));
   CHECK(all.sizes == std::vector<std::uint64_t>{mib / 4, 256 * mib});
   CHECK(all.data == std::vector{data_set::text, data_set::random, data_set::one_letter});
@@ -74,38 +74,38 @@ TEST_CASE("the options of host: its own kernels, a cache and memory unless told 
   CHECK_THROWS_AS(parse({"host", "--bins", "letters"}), usage_error);
 }
 
-TEST_CASE("the options of decompress: archives, or none; numbers of threads in the order given") {
+TEST_CASE("the options of decompress: archives or none; numbers of threads in the given order") {
   const auto none = std::get<decompress_command>(parse({"decompress"}));
-  CHECK(none.what.files.empty());
-  CHECK(none.what.threads.empty());
-  CHECK(none.what.rounds == 5);
+  CHECK(none.options.files.empty());
+  CHECK(none.options.threads.empty());
+  CHECK(none.options.rounds == 5);
   const auto some = std::get<decompress_command>(
       parse({"decompress", "a.zst", "--threads", "16,1", "b.gz", "--repetitions", "2", "--format", "json"}));
-  CHECK(some.what.files == std::vector<std::filesystem::path>{"a.zst", "b.gz"});
-  CHECK(some.what.threads == std::vector<unsigned>{16, 1});
-  CHECK(some.what.rounds == 2);
+  CHECK(some.options.files == std::vector<std::filesystem::path>{"a.zst", "b.gz"});
+  CHECK(some.options.threads == std::vector<unsigned>{16, 1});
+  CHECK(some.options.rounds == 2);
   CHECK(some.format == output_format::json);
   CHECK_THROWS_AS(parse({"decompress", "--threads", "0"}), usage_error);
   CHECK_THROWS_WITH_AS(parse({"decompress", "--thread", "1"}), doctest::Contains("did you mean --threads?"),
                        usage_error);
 }
 
-TEST_CASE("a slip in a name is answered with the name that was probably meant") {
+TEST_CASE("the error for a misspelled name suggests the nearest name") {
   const auto refused = [](const std::vector<std::string>& arguments, const char* meant) {
     CAPTURE(meant);
     CHECK_THROWS_WITH_AS(parse(arguments), doctest::Contains(meant), usage_error);
   };
   refused({"kernel"}, "did you mean kernels?");
-  refused({"kernels", "--data", "texts"}, "--data: \"texts\" is no data set; did you mean text?");
+  refused({"kernels", "--data", "texts"}, "--data: \"texts\" is not a known data set; did you mean text?");
   refused({"kernels", "--bins", "byte"}, "did you mean bytes?");
   refused({"kernels", "--kernel", "lane_privat"}, "did you mean lane_private?");
   refused({"kernels", "--format", "jsn"}, "did you mean json?");
   refused({"kernels", "--variant"}, "did you mean --variants?");
   refused({"link", "--fromat", "json"}, "did you mean --format?");
-  refused({"link", "--sizes", "1MiB"}, "is no option of gpuhist-bench link");
+  refused({"link", "--sizes", "1MiB"}, "is not a known option of gpuhist-bench link");
 }
 
-TEST_CASE("what cannot be meant is a usage error") {
+TEST_CASE("invalid values are usage errors") {
   const auto refused = [](std::vector<std::string> arguments) {
     CAPTURE(arguments.back());
     arguments.insert(arguments.begin(), "kernels");
@@ -122,7 +122,7 @@ TEST_CASE("what cannot be meant is a usage error") {
   refused({"--data", "zipf", "--input", "log"});
 }
 
-TEST_CASE("help is asked for anywhere") {
+TEST_CASE("help may be requested in any place") {
   CHECK(std::get<help_text>(parse({"--help"})).text.find("link") != std::string::npos);
   CHECK(std::get<help_text>(parse({"kernels", "--help"})).text.find("--coarsening") != std::string::npos);
   CHECK(std::get<help_text>(parse({"kernels", "--variants", "-h"})).text.find("--sizes") != std::string::npos);

@@ -1,4 +1,4 @@
-// Rows for programs: JSON lines and CSV say the same.
+// Rows for programs: JSON lines and CSV have the same values.
 #include "bench/table.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ measured_group sample() {
   const measurement count{
       .kernel = "lane_private", .runs = 3, .median = 2, .least = 1.5, .most = 3, .counts = verdict::right};
   const measurement wrong{.kernel = "bad", .runs = 3, .median = 2, .least = 2, .most = 2, .counts = verdict::wrong};
-  return {.data = "text", .bytes = 1024, .what = bins::letters, .rows = {read, count, wrong}};
+  return {.data = "text", .bytes = 1024, .counted = bins::letters, .rows = {read, count, wrong}};
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a JSON row is one object a line, with numbers that are not rounded") {
+TEST_CASE("a JSON row is one object per line, with numbers that are not rounded") {
   const auto lines = lines_of(json_rows(sample(), device));
   REQUIRE(lines.size() == 3);
   const auto count = nlohmann::json::parse(lines[1]);
@@ -51,14 +51,14 @@ TEST_CASE("a JSON row is one object a line, with numbers that are not rounded") 
   CHECK(nlohmann::json::parse(lines[0])["counts"].is_null());
 }
 
-TEST_CASE("a row of wrong counts says so and has neither time nor rate") {
+TEST_CASE("a row of wrong counts is marked and has neither time nor rate") {
   const auto wrong = nlohmann::json::parse(lines_of(json_rows(sample(), device))[2]);
   CHECK(wrong["counts"] == "wrong");
   CHECK(wrong["median_seconds"].is_null());
   CHECK(wrong["bytes_per_second"].is_null());
 }
 
-TEST_CASE("CSV has the columns of the JSON rows, in their order, quoted where needed") {
+TEST_CASE("CSV has the columns of the JSON rows in the same order, quoted if needed") {
   const auto heading = lines_of(csv_heading());
   const auto lines = lines_of(csv_rows(sample(), device));
   REQUIRE(heading.size() == 1);

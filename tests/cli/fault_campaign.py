@@ -1,14 +1,14 @@
-"""Fault injection: whatever fails, every run ends, with a right result or with a non-zero exit status and a message.
+"""Fault injection: a run in which a call fails ends with a right result, or with a non-zero exit status and a message.
 
     fault_campaign.py                    a few faults of each scenario and class, chosen by --seed
-    fault_campaign.py --all              every one
-    fault_campaign.py --only SCENARIO    of scenarios whose name contains this; with --class of one class
-    fault_campaign.py --reproduce 'SCENARIO' CLASS EFFECT ORDINAL     one fault: what the run says, and where it failed
+    fault_campaign.py --all              all faults
+    fault_campaign.py --only SCENARIO    only scenarios whose name contains SCENARIO; with --class only one class
+    fault_campaign.py --reproduce 'SCENARIO' CLASS EFFECT ORDINAL     one fault: its messages, and where it was injected
 
 Environment: GPUHIST, the program; FAULT_PRELOAD, the library that makes calls fail (tests/support/fault_preload.cpp). A
-run without a fault counts the calls of each class; then there is a run for each ordinal. Limits of the system (address
-space, processes of a user, size of a file) are lowered step by step instead. Exit status 1 where a run did not end as it
-should; each is named with what reproduces it."""
+run without a fault counts the calls of each class; then each ordinal gets a run in which that call fails. Limits of the
+system (address space, processes of a user, file size) are lowered step by step instead. The exit status is 1 if a run
+did not end as it should; the command that reproduces each such run is printed."""
 
 import argparse
 import collections
@@ -32,8 +32,8 @@ from support import GPUHIST, SANITIZED, SKIPPED
 
 PRELOAD = os.environ.get("FAULT_PRELOAD")
 SHORT, LASTING = "short", "lasting"
-# What calls of each class fail with. "lasting": that call and all later ones of the class; "twice": that one and the
-# next, as the program tries a failed allocation again, once.
+# The errors of each class. "lasting": this call and all later ones of the class fail; "twice": this call and the next,
+# because the program retries a failed allocation once.
 TIMES = {"": 1, "twice": 2, LASTING: 1 << 60}
 EFFECTS = {
     "alloc": ("ENOMEM", "ENOMEM twice", "ENOMEM lasting"),
@@ -78,8 +78,8 @@ VERDICTS = ("right", "failed", "hang", "abort", "crash", "wrong", "silent", "lef
 @dataclasses.dataclass(frozen=True)
 class Fault:
     kind: str  # a class of calls, or a limit
-    effect: str  # of EFFECTS; "limit"
-    ordinal: int  # of the call; the limit itself
+    effect: str  # one of EFFECTS, or "limit"
+    ordinal: int  # the number of the call, or the limit itself
 
     def environment(self):
         name, _, times = self.effect.partition(" ")
@@ -93,7 +93,7 @@ class Finding:
     fault: Fault
     verdict: str
     detail: str
-    site: tuple  # of the call that failed: (object, offset) a frame
+    site: tuple  # stack of the call that failed: one (object, offset) for each frame
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------------
@@ -108,27 +108,27 @@ def command_of(scenario, fault, user):
     if not is_limit(fault):
         return command
     limited = ["prlimit", f"{LIMITS[fault.kind]}={fault.ordinal}"]
-    if fault.kind == "processes":  # of a user who has no other
+    if fault.kind == "processes":  # the limit counts all processes of the user: use one who has no other
         limited += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     return limited + command
 
 
 def feed(process, scenario, patience):
-    """What it writes to standard output and standard error."""
+    """Standard output and standard error of the process."""
     if not scenario.pause:
         return process.communicate(scenario.stdin, patience)
-    first = 50_000  # a pipe holds as much without a reader
+    first = 50_000  # a pipe holds this many bytes without a reader
     try:
         process.stdin.write(scenario.stdin[:first])
         process.stdin.flush()
         time.sleep(scenario.pause)
-    except BrokenPipeError:  # it has ended
+    except BrokenPipeError:  # the process has ended
         pass
     return process.communicate(scenario.stdin[first:], patience)
 
 
 class Campaign:
-    """Runs scenarios in folders of their own, all with the same inputs."""
+    """Runs scenarios, each in its own folder, all with the same inputs."""
 
     def __init__(self, folder, patience):
         self.folder = pathlib.Path(folder)
@@ -139,7 +139,7 @@ class Campaign:
         write_inputs(self.inputs)
 
     def run(self, scenario, fault=None):
-        """The outcome, the calls of each class, and the stack of the call that failed (None where none did)."""
+        """The outcome, the number of calls of each class, and the stack of the call that failed (None: no call failed)."""
         place = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         try:
             for name in ("out", "tmp"):
@@ -191,34 +191,34 @@ def frames_in(path):
 
 
 def judge(scenario, outcome):
-    """One of VERDICTS, and what there is to say of it."""
-    said = outcome.stderr.decode("utf-8", "backslashreplace").strip()
+    """One of VERDICTS, and its details."""
+    messages = outcome.stderr.decode("utf-8", "backslashreplace").strip()
     if outcome.status is None:
-        return "hang", said
+        return "hang", messages
     if outcome.status < 0:
         verdict = "abort" if -outcome.status == signal.SIGABRT else "crash"
-        return verdict, f"{signal.Signals(-outcome.status).name} {said}"
-    left = [name for name in outcome.output if name.startswith(".")] + outcome.temporary
-    if left:
-        return "left over", f"status {outcome.status}: {' '.join(left)} {said}"
+        return verdict, f"{signal.Signals(-outcome.status).name} {messages}"
+    remaining = [name for name in outcome.output if name.startswith(".")] + outcome.temporary
+    if remaining:
+        return "left over", f"status {outcome.status}: {' '.join(remaining)} {messages}"
     wrong = scenario.check(outcome)
     if wrong:
-        return "wrong", f"status {outcome.status}: {wrong} {said}"
+        return "wrong", f"status {outcome.status}: {wrong} {messages}"
     if outcome.status == 0:
-        return "right", said
-    return ("failed", said) if said else ("silent", f"status {outcome.status}")
+        return "right", messages
+    return ("failed", messages) if messages else ("silent", f"status {outcome.status}")
 
 
 # ---- which faults ----------------------------------------------------------------------------------------------------
 
 
 class Chooser:
-    """Which ordinals of a class a scenario is run with."""
+    """Chooses the ordinals of a class for which a scenario is run."""
 
     def __init__(self, everything, chosen, calls_of_start):
         self.everything = everything
         self.random = chosen
-        self.calls_of_start = calls_of_start  # parsing of options: the same in every scenario
+        self.calls_of_start = calls_of_start  # made while options are parsed: the same in every scenario
 
     def faults(self, scenario, calls, kinds):
         for kind, effects in EFFECTS.items():
@@ -233,7 +233,7 @@ class Chooser:
         at_start, later = range(1, begin + 1), range(begin + 1, calls + 1)
         if not self.everything:
             return self.sample(later, 8 if kind == "alloc" else 1)
-        if kind == "alloc" and scenario.pause:  # such a run takes long
+        if kind == "alloc" and scenario.pause:  # such a run is slow
             return [*self.sample(at_start, 5), *self.sample(later, 200)]
         if LASTING in effect and kind == "alloc":
             return [*self.sample(at_start, 20), *self.sample(later, 200)]
@@ -246,7 +246,7 @@ class Chooser:
         if scenario.name not in LIMITED:
             return
         steps = 300 if self.everything else 3
-        if "address space" in kinds:  # from the smallest with which the program starts; denser there
+        if "address space" in kinds:  # from the smallest with which the program starts; in smaller steps near it
             start = smallest_start()
             for _ in range(steps):
                 yield Fault("address space", "limit", start + int(2 ** self.random.uniform(12, 28)))
@@ -263,7 +263,7 @@ def is_right(campaign, scenario, fault):
 
 @functools.lru_cache(maxsize=None)
 def smallest_start():
-    """The smallest address space in which the program starts, to 64 KiB."""
+    """The smallest address space in which the program starts, to within 64 KiB."""
     low, high = 0, 1 << 33
     while high - low > 1 << 16:
         middle = (low + high) // 2
@@ -273,7 +273,7 @@ def smallest_start():
     return high
 
 
-# ---- what is said of it ----------------------------------------------------------------------------------------------
+# ---- reports ---------------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=None)
@@ -287,8 +287,8 @@ LIBRARIES = ("std::", "void std::", "bool std::", "decltype", "__gnu", "operator
 
 
 def own_frames(site, count=3):
-    """The innermost functions of the program in the stack of a failed call, without those of libraries' headers where
-    there are others."""
+    """The innermost functions of the program in the stack of a failed call. Functions from the headers of libraries are
+    left out if there are others."""
     program = os.path.realpath(GPUHIST)
     frames = [function_at(binary, offset) for binary, offset in site or () if os.path.realpath(binary) == program]
     return [each for each in frames if not each.startswith(LIBRARIES)][:count] or frames[:count]
@@ -305,7 +305,7 @@ def print_table(tallies):
 
 
 def print_findings(findings, most):
-    """Those of one verdict whose innermost frames are the same, together."""
+    """Groups the findings of one verdict whose innermost frames are the same."""
     groups = collections.defaultdict(list)
     for each in findings:
         groups[each.verdict, each.fault.kind, tuple(own_frames(each.site))].append(each)
@@ -331,7 +331,7 @@ def reproduce(campaign, scenario, fault):
 
 
 def run_all(campaign, chooser, chosen, kinds, jobs):
-    """A tally of verdicts for each scenario and class, and all that is not as it should be."""
+    """A tally of verdicts for each scenario and class, and the findings: every run that did not end as it should."""
     tallies, findings = collections.defaultdict(collections.Counter), []
 
     def run_one(scenario, fault):
@@ -346,7 +346,7 @@ def run_all(campaign, chooser, chosen, kinds, jobs):
             faults = [*chooser.faults(scenario, calls, kinds), *chooser.limits(campaign, scenario, kinds)]
             for scenario, fault, site, verdict, detail in pool.map(run_one, [scenario] * len(faults), faults):
                 if site is None and not is_limit(fault) and verdict == "right":
-                    continue  # this run had fewer calls
+                    continue  # the last run made fewer calls
                 tallies[scenario.name, fault.kind][verdict] += 1
                 if verdict not in ("right", "failed"):
                     findings.append(Finding(scenario.name, fault, verdict, detail, site))
@@ -368,30 +368,30 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def classes(asked):
-    if asked.system_calls:
+def classes(arguments):
+    if arguments.system_calls:
         return [each for each in EFFECTS if each not in ("alloc", "thread")]
-    return asked.kinds or [*EFFECTS, *LIMITS]
+    return arguments.kinds or [*EFFECTS, *LIMITS]
 
 
 def main():
-    asked = parse_arguments()
+    arguments = parse_arguments()
     if SANITIZED or not PRELOAD:
         print("skipped: no FAULT_PRELOAD, or a sanitizer, which has an allocator of its own")
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="gpuhist-faults-") as folder:
-        campaign = Campaign(folder, asked.patience)
+        campaign = Campaign(folder, arguments.patience)
         known = {each.name: each for each in scenarios()}
-        if asked.reproduce:
-            name, kind, effect, ordinal = asked.reproduce
-            known[name].check(campaign.run(known[name])[0])  # some compare with a run without faults
+        if arguments.reproduce:
+            name, kind, effect, ordinal = arguments.reproduce
+            known[name].check(campaign.run(known[name])[0])  # some checks compare with a run without faults
             return 0 if reproduce(campaign, known[name], Fault(kind, effect, int(ordinal))) else 1
         start = campaign.run(dataclasses.replace(known["plain file"], arguments=("--version",)))[1]
-        chooser = Chooser(asked.all, random.Random(asked.seed), start)
-        chosen = [each for each in known.values() if asked.only in each.name]
-        tallies, findings = run_all(campaign, chooser, chosen, classes(asked), asked.jobs)
+        chooser = Chooser(arguments.all, random.Random(arguments.seed), start)
+        chosen = [each for each in known.values() if arguments.only in each.name]
+        tallies, findings = run_all(campaign, chooser, chosen, classes(arguments), arguments.jobs)
         print_table(tallies)
-        print_findings(findings, asked.examples)
+        print_findings(findings, arguments.examples)
     return 1 if findings else 0
 
 

@@ -1,5 +1,5 @@
-"""The runs into which faults are injected: what each is given, and what is right. Inputs are small, so that a run takes
-milliseconds; chunks are smaller still, so that a run has several of them."""
+"""The runs into which faults are injected: the inputs of each, and the check of its result. Inputs are small, so that a
+run takes milliseconds. Chunks are smaller still, so that a run has several of them."""
 
 import bz2
 import dataclasses
@@ -14,7 +14,7 @@ import subprocess
 from support import ENGINE, GPUHIST, counts_of, oracle, tar, text, zipped, zstd
 
 SCHEMES = ("letters", "classes")
-FRAME = 40_000  # bytes of text in a frame, where there are many
+FRAME = 40_000  # bytes of text in a frame, in inputs of many frames
 COMMON = ("--engine", ENGINE, "--threads", "2", "--chunk-size", "64KiB", "--buckets", ",".join(SCHEMES))
 JSON = (*COMMON, "--format", "json")
 OLD = b'{"kind":"result","of":"an earlier run"}\n'
@@ -22,7 +22,7 @@ OLD = b'{"kind":"result","of":"an earlier run"}\n'
 
 @dataclasses.dataclass
 class Outcome:
-    """How a run ended and what it left. `status` is negative for a signal, None for a run that was killed as it hung."""
+    """How a run ended, and its output. `status` is negative for a signal, None for a run that hung and was killed."""
 
     status: int | None
     stdout: bytes
@@ -31,9 +31,9 @@ class Outcome:
     temporary: list  # names in TMPDIR
 
 
-# ---- what is right ---------------------------------------------------------------------------------------------------
-# A check takes an outcome and returns what is wrong with it, or None. It is asked for whatever the exit status: what is
-# written has to be right in a failed run, too, unless it says that it is incomplete.
+# ---- checks ----------------------------------------------------------------------------------------------------------
+# A check takes an outcome and returns a description of the error, or None. It is called for every exit status: the
+# output of a failed run must also be right, unless it says that it is incomplete.
 
 
 @functools.lru_cache(maxsize=None)
@@ -48,7 +48,7 @@ def documents(content):
 
 
 class Counts:
-    """The last document is a result with the counts of these inputs. What says that it is complete has all of them."""
+    """The last document is a result with the counts of these inputs. A complete result has all of them."""
 
     def __init__(self, inputs, output=None, before=b""):
         self.inputs = inputs  # name -> text
@@ -60,20 +60,20 @@ class Counts:
             return self.check_content(outcome.stdout, outcome.status)
         content = outcome.output.get(self.output)
         if content is None or content == self.before:
-            return "no result" if outcome.status == 0 else "the old file is gone" if content is None and self.before else None
+            return "no result" if outcome.status == 0 else "the old file has disappeared" if content is None and self.before else None
         return self.check_content(content, outcome.status)
 
     def check_content(self, content, status):
         try:
-            said = documents(content)
+            printed = documents(content)
         except ValueError:
-            # standard output cannot be taken back when a write to it fails
+            # what was written to standard output stays there when a later write fails
             return f"a torn document: {content[-100:]}" if status == 0 or self.output else None
-        if not said or said[-1].get("kind") != "result":
+        if not printed or printed[-1].get("kind") != "result":
             return "no result" if status == 0 else None
-        if status == 0 and not said[-1]["complete"]:
+        if status == 0 and not printed[-1]["complete"]:
             return "exit status 0 of an incomplete result"
-        return self.check_result(said[-1]) or self.check_before_result(said[:-1])
+        return self.check_result(printed[-1]) or self.check_before_result(printed[:-1])
 
     def check_result(self, result):
         for each in result.get("inputs", []):
@@ -87,12 +87,12 @@ class Counts:
             return f"wrong totals: {result['bytes']} bytes"
         return None
 
-    def check_before_result(self, said):
-        return f"an unexpected document: {said[0]}" if said else None
+    def check_before_result(self, printed):
+        return f"an unexpected document: {printed[0]}" if printed else None
 
 
 class Appended(Counts):
-    """The file holds what it held before, and after that nothing or a result."""
+    """The file begins with its old content. After that there is nothing, or a result."""
 
     def check_content(self, content, status):
         if not content.startswith(self.before):
@@ -101,14 +101,14 @@ class Appended(Counts):
 
 
 class Windows(Counts):
-    """So, too, with a window for every `size` bytes, in their order."""
+    """Like Counts, with a window for every `size` bytes, in order."""
 
     def __init__(self, data, size):
         super().__init__({"(standard input)": data})
         self.windows = [data[at : at + size] for at in range(0, len(data), size)]
 
-    def check_before_result(self, said):
-        windows = [each for each in said if each["kind"] == "window"]
+    def check_before_result(self, printed):
+        windows = [each for each in printed if each["kind"] == "window"]
         for window, content in zip(windows, self.windows):
             if window["bytes"] == len(content) and counts_of(window) != counts(content):
                 return f"wrong counts of window {window['index']}"
@@ -116,7 +116,7 @@ class Windows(Counts):
 
     def check_result(self, result):
         result.setdefault("inputs", [])
-        del result["inputs"]  # jsonl has them as lines
+        del result["inputs"]  # jsonl has a line for each input instead
         return super().check_result(result)
 
     def __call__(self, outcome):
@@ -128,15 +128,15 @@ class Windows(Counts):
 
 
 class InputLines(Counts):
-    """So, too, with a line for each input, in their order."""
+    """Like Counts, with a line for each input, in order."""
 
-    def check_before_result(self, said):
-        for each, (name, data) in zip(said, self.inputs.items()):
+    def check_before_result(self, printed):
+        for each, (name, data) in zip(printed, self.inputs.items()):
             if each["kind"] != "input" or each["name"] != name:
                 return f"not the line of {name}: {each}"
             if each["complete"] and counts_of(each) != counts(data):
                 return f"wrong counts of {name}, which is said to be complete"
-        return None if len(said) <= len(self.inputs) else "more lines than inputs"
+        return None if len(printed) <= len(self.inputs) else "more lines than inputs"
 
     def __call__(self, outcome):
         wrong = super().__call__(outcome)
@@ -147,18 +147,18 @@ class InputLines(Counts):
 
 
 class Snapshots(Counts):
-    """So, too, after snapshots, each of a prefix."""
+    """Like Counts, after snapshots, each of a prefix."""
 
-    def check_before_result(self, said):
+    def check_before_result(self, printed):
         (data,) = self.inputs.values()
-        for each in said:
+        for each in printed:
             if each["kind"] != "snapshot" or counts_of(each) != counts(data[: each["bytes"]]):
                 return f"a snapshot that is not of the first {each.get('bytes')} bytes"
         return None
 
 
 class Forwarded:
-    """Standard output is a prefix of the data; all of it where the exit status is 0. A report has the counts."""
+    """Standard output is a prefix of the data, and all of it if the exit status is 0. A report has the counts."""
 
     def __init__(self, data, report):
         self.data = data
@@ -173,25 +173,25 @@ class Forwarded:
 
 
 class Text:
-    """Standard output has the words of a run without faults, which says how many bytes there are; bars and rules are
-    drawn in ASCII where no locale can be had."""
+    """Standard output has the words of a run without faults, which include the number of bytes. Bars and rules are not
+    compared: they are drawn in ASCII if no locale can be set."""
 
     def __init__(self, size):
-        self.said = str(size)
+        self.size = str(size)
         self.expected = None
 
     def __call__(self, outcome):
         if outcome.status != 0:
             return None
-        said = outcome.stdout.decode()
-        words = [word for word in said.split() if any(character.isalnum() for character in word)]
-        if self.expected is None and self.said in said.replace(",", ""):
+        printed = outcome.stdout.decode()
+        words = [word for word in printed.split() if any(character.isalnum() for character in word)]
+        if self.expected is None and self.size in printed.replace(",", ""):
             self.expected = words
         return None if words == self.expected else "other text than without faults"
 
 
 class Archive:
-    """The output is absent, or a zstd archive of the data."""
+    """The output does not exist, or is a zstd archive of the data."""
 
     def __init__(self, data, output):
         self.data = data
@@ -210,16 +210,16 @@ class Archive:
 
 @dataclasses.dataclass
 class Scenario:
-    """`arguments` name inputs as in/NAME and outputs as out/NAME. `stdin` is what comes through a pipe; where `pause` is
-    given, in two parts with so many seconds between them."""
+    """`arguments` name inputs as in/NAME and outputs as out/NAME. `stdin` is fed through a pipe; with `pause`, in two
+    parts with that many seconds between them."""
 
     name: str
     arguments: tuple
     check: object
     stdin: bytes | None = None
-    before: dict = dataclasses.field(default_factory=dict)  # what is in out/ before
+    before: dict = dataclasses.field(default_factory=dict)  # content of out/ before the run
     pause: float = 0
-    status: int = 0  # of a run in which nothing fails
+    status: int = 0  # of a run without faults
 
 
 PLAIN = text(300_000)
@@ -249,7 +249,7 @@ MEMBERS = {"a": PLAIN[:150_000], "b": b"", "c": PLAIN[150_000:]}
 
 
 def write_inputs(folder):
-    """Everything that a scenario reads."""
+    """Writes all inputs of all scenarios."""
     contents = {
         "plain": PLAIN,
         "many.zst": frames(PLAIN, zstd),

@@ -1,5 +1,5 @@
-"""A terminal for gpuhist to run on: a pseudo-terminal, of which the program's session is the foreground, and a screen
-that understands what the program may write there, and nothing else."""
+"""A terminal for gpuhist: a pseudo-terminal with the program's session in its foreground, and a screen that accepts
+only the characters and escape sequences that the program may write."""
 
 import codecs
 import fcntl
@@ -18,14 +18,14 @@ PROGRESS = re.compile(r"^( *\d+ %  |)\d+(\.\d+)? (of \d+(\.\d+)? )?[KMGT]?i?B\b.
 
 
 class Screen:
-    """What is to be seen after some text, and the laws of the line of progress, checked at every character."""
+    """The visible text of a terminal. The invariants of the progress line are checked at every character."""
 
     def __init__(self, columns):
         self.columns = columns
         self.rows = [[]]
         self.row = self.column = 0
         self.redraws = 0
-        self._is_above = False  # a line of progress, above the row of the cursor
+        self._is_above = False  # there is a progress line above the row of the cursor
         self._rest = ""
 
     def feed(self, text):
@@ -72,7 +72,7 @@ class Screen:
             self.column += 1
 
     def _check(self):
-        """Whether the row of the cursor is the line of progress. The cursor never moves up: rows above it are checked once."""
+        """Whether the row of the cursor is the progress line. Rows above it were checked when the cursor left them."""
         assert not self._is_above, f"progress above other lines: {self.lines}"
         line = self._line(self.row)
         is_progress = bool(PROGRESS.match(line))
@@ -92,13 +92,13 @@ class Screen:
 
     @property
     def progress(self):
-        """The line of progress, where one shows."""
+        """The progress line, if one is visible."""
         line = self._line(self.row)
         return line if PROGRESS.match(line) else ""
 
 
 class OnTerminal:
-    """A gpuhist on a terminal of its own. Standard output, unless given, and standard error are the terminal."""
+    """A gpuhist on its own terminal. Standard error is the terminal, and standard output, too, unless it is given."""
 
     def __init__(self, *arguments, columns=80, wrapper=(), environment=None, stdin=subprocess.DEVNULL, stdout=None):
         self._master, self.slave = os.openpty()
@@ -138,12 +138,12 @@ class OnTerminal:
         os.write(self._master, text)
 
     def look(self, seconds=0.05):
-        """Takes what comes within that time; whether anything did."""
+        """Reads output for that time; returns whether there was any."""
         if not select.select([self._master], [], [], seconds)[0]:
             return False
-        came = os.read(self._master, 65536)
-        self.raw += came
-        self.screen.feed(self._decoder.decode(came))
+        data = os.read(self._master, 65536)
+        self.raw += data
+        self.screen.feed(self._decoder.decode(data))
         return True
 
     def watch_until(self, condition):
@@ -153,7 +153,7 @@ class OnTerminal:
             self.look()
 
     def finish(self):
-        """Watches to its end; the status."""
+        """Reads output until the program ends; returns the exit status."""
         self.watch_until(lambda: self.process.poll() is not None)
         while self.look(0):
             pass

@@ -1,5 +1,5 @@
-"""What every suite of the command's tests needs: running gpuhist, feeding it, and the oracle its counts are held
-against, which is a few lines of Python over the decompressed bytes and shares no code with the program."""
+"""Used by all suites of the command: it runs gpuhist, feeds it, and has the oracle with which its counts are compared.
+The oracle is a few lines of Python over the decompressed bytes. It shares no code with the program."""
 
 import array
 import collections
@@ -25,11 +25,11 @@ import zipfile
 
 GPUHIST = os.environ.get("GPUHIST") or str(pathlib.Path(__file__).resolve().parents[2] / "bin" / "gpuhist")
 ENGINE = os.environ.get("TEST_ENGINE", "host")
-TEST_DATA = os.environ.pop("GPUHIST_TEST_DATA", None)  # test files of other projects; the program would take it for an option
+TEST_DATA = os.environ.pop("GPUHIST_TEST_DATA", None)  # test files of other projects; not an option of gpuhist
 SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 THREAD_SANITIZED = "thread" in os.environ.get("TEST_SANITIZE", "")
-SKIPPED = 77  # what ctest takes for "skipped"
-PATIENCE = 60  # seconds after which a program that should have ended is taken to hang
+SKIPPED = 77  # the exit status that ctest reports as "skipped"
+PATIENCE = 60  # seconds; a program that runs longer is considered hung
 
 ALL_SCHEMES = ("--buckets", "letters,classes,bytes,alphabet,utf8")
 
@@ -68,13 +68,13 @@ def _fold_custom(counts, scheme):
 
 
 def without_run(printed):
-    """Lines of JSON, with the same name for whatever run wrote them: names of runs are random."""
+    """Lines of JSON in which the random name of the run is replaced by a fixed one."""
     return re.sub(rb'"run":"[0-9a-f]{16}"', b'"run":"0000000000000000"', printed)
 
 
 def oracle(data, ignore_case=False, **custom):
-    """What must be said of these bytes: bytes, lines and the counts by every scheme. `custom` are schemes by name, each
-    the members of its buckets by name."""
+    """The expected report of these bytes: bytes, lines and counts by every scheme. `custom` are schemes by name, each
+    with the members of its buckets by name."""
     counts = collections.Counter(data.lower() if ignore_case else data)
     return {
         "bytes": len(data),
@@ -91,7 +91,7 @@ def oracle(data, ignore_case=False, **custom):
 
 
 def counts_of(part):
-    """The part of a result (or of an input, or of `unverified`) that the oracle speaks of."""
+    """The fields of a result (or of an input, or of `unverified`) that the oracle computes."""
     return {key: part[key] for key in ("bytes", "lines", "buckets")}
 
 
@@ -133,7 +133,7 @@ def noise(size, seed=1):
 
 
 def tar(files, format=tarfile.USTAR_FORMAT, extra=()):
-    """A tar archive of these files, and of `extra` members that are no files."""
+    """A tar archive of these files, and of `extra` members that are not files."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=format) as archive:
         for info in extra:
@@ -145,16 +145,16 @@ def tar(files, format=tarfile.USTAR_FORMAT, extra=()):
     return out.getvalue()
 
 
-def zipped(files, compression=zipfile.ZIP_DEFLATED, **how):
+def zipped(files, compression=zipfile.ZIP_DEFLATED, **options):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression, **how) as archive:
+    with zipfile.ZipFile(out, "w", compression, **options) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return out.getvalue()
 
 
 def zstd(data, *options):
-    """Compressed from a pipe, so without a content size, by the zstd command."""
+    """Compressed by the zstd command from a pipe: the frame has no content size."""
     return subprocess.run(["zstd", "-q", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -163,11 +163,11 @@ def zstd_accepts(data):
 
 
 def random_schemes(chosen):
-    """Schemes of the user's own: definitions as they are typed, and their oracles by name."""
+    """Random schemes: the definitions as arguments of the program, and their oracles by name."""
     definitions, oracles = [], {}
     for number in range(chosen.randrange(1, 4)):
         names = [f"b{i}" for i in range(chosen.choice((1, 2, 5, 40)))]
-        rest = chosen.choice((None, "other"))  # every byte has a bucket, or not
+        rest = chosen.choice((None, "other"))  # whether every byte is in a bucket
         members = {name: [] for name in names}
         for value in range(256):
             members.setdefault(chosen.choice([*names, *([rest] if rest else [])]), []).append(value)
@@ -184,16 +184,16 @@ def _typed(values):
 
 
 def evenly(cases, at_most):
-    """So many of the cases, evenly spread, the first and the last among them; all where there are no more."""
+    """At most `at_most` cases, evenly spread, with the first and the last; all cases if there are no more."""
     cases = list(cases)
     if len(cases) <= at_most:
         return cases
-    return [cases[number * (len(cases) - 1) // (at_most - 1)] for number in range(at_most)]
+    return [cases[number * (len(cases) - 1) // max(at_most - 1, 1)] for number in range(at_most)]
 
 
 def sampled(cases, at_most):
-    """Cases for which it does not matter what counts: all of them with the host engine; a few with CUDA, where each
-    start of the program costs tenths of a second."""
+    """Cases in which the engine does not matter: all of them with the host engine, a few with CUDA, because each start
+    takes tenths of a second."""
     return evenly(cases, at_most) if ENGINE == "cuda" else list(cases)
 
 
@@ -212,7 +212,7 @@ def kernel_shows_where_threads_sleep():
 
 
 class Running:
-    """A gpuhist that runs; what it prints goes to files, so that it never waits for the test."""
+    """A gpuhist that runs. Its output goes to files, so that it never waits for the test."""
 
     def __init__(self, *arguments, engine=ENGINE, sigint=signal.SIG_DFL, **popen):
         self._stdout = tempfile.TemporaryFile()
@@ -222,7 +222,7 @@ class Running:
         popen.setdefault("stdout", self._stdout)
         popen.setdefault("stderr", self._stderr)
 
-        def in_child():  # whatever the shell or ctest that runs the tests ignores
+        def in_child():  # restores signals that the shell or ctest ignores
             signal.signal(signal.SIGINT, sigint)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -240,36 +240,36 @@ class Running:
                 stream.close()
 
     def printed(self):
-        """What it has printed on standard output by now."""
+        """The standard output so far."""
         return self._content(self._stdout)
 
-    def said(self):
-        """What it has printed on standard error by now."""
+    def messages(self):
+        """The standard error so far."""
         return self._content(self._stderr).decode("utf-8", "backslashreplace")
 
     def waits_for_a_lock(self):
-        """Whether its main thread sleeps between two attempts to lock a file; nothing else lets it sleep."""
+        """Whether its main thread sleeps between two attempts to lock a file. It sleeps for no other reason."""
         try:
             sleeps_in = pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
         except FileNotFoundError:
             return False
         if not kernel_shows_where_threads_sleep():
-            time.sleep(2)  # a small run has come to the lock by then
+            time.sleep(2)  # a small run has reached the lock by then
             return True
         return "nanosleep" in sleeps_in
 
     @staticmethod
-    def _content(stream):  # its offset is also that of the program, which may be writing
+    def _content(stream):  # pread: the program, which may still write, shares the offset
         return os.pread(stream.fileno(), os.fstat(stream.fileno()).st_size, 0)
 
     def finish(self):
-        """Waits for its end; what it said and how it ended."""
+        """Waits for its end. Returns the exit status and the output."""
         status = self.process.wait(PATIENCE)
-        said = []
+        streams = []
         for stream in (self._stdout, self._stderr):
             stream.seek(0)
-            said.append(stream.read())
-        return Ended(status, *said)
+            streams.append(stream.read())
+        return Ended(status, *streams)
 
 
 class Ended:
@@ -280,7 +280,7 @@ class Ended:
 
     @property
     def documents(self):
-        """The JSON documents printed, one a line."""
+        """The JSON documents on standard output, one for each line."""
         return [json.loads(line) for line in self.stdout.decode("utf-8").splitlines()]
 
     @property
@@ -292,7 +292,7 @@ class Ended:
 
 
 def run(*arguments, stdin_bytes=None, **options):
-    """Runs gpuhist to its end. `stdin_bytes` go through a pipe."""
+    """Runs gpuhist to its end. `stdin_bytes` are fed through a pipe."""
     if stdin_bytes is None:
         with Running(*arguments, **options) as running:
             return running.finish()
@@ -314,19 +314,19 @@ def feed(running, pieces):
         while view:
             try:
                 view = view[os.write(descriptor, view) :]
-            except BrokenPipeError:  # it wants no more; why, and whether it may, is the matter of the test
+            except BrokenPipeError:  # the program stopped reading; the test checks whether it may
                 return
 
 
 def unread(descriptor):
-    """Bytes that lie in a pipe."""
+    """The number of bytes in a pipe."""
     waiting = array.array("i", [0])
     fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
     return waiting[0]
 
 
 def wait_until(condition):
-    """Waits for what must come; a test fails if it never does."""
+    """Waits until the condition holds; the test fails if it does not hold in time."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -350,13 +350,13 @@ class CommandTest(unittest.TestCase):
         return path
 
     def assert_counts(self, part, data, ignore_case=False, **custom):
-        """The counts are those of the data, by every scheme in the result."""
+        """Asserts that the counts are those of the data, by every scheme in the result."""
         expected = oracle(data, ignore_case, **custom)
         expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in part["buckets"]}
         self.assertEqual(counts_of(part), expected)
 
     def assert_counted(self, ended, data):
-        """All went well, and the totals are those of the data."""
+        """Asserts success, and that the totals are those of the data."""
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         self.assertIs(ended.result["complete"], True)
         self.assert_counts(ended.result, data)

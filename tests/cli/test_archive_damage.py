@@ -1,8 +1,8 @@
-"""Every single bit of small archives flipped, and every truncation, from files and from pipes, alone and compressed: what
-is called complete is what the archive held when it was made. The exceptions are ranges of bits that no checksum covers; each
-is named here and in docs/archives.md, and a wrong count anywhere else fails the test.
+"""Flips every bit of small archives and cuts them at every byte; from files and pipes, alone and compressed. An input
+that is reported as complete must hold what the archive held when it was made. The exceptions are ranges of bits that no
+checksum covers. Each is named here and in docs/archives.md. A wrong count anywhere else fails the test.
 
-CAMPAIGN=all python3 -B tests/cli/test_archive_damage.py    every bit of every archive, and prints the table"""
+CAMPAIGN=all python3 -B tests/cli/test_archive_damage.py    flips every bit of every archive, and prints the table"""
 
 import collections
 import gzip
@@ -20,14 +20,14 @@ import zipfile
 from support import SANITIZED, CommandTest, main, oracle, run, tar, text, zipped, zstd
 
 ALL = os.environ.get("CAMPAIGN") == "all"
-STEP = 1 if ALL else 997 if SANITIZED else 211  # a prime: all bits of a byte, and all fields, have their turn
+STEP = 1 if ALL else 997 if SANITIZED else 211  # a prime number: reaches all bits and all fields
 VARIANTS_A_RUN = 500
 WRITERS = 8
 
 FILES = {"a.log": text(300), "b.txt": text(33, 2), "c": text(121, 3)}
 ONE = {"a.log": FILES["a.log"]}
 
-# What bits may change without notice; docs/archives.md has the same list.
+# Bits of these fields may change without an error. docs/archives.md has the same list.
 CONTENT = "text of a member"
 KIND = "kind of a member, which is then listed as skipped"
 PAX = "record of a pax header"
@@ -35,7 +35,7 @@ LENGTH = "length of a cpio member, by zeros of its padding"
 
 
 class Sample:
-    """An archive, the files in it, and the ranges of its bytes that nothing covers: (begin, end, why)."""
+    """An archive, the files in it, and the ranges of bytes that no checksum covers: (begin, end, reason)."""
 
     def __init__(self, name, data, files, exempt=(), pipe=True, suffix=None):
         self.name, self.data, self.files, self.exempt, self.pipe = name, data, files, exempt, pipe
@@ -46,7 +46,7 @@ class Sample:
         return next((why for begin, end, why in self.exempt if begin <= byte < end), None)
 
     def compressed(self, name, packed):
-        """Within a compression that has a checksum nothing is exempt."""
+        """The sample, compressed in a format with a checksum. No bytes are exempt."""
         return Sample(f"{self.name}{name}", packed, self.files, suffix=f"{self.suffix}{name}")
 
 
@@ -73,7 +73,7 @@ def zip_mode(archive):
 
 
 def zip_as_tools_do(files, compression):
-    """With the type of a file in the mode, which zipfile leaves out."""
+    """With the type of a file in the mode, as zip tools write it; zipfile leaves it out."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, data in files.items():
@@ -166,7 +166,7 @@ def tar_entry(name, data, kind=b"0", format=tarfile.USTAR_FORMAT):
 
 
 def tars_with_special_headers():
-    """Each before one member, and one more where it needs none: before the end."""
+    """Each header once before a member, and once at the end if it needs no member."""
     data = FILES["b.txt"]
     record = b"28 comment=of no importance\n"
     label, end = tar_entry("label", b"", b"V", tarfile.GNU_FORMAT), bytes(1024)
@@ -188,13 +188,13 @@ def cpios(folder):
         archive = subprocess.run(["cpio", "-o", "--quiet", "-H", kind], input="\n".join(FILES).encode() + b"\n", cwd=root,
                                  stdout=subprocess.PIPE, check=True).stdout
         end = archive.index(b"TRAILER!!!") + 11
-        archive = archive[: -(-end // 4) * 4]  # cpio pads to its block of 512
+        archive = archive[: -(-end // 4) * 4]  # cpio pads to its block of 512 bytes
         exempt = [] if kind == "crc" else contents(archive, FILES)
         for name in FILES:
             at = archive.index(name.encode() + b"\0")
             exempt.append({"newc": (at - 110 + 14, at - 110 + 22, KIND), "crc": (at - 110 + 14, at - 110 + 22, KIND),
                            "odc": (at - 76 + 18, at - 76 + 24, KIND), "bin": (at - 26 + 6, at - 26 + 8, KIND)}[kind])
-            if kind in ("newc", "crc"):  # zeros do not change the sum of crc
+            if kind in ("newc", "crc"):  # zeros do not change the checksum of crc
                 exempt.append((at - 110 + 61, at - 110 + 62, LENGTH))
         yield Sample(f"cpio {kind}", archive, FILES, exempt)
 
@@ -208,7 +208,7 @@ def compressed(samples):
 
 class Damage(CommandTest):
     def verdicts(self, sample, variants, pipes):
-        """One run over all of these: of each `refused`, `right`, or what it found wrong."""
+        """One run over all variants. For each: `refused`, `right`, or a description of the error."""
         root = self.folder / "run"
         root.mkdir()
         paths = [root / f"{number:05}{sample.suffix}" for number in range(len(variants))]
@@ -230,11 +230,11 @@ class Damage(CommandTest):
         shutil.rmtree(root)
         self.assertIn(ended.status, (0, 1), ended)
         self.links = ended.result.get("skipped_by_cause", {}).get("symbolic link in an archive", 0)
-        said = collections.defaultdict(list)
+        reported = collections.defaultdict(list)
         width = len(str(root)) + 6
         for each in ended.documents[:-1]:
-            said[int(each["name"][width - 5 : width])].append(each)
-        return [self.verdict(sample, said[number]) for number in range(len(variants))]
+            reported[int(each["name"][width - 5 : width])].append(each)
+        return [self.verdict(sample, reported[number]) for number in range(len(variants))]
 
     @staticmethod
     def write_pipes(waiting):
@@ -246,16 +246,16 @@ class Damage(CommandTest):
             descriptor = os.open(path, os.O_WRONLY)
             try:
                 os.write(descriptor, data)
-            except BrokenPipeError:  # refused before its end
+            except BrokenPipeError:  # the archive was refused before its end
                 pass
             os.close(descriptor)
 
     @staticmethod
     def verdict(sample, inputs):
         counted = collections.Counter(fingerprint(each["buckets"]["bytes"]) for each in inputs if each["complete"] and each["bytes"])
-        if all(each["complete"] for each in inputs):  # also where nothing at all was said of it
+        if all(each["complete"] for each in inputs):  # also if no input is listed
             return "right" if counted == sample.truth else "silent"
-        # the members that count are those that it holds; of a cpio a length may be wrong that a later header shows to be
+        # complete members must be members of the sample; in a cpio, a wrong length may be found only at a later header
         return "refused" if counted <= sample.truth or "cpio" in sample.name else "refused, with wrong members"
 
     def campaign(self, samples, pipes=(False, True)):
@@ -304,19 +304,19 @@ class Damage(CommandTest):
         self.assertEqual(wrong, [])
 
     @staticmethod
-    def show(sample, pipe, what, count, table):
+    def show(sample, pipe, damage, count, table):
         if not ALL:
             return
         exceptions = {why: n for why, n in table.items() if why not in ("refused", "right", "silent")}
         named = ", ".join(f"{n} {why}" for why, n in exceptions.items())
-        print(f"| {sample.name} | {'pipe' if pipe else 'file'} | {what} | {count} | {table['refused']} | {table['right']} | "
+        print(f"| {sample.name} | {'pipe' if pipe else 'file'} | {damage} | {count} | {table['refused']} | {table['right']} | "
               f"{named or 0} | {table['silent']} |", flush=True)
 
     def test_zip(self):
         self.campaign(zips())
 
     def test_7z(self):
-        if not shutil.which("7z"):  # as on a machine that only has the portable folder
+        if not shutil.which("7z"):  # for example where only the portable folder is installed
             self.skipTest("no 7z")
         self.campaign(seven_zips(self.folder))
 
@@ -331,7 +331,7 @@ class Damage(CommandTest):
         self.campaign(compressed(plain if ALL else plain[::4]))
 
     def test_every_block_of_a_tar_with_special_headers(self):
-        """Cut where a block ends, which is what only the headers show."""
+        """Cut at the end of every block, where only the headers show that something is missing."""
         for sample in tars_with_special_headers():
             cuts = [sample.data[:length] for length in range(512, len(sample.data) - 512, 512)]
             for pipe in (False, True):

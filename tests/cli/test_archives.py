@@ -1,5 +1,5 @@
-"""Archives: every member that is a file is an input of its own, exactly; headers, padding and damage never count as text.
-The oracle is what Python's tarfile and zipfile, which share no code with the program, find in the same archives."""
+"""Archives: every member that is a file is an input of its own. Headers, padding and damage are never counted as text.
+The oracle is what Python's tarfile and zipfile find in the same archives. They share no code with gpuhist."""
 
 import bz2
 import gzip
@@ -26,7 +26,7 @@ FILES = {"a.log": text(1000), "dir/b.log": text(70_000, 2), "empty": b"", "dir/c
 
 
 def in_tar(archive):
-    """The files that Python finds, in their order, links aside."""
+    """The files that Python finds, in their order, without links."""
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
         return [(each.name, opened.extractfile(each).read()) for each in opened if each.isreg()]
 
@@ -37,7 +37,7 @@ def in_zip(archive):
 
 
 def entry(name, data=b"", kind=b"0", format=tarfile.USTAR_FORMAT):
-    """Header and content in a tar."""
+    """The header and the content of a tar member."""
     info = tarfile.TarInfo(name)
     info.type, info.size = kind, len(data)
     return info.tobuf(format) + data + bytes(-len(data) % 512)
@@ -66,45 +66,45 @@ class ArchiveTest(CommandTest):
         return root
 
     def assert_members(self, ended, name, members):
-        """All went well, and the inputs of the result are the members of this archive, in their order."""
+        """The run succeeded, and the inputs of the result are the members of this archive, in their order."""
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         self.assertIs(ended.result["complete"], True)
         self.assertEqual([each["name"] for each in ended.result["inputs"]], [f"{name}/{path}" for path, _ in members])
-        for said, (_, data) in zip(ended.result["inputs"], members):
-            self.assertIs(said["complete"], True)
-            self.assert_counts(said, data)
+        for reported, (_, data) in zip(ended.result["inputs"], members):
+            self.assertIs(reported["complete"], True)
+            self.assert_counts(reported, data)
         self.assert_counts(ended.result, b"".join(data for _, data in members))
 
     def assert_read(self, name, archive, members, pipe=True):
-        """As a file, and from a pipe."""
+        """The archive is read as a file and from a pipe."""
         path = self.file(name, archive)
         self.assert_members(run(*JSON, path), path, members)
         if pipe:
             self.assert_members(run(*JSON, "--label", "stream", stdin_bytes=archive), "stream", members)
 
     def assert_never_wrong(self, ended, members):
-        """What counts as verified is what members hold; a run that says all is well found all of them. `members`: by path."""
+        """Verified counts are counts of members. A run that is reported as complete has all members. `members`: by path."""
         result = ended.result
         known = {f"{self.folder}/{path}": oracle(data) for path, data in members.items()}
         verified = 0
-        for said in result["inputs"]:
-            if said["complete"] and said["name"] in known:
-                self.assertEqual(said["bytes"], known[said["name"]]["bytes"], ended)
-                self.assertEqual(said["buckets"]["bytes"], known[said["name"]]["buckets"]["bytes"], ended)
-            elif not said["complete"]:
-                self.assertEqual(said["bytes"], 0, ended)  # members are verified whole or not at all
-            verified += said["bytes"]
+        for reported in result["inputs"]:
+            if reported["complete"] and reported["name"] in known:
+                self.assertEqual(reported["bytes"], known[reported["name"]]["bytes"], ended)
+                self.assertEqual(reported["buckets"]["bytes"], known[reported["name"]]["buckets"]["bytes"], ended)
+            elif not reported["complete"]:
+                self.assertEqual(reported["bytes"], 0, ended)  # members are verified as a whole or not at all
+            verified += reported["bytes"]
         self.assertEqual(result["bytes"], verified)
         self.assertEqual(ended.status, 0 if result["complete"] else 1, ended)
         self.assertEqual(result["complete"], all(each["complete"] for each in result["inputs"]))
-        if result["complete"]:  # names are not covered by every format
+        if result["complete"]:  # some formats do not cover names with a checksum
             counted = [each["buckets"]["bytes"] for each in result["inputs"]]
             self.assertCountEqual(counted, [each["buckets"]["bytes"] for each in known.values()], ended)
         return result
 
 
 class Tar(ArchiveTest):
-    def test_every_dialect_of_tar(self):
+    def test_tar_archives_of_every_dialect_are_read(self):
         long_name = "/".join(["a-rather-long-name"] * 12)
         files = {**FILES, long_name + "/x.log": text(3000, 3), "größe-検索": text(10)}
         for format in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
@@ -114,7 +114,7 @@ class Tar(ArchiveTest):
                 self.assert_read("x.tar", archive, in_tar(archive))
         self.assert_read("x.tar", tar(FILES), in_tar(tar(FILES)))
 
-    def test_what_the_tar_command_writes_compressed_or_not(self):
+    def test_archives_of_the_tar_command_are_read_compressed_or_not(self):
         root = self.tree()
         for format in sampled(("v7", "ustar", "gnu", "posix"), 2):
             archive = subprocess.run(["tar", "-C", root, f"--format={format}", "--sort=name", "-cf", "-", "."],
@@ -125,10 +125,10 @@ class Tar(ArchiveTest):
                      ("x.tar.zst", zstd(archive)), ("x.tar.zst", zstd(archive, "--check")))
             for name, encoded in sampled(cases, 2):
                 with self.subTest(format=format, name=name):
-                    # a tar older than "ustar" is only taken for one under its name
+                    # a tar without "ustar" is recognised only by its name
                     self.assert_read(name, encoded, members, pipe=format != "v7")
 
-    def test_content_decides_where_the_name_promises_nothing(self):
+    def test_content_decides_the_format_if_the_name_does_not(self):
         archive = tar(FILES)
         for name in ("data", "data.gz"):
             encoded = gzip.compress(archive) if name == "data.gz" else archive
@@ -151,7 +151,7 @@ class Tar(ArchiveTest):
                           {"directory": 1, "symbolic link": 1, "hard link": 1, "device": 2, "FIFO": 1}.items()})
         self.assertIn(f"skipped a symbolic link in an archive: {path}/no-file-2\n", ended.stderr)
 
-    def test_holes_of_sparse_files_are_zeros(self):
+    def test_holes_of_sparse_files_are_counted_as_zeros(self):
         root = self.tree({})
         root.mkdir(exist_ok=True)
         with open(root / "sparse", "wb") as out:
@@ -161,7 +161,7 @@ class Tar(ArchiveTest):
             out.truncate(1_500_000)
         (root / "hole").touch()
         os.truncate(root / "hole", 700_000)
-        with open(root / "many", "wb") as out:  # more extents than one header has room for
+        with open(root / "many", "wb") as out:  # more extents than fit in one header
             for at in range(60):
                 out.seek(at * 16_384 + 8192)
                 out.write(text(5000, at))
@@ -181,16 +181,16 @@ class Tar(ArchiveTest):
         header.type, header.size = b"x", len(records)
         member = tarfile.TarInfo("GNUSparseFile/sp")
         member.size = 512 + 1200
-        for extents, whole in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
+        for extents, is_complete in ((b"1\n0\n1200\n", True), (b"2\n3800\n1200\n5000\n0\n", True), (b"1\n0\n1201\n", False),
                                (b"1\n0\n4000\n", False), (b"2\n0\n1200\n2000\n1\n", False)):
             archive = (header.tobuf() + records.ljust(512, b"\0") + member.tobuf() + extents.ljust(512, b"\0") +
                        text(1200).ljust(1536, b"\0") + tar({"b": text(60, 2)}))
             with self.subTest(extents=extents):
                 ended = run(*JSON, self.file("x.tar", archive))
                 sparse, after = ended.result["inputs"]
-                self.assertEqual(ended.status, 0 if whole else 1, ended)
-                self.assertEqual((sparse["complete"], after["complete"]), (whole, True), ended)
-                if not whole:
+                self.assertEqual(ended.status, 0 if is_complete else 1, ended)
+                self.assertEqual((sparse["complete"], after["complete"]), (is_complete, True), ended)
+                if not is_complete:
                     self.assertIn("is a sparse file whose map lists data up to offset", sparse["error"])
                     self.assert_counts(ended.result, text(60, 2))
 
@@ -204,13 +204,13 @@ class Tar(ArchiveTest):
                     self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
                     self.assertIn("a member has content that the map of a sparse file does not list", ended.stderr)
 
-    def test_archives_one_behind_the_other_are_all_read(self):
+    def test_concatenated_archives_are_all_read(self):
         other = {"e": text(999, 5)}
         archive = tar(FILES) + tar(other)
         self.assert_read("x.tar", archive, [*in_tar(tar(FILES)), *in_tar(tar(other))])
 
-    def test_the_rest_of_a_file_from_another_volume_is_no_file(self):
-        """Type flag M; other flags that POSIX does not know are files."""
+    def test_the_rest_of_a_file_from_another_volume_is_not_an_input(self):
+        """Type flag M. Members with other flags that POSIX does not define are files."""
         rest, other = tarfile.TarInfo("rest"), tarfile.TarInfo("other")
         archive = b""
         for info, flag in ((rest, b"M"), (other, b"Z")):
@@ -219,12 +219,12 @@ class Tar(ArchiveTest):
         archive += tar({"b": text(60, 2)})
         for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual(ended.status, 1, ended)
-            said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
-            self.assertEqual(said, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
+            reported = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+            self.assertEqual(reported, [("rest", False, 0), ("other", True, 700), ("b", True, 60)])
             self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
             self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
-    def test_volumes_that_the_tar_command_writes(self):
+    def test_volumes_of_the_tar_command_are_read(self):
         root = self.tree({"a": noise(15_000), "b": text(60, 2)})
         volumes = [self.folder / name for name in ("1.tar", "2.tar")]
         outputs = [argument for volume in volumes for argument in ("-f", volume)]
@@ -234,7 +234,7 @@ class Tar(ArchiveTest):
         self.assertIn("is the rest of a file", second.stderr)
         self.assert_counts(second.result, text(60, 2))
 
-    def test_volumes_of_the_format_pax_that_the_tar_command_writes(self):
+    def test_volumes_of_the_tar_command_in_pax_format_are_read(self):
         root = self.tree({"a": noise(12_000), "b": text(60, 2)})
         volumes = [self.folder / name for name in ("1.tar", "2.tar")]
         outputs = [argument for volume in volumes for argument in ("-f", volume)]
@@ -244,19 +244,19 @@ class Tar(ArchiveTest):
         self.assertIn("GNUFileParts/a.2: is the rest of a file", second.stderr)
         self.assert_counts(second.result, text(60, 2))
 
-    def test_the_rest_of_a_file_in_a_volume_of_the_format_pax_is_no_file(self):
+    def test_the_rest_of_a_file_from_another_volume_in_pax_format_is_not_an_input(self):
         volume = pax(b"GNU.volume.filename=a", b"GNU.volume.size=700", b"GNU.volume.offset=900", kind=b"g")
         rest, b = entry("GNUFileParts/a.2", text(700)), entry("b", text(60, 2))
         archive = volume + pax(b"mtime=1") + rest + b + END_OF_TAR
         for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual(ended.status, 1, ended)
-            said = [(each["complete"], each["bytes"], each.get("error_kind")) for each in ended.result["inputs"]]
-            self.assertEqual(said, [(False, 0, "refused"), (True, 60, None)])
+            reported = [(each["complete"], each["bytes"], each.get("error_kind")) for each in ended.result["inputs"]]
+            self.assertEqual(reported, [(False, 0, "refused"), (True, 60, None)])
             self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
         self.assert_read("x.tar", pax(b"comment=x", kind=b"g") + rest + b + END_OF_TAR,
                          [("GNUFileParts/a.2", text(700)), ("b", text(60, 2))])
 
-    def test_a_special_header_without_a_member_before_the_end_is_a_whole_archive(self):
+    def test_an_archive_that_ends_after_a_special_header_without_a_member_is_complete(self):
         b = entry("b", text(60, 2))
         for special in (pax(b"comment=x", kind=b"g"), entry("label", kind=b"V", format=tarfile.GNU_FORMAT)):
             for zeros in sampled((512, 1024, 1025, 1537, 10_240), 2):
@@ -271,10 +271,10 @@ class Tar(ArchiveTest):
         for archive in (tar({}), tar({}, extra=[tarfile.TarInfo("x")][:0])):
             ended = run(*JSON, self.file("x.tar", archive))
             self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["bytes"], said["complete"]), ("tar", 0, True))
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["bytes"], reported["complete"]), ("tar", 0, True))
 
-    def test_several_archives_are_reported_in_the_order_given_however_they_are_read(self):
+    def test_archives_are_reported_in_the_order_given_in_whatever_order_they_are_read(self):
         sizes = (400_000, 10, 200_000, 1000)
         paths, expected = [], []
         for number, size in enumerate(sizes):
@@ -285,7 +285,7 @@ class Tar(ArchiveTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual([each["name"] for each in ended.result["inputs"]], expected)
 
-    def test_names_are_shown_and_never_followed(self):
+    def test_names_are_reported_and_never_opened(self):
         evil = ("../../escaped", "/absolute", "a\nb", "\x1b[31mred", "..", "x" * 90)
         archive = tar({name: text(10, i) for i, name in enumerate(evil)})
         path = self.file("x.tar", archive)
@@ -313,12 +313,12 @@ class Tar(ArchiveTest):
                 self.assertIn(f"offset {header_at}", own["error"])
                 self.assertEqual(own["error_kind"], "refused")
 
-    def test_long_names_count_as_several_members(self):
+    def test_long_names_count_as_several_members_in_the_limit(self):
         archive = tar({"n" * 60_000 + str(i): text(10) for i in range(600)}, tarfile.GNU_FORMAT)
         path = self.file("x.tar.gz", gzip.compress(archive))
         ended = run("--format", "json", "--buckets", "letters", "--memory-limit", "64MiB", path)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds more members than the memory limit has room for", ended.stderr)
+        self.assertIn("holds more members than fit into the result under the memory limit", ended.stderr)
 
     def test_a_name_that_is_not_utf8_is_kept(self):
         archive = bytearray(tar({"abc": b"text"}))
@@ -328,13 +328,13 @@ class Tar(ArchiveTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("name_base64", ended.result["inputs"][0])
 
-    def test_many_small_members(self):
+    def test_many_small_members_are_counted(self):
         files = {f"{i:05}": text(i % 300, i % 7) for i in range(3000)}
         archive = tar(files)
         path = self.file("x.tar.zst", zstd(archive))
         self.assert_members(run(*JSON, "--buckets", "letters", path), path, list(files.items()))
 
-    def test_a_name_that_promises_what_there_is_not(self):
+    def test_an_archive_that_does_not_match_its_name_is_refused(self):
         cases = (("x.tar", b"just text\n" * 100, "is named .tar but does not hold a tar archive"),
                  ("x.tar", b"", "is named .tar but is empty"),
                  ("x.tar.gz", gzip.compress(b"just text\n" * 100), "is named .tar but does not hold a tar archive"),
@@ -348,7 +348,7 @@ class Tar(ArchiveTest):
                 self.assertIn(words, ended.stderr)
                 self.assert_counts(ended.result, b"hello")
 
-    def test_formats_that_are_asked_for(self):
+    def test_input_format_selects_the_format(self):
         archive = tar(FILES)
         self.assert_counted(run(*JSON, "--input-format", "raw", self.file("x.tar", archive)), archive)
         self.assert_counted(run(*JSON, "--input-format", "gzip", self.file("x.tgz", gzip.compress(archive))), archive)
@@ -364,7 +364,7 @@ class Damage(ArchiveTest):
 
     def test_a_tar_that_is_cut_anywhere_is_not_complete(self):
         archive = tar(self.SMALL)
-        end = 512 + 1024 + 512 + 512  # the last member's; zeros follow
+        end = 512 + 1024 + 512 + 512  # the end of the last member; zeros follow
         members = {f"x.tar/{name}": data for name, data in self.SMALL.items()}
         for size in sampled((*range(0, 520, 37), *range(500, end + 520, 97), 512, 1536, 2048, end, end + 1, end + 511), 6):
             with self.subTest(size=size):
@@ -373,11 +373,11 @@ class Damage(ArchiveTest):
                 self.assertIs(result["complete"], size >= end + 512 and size % 512 == 0, ended)
         self.assertEqual(run(*JSON, self.file("x.tar", archive[: end + 512])).status, 0)
 
-    def test_the_member_that_is_cut_short_is_unverified(self):
+    def test_the_member_in_which_a_tar_ends_is_unverified(self):
         archive = tar(self.SMALL)
         ended = run(*JSON, self.file("x.tar", archive[:1000]))
-        whole, cut = ended.result["inputs"]
-        self.assertIn("Truncated", whole["error"])
+        is_complete, cut = ended.result["inputs"]
+        self.assertIn("Truncated", is_complete["error"])
         self.assertEqual((cut["bytes"], cut["unverified"]["bytes"]), (0, 488))
         self.assert_counts(cut["unverified"], self.SMALL["a.log"][:488])
 
@@ -399,7 +399,7 @@ class Damage(ArchiveTest):
                         self.assertEqual(ended.result["bytes"], len(before) and 700)
                         self.assertIn(f"ends early, {words}, at ", ended.stderr)
 
-    def test_a_special_header_that_zeros_follow_is_not_applied_to_a_later_member(self):
+    def test_a_special_header_before_zeros_is_not_applied_to_a_later_member(self):
         a, b = entry("a", text(700)), entry("b", text(60, 2))
         gnu = tarfile.GNU_FORMAT
         sparse = (b"GNU.sparse.size=5000", b"GNU.sparse.map=0,60,5000,0")
@@ -410,21 +410,21 @@ class Damage(ArchiveTest):
                 for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
                     with self.subTest(special=special[156:157], zeros=zeros):
                         self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
-                        self.assertRegex(ended.stderr, f"zeros follow a header, .*, at offset {len(a)}\n")
+                        self.assertRegex(ended.stderr, f"zeros follow a special header instead of its member, at offset {len(a)}\n")
         for special in (pax(b"comment=x", kind=b"g"), entry("label", kind=b"V", format=gnu)):
             ended = run(*JSON, self.file("x.tar", a + special + bytes(512) + b + END_OF_TAR))
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
             self.assertIn(f"a single zero block, where a header or two zero blocks should be, at offset {len(a + special)}",
                           ended.stderr)
 
-    def test_more_special_headers_of_a_member_than_the_library_reads_are_refused(self):
+    def test_a_member_with_more_special_headers_than_libarchive_reads_is_refused(self):
         labels, latin = entry("label", kind=b"V", format=tarfile.GNU_FORMAT), entry("L", b"gr\xf6\0", b"L", tarfile.GNU_FORMAT)
         b = entry("b", text(60, 2))
         self.assert_read("x.tar", labels * 31 + b + END_OF_TAR, [("b", text(60, 2))])
         ended = run(*JSON, self.file("x.tar", latin + labels * 31 + b + END_OF_TAR))
         self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
 
-    def test_a_compressed_tar_that_is_cut_or_damaged_anywhere_counts_nothing_unverified(self):
+    def test_a_compressed_tar_that_is_cut_or_damaged_anywhere_counts_no_unverified_text(self):
         members = {f"x.tar.zst/{name}": data for name, data in self.SMALL.items()}
         encoded = zstd(tar(self.SMALL), "--check")
         for size in sampled(range(0, len(encoded), 11), 4):
@@ -439,7 +439,7 @@ class Damage(ArchiveTest):
                 if result["complete"]:
                     self.assertEqual(result["bytes"], 760)
 
-    def test_a_frame_whose_checksum_fails_behind_members_leaves_them_unverified(self):
+    def test_a_frame_with_a_wrong_checksum_after_members_leaves_them_unverified(self):
         files = {f"{i}": text(100_000, i) for i in range(6)}
         archive = tar(files)
         encoded = bytearray(zstd(archive, "--check"))
@@ -461,7 +461,7 @@ class Damage(ArchiveTest):
         self.assert_counts(ended.result, text(600_000))
         self.assert_counts(ended.result["unverified"], text(500_000, 2))
 
-    def test_a_damaged_header_ends_the_archive_and_what_was_before_counts(self):
+    def test_a_damaged_header_ends_the_archive_and_earlier_members_count(self):
         archive = bytearray(tar({"a": text(1000), "b": text(2000, 2), "c": text(10, 3)}))
         archive[512 + 1024 + 100] ^= 1
         path = self.file("x.tar", bytes(archive))
@@ -475,7 +475,7 @@ class Damage(ArchiveTest):
     def test_a_damaged_pax_header_ends_the_archive_and_its_member_is_not_counted(self):
         a, b, c = entry("a", text(1000)), entry("b", text(60, 2)), entry("c", text(70, 3))
         link = entry("././@LongLink", b"x\0", b"K", tarfile.GNU_FORMAT)
-        acl = entry("acl", b"zz", b"A")  # its warning is harmless
+        acl = entry("acl", b"zz", b"A")  # the warning about this member is harmless
         latin = b"24 GNU.sparse.name=gr\xf6\xdf\n"
         self.assert_read("x.tar", a + pax(b"path=new") + b + bytes(1024), [("a", text(1000)), ("new", text(60, 2))])
         damaged = {"no digit": b"1r path=new\n", "too long": b"92 path=new\n", "too short": b"10 path=new\n",
@@ -483,7 +483,7 @@ class Damage(ArchiveTest):
                    "sparse": b"26 GNU.sparse.map=0,x,1,2\n" + latin, "holes": b"22 SUN.holesdata= 0 x\n" + latin,
                    "format": b"22 GNU.sparse.major=2\n22 GNU.sparse.minor=0\n", "size": b"11 size=6x\n"}
         for cause, records in sampled(tuple(damaged.items()), 2):
-            for before in (b"", link, acl, link + acl):  # which hide the library's warning
+            for before in (b"", link, acl, link + acl):  # these members hide libarchive's warning
                 archive = a + before + entry("PaxHeaders/b", records, b"x") + b + c + bytes(1024)
                 path = self.file("x.tar", archive)
                 for ended in (run(*JSON, path), run(*JSON, stdin_bytes=archive)):
@@ -510,7 +510,7 @@ class Damage(ArchiveTest):
                 self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
                 self.assertIn("damaged tar archive", ended.stderr)
 
-    def test_names_that_cannot_be_converted_are_no_damage(self):
+    def test_names_that_cannot_be_converted_are_not_damage(self):
         header = tarfile.TarInfo("PaxHeaders/b")
         records = b"13 path=gr\xf6\xdf\n"
         header.type, header.size = b"x", len(records)
@@ -536,19 +536,19 @@ class Damage(ArchiveTest):
                 for ended in (run(*JSON, path), run_fed([archive[:700], archive[700:1700], archive[1700:]], *JSON,
                                                         "--input-format", "tar", "--label", str(path))):
                     with self.subTest(members=members, zeros=zeros):
-                        whole = zeros > 512
-                        self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
+                        is_complete = zeros > 512
+                        self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
                         counted = [each["name"].rsplit("/")[-1] for each in ended.result["inputs"] if each["complete"]]
-                        self.assertEqual(counted, [*members, *(["c"] if whole else [])])
-                        if not whole:
+                        self.assertEqual(counted, [*members, *(["c"] if is_complete else [])])
+                        if not is_complete:
                             self.assertRegex(ended.stderr, f"a single zero block, .*, at offset {len(before)}\n")
 
-    def test_something_else_behind_the_end_is_told(self):
+    def test_other_data_after_the_end_is_reported(self):
         ended = run(*JSON, self.file("x.tar", tar(self.SMALL) + b"something else" * 100))
         self.assertEqual(ended.status, 1, ended)
         self.assert_counts(ended.result, text(700) + text(60, 2))
 
-    def test_a_zip_that_is_cut_or_damaged_anywhere(self):
+    def test_a_zip_that_is_cut_or_damaged_anywhere_counts_nothing_wrong(self):
         archive = zipped(self.SMALL)
         members = {f"x.zip/{name}": data for name, data in self.SMALL.items()}
         complete = 0
@@ -559,7 +559,7 @@ class Damage(ArchiveTest):
                 through_pipe = run(*JSON, "--label", str(self.folder / "x.zip"), stdin_bytes=damaged)
                 if len(damaged) >= 4 and damaged[:4] == b"PK\3\4":
                     self.assert_never_wrong(through_pipe, members)
-        self.assertLess(complete, 60)  # of a hundred and more: times, attributes and comments are not covered by anything
+        self.assertLess(complete, 60)  # of more than a hundred: times, attributes and comments have no checksum
 
     def flipped(self, archive, step):
         for place in range(0, len(archive), step):
@@ -584,7 +584,7 @@ class Damage(ArchiveTest):
             b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000"))
         header = tarfile.TarInfo("PaxHeaders/sp")
         header.type, header.size = b"x", len(records)
-        for size, whole in ((100_000, True), (6_000_000, False)):
+        for size, is_complete in ((100_000, True), (6_000_000, False)):
             extents = b"%d\n" % size + b"0\n0\n" * size
             extents += bytes(-len(extents) % 512)
             member = tarfile.TarInfo("GNUSparseFile/sp")
@@ -595,12 +595,12 @@ class Damage(ArchiveTest):
             path = self.file("x.tar.gz", gzip.compress(archive))
             with self.subTest(size=size):
                 ended = run(*JSON, path)
-                self.assertEqual((ended.status, ended.result["complete"]), (0 if whole else 1, whole), ended)
-                if not whole:
+                self.assertEqual((ended.status, ended.result["complete"]), (0 if is_complete else 1, is_complete), ended)
+                if not is_complete:
                     self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
                     self.assertIn("has a member with more than 16 MiB of headers", ended.stderr)
 
-    def test_a_bomb_is_given_up(self):
+    def test_an_archive_that_expands_to_too_much_text_is_given_up(self):
         archives = {"x.zip": zipped({"zeros": bytes(50_000_000), "b": b"b"}), "x.tar.zst": zstd(tar({"zeros": bytes(50_000_000)})),
                     "y.zip": zipped({f"{i}": bytes(600_000) for i in range(20)})}
         for name, archive in archives.items():
@@ -612,18 +612,18 @@ class Damage(ArchiveTest):
 
 
 class Zip(ArchiveTest):
-    def test_zip_stored_and_deflated_and_in_folders(self):
+    def test_stored_and_deflated_members_of_a_zip_are_read_also_in_folders(self):
         for compression in sampled((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA), 2):
             with self.subTest(compression=compression):
                 files = dict(FILES)
                 if compression == zipfile.ZIP_LZMA:
-                    del files["empty"]  # which libarchive cannot read where it is "compressed"
+                    del files["empty"]  # libarchive cannot read an empty member that is marked as compressed
                 archive = zipped({"dir/": b"", **files}, compression)
                 self.assertEqual(dict(in_zip(archive)), files)
                 self.assert_read("x.zip", archive, in_zip(archive))
 
-    def test_a_zip_that_was_written_into_a_pipe(self):
-        """Sizes and checksums stand behind the members."""
+    def test_a_zip_that_was_written_to_a_pipe_is_read(self):
+        """Sizes and checksums follow the members."""
         class Pipe(io.RawIOBase):
             def __init__(self):
                 self.written = []
@@ -650,7 +650,7 @@ class Zip(ArchiveTest):
             def seek(self, *_):
                 raise io.UnsupportedOperation
 
-            tell = seek
+            tell = seek  # style-ok: a method of Python's streams
 
         for compression in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
             pipe = Pipe()
@@ -662,7 +662,7 @@ class Zip(ArchiveTest):
             self.assertIn("the archive states the length after the member: give it as a file of its own", ended.stderr)
             self.assert_read("x.zip", pipe.getvalue(), in_zip(pipe.getvalue()), pipe=False)
 
-    def test_zip64(self):
+    def test_a_zip64_archive_is_read(self):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             with archive.open("big", "w", force_zip64=True) as member:
@@ -670,17 +670,17 @@ class Zip(ArchiveTest):
         self.assert_read("x.zip", out.getvalue(), [("big", text(100_000))])
 
     def assert_damaged(self, archive, words, **members):
-        """From a file and from a pipe: the archive is damaged, and what counts is in it."""
+        """From a file and from a pipe, the archive is damaged, and the counts are those of its members."""
         for ended in (run(*JSON, self.file("x.zip", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
             self.assertRegex(ended.stderr, words)
             self.assertIn(ended.result["bytes"], (0, *members.values()))
 
-    def test_what_the_end_record_and_the_directory_say_is_compared_with_what_is_found(self):
+    def test_the_end_record_and_the_directory_are_compared_with_the_members(self):
         archive = zipped({"a": text(700), "b": text(60, 2)})
         directory, end = archive.index(b"PK\1\2"), archive.index(b"PK\5\6")
         cases = ((directory, "directory|end record|Damaged Zip archive"), (end + 10, "entries"), (end + 12, "directory"),
-                 (end + 16, "offset|directory|local header"), (directory + 24, "not the one that the directory lists|differ"),
+                 (end + 16, "offset|directory|local header"), (directory + 24, "does not match its entry|differ"),
                  (directory + 42, "local header|belong to no member|offset"))
         for at, words in sampled(cases, 3):
             with self.subTest(at=at - directory):
@@ -688,7 +688,7 @@ class Zip(ArchiveTest):
                 damaged[at] ^= 1
                 for ended in (run(*JSON, self.file("x.zip", bytes(damaged))), run(*JSON, stdin_bytes=bytes(damaged))):
                     if at == directory + 42 and ended.result["complete"]:
-                        self.assert_counts(ended.result, text(700) + text(60, 2))  # a stream does not show where headers were
+                        self.assert_counts(ended.result, text(700) + text(60, 2))  # a stream hides positions of headers
                         continue
                     self.assertEqual(ended.status, 1, ended)
                     self.assertRegex(ended.stderr, words)
@@ -706,7 +706,7 @@ class Zip(ArchiveTest):
         other = zipped({"b": text(60, 2)})
         self.assert_damaged(archive + other, "belong to no member|after its end", a=700, b=60)
 
-    def test_what_is_no_file_is_listed_as_skipped_with_its_kind_and_size(self):
+    def test_a_member_that_is_not_a_file_is_listed_as_skipped_with_its_kind_and_size(self):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
             archive.writestr("a", text(700))
@@ -721,7 +721,7 @@ class Zip(ArchiveTest):
         self.assert_counts(ended.result, text(700))
         self.assertEqual(ended.result["skipped_by_cause"], {"directory in an archive": 1, "symbolic link in an archive": 1})
         self.assertEqual(ended.result["skipped_bytes_by_cause"], {"symbolic link in an archive": 8})
-        # its kind is in the directory, which follows it: what was counted of it is not called complete
+        # its kind is in the directory, after the member: its counts are not reported as complete
         ended = run(*JSON, stdin_bytes=out.getvalue())
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("a symbolic link was counted as a file", ended.stderr)
@@ -736,12 +736,12 @@ class Zip(ArchiveTest):
             archive.writestr("b", text(60, 2))
         ended = run(*JSON, self.file("x.zip", out.getvalue()))
         self.assertEqual(ended.status, 1, ended)
-        said = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
-        self.assertEqual(said, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
+        reported = [(each["name"].rsplit("/")[-1], each["complete"], each["bytes"]) for each in ended.result["inputs"]]
+        self.assertEqual(reported, [("a", True, 700), ("link", False, 0), ("b", True, 60)])
         self.assertIn("is a symbolic link whose target cannot be read: ", ended.stderr)
 
     def test_a_member_that_zip_read_from_a_pipe_is_a_file(self):
-        """producer | zip x.zip - stores the mode of a FIFO."""
+        """`producer | zip x.zip -` stores the mode of a FIFO."""
         for data in (text(5000), b""):
             out = io.BytesIO()
             with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -756,12 +756,12 @@ class Zip(ArchiveTest):
             self.assert_counts(through_pipe.result, data)
 
     @unittest.skipUnless(shutil.which("zip"), "no zip")
-    def test_a_zip_of_a_pipe_that_the_zip_command_writes(self):
+    def test_a_zip_that_the_zip_command_writes_from_a_pipe_is_read(self):
         path = self.folder / "x.zip"
         subprocess.run(["zip", "-q", path, "-"], input=text(5000), check=True)
         self.assert_members(run(*JSON, path), path, [("-", text(5000))])
 
-    def test_text_whose_mode_is_not_that_of_a_file_is_not_dropped(self):
+    def test_text_is_counted_also_if_its_mode_is_not_that_of_a_file(self):
         for kind in sampled((0o040000, 0o140000, 0o060000, 0o120000), 2):
             with self.subTest(kind=oct(kind)):
                 out = io.BytesIO()
@@ -773,14 +773,14 @@ class Zip(ArchiveTest):
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
 
     @NEEDS_7Z
-    def test_an_archive_in_an_archive_that_is_encrypted_is_said_to_be_encrypted(self):
+    def test_an_encrypted_archive_in_an_archive_is_reported_as_encrypted(self):
         root = self.tree({"inner.zip": zipped({"a": text(500)}), "b.gz": gzip.compress(text(100))})
         path = self.folder / "x.zip"
         subprocess.run(["7z", "a", "-tzip", "-psesame", "-bso0", path, root / "inner.zip", root / "b.gz"], check=True)
         ended = run(*JSON, path)
         self.assertEqual(ended.status, 1, ended)
-        for said in ended.result["inputs"]:
-            self.assertIn("is encrypted", said["error"])
+        for reported in ended.result["inputs"]:
+            self.assertIn("is encrypted", reported["error"])
 
     @NEEDS_7Z
     def test_an_encrypted_member_is_an_error_of_that_member(self):
@@ -791,12 +791,12 @@ class Zip(ArchiveTest):
         subprocess.run(["7z", "a", "-tzip", "-bso0", path, plain], check=True)
         ended = run(*JSON, path)
         self.assertEqual(ended.status, 1, ended)
-        said = {each["name"].rsplit("/")[-1]: each for each in ended.result["inputs"]}
-        self.assertIn("is encrypted", said["secret"]["error"])
-        self.assertIs(said["plain"]["complete"], True)
+        reported = {each["name"].rsplit("/")[-1]: each for each in ended.result["inputs"]}
+        self.assertIn("is encrypted", reported["secret"]["error"])
+        self.assertIs(reported["plain"]["complete"], True)
         self.assert_counts(ended.result, text(300))
 
-    def test_a_zip_without_members(self):
+    def test_a_zip_without_members_counts_nothing(self):
         ended = run(*JSON, self.file("x.zip", zipped({})))
         self.assertEqual((ended.status, ended.result["bytes"]), (0, 0), ended)
         self.assertEqual(ended.result["inputs"][0]["format"], "zip")
@@ -816,7 +816,7 @@ class SevenZip(ArchiveTest):
         names = [block.split("Path = ")[1].split("\n")[0] for block in listed.split("\n\n") if "Path = " in block]
         return [(name, FILES[name]) for name in names if name in FILES]
 
-    def test_7z_by_every_method(self):
+    def test_7z_archives_of_every_method_are_read(self):
         for method in sampled(("LZMA", "LZMA2", "PPMd", "BZip2", "Deflate", "Copy"), 3):
             with self.subTest(method=method):
                 path = self.seven_zip(f"-m0={method}")
@@ -824,10 +824,10 @@ class SevenZip(ArchiveTest):
                 self.assertEqual(len(found), len(FILES))
                 ended = run(*JSON, path)
                 self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
-                said = {each["name"].removeprefix(f"{path}/"): each for each in ended.result["inputs"]}
-                self.assertEqual(sorted(said), sorted(FILES))
+                reported = {each["name"].removeprefix(f"{path}/"): each for each in ended.result["inputs"]}
+                self.assertEqual(sorted(reported), sorted(FILES))
                 for name, data in FILES.items():
-                    self.assert_counts(said[name], data)
+                    self.assert_counts(reported[name], data)
 
     def test_a_7z_archive_needs_a_file(self):
         path = self.seven_zip()
@@ -835,7 +835,7 @@ class SevenZip(ArchiveTest):
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
             self.assertIn("is a 7z archive, which can only be read from a file of its own", ended.stderr)
 
-    def test_a_7z_archive_whose_start_header_is_damaged_or_that_has_no_list_for_its_bytes_is_damaged(self):
+    def test_a_7z_archive_with_a_damaged_start_header_or_without_a_list_for_its_bytes_is_damaged(self):
         archive = self.seven_zip().read_bytes()
         zeroed = archive[:8] + bytes(24) + archive[32:]
         empty = bytearray(archive[:8] + zlib.crc32(bytes(20)).to_bytes(4, "little") + bytes(20) + archive[32:])
@@ -866,13 +866,13 @@ class Cpio(ArchiveTest):
         return subprocess.run(["cpio", "-o", "--quiet", "-H", format], input=names, cwd=root, stdout=subprocess.PIPE,
                               check=True).stdout
 
-    def test_cpio_of_every_kind(self):
+    def test_cpio_archives_of_every_kind_are_read(self):
         for format in sampled(("newc", "crc", "odc", "bin"), 2):
             with self.subTest(format=format):
                 self.assert_read("x.cpio", self.cpio(format), list(FILES.items()))
                 self.assert_read("x", gzip.compress(self.cpio(format)), list(FILES.items()))
 
-    def test_of_hard_links_only_the_one_with_the_bytes_is_a_file(self):
+    def test_of_hard_links_in_a_cpio_only_the_one_with_the_bytes_is_an_input(self):
         root = self.tree({"a": text(700), "d": text(60, 2)})
         for name in ("b", "c"):
             os.link(root / "a", root / name)
@@ -907,7 +907,7 @@ class Cpio(ArchiveTest):
                     self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
                     self.assertIn("at offset", ended.stderr)
 
-    def test_the_sums_of_the_format_crc_are_verified(self):
+    def test_checksums_of_the_cpio_format_crc_are_verified(self):
         archive = bytearray(self.cpio("crc", {"a": text(700), "b": text(60, 2)}))
         archive[archive.index(text(700)) + 9] ^= 1
         ended = run(*JSON, self.file("x.cpio", bytes(archive)))
@@ -915,11 +915,11 @@ class Cpio(ArchiveTest):
         self.assertIn("does not match its checksum", ended.stderr)
         self.assert_counts(ended.result, text(60, 2))
 
-    def test_a_second_archive_behind_the_first_is_not_lost_quietly(self):
+    def test_a_second_archive_after_the_first_is_an_error(self):
         archive = self.cpio("newc")
         ended = run(*JSON, self.file("x.cpio", archive + archive))
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("holds something else after its end", ended.stderr)
+        self.assertIn("holds other data after its end", ended.stderr)
 
     def test_text_that_begins_like_cpio_is_text(self):
         for data in (b"0707011234 a telephone number\n", b"070707 another\n", b"\xc7q", b"q\xc7a va\n" * 20):
@@ -927,7 +927,7 @@ class Cpio(ArchiveTest):
 
 
 class Nested(ArchiveTest):
-    def test_members_that_are_compressed_or_archives_are_looked_into(self):
+    def test_members_that_are_compressed_or_archives_are_decoded(self):
         inner = tar({"deep.log": text(4000, 4), "deeper.log.zst": zstd(text(3000, 5))})
         files = {"a.log.gz": gzip.compress(text(1000)), "b.log": text(10), "c.tar.gz": gzip.compress(inner),
                  "d.zip": zipped({"e": text(20, 6)})}
@@ -938,13 +938,13 @@ class Nested(ArchiveTest):
         formats = [each["format"] for each in run(*JSON, self.file("x.tar.zst", zstd(tar(files)))).result["inputs"]]
         self.assertEqual(formats, ["gzip.tar.zstd", "tar.zstd", "tar.gzip.tar.zstd", "zstd.tar.gzip.tar.zstd", "zip.tar.zstd"])
 
-    def test_a_window_that_no_memory_limit_grants_comes_without_that_advice(self):
+    def test_a_window_that_is_larger_than_any_memory_limit_is_refused_without_advice_on_the_limit(self):
         archive = tar({"a.zst": zstd(text(100), "--ultra", "-22", "--long=27", "--size-hint=200000000")})
         ended = run(*JSON, self.file("x.tar", archive))
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("whatever the --memory-limit; extract it first", ended.stderr)
 
-    def test_three_levels_and_no_more(self):
+    def test_archives_are_nested_at_most_three_levels_deep(self):
         archive = {"text": text(100)}
         for level in range(3):
             archive = {"x.tar": tar(archive)}
@@ -955,19 +955,19 @@ class Nested(ArchiveTest):
         self.assertIn("deeper than gpuhist looks", ended.stderr)
         self.assert_counts(ended.result, text(50))
 
-    def test_what_is_wrong_within_is_wrong_there_alone(self):
+    def test_an_error_in_a_nested_archive_affects_only_that_archive(self):
         broken = bytearray(gzip.compress(text(5000)))
         broken[-5] ^= 1
         cut = tar({"whole": text(600), "cut": text(9000, 2)})[:4000]
         ended = run(*JSON, self.file("x.tar", tar({"a.gz": bytes(broken), "b.tar": cut, "no.gz": b"text", "good": text(50)})))
         self.assertEqual(ended.status, 1, ended)
-        said = {each["name"].split("x.tar/")[1]: each for each in ended.result["inputs"]}
-        self.assertEqual({name: each["complete"] for name, each in said.items()},
+        reported = {each["name"].split("x.tar/")[1]: each for each in ended.result["inputs"]}
+        self.assertEqual({name: each["complete"] for name, each in reported.items()},
                          {"a.gz": False, "b.tar/whole": True, "b.tar/cut": False, "b.tar": False, "no.gz": False, "good": True})
-        self.assertIn("is named .gz but", said["no.gz"]["error"])
+        self.assertIn("is named .gz but", reported["no.gz"]["error"])
         self.assert_counts(ended.result, text(600) + text(50))
 
-    def test_a_checksum_around_an_archive_within_covers_its_members(self):
+    def test_a_checksum_of_the_outer_compression_covers_members_of_nested_archives(self):
         inner = tar({"a": text(600)})
         archive = bytearray(zipped({"inner.tar": inner}, zipfile.ZIP_STORED))
         archive[archive.index(text(600)) + 7] ^= 1
@@ -977,7 +977,7 @@ class Nested(ArchiveTest):
 
 
 class Streams(ArchiveTest):
-    def test_an_archive_that_comes_in_pieces(self):
+    def test_an_archive_that_arrives_in_pieces_is_read(self):
         chosen = random.Random(3)
         for encoded in (tar(FILES), gzip.compress(tar(FILES)), zipped(FILES)):
             pieces, at = [], 0
@@ -988,7 +988,7 @@ class Streams(ArchiveTest):
             ended = run_fed(pieces, *JSON, "--label", "stream")
             self.assert_members(ended, "stream", list(FILES.items()))
 
-    def test_a_signal_ends_an_archive_that_still_comes(self):
+    def test_a_signal_ends_an_archive_that_is_still_arriving(self):
         archive = tar({"a": text(1000), "b": text(900_000)})
         for encoded in (archive, zstd(archive)):
             with Running(*JSON, stdin=subprocess.PIPE) as running:
@@ -1000,7 +1000,7 @@ class Streams(ArchiveTest):
             self.assertIs(ended.result["complete"], False)
             self.assertIn("stopped at offset", ended.stderr)
 
-    def test_members_that_wait_for_a_verdict_when_a_run_ends_are_stopped_and_not_damaged(self):
+    def test_members_without_a_verdict_at_the_end_of_a_run_are_stopped_and_not_damaged(self):
         names = [f"m{number}" for number in range(8)]
         archive = tar({name: noise(300_000, seed) for seed, name in enumerate(names)})
         for encoded in (gzip.compress(archive), zstd(archive)):
@@ -1008,7 +1008,7 @@ class Streams(ArchiveTest):
             reports.write_bytes(b"")
 
             def inputs():
-                lines = reports.read_bytes().split(b"\n")[:-1]  # the last one may not be whole yet
+                lines = reports.read_bytes().split(b"\n")[:-1]  # the last line may be incomplete
                 return [each["name"] for each in json.loads(lines[-1])["inputs"]] if lines else []
 
             with Running("--format", "json", "--label", "stream", "--snapshot-every", "20ms", "-o", reports, stdin=subprocess.PIPE) as running:
@@ -1016,14 +1016,14 @@ class Streams(ArchiveTest):
                 wait_until(lambda: "stream/m2" in inputs())
                 running.process.send_signal(signal.SIGINT)
                 self.assertEqual(running.finish().status, -signal.SIGINT)
-            said = json.loads(reports.read_bytes().splitlines()[-1])
-            self.assertEqual((said["kind"], said["complete"], said["bytes"]), ("result", False, 0))
-            self.assertGreaterEqual(len(said["inputs"]), 3)
-            self.assertEqual({each["error_kind"] for each in said["inputs"]}, {"stopped"})
-            (first,) = [each["error"] for each in said["inputs"] if each["name"] == "stream/m0"]
-            self.assertEqual(first, "not verified: the run ended before the end of what it is in")
+            reported = json.loads(reports.read_bytes().splitlines()[-1])
+            self.assertEqual((reported["kind"], reported["complete"], reported["bytes"]), ("result", False, 0))
+            self.assertGreaterEqual(len(reported["inputs"]), 3)
+            self.assertEqual({each["error_kind"] for each in reported["inputs"]}, {"stopped"})
+            (first,) = [each["error"] for each in reported["inputs"] if each["name"] == "stream/m0"]
+            self.assertEqual(first, "not verified: the run ended before the end of the surrounding archive or frame")
 
-    def test_members_that_wait_for_a_verdict_when_their_layer_is_damaged_are_damaged(self):
+    def test_members_without_a_verdict_are_damaged_if_their_compressed_layer_is_damaged(self):
         archive = tar({f"m{number}": noise(40_000, number) for number in range(8)})
         encoded = bytearray(gzip.compress(archive))
         encoded[-8] ^= 1
@@ -1031,7 +1031,7 @@ class Streams(ArchiveTest):
         self.assertEqual((ended.status, ended.result["bytes"]), (1, 0))
         self.assertEqual({each["error_kind"] for each in ended.result["inputs"]}, {"damaged"})
 
-    def test_few_threads_and_slots_and_tiny_chunks(self):
+    def test_few_threads_few_slots_and_tiny_chunks_do_not_change_the_counts(self):
         archives = [self.file(f"{i}.tar.zst", zstd(tar(FILES))) for i in range(5)]
         paths = [*archives, self.file("x.zst", zstd(text(300_000)))]
         for tuning in (("--threads", "1"), ("--slots", "2", "--chunk-size", "4KiB"), ("--threads", "8")):

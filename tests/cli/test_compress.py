@@ -1,5 +1,5 @@
-"""compress (`.Z`): what ncompress writes counts like the text in it. The format has no end mark and no checksum: what that
-means for cuts and damage is held against gzip, which reads it, too."""
+"""compress (`.Z`): the text in a file of ncompress is counted exactly. The format has no end mark and no checksum. The
+results for truncated and damaged files are compared with those of gzip, which also reads the format."""
 
 import random
 import subprocess
@@ -14,10 +14,10 @@ def compressed(data, bits=16):
     return subprocess.run(["compress", "-f", "-c", "-b", str(bits)], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-def as_gzip_reads_it(encoded):
-    """Its text, whatever it warns of, or None where it refuses."""
-    done = subprocess.run(["gzip", "-dcq"], input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout if done.returncode != 1 else None
+def decoded_by_gzip(encoded):
+    """The text, also if gzip prints a warning; None if gzip refuses the file."""
+    process = subprocess.run(["gzip", "-dcq"], input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return process.stdout if process.returncode != 1 else None
 
 
 class Compress(CommandTest):
@@ -25,26 +25,27 @@ class Compress(CommandTest):
         for arguments, stdin_bytes in (((self.file("data.Z", encoded),), None), ((), encoded)):
             ended = run(*JSON, *arguments, stdin_bytes=stdin_bytes)
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("compress", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("compress", len(encoded)))
+            self.assert_counts(reported, data)
 
-    def test_every_width_of_codes(self):
+    def test_every_width_of_codes_is_decoded(self):
         data = text(400_000) + noise(300_000) + b"a" * 100_000 + text(200_000, 2)
         for bits in range(10, 17):
             with self.subTest(bits=bits):
                 encoded = compressed(data, bits)
-                self.assertEqual(as_gzip_reads_it(encoded), data)
+                self.assertEqual(decoded_by_gzip(encoded), data)
                 self.assert_read(encoded, data)
-        ended = run(*JSON, stdin_bytes=compressed(data, 9))  # which no tool reads
+        ended = run(*JSON, stdin_bytes=compressed(data, 9))  # no tool reads this
         self.assertEqual(ended.status, 1)
-        self.assertIn("stream 1 has codes of 9 bits only, which writers get wrong, at compressed offset 3", ended.stderr)
+        self.assertIn(
+            "stream 1 has only codes of 9 bits, which compressors write wrongly, at compressed offset 3", ended.stderr)
 
-    def test_sizes_around_the_places_where_codes_widen(self):
+    def test_sizes_near_the_positions_where_codes_widen_are_decoded(self):
         for data in (b"", b"x", b"x" * 3, text(2000), noise(255), noise(256), noise(257), noise(600), noise(1400)):
             self.assert_read(compressed(data), data)
 
-    def test_a_tar_of_it_is_an_archive_and_a_member_of_it_is_text(self):
+    def test_a_compressed_tar_is_an_archive_and_a_compressed_member_is_text(self):
         inner = text(30_000)
         archive = tar({"a.log": inner, "b.log.Z": compressed(inner)})
         for name in ("x.tar.Z", "x.taZ", "x"):
@@ -52,30 +53,30 @@ class Compress(CommandTest):
             self.assert_counted(ended, inner * 2)
             self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [len(inner)] * 2)
 
-    def test_a_name_that_promises_it_is_held_to_it(self):
+    def test_a_file_named_z_must_be_in_the_format(self):
         ended = run(*JSON, self.file("data.Z", text(100)))
         self.assertEqual(ended.status, 1)
         self.assertIn("is named .Z but does not hold compress data", ended.stderr)
 
-    def test_most_cuts_are_told_and_what_is_told_is_not_counted(self):
+    def test_most_truncations_are_reported_and_their_text_is_not_counted(self):
         data = text(3000)
         encoded = compressed(data)
-        told = 0
+        errors = 0
         lengths = sampled(range(3, len(encoded), 11), 40)
         for length in lengths:
             ended = run(*JSON, "--input-format", "compress", stdin_bytes=encoded[:length])
-            (said,) = ended.result["inputs"]
+            (reported,) = ended.result["inputs"]
             if ended.status == 1:
-                told += 1
-                self.assertIn("stream 1 ends early: the input stops at compressed offset", said["error"])
+                errors += 1
+                self.assertIn("stream 1 ends early: the input stops at compressed offset", reported["error"])
                 self.assert_counts(ended.result, b"")
-                self.assertTrue(data.startswith(data[: said["unverified"]["bytes"]]))
+                self.assertTrue(data.startswith(data[: reported["unverified"]["bytes"]]))
             else:
                 self.assertEqual(ended.status, 0)
-                self.assert_counted(ended, as_gzip_reads_it(encoded[:length]))
-        self.assertGreater(told * 2, len(lengths))
+                self.assert_counted(ended, decoded_by_gzip(encoded[:length]))
+        self.assertGreater(errors * 2, len(lengths))
 
-    def test_damage_is_refused_or_read_as_gzip_reads_it(self):
+    def test_a_damaged_file_is_refused_or_decoded_as_gzip_decodes_it(self):
         chosen = random.Random(7)
         encoded = compressed(text(2000) + noise(500))
         refused = 0
@@ -85,7 +86,7 @@ class Compress(CommandTest):
             ended = run(*JSON, stdin_bytes=bytes(damaged))
             self.assertIn(ended.status, (0, 1))
             if ended.status == 0:
-                self.assert_counted(ended, as_gzip_reads_it(bytes(damaged)))
+                self.assert_counted(ended, decoded_by_gzip(bytes(damaged)))
             else:
                 refused += 1
         self.assertGreater(refused, 0)

@@ -1,4 +1,4 @@
-"""Where options come from: a configuration file, the environment, the command line; and what messages call them."""
+"""Where options come from: a configuration file, the environment and the command line; and how messages name these."""
 
 import os
 import unittest
@@ -10,7 +10,7 @@ JSON = ("--format", "json")
 
 class Configuration(CommandTest):
     def run_with(self, *arguments, environment=None, **options):
-        """In the test's folder, so that files have short names, with these variables and no other of ours."""
+        """Runs in the test's folder, so that files have short names, with these variables of gpuhist and no others."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GPUHIST_")}
         return run(*arguments, engine=None, cwd=self.folder, env={**clean, **(environment or {})}, **options)
 
@@ -25,7 +25,7 @@ class Configuration(CommandTest):
         self.assertEqual(ended.stderr.splitlines()[0], f"gpuhist: {message}")
         self.assertEqual(ended.stderr.splitlines()[1:], ["gpuhist: see gpuhist --help"])
 
-    def test_the_command_line_goes_before_the_environment_and_that_before_a_file(self):
+    def test_the_command_line_overrides_the_environment_and_the_environment_overrides_a_file(self):
         self.file("job.toml", b'buckets = ["letters", "bytes"]\n')
         file = ("--config", "job.toml")
         variable = {"GPUHIST_BUCKETS": "bytes"}
@@ -34,24 +34,24 @@ class Configuration(CommandTest):
         self.assertEqual(self.schemes_of(*file, environment=variable), ["bytes"])
         self.assertEqual(self.schemes_of(*file, "--buckets", "letters", environment=variable), ["letters"])
 
-    def test_the_environment_names_a_file(self):
+    def test_the_environment_names_a_configuration_file(self):
         self.file("job.toml", b'buckets = "letters"\n')
         self.assertEqual(self.schemes_of(environment={"GPUHIST_CONFIG": "job.toml"}), ["letters"])
         self.assertEqual(self.schemes_of("--config", "/dev/null", environment={"GPUHIST_CONFIG": "job.toml"}), ["classes"])
 
-    def test_no_file_is_read_that_was_not_named(self):
+    def test_only_a_named_configuration_file_is_read(self):
         for name in ("gpuhist.toml", ".gpuhist.toml", "config.toml", ".gpuhistrc"):
             self.file(name, b"this is not TOML")
         self.assertEqual(self.schemes_of(environment={"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder)}), ["classes"])
 
-    def test_a_flag_that_a_file_turned_on_is_turned_off(self):
+    def test_a_flag_from_a_file_can_be_turned_off(self):
         self.file("job.toml", b"byte-counts = true\n")
-        kept = self.run_with(*JSON, "--config", "job.toml", stdin_bytes=b"x").result
+        result = self.run_with(*JSON, "--config", "job.toml", stdin_bytes=b"x").result
         dropped = self.run_with(*JSON, "--config", "job.toml", "--no-byte-counts", stdin_bytes=b"x").result
-        self.assertIn("byte_counts", kept)
+        self.assertIn("byte_counts", result)
         self.assertNotIn("byte_counts", dropped)
 
-    def test_a_bad_name_is_reported_where_it_stands(self):
+    def test_an_unknown_name_is_reported_with_its_place(self):
         for key, name in (("engine", "hots"), ("format", "jsn"), ("input-format", "zst"), ("buckets", "leters")):
             with self.subTest(key=key):
                 self.file("job.toml", f"\n{key} = '{name}'\n".encode())
@@ -67,20 +67,20 @@ class Configuration(CommandTest):
                     self.assertIn(f'"{name}"', ended.stderr)
                     self.assertIn("did you mean", ended.stderr)
 
-    def test_a_limit_that_is_too_small_is_reported_where_it_stands(self):
+    def test_a_limit_that_is_too_small_is_reported_with_its_place(self):
         ended = self.run_with(environment={"GPUHIST_MEMORY_LIMIT": "4KiB"})
         self.assertTrue(ended.stderr.startswith("gpuhist: GPUHIST_MEMORY_LIMIT: "), ended)
 
-    def test_what_is_wrong_in_a_file_or_a_variable_is_one_line(self):
+    def test_an_error_in_a_file_or_a_variable_is_reported_in_one_line(self):
         self.file("key.toml", b"\n\nbucket = 'letters'\n")
         self.file("type.toml", b"threads = 'many'\n")
         self.file("syntax.toml", b"stats = true\nthreads 4\n")
-        self.assert_refused("key.toml:3: bucket: there is no such option; did you mean buckets?", "--config", "key.toml")
+        self.assert_refused("key.toml:3: bucket: unknown option; did you mean buckets?", "--config", "key.toml")
         self.assert_refused("type.toml:1: threads: takes no string; give an integer", "--config", "type.toml")
         self.assertIn("syntax.toml:2:9: not TOML: ", self.run_with("--config", "syntax.toml").stderr)
         self.assert_refused('--config: "none.toml" cannot be read: No such file or directory', "--config", "none.toml")
         self.assert_refused(
-            "GPUHIST_BUCKET: no option has this variable; did you mean GPUHIST_BUCKETS?", environment={"GPUHIST_BUCKET": "letters"}
+            "GPUHIST_BUCKET: no option has this variable name; did you mean GPUHIST_BUCKETS?", environment={"GPUHIST_BUCKET": "letters"}
         )
 
 

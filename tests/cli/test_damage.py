@@ -1,4 +1,4 @@
-"""Damaged inputs: nothing unverified is counted quietly, nothing verified is lost, and the message says where."""
+"""Damaged inputs: totals hold no unverified bytes, no verified bytes are lost, and the message names the place."""
 
 import json
 import random
@@ -11,7 +11,7 @@ JSON = ("--format", "json", *ALL_SCHEMES)
 
 
 class DamagedArchives(CommandTest):
-    """An archive of five frames with checksums, of which one is hurt."""
+    """An archive of five frames with checksums. One of them is damaged."""
 
     def setUp(self):
         super().setUp()
@@ -22,12 +22,12 @@ class DamagedArchives(CommandTest):
         return b"".join(self.parts[:frame])
 
     def run_damaged(self, encoded, *options):
-        """The damaged archive between two good inputs: they are counted whatever happens. The result, and its message."""
+        """Runs the damaged archive between two good inputs, which must be counted. Returns the run and the message."""
         before, after = self.file("before", b"before\n"), self.file("after", b"after\n")
         ended = run(*JSON, *options, before, self.file("hurt.zst", encoded), after)
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [True, False, True])
+        self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [True, False, True])
         self.assert_counts(ended.result["inputs"][0], b"before\n")
         self.assert_counts(ended.result["inputs"][2], b"after\n")
         hurt = ended.result["inputs"][1]
@@ -40,11 +40,11 @@ class DamagedArchives(CommandTest):
         self.assert_counts(ended.result, b"before\n" + verified + b"after\n")
 
     def assert_unverified_is_a_prefix(self, part, data):
-        """What is reported beside the totals is exactly the beginning of the frame's text."""
+        """The unverified counts are those of a prefix of the frame's text."""
         self.assertLessEqual(part["bytes"], len(data))
         self.assert_counts(part, data[: part["bytes"]])
 
-    def test_a_truncated_frame_leaves_the_frames_before_it_counted_and_its_own_beginning_beside_them(self):
+    def test_frames_before_a_truncated_frame_count_and_its_decoded_part_is_unverified(self):
         whole = b"".join(self.frames)
         chosen = random.Random(11)
         start = 0
@@ -53,7 +53,7 @@ class DamagedArchives(CommandTest):
             for cut in sampled(sorted(cuts), 4):
                 with self.subTest(frame=frame, cut=cut):
                     if frame == 0 and cut < 4:
-                        continue  # too short to be told from text: see test_a_name_that_promises_an_archive
+                        continue  # too short to be recognised: see test_an_archive_is_required_by_the_name
                     ended, hurt = self.run_damaged(whole[: start + cut])
                     self.assert_only_verified_counted(ended, hurt, self.verified_before(frame))
                     if "unverified" in hurt:
@@ -63,12 +63,12 @@ class DamagedArchives(CommandTest):
                     self.assertIn(str(start + cut), re.findall(r"\d+", hurt["error"]))
             start += len(encoded)
 
-    def test_all_that_could_be_decoded_before_the_end_is_reported_as_unverified(self):
-        encoded = b"".join(self.frames)[:-4]  # all but the checksum of the last frame
+    def test_all_text_decoded_before_the_end_is_reported_as_unverified(self):
+        encoded = b"".join(self.frames)[:-4]  # all bytes but the checksum of the last frame
         ended, hurt = self.run_damaged(encoded)
         self.assertEqual(counts_of(hurt["unverified"]), oracle(self.parts[-1]))
 
-    def test_no_less_is_reported_as_unverified_than_zstd_itself_decodes(self):
+    def test_at_least_as_much_text_is_reported_as_unverified_as_zstd_decodes(self):
         encoded = self.frames[-1][: len(self.frames[-1]) // 2]
         decoded = subprocess.run(["zstd", "-q", "-dc"], input=encoded, capture_output=True).stdout
         self.assertGreater(len(decoded), 0)
@@ -76,12 +76,12 @@ class DamagedArchives(CommandTest):
         self.assertGreaterEqual(hurt["unverified"]["bytes"], len(decoded))
         self.assert_unverified_is_a_prefix(hurt["unverified"], self.parts[-1])
 
-    def test_count_unverified_adds_it(self):
+    def test_count_unverified_adds_the_unverified_text_to_the_totals(self):
         ended, hurt = self.run_damaged(b"".join(self.frames)[:-4], "--count-unverified")
         self.assert_counts(ended.result, b"before\n" + b"".join(self.parts) + b"after\n")
         self.assertEqual(ended.status, 1)
 
-    def test_a_wrong_checksum_keeps_the_frame_out_of_the_totals(self):
+    def test_a_frame_with_a_wrong_checksum_is_not_in_the_totals(self):
         for frame in range(5):
             with self.subTest(frame=frame):
                 frames = list(self.frames)
@@ -92,7 +92,7 @@ class DamagedArchives(CommandTest):
                 self.assertRegex(hurt["error"], rf"\bframe {frame + 1}\b")
                 self.assertRegex(hurt["error"], "checksum")
 
-    def test_a_flipped_byte_is_found_wherever_zstd_finds_it(self):
+    def test_a_flipped_byte_is_found_if_zstd_finds_it(self):
         chosen = random.Random(17)
         whole = b"".join(self.frames)
         second = len(self.frames[0])
@@ -110,32 +110,32 @@ class DamagedArchives(CommandTest):
                     if "unverified" in hurt:
                         self.assertEqual(sum(hurt["unverified"]["buckets"]["letters"].values()), hurt["unverified"]["bytes"])
 
-    def test_a_fault_in_the_last_of_many_tiny_frames(self):
+    def test_damage_in_the_last_of_many_tiny_frames_is_found(self):
         frames = [zstd(bytes([97 + number % 26])) for number in range(500)]
         ended, hurt = self.run_damaged(b"".join(frames)[:-1])
         self.assert_only_verified_counted(ended, hurt, b"".join(bytes([97 + number % 26]) for number in range(499)))
         self.assertRegex(hurt["error"], r"\bframe 500\b")
 
-    def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
+    def test_trailing_garbage_is_an_error_and_the_frames_before_it_count(self):
         for garbage in (b"garbage behind the archive", b"\0", b"\0" * 100_000):
             with self.subTest(garbage=garbage[:10]):
                 ended, hurt = self.run_damaged(b"".join(self.frames) + garbage)
                 self.assert_only_verified_counted(ended, hurt, b"".join(self.parts))
                 self.assertIn(str(sum(map(len, self.frames))), re.findall(r"\d+", hurt["error"]))
 
-    def test_frames_without_checksum_count_once_they_end_cleanly(self):
+    def test_frames_without_a_checksum_count_if_they_end_cleanly(self):
         frames = [zstd(part, "--no-check") for part in self.parts]
         ended, hurt = self.run_damaged(b"".join(frames)[:-1])
         self.assert_only_verified_counted(ended, hurt, self.verified_before(4))
 
-    def test_a_damaged_archive_on_standard_input(self):
+    def test_a_damaged_archive_on_standard_input_is_reported(self):
         ended = run(*JSON, stdin_bytes=b"".join(self.frames)[:-7])
         self.assertEqual(ended.status, 1)
         self.assertIn("(standard input)", ended.stderr)
         self.assert_counts(ended.result, self.verified_before(4))
         self.assertIs(ended.result["complete"], False)
 
-    def test_the_threads_and_chunks_do_not_matter(self):
+    def test_threads_and_chunk_size_do_not_change_the_result(self):
         whole = b"".join(self.frames)
         results = set()
         for options in (("-T", "1"), ("-T", "7"), ("--chunk-size", "777"), ("--slots", "2", "--chunk-size", "5000")):
@@ -143,7 +143,7 @@ class DamagedArchives(CommandTest):
             results.add(json.dumps(ended.result, sort_keys=True))
         self.assertEqual(len(results), 1)
 
-    def test_verified_and_unverified_together_are_what_was_decoded(self):
+    def test_verified_and_unverified_bytes_add_up_to_the_decoded_bytes(self):
         whole = b"".join(self.frames)
         ended, hurt = self.run_damaged(whole[: len(whole) - len(self.frames[4]) // 2])
         decoded = added(counts_of(hurt), counts_of(hurt["unverified"]))
@@ -157,22 +157,22 @@ class BrokenPromises(CommandTest):
         for word in (path.name, *words):
             self.assertIn(word, ended.stderr)
         self.assert_counts(ended.result, b"hello")
-        self.assertEqual([said["complete"] for said in ended.result["inputs"]], [False, True])
+        self.assertEqual([reported["complete"] for reported in ended.result["inputs"]], [False, True])
 
-    def test_a_name_that_promises_an_archive(self):
+    def test_an_archive_is_required_by_the_name(self):
         for content in (b"", b"(", b"\x28\xb5\x2f", b"just text\n", text(100_000), b"\0" + zstd(b"x")[1:]):
             with self.subTest(content=content[:10]):
                 self.assert_refused(self.file("data.zst", content), ".zst")
 
-    def test_what_cannot_be_read_is_recognised_and_not_counted_as_text(self):
+    def test_compressed_data_that_cannot_be_read_is_recognised_and_not_counted_as_text(self):
         lzop = b"\x89LZO\0\r\n\x1a\n" + text(1000)
         self.assert_refused(self.file("data.log", lzop), "lzop")
         self.assert_refused(self.file("data.lzo", lzop), "lzop")
 
-    def test_text_under_a_name_that_promises_gzip(self):
+    def test_text_in_a_file_named_gz_is_refused(self):
         self.assert_refused(self.file("data.gz", b"just text\n"), "gzip")
 
-    def test_text_forced_to_be_an_archive(self):
+    def test_text_with_an_input_format_of_an_archive_is_refused(self):
         ended = run(*JSON, "--input-format", "zstd", self.file("data", b"just text\n"))
         self.assertEqual(ended.status, 1, ended)
         self.assertIn("data", ended.stderr)

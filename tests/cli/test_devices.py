@@ -1,4 +1,4 @@
-"""`gpuhist devices`: what could count here."""
+"""`gpuhist devices`: the list of engines, devices and kernels of this machine."""
 
 import json
 import os
@@ -15,7 +15,7 @@ class Devices(CommandTest):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         return ended.result
 
-    def test_json_is_one_line_of_its_own_schema(self):
+    def test_json_is_one_line_with_its_own_schema(self):
         ended = run("devices", "--format=json", engine=None)
         self.assertEqual(len(ended.documents), 1)
         self.assertEqual((ended.result["kind"], ended.result["schema"]), ("devices", "gpuhist.devices/1"))
@@ -27,7 +27,7 @@ class Devices(CommandTest):
             self.assertTrue(each["reason"], each)
         self.assertTrue(engines[0]["usable"] and engines[2]["usable"])
 
-    def test_an_engine_counts_exactly_where_it_is_listed_as_usable(self):
+    def test_an_engine_counts_if_and_only_if_it_is_listed_as_usable(self):
         for each in self.listed()["engines"]:
             with self.subTest(engine=each["name"]):
                 ended = run("--format", "json", stdin_bytes=b"text", engine=each["name"])
@@ -37,31 +37,31 @@ class Devices(CommandTest):
                     self.assertEqual(ended.status, 2, ended)
                     self.assertIn(each["reason"], ended.stderr)
 
-    def test_the_kernel_of_a_scheme_is_the_one_that_counts_it(self):
+    def test_the_listed_kernel_of_a_scheme_is_the_one_that_is_used(self):
         for scheme, kernel in self.listed()["host"]["schemes"].items():
             with self.subTest(scheme=scheme):
                 ended = run("-b", scheme, "--format", "json", "--stats", stdin_bytes=b"text", engine="host")
                 self.assertEqual(ended.result["stats"]["engine"]["kernel"], kernel)
 
-    def test_every_kernel_is_listed_with_what_it_does(self):
-        found = self.listed()
-        for each in found["host"]["kernels"] + found["cuda"]["kernels"]:
+    def test_every_kernel_is_listed_with_a_description(self):
+        listed = self.listed()
+        for each in listed["host"]["kernels"] + listed["cuda"]["kernels"]:
             self.assertTrue(each["name"] and each["description"], each)
-        self.assertIn("scalar", [each["name"] for each in found["host"]["kernels"]])
-        self.assertEqual([each["name"] for each in found["cuda"]["kernels"]], ["lane_private"])
+        self.assertIn("scalar", [each["name"] for each in listed["host"]["kernels"]])
+        self.assertEqual([each["name"] for each in listed["cuda"]["kernels"]], ["lane_private"])
 
     def test_verbose_lists_all_kernels_that_can_be_forced_for_a_scheme(self):
-        found = self.listed("--verbose")["host"]
-        names = [each["name"] for each in found["kernels"]]
-        self.assertEqual(list(found["scheme_kernels"]), list(found["schemes"]))
-        for scheme, able in found["scheme_kernels"].items():
-            self.assertIn(found["schemes"][scheme].split("/")[0], able)
+        listed = self.listed("--verbose")["host"]
+        names = [each["name"] for each in listed["kernels"]]
+        self.assertEqual(list(listed["scheme_kernels"]), list(listed["schemes"]))
+        for scheme, able in listed["scheme_kernels"].items():
+            self.assertIn(listed["schemes"][scheme].split("/")[0], able)
             for name in names:
                 with self.subTest(scheme=scheme, kernel=name):
                     ended = run("-b", scheme, "--kernel", name, "--format", "json", "--stats", stdin=subprocess.DEVNULL, engine="host")
                     self.assertEqual(ended.status, 0 if name in able else 2, ended)
 
-    def test_verbose_tells_people_more_and_programs_nothing_less(self):
+    def test_verbose_extends_the_table_and_removes_nothing_from_the_json(self):
         brief, verbose = (run("devices", *more, engine=None).stdout.decode() for more in ((), ("--verbose",)))
         self.assertLess(len(brief), len(verbose))
         for scheme, able in self.listed("--verbose")["host"]["scheme_kernels"].items():
@@ -73,41 +73,41 @@ class Devices(CommandTest):
                 device.pop(name, None)
         self.assertEqual(more, self.listed())
 
-    def test_verbose_is_of_devices_only(self):
+    def test_verbose_is_an_option_of_devices_only(self):
         ended = run("--verbose", engine=None)
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        self.assertIn("--verbose: no option of gpuhist, but of gpuhist devices", ended.stderr)
+        self.assertIn("--verbose: not an option of gpuhist, but of gpuhist devices", ended.stderr)
 
-    def test_threads_are_those_this_process_may_use(self):
+    def test_the_listed_threads_are_those_that_this_process_may_use(self):
         self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))
 
-    def test_people_get_a_table_in_which_every_engine_and_scheme_is(self):
+    def test_the_table_lists_every_engine_and_every_scheme(self):
         ended = run("devices", engine=None)
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         table = ended.stdout.decode()
-        found = self.listed()
-        for each in found["engines"]:
+        listed = self.listed()
+        for each in listed["engines"]:
             self.assertIn(f"\n{each['name']} ", table)
-        for scheme, kernel in found["host"]["schemes"].items():
+        for scheme, kernel in listed["host"]["schemes"].items():
             self.assertRegex(table, rf"(?m)^{scheme} +{kernel}$")
 
-    def test_the_list_goes_to_a_file_that_appears_whole(self):
+    def test_an_output_file_appears_only_when_it_is_complete(self):
         path = self.folder / "devices.json"
         ended = run("devices", "--format", "json", "--output", path, engine=None)
         self.assertEqual((ended.status, ended.stdout, ended.stderr), (0, b"", ""), ended)
         self.assertEqual(json.loads(path.read_text()), self.listed())
         self.assertEqual([each.name for each in self.folder.iterdir()], ["devices.json"])
 
-    def test_another_format_or_a_file_is_a_usage_error(self):
-        for arguments, said in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
+    def test_an_unknown_format_or_an_input_file_is_a_usage_error(self):
+        for arguments, words in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
             with self.subTest(arguments=arguments):
                 ended = run("devices", *arguments, engine=None)
                 self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-                self.assertIn(said, ended.stderr)
+                self.assertIn(words, ended.stderr)
 
 
 class ChosenDevices(CommandTest):
-    def test_devices_and_the_host_engine_contradict_each_other(self):
+    def test_devices_cannot_be_combined_with_the_host_engine(self):
         for devices in ("0", "all"):
             ended = run("--devices", devices, stdin_bytes=b"text", engine="host")
             self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
@@ -120,7 +120,7 @@ class ChosenDevices(CommandTest):
             self.assertIn("--devices 1000: ", ended.stderr)
 
     @unittest.skipUnless(support.ENGINE == "cuda", "needs a device")
-    def test_all_devices_and_each_alone_count_the_same(self):
+    def test_all_devices_and_each_device_alone_give_the_same_counts(self):
         data = support.text(20_000_000)
         listed = run("devices", "--format", "json", engine=None).result["cuda"]["devices"]
         usable = [str(each["number"]) for each in listed if each["usable"]]

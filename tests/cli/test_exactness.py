@@ -1,4 +1,4 @@
-"""Every byte is counted once, whatever the sizes, the threads, the way it arrives and how it is cut."""
+"""Every byte is counted once, for all input sizes, numbers of threads, chunk sizes and ways of arrival."""
 
 import random
 
@@ -8,7 +8,7 @@ JSON = ("--format", "json", *ALL_SCHEMES)
 
 
 class Exactness(CommandTest):
-    def test_sizes_around_the_chunk_size_from_files_and_pipes(self):
+    def test_sizes_near_the_chunk_size_are_counted_exactly_from_files_and_pipes(self):
         for chunk in (1, 2, 1000, 4096):
             sizes = sorted({0, 1, 2, chunk - 1, chunk, chunk + 1, 2 * chunk - 1, 2 * chunk, 2 * chunk + 1, 5 * chunk + 3})
             for size in sampled(sizes, 6):
@@ -18,7 +18,7 @@ class Exactness(CommandTest):
                         self.assert_counted(run(*JSON, "--chunk-size", str(chunk), path), data)
                         self.assert_counted(run(*JSON, "--chunk-size", str(chunk), stdin_bytes=data), data)
 
-    def test_the_chunk_size_does_not_matter(self):
+    def test_the_chunk_size_does_not_change_the_counts(self):
         data = text(300_000) + noise(300_000)
         path = self.file("data", data)
         for chunk in ("7", "4095", "64KiB", "1MiB", "64MiB"):
@@ -26,12 +26,12 @@ class Exactness(CommandTest):
                 self.assert_counted(run(*JSON, "--chunk-size", chunk, path), data)
                 self.assert_counted(run(*JSON, "--chunk-size", chunk, stdin_bytes=data), data)
 
-    def test_chunks_of_one_byte(self):
+    def test_chunks_of_one_byte_are_counted_exactly(self):
         data = text(3000)
         self.assert_counted(run(*JSON, "--chunk-size", "1", self.file("data", data)), data)
         self.assert_counted(run(*JSON, "--chunk-size", "1", stdin_bytes=data), data)
 
-    def test_the_number_of_threads_does_not_matter(self):
+    def test_the_number_of_threads_does_not_change_the_counts(self):
         data = text(2_000_000) + noise(1_000_000)
         path = self.file("data", data)
         for threads in ("1", "2", "7"):
@@ -50,17 +50,17 @@ class Exactness(CommandTest):
                 self.assert_counted(run(*options, stdin_bytes=data), data)
                 self.assert_counted(run(*options, path, path, path), data * 3)
 
-    def test_defaults_count_many_chunks(self):
+    def test_many_chunks_of_default_size_are_counted_exactly(self):
         data = text(9_000_001)
         path = self.file("data", data)
         self.assert_counted(run(*JSON, path), data)
         self.assert_counted(run(*JSON, stdin_bytes=data), data)
 
-    def test_one_repeated_letter(self):
+    def test_one_repeated_letter_is_counted_exactly(self):
         data = b"e" * 5_000_000
         self.assert_counted(run(*JSON, self.file("data", data)), data)
 
-    def test_every_byte_value(self):
+    def test_every_byte_value_is_counted_exactly(self):
         data = b"".join(bytes([value]) * (value + 1) for value in range(256))
         self.assert_counted(run(*JSON, self.file("data", data)), data)
 
@@ -69,11 +69,11 @@ class ManyInputs(CommandTest):
     def assert_inputs_counted(self, ended, contents):
         self.assert_counted(ended, b"".join(contents))
         self.assertEqual(len(ended.result["inputs"]), len(contents))
-        for said, content in zip(ended.result["inputs"], contents):
-            self.assert_counts(said, content)
-            self.assertIs(said["complete"], True)
+        for reported, content in zip(ended.result["inputs"], contents):
+            self.assert_counts(reported, content)
+            self.assertIs(reported["complete"], True)
 
-    def test_hundreds_of_tiny_files_share_chunks_and_keep_their_own_counts(self):
+    def test_hundreds_of_tiny_files_share_chunks_and_have_separate_counts(self):
         chosen = random.Random(5)
         contents = [text(chosen.choice((0, 0, 1, 2, 17, 100, 300)), seed) for seed in range(400)]
         paths = [self.file(f"part-{number}", content) for number, content in enumerate(contents)]
@@ -81,13 +81,13 @@ class ManyInputs(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_inputs_counted(ended, contents)
-                self.assertEqual([said["name"] for said in ended.result["inputs"]], [str(path) for path in paths])
+                self.assertEqual([reported["name"] for reported in ended.result["inputs"]], [str(path) for path in paths])
 
-    def test_only_empty_files(self):
+    def test_empty_files_have_zero_counts(self):
         paths = [self.file(f"empty-{number}", b"") for number in range(50)]
         self.assert_inputs_counted(run(*JSON, *paths), [b""] * 50)
 
-    def test_large_and_small_files_in_turn(self):
+    def test_large_and_small_files_in_turn_are_counted_exactly(self):
         contents = [text(size, size) for size in (700_000, 3, 0, 300_001, 1, 262_144, 262_145, 0)]
         paths = [self.file(f"{number}", content) for number, content in enumerate(contents)]
         for threads in ("1", "2", "7"):
@@ -99,7 +99,7 @@ class ManyInputs(CommandTest):
         path = self.file("twice", data)
         self.assert_inputs_counted(run(*JSON, path, path), [data, data])
 
-    def test_standard_input_between_files(self):
+    def test_standard_input_between_files_is_counted_in_its_place(self):
         first, piped, last = text(1000, 1), text(70_000, 2), text(1000, 3)
         ended = run_fed([piped], *JSON, self.file("first", first), "-", self.file("last", last))
         self.assert_inputs_counted(ended, [first, piped, last])

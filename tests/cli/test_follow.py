@@ -1,5 +1,5 @@
-"""--follow: files that grow, are rotated by the real logrotate, truncated and made anew. Never a byte twice, and none
-missed that can be known of."""
+"""--follow: files that grow, are truncated, recreated, or rotated by the real logrotate. No byte is counted twice, and
+no byte is missed without a message."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class FollowTest(CommandTest):
         return Running(*FOLLOW, "--snapshot-every", "20ms", "--append", "--output", self.seen, *arguments, **popen)
 
     def counted(self):
-        """Bytes counted so far, by the last snapshot that is there as a whole."""
+        """Bytes counted so far, from the last complete snapshot."""
         try:
             lines = self.seen.read_bytes().split(b"\n")[:-1]
         except FileNotFoundError:
@@ -34,12 +34,12 @@ class FollowTest(CommandTest):
         wait_until(lambda: self.counted() >= size)
 
     def holds(self, running, path):
-        """Whether it has the file open."""
+        """Whether gpuhist has the file open."""
         for each in pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir():
             try:
                 if os.path.samefile(each, path):
                     return True
-            except FileNotFoundError:  # it was closed
+            except FileNotFoundError:  # it was closed meanwhile
                 pass
         return False
 
@@ -61,7 +61,7 @@ class FollowTest(CommandTest):
 
 
 class Follow(FollowTest):
-    def test_what_comes_to_several_files_is_counted_until_a_signal(self):
+    def test_bytes_appended_to_several_files_are_counted_until_a_signal(self):
         parts = [[text(50_000, 10 * file + step) for step in range(5)] for file in range(3)]
         paths = [self.file(f"{file}.log", part[0]) for file, part in enumerate(parts)]
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -76,11 +76,11 @@ class Follow(FollowTest):
                     self.wait_for(150_000 * (step + 1))
                 ended = self.stop(running, number)
                 self.assert_all(ended, b"".join(b"".join(part) for part in parts))
-                for said, part in zip(ended.result["inputs"], parts):
-                    self.assert_counts(said, b"".join(part))
+                for reported, part in zip(ended.result["inputs"], parts):
+                    self.assert_counts(reported, b"".join(part))
                 self.seen.unlink()
 
-    def test_what_was_written_before_the_signal_is_counted(self):
+    def test_bytes_written_before_the_signal_are_counted(self):
         path = self.file("a.log", b"")
         with self.follow(path) as running:
             self.wait_for(0)
@@ -88,17 +88,17 @@ class Follow(FollowTest):
                 log.write(text(3_000_000))
             self.assert_all(self.stop(running), text(3_000_000))
 
-    def test_what_a_file_that_is_new_at_the_signal_holds_is_counted(self):
+    def test_a_file_that_is_new_at_the_signal_is_counted(self):
         path = self.file("a.log", b"old\n")
         with self.follow(path) as running:
             self.wait_for(4)
-            self.suspend(running)  # so that the new file is seen no sooner than the signal
+            self.suspend(running)  # so that it cannot see the new file before the signal
             path.rename(self.folder / "a.log.1")
             path.write_bytes(b"a new file\n")
             running.process.terminate()
             self.assert_all(self.stop(running, signal.SIGCONT, -signal.SIGTERM), b"old\na new file\n")
 
-    def test_what_is_written_after_the_signal_takes_no_place_of_what_was_there(self):
+    def test_bytes_written_after_the_signal_do_not_replace_bytes_written_before_it(self):
         path = self.file("a.log", b"old\n")
         with self.follow(path) as running, path.open("ab", buffering=0) as log:
             self.wait_for(4)
@@ -112,19 +112,19 @@ class Follow(FollowTest):
             running.process.terminate()
             self.assert_all(self.stop(running, signal.SIGCONT, -signal.SIGTERM), b"old\nnew\nto the old file\nto the new file\n")
 
-    def test_a_file_that_is_not_there_is_waited_for(self):
+    def test_a_missing_file_is_waited_for(self):
         path = self.folder / "later.log"
         with self.follow(path) as running:
-            wait_until(lambda: "later.log: no such file yet: waiting for it" in running.said())
+            wait_until(lambda: "later.log: no such file yet: waiting for it" in running.messages())
             path.write_bytes(b"there\n")
             self.wait_for(6)
             path.unlink()
-            wait_until(lambda: "later.log: is gone: waiting for it to come back" in running.said())
+            wait_until(lambda: "later.log: was removed or renamed: waiting for a new file" in running.messages())
             path.write_bytes(b"and again\n")
             self.wait_for(16)
             self.assert_all(self.stop(running), b"there\nand again\n")
 
-    def test_where_the_system_gives_no_notice_of_changes_files_are_looked_at(self):
+    def test_files_are_polled_if_the_system_reports_no_changes(self):
         ask_for_none = "echo 0 > /proc/sys/user/max_inotify_instances"
         if subprocess.run(["unshare", "-Ur", "sh", "-c", ask_for_none], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("no user namespace to be had, in which inotify could be refused")
@@ -144,7 +144,7 @@ class Follow(FollowTest):
                                                  pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()))
             self.assert_all(self.stop(running), b"first\nsecond\nthird\n")
 
-    def test_a_truncation_is_told(self):
+    def test_a_truncation_is_reported(self):
         path = self.file("a.log", b"a first line\n")
         with self.follow(path) as running:
             self.wait_for(13)
@@ -154,7 +154,7 @@ class Follow(FollowTest):
         self.assert_all(ended, b"a first line\nb\n")
         self.assertIn("a.log: was truncated after 13 bytes were counted", ended.stderr)
 
-    def test_only_plain_files_are_followed(self):
+    def test_only_regular_text_files_are_followed(self):
         packed = self.file("a.zst", zstd(b"text"))
         good = self.file("b.log", b"good")
         fifo = self.folder / "fifo"
@@ -164,15 +164,15 @@ class Follow(FollowTest):
             ended = self.stop(running)
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"good")
-        said = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
-        self.assertIn("is zstd: --follow counts text as it is written", said["a.zst"]["error"])
-        self.assertIn("is no regular file", said["fifo"]["error"])
-        self.assertIs(said["b.log"]["complete"], True)
+        reported = {pathlib.Path(each["name"]).name: each for each in ended.result["inputs"]}
+        self.assertIn("is zstd: --follow counts only uncompressed text", reported["a.zst"]["error"])
+        self.assertIn("is not a regular file", reported["fifo"]["error"])
+        self.assertIs(reported["b.log"]["complete"], True)
 
-    def test_where_nothing_can_be_followed_the_run_ends(self):
+    def test_a_run_in_which_no_file_can_be_followed_ends(self):
         ended = run(*FOLLOW, self.folder)
         self.assertEqual(ended.status, 1, ended)
-        self.assertIn("is no regular file", ended.stderr)
+        self.assertIn("is not a regular file", ended.stderr)
 
     def test_streams_are_not_followed(self):
         for arguments in ((), ("-",), ("-", "a.log")):
@@ -182,27 +182,27 @@ class Follow(FollowTest):
 
 
 class Conditions(FollowTest):
-    """Of files that grow they are held against what was counted so far."""
+    """Conditions on files that grow are checked against the counts so far."""
 
     def append(self, path, data):
         with path.open("ab") as log:
             log.write(data)
 
     def fired(self, running):
-        return [line.split("' holds for ")[1] for line in running.said().splitlines() if "' holds for " in line]
+        return [line.split("' holds for ")[1] for line in running.messages().splitlines() if "' holds for " in line]
 
-    def test_fail_fast_ends_the_run_when_what_was_counted_so_far_fails(self):
-        for snapshots in (("--snapshot-every", "10ms"), ("--snapshot-every", "10B"), ()):  # those by default come once a second
+    def test_fail_fast_ends_the_run_when_the_counts_so_far_meet_the_condition(self):
+        for snapshots in (("--snapshot-every", "10ms"), ("--snapshot-every", "10B"), ()):  # default: one a second
             path = self.file("a.log", b"letters\n" * 10)
             with self.subTest(snapshots=snapshots), Running(*FOLLOW, *snapshots, "--fail-fast", "--fail-if", "digit > 0.5", path) as running:
                 self.append(path, b"1234567890" * 100)
-                ended = running.finish()  # no signal
+                ended = running.finish()  # without a signal
                 self.assertEqual(ended.status, 3, ended)
                 self.assertEqual(ended.stderr.count("holds for"), 1)
                 self.assertIn("ended by --fail-fast", ended.stderr)
                 self.assert_counts(ended.result, b"letters\n" * 10 + b"1234567890" * 100)
 
-    def test_an_alert_is_told_while_the_file_is_followed_and_again_only_when_it_begins_to_hold_again(self):
+    def test_an_alert_is_reported_at_once_and_again_only_after_the_condition_was_false(self):
         path, other = self.file("a.log", b"letters\n"), self.file("b.log", b"letters\n")
         with self.follow("--alert-if", "digit > 0.5", "--watch", "inputs", path, other) as running:
             self.wait_for(16)
@@ -210,7 +210,7 @@ class Conditions(FollowTest):
             wait_until(lambda: len(self.fired(running)) == 1)
             self.append(path, b"2" * 100)
             self.wait_for(140)
-            self.append(path, b"a" * 200)  # no longer
+            self.append(path, b"a" * 200)  # the condition becomes false
             self.wait_for(340)
             self.append(path, b"3" * 200)
             wait_until(lambda: len(self.fired(running)) == 2)
@@ -219,7 +219,7 @@ class Conditions(FollowTest):
             self.stop(running)
             self.assertEqual([each.split(", ")[0] for each in self.fired(running)], [str(path), str(path), str(other)])
 
-    def test_totals_are_watched_as_well_and_told_once_although_they_are_watched_again_at_the_end(self):
+    def test_a_condition_on_totals_is_reported_once_also_if_it_holds_at_the_end(self):
         paths = [self.file("a.log", b"123"), self.file("b.log", b"abc")]
         with self.follow("--fail-if", "bytes >= 6", *paths) as running:
             wait_until(lambda: self.fired(running))
@@ -229,12 +229,12 @@ class Conditions(FollowTest):
 
 
 class StalledReader(FollowTest):
-    def test_files_are_followed_through_rotation_while_nobody_reads_the_snapshots(self):
+    def test_rotated_files_are_followed_while_the_reader_of_the_snapshots_stalls(self):
         read, write = os.pipe()
         os.set_blocking(write, False)
         try:
             while True:
-                os.write(write, b"\n" * 4096)  # no snapshot finds room
+                os.write(write, b"\n" * 4096)  # fills the pipe: no snapshot can be written
         except BlockingIOError:
             os.set_blocking(write, True)
         path = self.file("a.log", text(1000, 0))
@@ -261,46 +261,46 @@ class StalledReader(FollowTest):
 
 
 class ManyRotations(FollowTest):
-    def assert_all_or_said(self, path, begin):
-        """`begin` makes the first file, once the run has begun."""
+    def assert_all_or_reported(self, path, begin):
+        """Either all bytes are counted, or a message says that some may be missing. `begin` creates the first file."""
         (self.folder / "old").mkdir()
         parts = [text(100 + rotation, rotation) for rotation in range(200)]
         with Running("--follow", "--format", "json", path) as running:
             begin(running, parts[0])
             wait_until(lambda: self.holds(running, path))
-            for rotation, part in enumerate(parts[1:]):  # faster than any look
+            for rotation, part in enumerate(parts[1:]):  # faster than gpuhist can look
                 path.rename(self.folder / "old" / str(rotation))
                 self.file("a.log.new", part).rename(path)
             wait_until(lambda: self.holds(running, path))
             running.process.terminate()
             ended = running.finish()
         self.assertEqual(ended.status, -signal.SIGTERM, ended)
-        is_said = f"{path}: was replaced" in ended.stderr
-        self.assertEqual(is_said, ended.result["bytes"] < sum(map(len, parts)), ended)
+        is_reported = f"{path}: was replaced" in ended.stderr
+        self.assertEqual(is_reported, ended.result["bytes"] < sum(map(len, parts)), ended)
 
-    def test_either_every_file_that_had_the_name_is_counted_or_it_is_said_that_some_may_be_missing(self):
+    def test_every_rotated_file_is_counted_or_a_message_says_that_some_may_be_missing(self):
         path = self.file("a.log", b"")
-        self.assert_all_or_said(path, lambda _, first: path.write_bytes(first))
+        self.assert_all_or_reported(path, lambda _, first: path.write_bytes(first))
 
-    def test_so_also_in_a_folder_that_is_made_later(self):
+    def test_the_same_holds_in_a_folder_that_is_created_later(self):
         path = self.folder / "later" / "a.log"
 
         def begin(running, first):
-            wait_until(lambda: "no such file yet" in running.said())
+            wait_until(lambda: "no such file yet" in running.messages())
             path.parent.mkdir()
             path.write_bytes(first)
 
-        self.assert_all_or_said(path, begin)
+        self.assert_all_or_reported(path, begin)
 
 
 class Writer(threading.Thread):
-    """Writes lines all the time; opens its log anew on request, as daemons do on a signal."""
+    """Writes lines continuously, and reopens its log on request, as daemons do on a signal."""
 
-    def __init__(self, path, told):
+    def __init__(self, path, reopen_request):
         super().__init__()
-        self.path, self.told = path, told
+        self.path, self.reopen_request = path, reopen_request
         self.lines = 0
-        self.paused = self.over = False
+        self.paused = self.ended = False
         self.rests = threading.Event()
 
     @staticmethod
@@ -309,11 +309,11 @@ class Writer(threading.Thread):
 
     def run(self):
         log = open(self.path, "ab", buffering=0)
-        while not self.over:
-            if self.told.exists():
+        while not self.ended:
+            if self.reopen_request.exists():
                 log.close()
                 log = open(self.path, "ab", buffering=0)
-                self.told.unlink()
+                self.reopen_request.unlink()
             if self.paused:
                 self.rests.set()
                 time.sleep(0.001)
@@ -321,7 +321,7 @@ class Writer(threading.Thread):
             self.rests.clear()
             log.write(self.block(self.lines))
             self.lines += 100
-            time.sleep(0.001)  # gpuhist under a sanitizer, logrotate's gzip and the oracle have to keep up
+            time.sleep(0.001)  # gives gpuhist under a sanitizer, logrotate's gzip and the oracle time to keep up
         log.close()
 
     def size(self):
@@ -333,58 +333,58 @@ class Writer(threading.Thread):
 
 @unittest.skipUnless(LOGROTATE, "no logrotate here")
 class Rotation(FollowTest):
-    def rotate(self, path, told, *how):
+    def rotate(self, path, reopen_request, *directives):
         config = self.folder / "logrotate.conf"
-        directives = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *how))
-        config.write_text(f"{path} {{\n{directives}\npostrotate\ntouch {told}\nendscript\n}}\n")
+        lines = "\n".join(("rotate 3", "nomail", "su root root" if os.geteuid() == 0 else "", *directives))
+        config.write_text(f"{path} {{\n{lines}\npostrotate\ntouch {reopen_request}\nendscript\n}}\n")
         os.chmod(config, 0o644)
         subprocess.run([LOGROTATE, "-f", "-s", self.folder / "state", config], check=True)
 
-    def under_rotation(self, how, pause=False):
+    def under_rotation(self, directives, pause=False):
         (self.folder / "log").mkdir(mode=0o755)
         path = self.folder / "log" / "app.log"
-        told = self.folder / "told"
+        reopen_request = self.folder / "reopen"
         path.write_bytes(b"")
-        writer = Writer(path, told)
+        writer = Writer(path, reopen_request)
         with self.follow(path) as running:
-            wait_until(lambda: self.holds(running, path))  # what was renamed before is not counted
+            wait_until(lambda: self.holds(running, path))  # a file that was renamed before this is not counted
             writer.start()
             try:
                 for rotation in range(6):
                     enough = writer.lines + 1000
                     wait_until(lambda: writer.lines >= enough)
-                    if pause:  # what is written while logrotate copies and truncates it loses itself
+                    if pause:  # logrotate loses bytes that are written while it copies and truncates the file
                         writer.paused = True
                         self.assertTrue(writer.rests.wait(PATIENCE))
                         self.wait_for(writer.size())
-                    self.rotate(path, told, *how)
+                    self.rotate(path, reopen_request, *directives)
                     if pause:
                         writer.paused = False
                     else:
-                        wait_until(lambda: not told.exists())
-                        # a log that is renamed twice between two looks is missed: the next time it is a known one
+                        wait_until(lambda: not reopen_request.exists())
+                        # a log that is renamed twice between two looks is missed: wait until gpuhist has opened it
                         self.wait_for(writer.size() + len(writer.block(0)))
             finally:
-                writer.over = True
+                writer.ended = True
                 writer.join()
             self.wait_for(writer.size())
             ended = self.stop(running)
         self.assert_all(ended, writer.written())
 
-    def test_create(self):
+    def test_logs_that_logrotate_recreates_are_counted(self):
         self.under_rotation(["create"])
 
-    def test_create_with_compression(self):
+    def test_logs_that_logrotate_recreates_and_compresses_are_counted(self):
         self.under_rotation(["create", "compress", "delaycompress"])
 
-    def test_nocreate(self):
+    def test_logs_that_the_daemon_recreates_are_counted(self):
         self.under_rotation(["nocreate"])
 
-    def test_olddir(self):
+    def test_logs_that_logrotate_moves_to_another_folder_are_counted(self):
         (self.folder / "old").mkdir()
         self.under_rotation(["create", f"olddir {self.folder / 'old'}"])
 
-    def test_copytruncate(self):
+    def test_logs_that_logrotate_copies_and_truncates_are_counted(self):
         self.under_rotation(["copytruncate"], pause=True)
 
 

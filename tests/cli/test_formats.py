@@ -1,4 +1,4 @@
-"""What is printed, where, and in which form: JSON, the table, destinations, byte counts."""
+"""The output of the program: JSON, the table, destinations, byte counts."""
 
 import json
 import os
@@ -20,16 +20,16 @@ class Json(CommandTest):
         self.assertEqual(result["kind"], "result")
         self.assertEqual(result["schema"], "gpuhist.result/1")
         self.assertEqual(set(result), {"kind", "schema", "complete", "bytes", "lines", "buckets", "inputs"})
-        (said,) = result["inputs"]
-        self.assertEqual(set(said), {"name", "format", "bytes", "complete", "lines", "buckets"})
-        self.assertEqual((said["name"], said["format"]), (str(path), "raw"))
+        (reported,) = result["inputs"]
+        self.assertEqual(set(reported), {"name", "format", "bytes", "complete", "lines", "buckets"})
+        self.assertEqual((reported["name"], reported["format"]), (str(path), "raw"))
 
     def test_a_document_is_one_line(self):
         ended = run_fed([b"a\nb\n"], *JSON)
         self.assertEqual(ended.stdout.count(b"\n"), 1)
         self.assertTrue(ended.stdout.endswith(b"\n"))
 
-    def test_buckets_come_in_the_order_of_their_scheme(self):
+    def test_buckets_are_in_the_order_of_their_scheme(self):
         buckets = run_fed([text(1000)], *JSON).result["buckets"]
         self.assertEqual(list(buckets), ["letters", "classes", "bytes", "alphabet", "utf8"])
         for scheme, expected in oracle(b"")["buckets"].items():
@@ -43,7 +43,7 @@ class Json(CommandTest):
         self.assert_counted(ended, text(1000))
         self.assertEqual(list(ended.result["buckets"]), ["bytes", "letters"])
 
-    def test_what_one_scheme_says_does_not_depend_on_the_others(self):
+    def test_the_counts_of_a_scheme_do_not_depend_on_other_schemes(self):
         data = text(50_000)
         alone = {name: run_fed([data], "--format", "json", "-b", name).result["buckets"][name] for name in oracle(b"")["buckets"]}
         self.assertEqual(run_fed([data], *JSON).result["buckets"], alone)
@@ -54,13 +54,13 @@ class Json(CommandTest):
         self.assertEqual(result["byte_counts"], [data.count(bytes([value])) for value in range(256)])
         self.assert_counts(result, data)
 
-    def test_byte_counts_are_kept_of_every_input(self):
+    def test_byte_counts_are_reported_for_every_input(self):
         paths = [self.file(name, text(1000, seed)) for seed, name in enumerate(("one", "two"))]
         inputs = run("--format", "json", "--byte-counts", *paths).result["inputs"]
-        for said, path in zip(inputs, paths):
-            self.assertEqual(said["byte_counts"], [path.read_bytes().count(bytes([value])) for value in range(256)])
+        for reported, path in zip(inputs, paths):
+            self.assertEqual(reported["byte_counts"], [path.read_bytes().count(bytes([value])) for value in range(256)])
 
-    def test_stats_come_only_when_asked_and_change_no_count(self):
+    def test_stats_are_reported_only_on_request_and_change_no_count(self):
         data = text(50_000)
         ended = run_fed([data], *JSON, "--stats")
         self.assertEqual(ended.status, 0)
@@ -70,11 +70,11 @@ class Json(CommandTest):
 
 
 class Table(CommandTest):
-    def test_the_table_names_every_bucket_with_its_count(self):
+    def test_the_table_lists_every_bucket_with_its_count(self):
         data = text(70_000)
-        said = run_fed([data], "--buckets", "letters")
-        self.assertEqual((said.status, said.stderr), (0, ""))
-        printed = said.stdout.decode()
+        reported = run_fed([data], "--buckets", "letters")
+        self.assertEqual((reported.status, reported.stderr), (0, ""))
+        printed = reported.stdout.decode()
         for bucket, count in oracle(data)["buckets"]["letters"].items():
             line = next(line for line in printed.splitlines() if line.split()[:1] == [bucket])
             self.assertIn(str(count), re.sub(r"(?<=\d)[,'  ](?=\d{3})", "", line))
@@ -82,11 +82,11 @@ class Table(CommandTest):
     def test_the_table_is_the_default(self):
         self.assertEqual(run_fed([b"hello"]).stdout, run_fed([b"hello"], "--format", "table").stdout)
 
-    def test_a_name_that_would_move_the_cursor_is_printed_harmlessly(self):
+    def test_control_characters_in_a_name_are_escaped(self):
         paths = [self.file("evil\x1b[2J\n.log", b"hello"), self.file("other", b"hello")]
-        said = run(*paths)
-        self.assertEqual(said.status, 0)
-        self.assertNotIn(b"\x1b[2J", said.stdout)
+        reported = run(*paths)
+        self.assertEqual(reported.status, 0)
+        self.assertNotIn(b"\x1b[2J", reported.stdout)
 
 
 class Destinations(CommandTest):
@@ -104,19 +104,19 @@ class Destinations(CommandTest):
             self.assertEqual(stat.S_IMODE(to.stat().st_mode), mode)
             self.assertEqual(json.loads(to.read_text())["bytes"], 1)
 
-    def test_a_new_output_file_has_the_mode_that_the_umask_asks_for(self):
+    def test_a_new_output_file_has_the_mode_given_by_the_umask(self):
         to = self.folder / "result.json"
         self.assertEqual(run_fed([b"x"], *JSON, "-o", to, umask=0o027).status, 0)
         self.assertEqual(stat.S_IMODE(to.stat().st_mode), 0o640)
 
-    def test_an_output_file_behind_a_symbolic_link_is_replaced_and_the_link_stays(self):
+    def test_an_output_file_at_the_end_of_a_symbolic_link_is_replaced_and_the_link_stays(self):
         to = self.file("result.json", b"old")
         (self.folder / "link").symlink_to(to)
         self.assertEqual(run_fed([b"x"], *JSON, "-o", self.folder / "link").status, 0)
         self.assertTrue((self.folder / "link").is_symlink())
         self.assertEqual(json.loads(to.read_text())["bytes"], 1)
 
-    def test_until_the_result_is_whole_the_old_file_stays(self):
+    def test_the_old_file_stays_until_the_result_is_complete(self):
         to = self.file("result.json", b"old")
         with Running(*JSON, "-o", to, stdin=subprocess.PIPE) as running:
             feed(running, [text(10_000)])
@@ -126,13 +126,13 @@ class Destinations(CommandTest):
             running.finish()
         self.assertEqual(to.read_bytes(), b"old")
 
-    def test_nothing_but_the_result_is_left_beside_it(self):
+    def test_no_temporary_file_is_left_beside_the_result(self):
         folder = self.folder / "out"
         folder.mkdir()
         self.assertEqual(run_fed([b"x"], *JSON, "-o", folder / "result.json").status, 0)
         self.assertEqual(os.listdir(folder), ["result.json"])
 
-    def test_an_incomplete_result_is_written_all_the_same(self):
+    def test_an_incomplete_result_is_also_written(self):
         to = self.folder / "result.json"
         ended = run(*JSON, "-o", to, self.folder / "absent", self.file("data", b"hello"))
         self.assertEqual(ended.status, 1)
@@ -155,7 +155,7 @@ class Destinations(CommandTest):
         self.assertEqual([at for at, line in enumerate(lines) if line.startswith("kind,")], [0])
         self.assertEqual(lines.count("total,,,bytes,5,"), 3)
 
-    def test_a_disk_that_fills_up_leaves_an_appended_file_as_it_was(self):
+    def test_an_appended_file_keeps_its_content_if_the_disk_fills_up(self):
         to = self.file("history", b"old\n")
 
         def with_a_small_disk():
@@ -168,7 +168,7 @@ class Destinations(CommandTest):
         self.assertIn(b"File too large", ended.stderr)
         self.assertEqual(to.read_bytes(), b"old\n")
 
-    def test_metrics_are_replaced_whole_at_every_snapshot(self):
+    def test_metrics_are_replaced_as_a_whole_at_every_snapshot(self):
         to = self.folder / "gpuhist.prom"
         with Running("--format", "prometheus", "--snapshot-every", "4KiB", "--chunk-size", "1KiB", "-o", to, stdin=subprocess.PIPE) as running:
             feed(running, [text(50_000)])
@@ -182,13 +182,13 @@ class Destinations(CommandTest):
         self.assertIn("\ngpuhist_complete 1\n", to.read_text())
         self.assertEqual(os.listdir(self.folder), ["gpuhist.prom"])
 
-    def test_wishes_that_do_not_fit_together_are_usage_errors(self):
+    def test_options_that_contradict_each_other_are_usage_errors(self):
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         to = self.folder / "result"
         for wishes, word in (
             (["--append"], "--output"),
-            (["--append", "--format", "prometheus", "-o", to], "stands alone"),
+            (["--append", "--format", "prometheus", "-o", to], "must be alone in its file"),
             (["--snapshot-every", "1s", "--format", "prometheus"], "--output"),
             (["--snapshot-every", "1s", "--format", "prometheus", "-o", fifo], "fifo"),
         ):
@@ -198,7 +198,7 @@ class Destinations(CommandTest):
                 self.assertIn(word, ended.stderr)
         self.assertFalse(to.exists())
 
-    def test_a_descriptor_by_number(self):
+    def test_output_may_be_a_descriptor_number(self):
         reading, writing = os.pipe()
         ended = run_fed([b"hello"], *JSON, "-o", f"fd:{writing}", pass_fds=(writing,))
         os.close(writing)
@@ -229,14 +229,14 @@ class Destinations(CommandTest):
         self.assertEqual(ended.returncode, 1)
         self.assertIn(b"standard output", ended.stderr)
 
-    def test_a_closed_standard_error_takes_no_message_elsewhere(self):
+    def test_messages_for_a_closed_standard_error_go_nowhere_else(self):
         to = self.file("data", b"hello")
         command = f"exec {GPUHIST} --engine {ENGINE} {to} {self.folder / 'absent'} 2>&-"
         ended = subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, timeout=PATIENCE)
         self.assertEqual(ended.returncode, 1)
         self.assertEqual(to.read_bytes(), b"hello")
 
-    def test_a_destination_that_cannot_be_is_an_error_that_names_it(self):
+    def test_an_impossible_destination_is_an_error_that_names_it(self):
         for where in (self.folder / "absent" / "result.json", self.folder, "fd:987"):
             ended = run_fed([b"x"], *JSON, "-o", where)
             self.assertNotEqual(ended.status, 0)

@@ -1,8 +1,8 @@
-"""Whatever befalls a compressed file or an archive: no crash, no hang, no memory beyond bounds, and never a wrong count that
-is called complete. Every cut of a small file of each format, and bits that flip at random places: FLIPS of them over all
-formats together (2000 by default), many files a run, each an input of its own.
+"""Fuzzing: damaged compressed files and archives cause no crash, no hang, no memory beyond the limit, and no wrong count
+that is reported as complete. Every truncation of a small file of each format, and flips of random bits: FLIPS over all
+formats together (2000 by default). A run has many files, each an input of its own.
 
-FLIPS=100000 python3 -B tests/cli/test_fuzz.py    also prints, format by format, the slowest and the largest run"""
+FLIPS=100000 python3 -B tests/cli/test_fuzz.py    also prints the slowest and the largest run of each format"""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from support import ENGINE, SANITIZED, CommandTest, Running, main, noise, oracle
 
 FLIPS = int(os.environ.get("FLIPS", "500" if SANITIZED else "2000"))
 FILES_A_RUN = 400
-MOST_MEMORY = 256 << 20  # of a run over so many files: of each of them, then, too
+MOST_MEMORY = 256 << 20  # of a run over many files, so the bound holds for each of them
 
 CONTENTS = [text(700), noise(60), text(300, 3), b"", text(900, 4)]
 MEMBERS = {f"m{number}": data for number, data in enumerate(CONTENTS)}
@@ -25,7 +25,7 @@ DATA = b"".join(CONTENTS)
 
 
 def packed(*command):
-    """All contents, each a frame of its own."""
+    """All contents, each in a frame of its own."""
     return b"".join(subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout for data in CONTENTS)
 
 
@@ -36,7 +36,7 @@ def seven_zip(folder):
     return (folder / "x.7z").read_bytes()
 
 
-# Formats that have checksums over all of their text; of archives, over that of each member.
+# Formats with a checksum over all of their text, or, for archives, over the text of each member.
 COMPRESSED = {
     ".zst": lambda: b"".join(zstd(data, "--check") for data in CONTENTS),
     ".gz": lambda: b"".join(gzip.compress(data) for data in CONTENTS),
@@ -50,7 +50,7 @@ ARCHIVES = {".tar.gz": lambda: gzip.compress(tar(MEMBERS)), ".tar.zst": lambda: 
 
 class Fuzz(CommandTest):
     def damaged_in(self, encoded, flips):
-        """All cuts of it and so many flips, in files."""
+        """Writes all truncations of it, and this many bit flips, to files."""
         chosen = random.Random(len(encoded))
         for length in range(1, len(encoded), 1 if flips > 200 else 3):
             yield encoded[:length]
@@ -60,8 +60,8 @@ class Fuzz(CommandTest):
                 damaged[chosen.randrange(len(damaged))] ^= 1 << chosen.randrange(8)
             yield bytes(damaged)
 
-    def run_over(self, suffix, batch):
-        """One run over all these files; what it says of each input. Memory and end are checked here."""
+    def run_batch(self, suffix, batch):
+        """One run over all these files. Returns the inputs of the result; checks memory and exit status."""
         names = []
         for number, data in enumerate(batch):
             names.append(str(self.file(f"{number:05}{suffix}", data)))
@@ -81,22 +81,22 @@ class Fuzz(CommandTest):
         self.assertEqual(result["bytes"], sum(each["bytes"] for each in inputs))
         return inputs, result
 
-    def over_all(self, suffix, encoded, flips, check):
+    def run_all(self, suffix, encoded, flips, check):
         self.slowest, self.largest = 0, 0
         batch = []
         for data in self.damaged_in(encoded, flips):
             batch.append(data)
             if len(batch) == FILES_A_RUN:
-                check(*self.run_over(suffix, batch), len(batch))
+                check(*self.run_batch(suffix, batch), len(batch))
                 batch = []
         if batch:
-            check(*self.run_over(suffix, batch), len(batch))
+            check(*self.run_batch(suffix, batch), len(batch))
         if "FLIPS" in os.environ:
             print(f"{suffix}: {flips} flips; the slowest run, of {FILES_A_RUN} files: {self.slowest:.1f} s, "
                   f"{self.largest / 2**20:.0f} MiB")
 
-    def test_compressed_files(self):
-        whole = oracle(DATA)["buckets"]["bytes"]
+    def test_damaged_compressed_files_are_never_counted_wrong(self):
+        expected = oracle(DATA)["buckets"]["bytes"]
         prefixes = {0: oracle(b"")["buckets"]["bytes"]}
         for number in range(1, len(CONTENTS) + 1):
             before = b"".join(CONTENTS[:number])
@@ -105,34 +105,34 @@ class Fuzz(CommandTest):
 
             def check(inputs, _, files):
                 self.assertEqual(len(inputs), files)
-                for said in inputs:
-                    # cut behind a frame it is good as it is; of a damaged one the frames before it count
-                    self.assertEqual(said["buckets"]["bytes"], prefixes.get(said["bytes"]), said)
-                    if said["complete"]:
-                        self.assertNotIn("error", said)
+                for reported in inputs:
+                    # a file that was cut after a frame is valid; of a damaged file the frames before the damage count
+                    self.assertEqual(reported["buckets"]["bytes"], prefixes.get(reported["bytes"]), reported)
+                    if reported["complete"]:
+                        self.assertNotIn("error", reported)
 
             with self.subTest(suffix=suffix):
-                self.over_all(suffix, make(), FLIPS // 10, check)
+                self.run_all(suffix, make(), FLIPS // 10, check)
 
-    def test_archives(self):
+    def test_damaged_archives_are_never_counted_wrong(self):
         known = {oracle(data)["bytes"]: oracle(data)["buckets"]["bytes"] for data in CONTENTS}
         kinds = dict(ARCHIVES)
-        if shutil.which("7z"):  # a machine that only has the portable folder does not
+        if shutil.which("7z"):  # 7z is missing where only the portable folder is installed
             kinds[".7z"] = lambda: seven_zip(self.folder)
         for suffix, make in kinds.items():
 
             def check(inputs, result, files):
-                said = [[] for _ in range(files)]
+                reported = [[] for _ in range(files)]
                 for each in inputs:
                     self.assertEqual(each["buckets"]["bytes"], known.get(each["bytes"]), each)
-                    said[int(os.path.relpath(each["name"], self.folder)[:5])].append(each)
-                lost = [each for each in said if all(one["complete"] for one in each) and
-                        sorted(one["bytes"] for one in each) != sorted(map(len, CONTENTS))]
-                # the kind of a member of a zip is not covered by a checksum: it is listed as skipped then
+                    reported[int(os.path.relpath(each["name"], self.folder)[:5])].append(each)
+                lost = [each for each in reported if all(part["complete"] for part in each) and
+                        sorted(part["bytes"] for part in each) != sorted(map(len, CONTENTS))]
+                # no checksum covers the kind of a zip member: such a member is listed as skipped
                 self.assertLessEqual(len(lost), sum(result.get("skipped_by_cause", {}).values()), lost)
 
             with self.subTest(suffix=suffix):
-                self.over_all(suffix, make(), FLIPS // 10, check)
+                self.run_all(suffix, make(), FLIPS // 10, check)
 
 
 if __name__ == "__main__":

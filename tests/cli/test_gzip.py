@@ -1,4 +1,4 @@
-"""gzip: whatever gzip and its kin write, in whatever members, counts like the text in it; damage never counts quietly."""
+"""gzip: the text in all kinds of gzip files and members is counted exactly; damage is always reported."""
 
 import gzip
 import random
@@ -18,10 +18,10 @@ def deflated(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY):
     return compress.compress(data) + compress.flush()
 
 
-def member(data, flags=0, fields=b"", **how):
-    """One member, with a header of our own: its flags, and the fields that they announce."""
+def member(data, flags=0, fields=b"", **options):
+    """One member with this header: its flags, and the fields that they announce."""
     header = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags, 1234567890, 0, 3) + fields
-    return header + deflated(data, **how) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return header + deflated(data, **options) + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
 def with_header_checksum(data, flags=0, fields=b""):
@@ -38,7 +38,7 @@ BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b00030000000000000000
 
 
 def bgzf(data, step=65280):
-    """As bgzip writes it: blocks, and an empty one at the end."""
+    """A file as bgzip writes it: blocks, and an empty block at the end."""
     return b"".join(bgzf_block(data[at : at + step]) for at in range(0, len(data), step)) + BGZF_END
 
 
@@ -47,56 +47,56 @@ def by_command(data, *options):
 
 
 def decoded_by_zlib(encoded):
-    """What zlib makes of the first member, however it ends."""
+    """The text that zlib decodes of the first member, also if the member is damaged."""
     return zlib.decompressobj(31).decompress(encoded)
 
 
 class Gzip(CommandTest):
     def assert_gzip_counted(self, encoded, data, *options):
-        """By name and from a pipe."""
+        """The file is counted under its name and from a pipe."""
         path = self.file("data.gz", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("gzip", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("gzip", len(encoded)))
+            self.assert_counts(reported, data)
 
-    def test_every_level_of_the_gzip_command(self):
+    def test_every_level_of_the_gzip_command_is_counted_exactly(self):
         data = text(300_000) + noise(50_000)
         for level in sampled(range(1, 10), 2):
             with self.subTest(level=level):
                 self.assert_gzip_counted(by_command(data, f"-{level}"), data)
 
-    def test_a_file_compressed_in_place_keeps_its_name_in_the_header(self):
+    def test_a_file_that_gzip_compressed_in_place_is_counted(self):
         path = self.file("access.log", text(100_000))
         subprocess.run(["gzip", str(path)], check=True)
         self.assert_counted(run(*JSON, f"{path}.gz"), text(100_000))
 
-    def test_blocks_of_every_type(self):
+    def test_blocks_of_every_type_are_counted_exactly(self):
         data = text(150_000) + bytes(100_000)
-        for how in sampled(({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}), 2):
-            with self.subTest(how=how):
-                self.assert_gzip_counted(member(data, **how), data)
+        for options in sampled(({"level": 0}, {"strategy": zlib.Z_FIXED}, {"strategy": zlib.Z_HUFFMAN_ONLY}, {"strategy": zlib.Z_RLE}), 2):
+            with self.subTest(options=options):
+                self.assert_gzip_counted(member(data, **options), data)
 
-    def test_what_compresses_to_nearly_nothing(self):
+    def test_text_that_compresses_to_nearly_nothing_is_counted_exactly(self):
         self.assert_gzip_counted(gzip.compress(bytes(20_000_000)), bytes(20_000_000))
 
-    def test_headers_with_every_field(self):
+    def test_headers_with_every_field_are_skipped(self):
         data = text(20_000)
         fields = {4: b"\x05\0ab\1\0c", 8: b"name\0", 16: b"a comment\0"}
         for flags in sampled(range(0, 32, 4), 2):
             chosen = b"".join(field for flag, field in fields.items() if flags & flag)
             with self.subTest(flags=flags):
                 self.assert_gzip_counted(member(data, flags, chosen), data)
-                self.assert_gzip_counted(member(data, flags | 1, chosen), data)  # 1: "probably text", means nothing
+                self.assert_gzip_counted(member(data, flags | 1, chosen), data)  # 1, "probably text": no effect
                 self.assert_gzip_counted(with_header_checksum(data, flags, chosen), data)
 
-    def test_empty_members(self):
+    def test_empty_members_add_nothing(self):
         self.assert_gzip_counted(gzip.compress(b""), b"")
         self.assert_gzip_counted(BGZF_END, b"")
         self.assert_gzip_counted(gzip.compress(b"") * 3 + gzip.compress(b"x") + gzip.compress(b""), b"x")
 
-    def test_hundreds_of_members(self):
+    def test_hundreds_of_members_are_counted_exactly(self):
         chosen = random.Random(7)
         parts = [text(chosen.choice((0, 1, 100, 5000, 70_000)), seed) for seed in range(200)]
         encoded = b"".join(member(part, level=chosen.randrange(10)) for part in parts)
@@ -104,40 +104,40 @@ class Gzip(CommandTest):
             with self.subTest(options=options):
                 self.assert_gzip_counted(encoded, b"".join(parts), *options)
 
-    def test_bgzf_in_blocks_of_every_size(self):
+    def test_bgzf_blocks_of_every_size_are_counted_exactly(self):
         data = text(3_000_000)
         for step in sampled((65280, 10_000, 500), 2):
             with self.subTest(step=step):
                 self.assert_gzip_counted(bgzf(data, step), data)
                 self.assert_gzip_counted(bgzf(data, step), data, "-T", "7", "--chunk-size", "50000")
 
-    def test_members_of_both_kinds_in_one_file(self):
+    def test_ordinary_and_bgzf_members_may_be_in_one_file(self):
         data = text(2_000_000)
         half = len(data) // 2
         self.assert_gzip_counted(bgzf(data[:half]) + gzip.compress(data[half:]), data)
         self.assert_gzip_counted(gzip.compress(data[:half]) + bgzf(data[half:]), data)
 
-    def test_stats_say_how_members_were_found(self):
+    def test_statistics_say_how_members_were_found(self):
         data = noise(4_000_000)  # several groups of blocks
         ended = run("--stats", "-T", "2", self.file("data.bgz", bgzf(data)))
         self.assertIn("1 input split: BGZF blocks found by their sizes", ended.stderr)
 
-    def test_zero_bytes_behind_a_member_are_padding(self):
+    def test_zero_bytes_after_a_member_are_padding(self):
         data = text(30_000)
         for encoded in (gzip.compress(data), bgzf(data)):
             for zeros in sampled((1, 511, 2_000_000), 2):
                 with self.subTest(zeros=zeros):
                     self.assert_gzip_counted(encoded + bytes(zeros), data)
 
-    def test_gzip_is_found_by_content_under_any_name(self):
+    def test_gzip_is_recognised_by_content_under_any_name(self):
         for name in ("data", "data.log", "data.GZ", "data.bgz"):
             self.assert_counted(run(*JSON, self.file(name, gzip.compress(text(1000)))), text(1000))
 
-    def test_input_format_raw_counts_the_archive_itself(self):
+    def test_input_format_raw_counts_the_compressed_bytes(self):
         encoded = gzip.compress(text(10_000))
         self.assert_counted(run(*JSON, "--input-format", "raw", self.file("data.gz", encoded)), encoded)
 
-    def test_formats_mix_in_one_run(self):
+    def test_inputs_of_several_formats_are_counted_in_one_run(self):
         contents = [text(100_000, seed) for seed in range(9)]
         encodings = (("gz", gzip.compress), ("zst", zstd), ("log", bytes))
         paths = [
@@ -148,16 +148,16 @@ class Gzip(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_counted(ended, b"".join(contents))
-                for said, content in zip(ended.result["inputs"], contents):
-                    self.assert_counts(said, content)
+                for reported, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(reported, content)
 
-    def test_members_that_arrive_byte_by_byte(self):
+    def test_members_that_arrive_byte_by_byte_are_counted_exactly(self):
         data = text(20_000)
         encoded = gzip.compress(data[:10_000]) + bgzf(data[10_000:])
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             for at in range(len(encoded)):
                 feed(running, [encoded[at : at + 1]])
-                if at < 30:  # also the magic number may come in pieces
+                if at < 30:  # the magic number, too, arrives in pieces
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.stdin.close()
             self.assert_counted(running.finish(), data)
@@ -165,22 +165,22 @@ class Gzip(CommandTest):
 
 class DamagedGzip(CommandTest):
     def run_damaged(self, encoded, *options):
-        """By name and from a pipe, which must agree. The result, and what it says of the input."""
+        """Runs the file under its name and from a pipe, with equal results. Returns the run and the reported input."""
         by_name = run(*JSON, *options, self.file("hurt.gz", encoded))
         from_pipe = run(*JSON, *options, stdin_bytes=encoded)
         for ended in (by_name, from_pipe):
             self.assertEqual(ended.status, 1, ended)
             self.assertIs(ended.result["complete"], False)
-        (said,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
-        self.assertIn(f"hurt.gz: {said['error']}", by_name.stderr)
-        self.assertEqual(counts_of(said), counts_of(other))
-        return by_name, said
+        (reported,), (other,) = by_name.result["inputs"], from_pipe.result["inputs"]
+        self.assertIn(f"hurt.gz: {reported['error']}", by_name.stderr)
+        self.assertEqual(counts_of(reported), counts_of(other))
+        return by_name, reported
 
-    def assert_unverified_is_a_prefix(self, said, data):
-        if "unverified" in said:
-            self.assert_counts(said["unverified"], data[: said["unverified"]["bytes"]])
+    def assert_unverified_is_a_prefix(self, reported, data):
+        if "unverified" in reported:
+            self.assert_counts(reported["unverified"], data[: reported["unverified"]["bytes"]])
 
-    def test_a_file_that_ends_anywhere_counts_its_whole_members_and_no_more(self):
+    def test_of_a_truncated_file_only_complete_members_count(self):
         parts = [text(150), b"", text(60, 2)]
         members = [gzip.compress(parts[0]), bgzf_block(parts[1]), with_header_checksum(parts[2])]
         whole = b"".join(members)
@@ -190,35 +190,35 @@ class DamagedGzip(CommandTest):
                 if length in ends:
                     self.assert_counted(run(*JSON, stdin_bytes=whole[:length]), b"".join(parts[: ends[length]]))
                     continue
-                ended, said = self.run_damaged(whole[:length])
+                ended, reported = self.run_damaged(whole[:length])
                 number = max(count for end, count in ends.items() if end < length)
                 self.assert_counts(ended.result, b"".join(parts[:number]))
-                self.assertIn(f"member {number + 1} ends early: the input stops at compressed offset {length}", said["error"])
-                self.assert_unverified_is_a_prefix(said, parts[number])
+                self.assertIn(f"member {number + 1} ends early: the input stops at compressed offset {length}", reported["error"])
+                self.assert_unverified_is_a_prefix(reported, parts[number])
 
-    def test_no_less_is_reported_as_unverified_of_a_cut_member_than_zlib_decodes_but_two_bytes(self):
+    def test_unverified_text_of_a_truncated_member_is_at_most_two_bytes_shorter_than_zlib_decodes(self):
         data = text(400_000)
         encoded = gzip.compress(data)
         chosen = random.Random(5)
         for length in (len(encoded) - 1, len(encoded) - 9, *(chosen.randrange(100, len(encoded)) for _ in sampled(range(20), 2))):
             with self.subTest(length=length):
                 decoded = decoded_by_zlib(encoded[:length])
-                ended, said = self.run_damaged(encoded[:length])
-                self.assert_unverified_is_a_prefix(said, decoded)
-                self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 2)
+                ended, reported = self.run_damaged(encoded[:length])
+                self.assert_unverified_is_a_prefix(reported, decoded)
+                self.assertGreaterEqual(reported["unverified"]["bytes"], len(decoded) - 2)
 
-    def test_a_changed_byte_is_found_wherever_it_is(self):
+    def test_a_changed_byte_is_found_at_every_position(self):
         data = text(120)
         encoded = with_header_checksum(data, 8, b"name\0")
         for place in sampled(range(2, len(encoded)), 6):
             damaged = bytearray(encoded)
             damaged[place] ^= 1 << place % 8
             with self.subTest(place=place):
-                ended, said = self.run_damaged(bytes(damaged))
+                ended, reported = self.run_damaged(bytes(damaged))
                 self.assertEqual(ended.result["bytes"], 0)
-                self.assertIn("member 1 ", said["error"])
+                self.assertIn("member 1 ", reported["error"])
 
-    def test_what_was_decoded_before_a_fault_is_what_zlib_decodes(self):
+    def test_unverified_text_before_an_error_is_a_prefix_of_what_zlib_decodes(self):
         data = text(400_000)
         encoded = gzip.compress(data)
         chosen = random.Random(9)
@@ -231,40 +231,40 @@ class DamagedGzip(CommandTest):
                     decoded += decoder.decompress(bytes([byte]))
             except zlib.error:
                 pass
-            ended, said = self.run_damaged(bytes(damaged))
+            ended, reported = self.run_damaged(bytes(damaged))
             self.assertEqual(ended.result["bytes"], 0)
-            self.assert_unverified_is_a_prefix(said, decoded)
-            self.assertGreaterEqual(said["unverified"]["bytes"], len(decoded) - 300)
+            self.assert_unverified_is_a_prefix(reported, decoded)
+            self.assertGreaterEqual(reported["unverified"]["bytes"], len(decoded) - 300)
 
-    def test_a_wrong_checksum_keeps_a_member_out_of_the_totals(self):
+    def test_a_member_with_a_wrong_checksum_is_not_in_the_totals(self):
         parts = [text(50_000, seed) for seed in range(3)]
         members = [gzip.compress(part) for part in parts]
         broken = members[1][:-8] + bytes([members[1][-8] ^ 1]) + members[1][-7:]
-        ended, said = self.run_damaged(members[0] + broken + members[2])
+        ended, reported = self.run_damaged(members[0] + broken + members[2])
         self.assert_counts(ended.result, parts[0])
-        self.assertEqual(counts_of(said["unverified"]), oracle(parts[1]))
+        self.assertEqual(counts_of(reported["unverified"]), oracle(parts[1]))
         self.assertEqual(
-            said["error"],
+            reported["error"],
             "member 2 is damaged (its text does not match its checksum) at compressed offset "
             f"{len(members[0]) + len(broken)}, decompressed offset 100000",
         )
 
-    def test_trailing_garbage_is_an_error_after_the_members_were_counted(self):
+    def test_trailing_garbage_is_an_error_and_the_members_before_it_count(self):
         data = text(30_000)
         for encoded in (gzip.compress(data), bgzf(data)):
             number = 2 if encoded[3] == 0 else 3
             for garbage in sampled((b"garbage", b"\x1fgarbage", b"\0\0garbage", text(100_000)), 2):
                 with self.subTest(garbage=garbage[:10]):
-                    ended, said = self.run_damaged(encoded + garbage)
+                    ended, reported = self.run_damaged(encoded + garbage)
                     self.assert_counts(ended.result, data)
                     at = len(encoded) + (2 if garbage[0] == 0 else 0)
                     self.assertEqual(
-                        said["error"],
+                        reported["error"],
                         f"trailing data that is not gzip where member {number} would begin, "
                         f"at compressed offset {at}, decompressed offset 30000",
                     )
 
-    def test_a_damaged_bgzf_block_is_told_with_its_number_and_the_blocks_before_it_count(self):
+    def test_a_damaged_bgzf_block_is_reported_with_its_number_and_the_blocks_before_it_count(self):
         data = noise(2_000_000)
         blocks = [bgzf_block(data[at : at + 50_000]) for at in range(0, len(data), 50_000)]
         for number in sampled((0, 1, 17, 39), 2):
@@ -272,13 +272,13 @@ class DamagedGzip(CommandTest):
             hurt[number] = hurt[number][:-8] + b"\0\0\0\0" + hurt[number][-4:]
             for options in sampled(((), ("-T", "7"), ("--chunk-size", "5000")), 2):
                 with self.subTest(number=number, options=options):
-                    ended, said = self.run_damaged(b"".join(hurt) + BGZF_END, *options)
+                    ended, reported = self.run_damaged(b"".join(hurt) + BGZF_END, *options)
                     self.assert_counts(ended.result, data[: number * 50_000])
-                    self.assertIn(f"member {number + 1} is damaged", said["error"])
-                    self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", said["error"])
+                    self.assertIn(f"member {number + 1} is damaged", reported["error"])
+                    self.assertIn(f"decompressed offset {number * 50_000 + 50_000}", reported["error"])
 
-    def test_behind_damage_counting_goes_on_with_the_next_member_that_is_found(self):
-        """Misread text runs on for a while, at times into the next members: those are lost as well, and said to be."""
+    def test_skip_damage_resumes_at_the_next_member_that_is_found(self):
+        """Damaged deflate data may decode beyond its member. Members that this overlaps are lost, and reported as lost."""
         parts = [text(5000, seed) for seed in range(6)]
         members = [gzip.compress(part) for part in parts]
         begin, end = len(members[0]), len(members[0]) + len(members[1])
@@ -287,7 +287,7 @@ class DamagedGzip(CommandTest):
             damaged[place] ^= 0x10
             with self.subTest(place=place - begin):
                 ended = run(*JSON, "--skip-damage", stdin_bytes=bytes(damaged))
-                if ended.status == 0:  # the time, which nothing covers
+                if ended.status == 0:  # the change was in the time, which no checksum covers
                     self.assert_counted(ended, b"".join(parts))
                     continue
                 lost = ended.result["inputs"][0]["lost"]
@@ -295,14 +295,14 @@ class DamagedGzip(CommandTest):
                 self.assertIn("member 2 ", lost[0]["error"])
                 whole, at = [], 0
                 for part, each in zip(parts, members):
-                    if all(at >= one["compressed_end"] or at + len(each) <= one["compressed_begin"] for one in lost):
+                    if all(at >= loss["compressed_end"] or at + len(each) <= loss["compressed_begin"] for loss in lost):
                         whole.append(part)
                     at += len(each)
                 self.assert_counts(ended.result, b"".join(whole))
-                if place >= end - 8:  # checksum and length: the text ends where it should
+                if place >= end - 8:  # the change is in the checksum or the length: the member ends where it should
                     self.assertEqual(len(whole), 5)
 
-    def test_what_is_not_gzip_under_its_name_or_by_force(self):
+    def test_other_content_under_the_name_or_the_input_format_of_gzip_is_refused(self):
         for content, words in ((b"", "is named .gz but is empty"), (b"just text\n", "does not hold gzip data")):
             ended = run(*JSON, self.file("data.gz", content), self.file("good", b"hello"))
             self.assertEqual(ended.status, 1, ended)
@@ -313,26 +313,26 @@ class DamagedGzip(CommandTest):
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
             self.assertIn("there is no gzip", ended.stderr)
 
-    def test_what_this_gzip_cannot_be_is_refused(self):
+    def test_headers_that_are_not_supported_are_refused(self):
         data = text(1000)
         encoded = gzip.compress(data)
         for place, value, words in ((2, 9, "by method 9, not by deflate (8)"), (3, 0x20, "reserved flags")):
-            ended, said = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
-            self.assertIn(words, said["error"])
+            ended, reported = self.run_damaged(encoded[:place] + bytes([value]) + encoded[place + 1 :])
+            self.assertIn(words, reported["error"])
 
 
 class WrongBgzfSizes(CommandTest):
-    """The size in a BGZF header is a hint: where it is wrong, members are counted as decoders count that ignore it."""
+    """The size in a BGZF header is a hint. Where it is wrong, the counts are those of decoders that ignore it."""
 
     def blocks(self):
-        """Many groups of blocks, of stored and of deflated text; some small, so that sizes of others can pass over them."""
+        """Many groups of blocks, stored and deflated. Some are so small that a wrong size can reach beyond them."""
         chosen = random.Random(11)
         kinds = (noise, noise, text)
         return [bgzf_block(kinds[i % 3](chosen.choice((700, 2000, 5000, 30_000)), i)) for i in range(45)] + [BGZF_END]
 
     @staticmethod
     def ends_of_groups(blocks):
-        """Those after which a decoder of its own goes on: where 64 KiB are together."""
+        """The blocks after which another decoder continues: a group has at least 64 KiB."""
         ends, together = [], 0
         for number, block in enumerate(blocks):
             together += len(block)
@@ -347,7 +347,7 @@ class WrongBgzfSizes(CommandTest):
 
     @staticmethod
     def wrong_sizes(blocks, number):
-        """What the header of that block may claim, by name."""
+        """Wrong values for the size in the header of this block, by name."""
         true = len(blocks[number])
         ends = [true]
         for each in blocks[number + 1 :]:
@@ -369,7 +369,7 @@ class WrongBgzfSizes(CommandTest):
             self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
             self.assert_counted(ended, data)
 
-    def test_of_one_member_wherever_it_is(self):
+    def test_one_wrong_size_in_any_block_does_not_change_the_counts(self):
         blocks = self.blocks()
         names = set()
         ends = self.ends_of_groups(blocks)
@@ -384,7 +384,7 @@ class WrongBgzfSizes(CommandTest):
         self.assertIn("over many", names)
         self.assertIn("behind the end of the file", names)
 
-    def test_of_every_member(self):
+    def test_wrong_sizes_in_all_blocks_do_not_change_the_counts(self):
         blocks = self.blocks()
         for size in (1, 18, 700, 65536):
             with self.subTest(size=size):
@@ -392,7 +392,7 @@ class WrongBgzfSizes(CommandTest):
         self.assert_counts_like_gzip(b"".join(self.with_size(each, len(each) + len(after) if len(each) + len(after) <= 65536 else 1)
                                               for each, after in zip(blocks, [*blocks[1:], b""])))
 
-    def test_members_behind_a_wrong_size_are_verified_all_the_same(self):
+    def test_members_after_a_wrong_size_are_verified(self):
         blocks = self.blocks()
         for number, sizes in ((3, (1, 18, 65536)), (30, (1, len(blocks[30]) + len(blocks[31])))):
             for size in sizes:
@@ -404,7 +404,7 @@ class WrongBgzfSizes(CommandTest):
                     self.assert_counts(ended.result, gzip.decompress(b"".join(blocks[:35])))
                     self.assertIn("(its text does not match its checksum)", ended.stderr)
 
-    def test_blocks_that_arrive_in_pieces_that_end_in_and_around_headers(self):
+    def test_blocks_may_arrive_in_pieces_that_end_in_or_near_headers(self):
         blocks = [bgzf_block(noise(40_000, seed)) for seed in range(8)] + [BGZF_END]
         for wrong in (None, 4):
             sent = list(blocks)
@@ -423,7 +423,7 @@ class WrongBgzfSizes(CommandTest):
                 running.process.stdin.close()
                 self.assert_counted(running.finish(), gzip.decompress(encoded))
 
-    def test_a_size_that_leads_into_stored_text_which_looks_like_a_block_is_an_error_and_no_other_count(self):
+    def test_a_size_that_points_to_stored_text_which_looks_like_a_block_is_an_error(self):
         inner = bgzf(noise(1000))
         stored = member(inner, 4, b"\6\0BC\2\0\0\0", level=0)
         place = stored.index(inner)
@@ -439,7 +439,7 @@ class WrongBgzfSizes(CommandTest):
 
 
 class Zlib(CommandTest):
-    def test_zlib_streams_are_refused_with_the_command_that_helps(self):
+    def test_zlib_streams_are_refused_with_a_command_that_decodes_them(self):
         for data in sampled((b"", text(5), text(700), noise(100_000), text(1_000_000)), 2):
             for level in sampled((0, 1, 2, 6, 9), 2):
                 encoded = zlib.compress(data, level)

@@ -1,7 +1,8 @@
-"""What the program tells about itself: help, manual page and completions, which are all made from one table and so
-have every option that there is."""
+"""Help, manual page and completions: all are generated from one table, and contain every option."""
 
 import itertools
+import json
+import pathlib
 import re
 import shlex
 import shutil
@@ -11,7 +12,7 @@ import unittest
 from support import GPUHIST, CommandTest, main, run
 
 
-def said(*arguments):
+def printed_by(*arguments):
     ended = run(*arguments, engine=None)
     assert (ended.status, ended.stderr) == (0, ""), ended
     return ended.stdout.decode()
@@ -19,27 +20,28 @@ def said(*arguments):
 
 def all_options():
     """Every option of the long help: {"--output": "-o" or None}, with the --no- forms."""
-    text = said("--help", "all")
+    text = printed_by("--help", "all")
     found = {}
     for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
         found[name] = short or None
-    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns off|takes back)", text, re.MULTILINE):
+    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns it off|unsets a value)", text, re.MULTILINE):
         found[name] = None
     return found
 
 
 COMMANDS = ((), ("report",), ("devices",), ("repack",))
+TOPICS = ("conditions", "measures", "windows", "formats")
 
 
 class Help(CommandTest):
-    def test_there_are_options_in_the_long_help(self):
+    def test_the_long_help_lists_options(self):
         options = all_options()
         self.assertEqual(options["--buckets"], "-b")
         self.assertIn("--no-progress", options)
         self.assertGreater(len(options), 30)
 
     def test_the_short_help_fits_a_screen(self):
-        lines = said("-h").splitlines()
+        lines = printed_by("-h").splitlines()
         self.assertLessEqual(len(lines), 40)
         self.assertLessEqual(max(map(len, lines)), 80)
 
@@ -47,40 +49,40 @@ class Help(CommandTest):
         for name, short in all_options().items():
             for topic in filter(None, (name, name[2:], short)):
                 with self.subTest(topic=topic):
-                    self.assertIn(name, said("--help", topic))
+                    self.assertIn(name, printed_by("--help", topic))
 
-    def test_a_command_has_help_of_its_own(self):
+    def test_a_command_has_its_own_help(self):
         for command in ("report", "devices"):
-            self.assertEqual(said(command, "--help"), said("-h", command) if command == "report" else said(command, "-h"))
-            self.assertTrue(said(command, "--help").startswith(f"usage: gpuhist {command}"))
+            self.assertEqual(printed_by(command, "--help"), printed_by("-h", command) if command == "report" else printed_by(command, "-h"))
+            self.assertTrue(printed_by(command, "--help").startswith(f"usage: gpuhist {command}"))
 
-    def test_help_wins_over_other_mistakes(self):
-        self.assertEqual(said("--thrads", "0", "--help"), said("--help"))
+    def test_help_has_precedence_over_errors_in_other_options(self):
+        self.assertEqual(printed_by("--thrads", "0", "--help"), printed_by("--help"))
 
     def test_every_option_is_accepted(self):
-        """None of them is unknown to the parser."""
+        """No option of the help is unknown to the parser."""
         for name in all_options():
             ended = run(name, engine=None)
             self.assertNotIn("unknown option", ended.stderr)
 
-    def test_every_example_is_understood(self):
-        """As typed in an empty folder: inputs are missing there, but nothing is wrong with the usage."""
-        texts = (said("--help", "all"), said("--help"), said("report", "--help"), said("devices", "--help"))
+    def test_every_example_is_valid(self):
+        """Typed in an empty folder, an example lacks its inputs, but it is not a usage error."""
+        texts = [printed_by("--help", each) for each in ("all", "", "report", "devices", *TOPICS)]
         examples = {each for text in texts for each in re.findall(r"^ +(?:Example: )?(?:\S.* \| )?(gpuhist .*)$", text, re.MULTILINE)}
         examples = {each for each in examples if "OPTIONS" not in each}
         self.assertGreater(len(examples), 20)
         for example in examples:
             with self.subTest(example=example):
                 words = list(itertools.takewhile(lambda word: not re.match(r"\|$|\d?>", word), shlex.split(example)[1:]))
-                if "--follow" in words:  # waits for files that are not there
+                if "--follow" in words:  # it would wait for files that do not exist
                     words.append("--max-output=none")
                     self.assertIn("--max-output", run(*words, engine=None, cwd=self.folder).stderr)
                     continue
                 ended = run(*words, engine=None, cwd=self.folder)
                 self.assertNotIn("see gpuhist --help", re.sub("--(config|zstd-dictionary|baseline).*(cannot be read|is no baseline).*\n.*", "", ended.stderr))
 
-    def test_every_escape_that_the_help_of_buckets_lists_is_understood_and_no_other_is(self):
-        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(said("--help", "buckets").split())).group(1).split()
+    def test_buckets_accept_every_escape_that_their_help_lists_and_no_other(self):
+        listed = re.search(r"the escapes ((?:\\\S+ )+)", " ".join(printed_by("--help", "buckets").split())).group(1).split()
         listed[-1] = listed[-1].rstrip(".")
         self.assertIn("\\xNN", listed)
         for code in map(chr, range(0x21, 0x7F)):
@@ -89,52 +91,71 @@ class Help(CommandTest):
                 status = run("--buckets", f"b={typed}", "--format", "json", engine="host").status
                 self.assertEqual(status, 0 if "\\" + code in [each[:2] for each in listed] else 2)
 
-    def test_an_unwritable_result_ends_with_the_status_that_the_help_tells(self):
-        self.assertRegex(" ".join(said("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
+    def test_a_result_that_cannot_be_written_ends_in_the_status_that_the_help_documents(self):
+        self.assertRegex(" ".join(printed_by("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
         ended = run("--output", self.folder / "no" / "such" / "folder", engine="host")
         self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
         with open("/dev/full", "wb") as full:
             self.assertEqual(run("--format", "json", engine="host", stdout=full).status, 1)
 
-    def test_what_report_needs_is_what_its_help_says(self):
-        told = " ".join(said("--help", "report").split())
-        self.assertIn("as json or jsonl", told)
-        self.assertIn("--byte-counts, or with the scheme bytes", told)
+    def test_report_accepts_the_results_that_its_help_names(self):
+        text = " ".join(printed_by("--help", "report").split())
+        self.assertIn("as json or jsonl", text)
+        self.assertIn("--byte-counts, or with the scheme bytes", text)
         for form in ("json", "jsonl"):
-            for kept, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
-                with self.subTest(form=form, kept=kept):
-                    path = self.file("kept", run("--format", form, *kept, stdin_bytes=b"text", engine="host").stdout)
+            for options, status in ((("--byte-counts",), 0), (("-b", "bytes"), 0), (("-b", "letters"), 1)):
+                with self.subTest(form=form, options=options):
+                    path = self.file("kept", run("--format", form, *options, stdin_bytes=b"text", engine="host").stdout)
                     self.assertEqual(run("report", "-b", "letters", path, engine=None).status, status)
 
-    def test_the_signals_are_told(self):
-        for text in (said("--help", "all"), said("--generate", "man"), said("--help", "progress")):
+    def test_the_signals_are_documented(self):
+        for text in (printed_by("--help", "all"), printed_by("--generate", "man"), printed_by("--help", "progress")):
             self.assertIn("SIGUSR1", text)
+
+    def test_a_topic_is_one_screen_and_the_short_help_names_it(self):
+        for topic in TOPICS:
+            with self.subTest(topic=topic):
+                lines = printed_by("--help", topic).splitlines()
+                self.assertLessEqual(len(lines), 40)
+                self.assertLessEqual(max(map(len, lines)), 80)
+                self.assertIn(topic, printed_by("--help").splitlines()[-1])
+
+    def test_the_first_line_is_the_first_sentence_of_the_readme(self):
+        readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text().split("\n\n")[1]
+        self.assertTrue(readme.startswith(printed_by("--help").splitlines()[0] + " "))
+
+    def test_the_topic_of_measures_has_a_line_for_each(self):
+        path = self.file("kept.json", run("--byte-counts", "--format", "json", stdin_bytes=b"text", engine="host").stdout)
+        ended = run("--measures", "all", "--baseline", path, "--format", "json", stdin_bytes=b"text", engine="host")
+        names = list(json.loads(ended.stdout)["measures"])
+        listed = re.findall(r"^  ([a-z0-9_]+) {2,}\S", printed_by("--help", "measures"), re.MULTILINE)
+        self.assertEqual(listed, names)
 
     def test_an_unknown_topic_is_refused(self):
         ended = run("--help", "bucket", engine=None)
         self.assertEqual((ended.status, ended.stdout), (2, b""))
-        self.assertIn("did you mean buckets?", ended.stderr)
+        self.assertIn("did you mean buckets? Topics are all, count,", ended.stderr)
 
 
 class ManualPage(CommandTest):
-    def test_every_option_is_in_it(self):
-        page = said("--generate", "man").replace("\\-", "-")
+    def test_every_option_is_in_the_manual_page(self):
+        page = printed_by("--generate", "man").replace("\\-", "-")
         for name, short in all_options().items():
             self.assertIn(rf"\fB{name}\fR", page)
             if short:
                 self.assertIn(rf"\fB{short}\fR", page)
 
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc")
-    def test_mandoc_finds_nothing_wrong(self):
-        path = self.file("gpuhist.1", said("--generate", "man").encode())
+    def test_mandoc_finds_no_error(self):
+        path = self.file("gpuhist.1", printed_by("--generate", "man").encode())
         checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((checked.returncode, checked.stdout), (0, ""))
 
 
 class BashCompletion(CommandTest):
     def completions(self, *words, script=None):
-        """What bash offers for the last of the words, by the function itself; '=' is a word of its own, as in bash."""
-        script = script or self.file("completions.bash", said("--generate", "bash").encode())
+        """The words that the bash function offers for the last of these words. As in bash, '=' is a word of its own."""
+        script = script or self.file("completions.bash", printed_by("--generate", "bash").encode())
         driver = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuhist; printf "%s\\n" "${COMPREPLY[@]}"'
         words = ("gpuhist", *words)
         ended = subprocess.run(["bash", "-c", driver, "bash", script, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -150,7 +171,7 @@ class BashCompletion(CommandTest):
         self.assertEqual(self.completions("--no-st"), ["--no-stats", "--no-step", "--no-streams"])
         self.assertEqual(self.completions("devices", "--v"), ["--verbose", "--version"])
 
-    def test_a_command_is_offered_what_it_takes(self):
+    def test_a_command_is_offered_its_own_options(self):
         offered = self.completions("report", "-")
         self.assertIn("--append", offered)
         self.assertNotIn("--threads", offered)
@@ -168,8 +189,8 @@ class BashCompletion(CommandTest):
         self.assertEqual(self.completions("--help", "rep"), ["repack", "report"])
         self.assertEqual(self.completions("--threads", ""), [])
 
-    def test_files_are_offered_where_files_stand(self):
-        script = self.file("completions.bash", said("--generate", "bash").encode())
+    def test_files_are_offered_where_a_file_name_is_expected(self):
+        script = self.file("completions.bash", printed_by("--generate", "bash").encode())
         self.file("one file.log", b"")
         for words in (("one",), ("--output", "one"), ("--config", "one"), ("-o", "one"), ("report", "one"), ("--stats", "one"), ("--", "one")):
             with self.subTest(words=words):
@@ -178,7 +199,7 @@ class BashCompletion(CommandTest):
 
 class OtherShells(CommandTest):
     def check(self, shell):
-        path = self.file("script", said("--generate", shell).encode())
+        path = self.file("script", printed_by("--generate", shell).encode())
         ended = subprocess.run([shell, "-n", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((ended.returncode, ended.stdout), (0, ""))
 
@@ -194,8 +215,8 @@ class OtherShells(CommandTest):
         self.check("fish")
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
-    def test_fish_offers_what_each_command_takes(self):
-        path = self.file("gpuhist.fish", said("--generate", "fish").encode())
+    def test_fish_offers_the_options_of_each_command(self):
+        path = self.file("gpuhist.fish", printed_by("--generate", "fish").encode())
 
         def offered(line):
             ended = subprocess.run(["fish", "-N", "-c", f"source {path}; complete -C '{line}'"], cwd=self.folder, stdout=subprocess.PIPE, check=True, text=True)
@@ -211,7 +232,7 @@ class OtherShells(CommandTest):
         self.assertEqual(offered("gpuhist report --app"), ["--append"])
 
     def test_every_option_is_in_the_completions_of_zsh(self):
-        script = said("--generate", "zsh")
+        script = printed_by("--generate", "zsh")
         for name, short in all_options().items():
             for each in filter(None, (name, short)):
                 self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")

@@ -1,5 +1,5 @@
-"""Whatever a descriptor or a name stands for (pipe, file, offset, socket, FIFO, terminal, device, /proc) is read to
-its end, and its flags are left as they were."""
+"""Inputs of all kinds (pipe, file, offset, socket, FIFO, terminal, device, /proc) are read to their end. The flags of
+their descriptors do not change."""
 
 import base64
 import fcntl
@@ -27,11 +27,11 @@ class StandardInput(CommandTest):
     def test_a_label_names_standard_input(self):
         self.assertEqual(run_fed([b"x"], *JSON, "--label", "nginx").result["inputs"][0]["name"], "nginx")
 
-    def test_a_pipe_written_byte_by_byte(self):
+    def test_a_pipe_that_is_written_byte_by_byte_is_counted_exactly(self):
         data = text(3000)
         self.assert_counted(run_fed([data[i : i + 1] for i in range(len(data))], *JSON), data)
 
-    def test_a_pipe_written_in_bursts_that_the_reader_drains(self):
+    def test_a_pipe_that_is_written_in_bursts_is_counted_exactly(self):
         data = text(400_000)
         chosen = random.Random(3)
         with Running(*JSON, "--chunk-size", "10000", stdin=subprocess.PIPE) as running:
@@ -44,7 +44,7 @@ class StandardInput(CommandTest):
             running.process.stdin.close()
             self.assert_counted(running.finish(), data)
 
-    def test_a_pipe_closed_without_a_byte(self):
+    def test_an_empty_pipe_has_zero_counts(self):
         self.assert_counted(run_fed([], *JSON), b"")
 
     def test_a_redirected_file_is_read_from_its_offset_and_left_at_its_end(self):
@@ -56,7 +56,7 @@ class StandardInput(CommandTest):
                 self.assert_counted(run(*JSON, stdin=redirected), data[offset:])
                 self.assertEqual(redirected.seek(0, os.SEEK_CUR), max(offset, len(data)))
 
-    def test_two_commands_share_a_redirected_file_like_any_two_readers(self):
+    def test_two_commands_that_share_a_redirected_file_read_it_once(self):
         path = self.file("data", text(100_000))
         with open(path, "rb", buffering=0) as redirected:
             self.assert_counted(run(*JSON, stdin=redirected), text(100_000))
@@ -76,7 +76,7 @@ class StandardInput(CommandTest):
                 self.assertEqual(ended.returncode, 1, ended.stderr)
                 self.assertIn(b"(standard input)", ended.stderr)
 
-    def test_a_socket(self):
+    def test_a_socket_is_read_to_its_end(self):
         data = text(500_000)
         ours, theirs = socket.socketpair()
         with Running(*JSON, stdin=theirs) as running:
@@ -85,7 +85,7 @@ class StandardInput(CommandTest):
             ours.close()
             self.assert_counted(running.finish(), data)
 
-    def test_a_terminal_until_control_d(self):
+    def test_a_terminal_is_read_until_control_d(self):
         ours, theirs = pty.openpty()
         with Running(*JSON, "-q", stdin=theirs) as running:
             os.close(theirs)
@@ -93,11 +93,11 @@ class StandardInput(CommandTest):
             self.assert_counted(running.finish(), b"typed by hand\n")
         os.close(ours)
 
-    def test_dev_null(self):
+    def test_dev_null_is_empty(self):
         self.assert_counted(run(*JSON), b"")
         self.assert_counted(run(*JSON, "/dev/null"), b"")
 
-    def test_a_non_blocking_pipe(self):
+    def test_a_non_blocking_pipe_is_read_to_its_end(self):
         data = text(200_000)
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
@@ -112,7 +112,7 @@ class StandardInput(CommandTest):
 
 
 class Neighbours(CommandTest):
-    def test_the_flags_of_a_pipe_are_as_they_were_after_exit(self):
+    def test_the_flags_of_a_pipe_are_unchanged_after_exit(self):
         reading, writing = os.pipe()
         before = fcntl.fcntl(reading, fcntl.F_GETFL)
         with Running(*JSON, stdin=reading) as running:
@@ -124,7 +124,7 @@ class Neighbours(CommandTest):
         self.assertEqual(fcntl.fcntl(reading, fcntl.F_GETFL), before)
         os.close(reading)
 
-    def test_the_next_reader_of_a_pipe_can_read_the_rest_after_kill_9(self):
+    def test_after_kill_9_the_next_reader_can_read_the_rest_of_the_pipe(self):
         reading, writing = os.pipe()
         with Running(*JSON, stdin=reading) as running:
             os.write(writing, b"the first part")
@@ -138,7 +138,7 @@ class Neighbours(CommandTest):
         self.assertEqual(os.read(reading, 100), b"")
         os.close(reading)
 
-    def test_the_flags_of_a_socket_and_a_terminal_are_as_they_were(self):
+    def test_the_flags_of_a_socket_and_a_terminal_are_unchanged(self):
         for ours, theirs in (pty.openpty(), [end.detach() for end in socket.socketpair()]):
             before = fcntl.fcntl(theirs, fcntl.F_GETFL)
             with Running(*JSON, stdin=theirs) as running:
@@ -152,7 +152,7 @@ class Neighbours(CommandTest):
 
 
 class Failures(CommandTest):
-    def test_a_result_says_of_what_kind_a_failure_is(self):
+    def test_a_result_reports_the_kind_of_every_failure(self):
         packed = zstd(text(100_000), "--check")
         inputs = {
             self.file("whole", b"text"): None,
@@ -170,7 +170,7 @@ class Failures(CommandTest):
         ended = run("--format", "json", "--max-output", "1000", self.file("whole.zst", packed))
         self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
-    def test_a_signal_leaves_inputs_that_were_stopped_and_some_that_were_not_read(self):
+    def test_after_a_signal_inputs_are_reported_as_stopped_or_not_read(self):
         with Running("--format", "json", "-", self.file("next", b"text"), stdin=subprocess.PIPE) as running:
             feed(running, [b"some"])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
@@ -180,7 +180,7 @@ class Failures(CommandTest):
 
 
 class Names(CommandTest):
-    def test_a_fifo_by_name_waits_for_its_writer(self):
+    def test_a_named_fifo_is_read_once_its_writer_opens_it(self):
         data = text(300_000)
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
@@ -190,7 +190,7 @@ class Names(CommandTest):
             self.assert_counted(running.finish(), data)
             writer.join()
 
-    def test_files_of_proc_whose_size_is_said_to_be_zero(self):
+    def test_files_of_proc_with_a_reported_size_of_zero_are_read_to_their_end(self):
         for name in ("/proc/version", "/proc/filesystems"):
             with open(name, "rb") as file:
                 content = file.read()
@@ -199,7 +199,7 @@ class Names(CommandTest):
             with open(name, "rb") as redirected:
                 self.assert_counted(run(*JSON, stdin=redirected), content)
 
-    def test_a_file_longer_than_its_size_says_and_than_the_ring_with_others_behind_it(self):
+    def test_a_file_longer_than_its_reported_size_and_than_the_ring_is_read_before_the_next_files(self):
         long = pathlib.Path("/proc/kallsyms")
         if not long.exists() or len(content := long.read_bytes()) < 1_000_000:
             self.skipTest("no long file in /proc")
@@ -209,17 +209,17 @@ class Names(CommandTest):
                 ended = run(*JSON, *options, long, self.file("behind", behind), self.file("too", behind))
                 self.assert_counted(ended, content + behind * 2)
 
-    def test_a_symbolic_link(self):
+    def test_a_symbolic_link_is_followed(self):
         (self.folder / "link").symlink_to(self.file("data", text(5000)))
         self.assert_counted(run(*JSON, self.folder / "link"), text(5000))
 
-    def test_a_sparse_file(self):
+    def test_a_sparse_file_is_counted_with_its_holes(self):
         path = self.folder / "sparse"
         with open(path, "wb") as file:
             file.truncate(3_000_000)
         self.assert_counted(run(*JSON, path), bytes(3_000_000))
 
-    def test_names_that_are_not_utf8_are_carried_losslessly(self):
+    def test_names_that_are_not_utf8_are_reported_in_base64(self):
         path = os.fsencode(self.folder) + b"/caf\xe9.log"
         with open(path, "wb") as file:
             file.write(b"hello")
@@ -227,19 +227,19 @@ class Names(CommandTest):
         self.assert_counted(ended, b"hello")
         self.assertEqual(base64.b64decode(ended.result["inputs"][0]["name_base64"]), path)
 
-    def test_names_that_are_utf8_need_no_base64(self):
+    def test_names_that_are_utf8_are_reported_without_base64(self):
         ended = run(*JSON, self.file("größe 検索 \"'\\\n.log", b"hello"))
         self.assert_counted(ended, b"hello")
         self.assertEqual(ended.result["inputs"][0]["name"], str(self.folder / "größe 検索 \"'\\\n.log"))
         self.assertNotIn("name_base64", ended.result["inputs"][0])
 
-    def test_after_two_dashes_everything_is_a_file(self):
+    def test_all_arguments_after_two_dashes_are_files(self):
         self.file("--stats", b"hello")
         self.assert_counted(run(*JSON, "--", "--stats", cwd=self.folder), b"hello")
 
 
 class OutputsAsInputs(CommandTest):
-    """A file cannot be read and be the output of the same run, under whatever names it is given."""
+    """A file cannot be an input and the output of one run, by whatever names it is given."""
 
     def assert_refused(self, path, *arguments, names=(), **options):
         before = path.read_bytes()
@@ -277,13 +277,13 @@ class OutputsAsInputs(CommandTest):
         with open(path, "rb") as redirected:
             self.assert_refused(path, "-o", path, "--label", "web", stdin=redirected, names=("web: is", path))
 
-    def test_descriptors_and_standard_output_are_known_by_their_file(self):
+    def test_descriptors_and_standard_output_are_compared_by_file_and_not_by_name(self):
         path = self.file("x", text(1000))
         with open(path, "ab") as log:
             self.assert_refused(path, "-o", f"fd:{log.fileno()}", path, pass_fds=(log.fileno(),), names=(f"fd:{log.fileno()}",))
             self.assert_refused(path, path, stdout=log, names=("standard output",))
 
-    def test_a_name_of_a_list_and_the_list_itself_are_refused(self):
+    def test_a_listed_input_and_the_list_itself_are_refused_as_the_output(self):
         path = self.file("x", text(300_000))
         listed = self.file("list", os.fsencode(path) + b"\n")
         for options in self.cases(path):
@@ -293,19 +293,19 @@ class OutputsAsInputs(CommandTest):
                 self.assert_refused(path, *options, "--files-from", "-", "-o", path, names=(f"{path}: is",), stdin_bytes=listed.read_bytes())
         self.assertEqual({each.name for each in self.folder.iterdir()}, {"x", "list"})
 
-    def test_devices_may_be_both(self):
+    def test_a_device_may_be_an_input_and_the_output(self):
         ended = run(*JSON, "-o", "/dev/null", "/dev/null")
         self.assertEqual((ended.status, ended.stderr), (0, ""))
 
 
 class Descriptors(CommandTest):
-    """Numbers that were not open when the program was started mean nothing, whatever it has opened since."""
+    """A descriptor that was not open when the program was started is an error, also if the program opened it later."""
 
     def in_shell(self, arguments):
         command = f"exec {GPUHIST} --engine {ENGINE} {arguments}"
         return subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
 
-    def test_an_input_that_was_not_open_is_an_error_that_names_it(self):
+    def test_an_input_descriptor_that_was_not_open_is_an_error_that_names_it(self):
         for number in range(3, 16):
             for folder in ("/dev/fd", "/proc/self/fd"):
                 ended = self.in_shell(f"--format json {folder}/{number}")
@@ -323,14 +323,14 @@ class Descriptors(CommandTest):
                 self.assertIn(b"standard input was not open when gpuhist was started: Bad file descriptor", ended.stderr)
                 self.assertIs(json.loads(ended.stdout)["complete"], False)
 
-    def test_an_output_that_was_not_open_is_an_error_that_names_it(self):
+    def test_an_output_descriptor_that_was_not_open_is_an_error_that_names_it(self):
         data = self.file("data", b"hello")
         for name, closed in (("fd:0", "<&-"), ("/dev/fd/0", "<&-"), ("fd:1", ">&-"), ("/dev/stdout", ">&-"), *((f"fd:{n}", "") for n in range(3, 16))):
             with self.subTest(name=name):
                 ended = self.in_shell(f"-o {name} {data} {closed}")
                 self.assertEqual((ended.returncode, ended.stderr.decode()), (1, f"gpuhist: cannot write {name}: Bad file descriptor\n"))
 
-    def test_repack_reads_none_that_was_not_open(self):
+    def test_repack_refuses_a_descriptor_that_was_not_open(self):
         for name in ("-", "/dev/stdin", "/dev/fd/9"):
             command = f"exec {GPUHIST} repack {name} -o {self.folder / 'out.zst'} <&-"
             ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=PATIENCE)

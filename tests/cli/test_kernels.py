@@ -1,4 +1,4 @@
-"""--kernel: every kernel can be forced by its name, is then the one that ran, and counts what the others count."""
+"""--kernel: every kernel can be forced by its name, is then the one that runs, and counts the same as the others."""
 
 import os
 import unittest
@@ -19,7 +19,7 @@ def host_kernels():
 
 
 class HostKernels(CommandTest):
-    def test_a_kernel_that_is_forced_ran_and_counts_what_the_best_one_counts(self):
+    def test_a_forced_kernel_runs_and_gives_the_counts_of_the_best_kernel(self):
         data = text(300_000)
         path = self.file("data", data)
         ran = set()
@@ -40,13 +40,13 @@ class HostKernels(CommandTest):
                     ran.add(each["name"])
         self.assertEqual(ran, set(host_kernels()))
 
-    def test_with_auto_it_is_the_kernel_of_the_host(self):
+    def test_with_engine_auto_a_kernel_of_the_host_can_be_forced(self):
         for name in host_kernels():
             ended = run(*JSON, "-b", "few:a=a;b=b", "--kernel", name, stdin_bytes=b"text", engine="auto")
             if ended.status != 2:
                 self.assertEqual(ended.result["stats"]["engine"]["kernel"].split("/")[0], name)
 
-    def test_one_that_does_not_apply_is_refused_before_anything_is_read(self):
+    def test_a_kernel_that_does_not_support_the_schemes_is_refused_before_anything_is_read(self):
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         os.write(writing, b"text")
@@ -54,10 +54,10 @@ class HostKernels(CommandTest):
         ended = run("--kernel", "ranges", "-b", "bytes", stdin=reading, engine="host")
         self.assertEqual(os.read(reading, 100), b"text")
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        self.assertIn("--kernel: ranges cannot count the 256 classes that are asked for; give ", ended.stderr)
+        self.assertIn("--kernel: ranges cannot count the 256 classes of this run; give ", ended.stderr)
         self.assertIn("scalar, or no --kernel", ended.stderr)
 
-    def test_kept_byte_counts_need_a_kernel_of_256_classes(self):
+    def test_byte_counts_need_a_kernel_of_256_classes(self):
         ended = run("--kernel", "ranges", "-b", "letters", "--byte-counts", "--format", "json", engine="host")
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
         self.assertIn("256 classes", ended.stderr)
@@ -75,7 +75,7 @@ class Names(CommandTest):
             words = [*host_kernels(), "lane_private", 'there is no "scaler"; known are', "did you mean scalar?"]
             self.assert_refused("--engine", engine, "--kernel", "scaler", words=words)
 
-    def test_a_kernel_of_the_other_engine_is_refused_with_the_engine_it_belongs_to(self):
+    def test_a_kernel_of_the_other_engine_is_refused_with_the_name_of_that_engine(self):
         for engine in ("auto", "host", "cpu"):
             words = ["--kernel: lane_private counts on CUDA devices; give --engine cuda, or "]
             self.assert_refused("--engine", engine, "--kernel", "lane_private", words=words)
@@ -83,12 +83,12 @@ class Names(CommandTest):
             words = [f"--kernel: {name} counts on the host; give --engine host, or lane_private"]
             self.assert_refused("--engine", "cuda", "--kernel", name, words=words)
 
-    def test_messages_name_the_place_that_the_name_came_from(self):
+    def test_messages_name_the_source_of_the_option(self):
         path = self.file("job.toml", b'kernel = "scaler"\n')
         self.assert_refused("--config", path, words=[f"{path}:1: kernel: there is no"])
 
     @unittest.skipUnless(support.ENGINE == "cuda", "needs a device")
-    def test_the_kernel_of_cuda_is_the_one_that_ran(self):
+    def test_a_forced_kernel_of_cuda_is_the_one_that_runs(self):
         (kernel,) = [each["name"] for each in listed()["cuda"]["kernels"]]
         ended = run(*JSON, "--kernel", kernel, stdin_bytes=b"text", engine="cuda")
         self.assertEqual(ended.result["stats"]["engine"]["kernel"], kernel)

@@ -1,4 +1,4 @@
-"""More than 2^32 of one letter through a pipe, in the memory that a short text needs."""
+"""More than 2^32 bytes of one letter through a pipe, in the same memory as a short text."""
 
 import os
 import resource
@@ -10,7 +10,7 @@ BYTES = 5 << 30
 
 
 class LargeStream(CommandTest):
-    def test_five_gibibytes_of_one_letter(self):
+    def test_five_gibibytes_of_one_letter_are_counted_exactly(self):
         block = b"e" * (1 << 20)
         with Running("--format", "json", "--buckets", "letters", "--memory-limit", "256MiB", stdin=subprocess.PIPE) as running:
             for _ in range(BYTES // len(block)):

@@ -1,4 +1,4 @@
-"""Frames decoded side by side: archives as zstd and pzstd write them, many at once, with little of everything."""
+"""Frames that are decoded in parallel: archives of zstd and pzstd, many at once, with few threads and slots."""
 
 import json
 import random
@@ -12,7 +12,7 @@ JSON = ("--format", "json", "--buckets", "letters,bytes")
 
 
 def pzstd(data, *options):
-    """Independent frames behind skippable ones that tell their sizes."""
+    """Independent frames, each after a skippable frame with its size."""
     return subprocess.run(["pzstd", "-q", "-c", *options], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -23,7 +23,7 @@ class ManyFrames(CommandTest):
             self.assert_counted(ended, data)
             self.assertEqual(ended.result["inputs"][0]["compressed_bytes"], len(encoded))
 
-    def test_neither_threads_nor_slots_change_the_counts_of_archives_by_pzstd_and_zstd(self):
+    def test_threads_and_slots_do_not_change_the_counts_of_archives_of_pzstd_and_zstd(self):
         data = text(9_000_000)
         archives = [b"".join(zstd(data[at : at + 70_000], "-1") for at in range(0, len(data), 70_000))]
         if shutil.which("pzstd"):
@@ -37,14 +37,14 @@ class ManyFrames(CommandTest):
                 with self.subTest(options=options):
                     self.assert_archive_counted(encoded, data, *options)
 
-    def test_frames_that_are_larger_than_all_slots_together(self):
+    def test_frames_that_are_larger_than_all_slots_together_are_counted_exactly(self):
         parts = [text(3_000_000, 1), noise(2_000_000), text(2_500_000, 2), b"", text(1, 3)]
         encoded = b"".join(zstd(part, "-1") for part in parts)
         self.assert_archive_counted(encoded, b"".join(parts), "--slots", "4", "--chunk-size", "64KiB", "-T", "4")
 
-    def test_with_many_threads_the_default_memory_has_room_for_the_windows_of_level_19(self):
+    def test_the_default_memory_has_room_for_the_windows_of_level_19_on_many_threads(self):
         parts = [text(10_000, seed) for seed in range(3)]
-        encoded = b"".join(zstd(part, "-19") for part in parts)  # from a pipe: frames with windows of 8 MiB
+        encoded = b"".join(zstd(part, "-19") for part in parts)  # compressed from a pipe: frames with windows of 8 MiB
         for threads in ("1", "128"):
             with self.subTest(threads=threads):
                 self.assert_archive_counted(encoded, b"".join(parts), "-T", threads)
@@ -59,7 +59,7 @@ class ManyFrames(CommandTest):
         self.assertNotIn("2 inputs split", ended.stderr)
 
     @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device has memory of its own")
-    def test_memory_does_not_grow_with_the_archive(self):
+    def test_memory_does_not_grow_with_the_size_of_the_archive(self):
         frames = [zstd(text(2_000_000, seed), "-1") for seed in range(4)]
         path = self.folder / "large.zst"
         with open(path, "wb") as archive:
@@ -67,7 +67,7 @@ class ManyFrames(CommandTest):
                 archive.write(frames[number % 4])
         for source in (f"'{path}'", f"- < '{path}'", f"'{path}' '{path}' '{path}' '{path}'"):
             with self.subTest(source=source):
-                # the shell is small: what is inherited of the memory of this process does not count
+                # run by a small shell: a child of this process would start with its peak of memory
                 command = f"{GPUHIST} --engine host --format json -T 2 --stats {source}"
                 ended = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, timeout=PATIENCE)
                 self.assertEqual(ended.returncode, 0)
@@ -86,22 +86,22 @@ class ManyArchives(CommandTest):
             for number, part in enumerate(self.texts)
         ]
 
-    def test_results_come_in_the_order_given(self):
+    def test_results_are_in_the_order_given(self):
         order = list(range(40))
         random.Random(1).shuffle(order)
         for options in ((), ("-T", "1"), ("-T", "4", "--slots", "2", "--chunk-size", "2000"), ("-T", "3", "--slots", "4")):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *(self.paths[number] for number in order))
                 self.assert_counted(ended, b"".join(self.texts))
-                said = ended.result["inputs"]
-                self.assertEqual([each["name"] for each in said], [str(self.paths[number]) for number in order])
-                for number, each in zip(order, said):
+                reported = ended.result["inputs"]
+                self.assertEqual([each["name"] for each in reported], [str(self.paths[number]) for number in order])
+                for number, each in zip(order, reported):
                     self.assert_counts(each, self.texts[number])
 
-    def test_damage_in_one_archive_is_its_own(self):
+    def test_damage_in_one_archive_does_not_affect_others(self):
         hit = next(number for number, part in enumerate(self.texts) if len(part) == 300_000)
         damaged = bytearray(self.paths[hit].read_bytes())
-        damaged[-1] ^= 1  # of the checksum of the second frame
+        damaged[-1] ^= 1  # a bit in the checksum of the second frame
         self.paths[hit].write_bytes(damaged)
         good = self.texts[:hit] + [self.texts[hit][:150_000]] + self.texts[hit + 1 :]
         for options in ((), ("-T", "1"), ("-T", "4", "--slots", "3", "--chunk-size", "2000")):
@@ -110,23 +110,23 @@ class ManyArchives(CommandTest):
                 self.assertEqual(ended.status, 1, ended)
                 self.assertIn(f"{hit}.zst: frame 2 is damaged", ended.stderr)
                 self.assert_counts(ended.result, b"".join(good))
-                said = ended.result["inputs"]
-                self.assertEqual([each["complete"] for each in said], [number != hit for number in range(40)])
-                for number, each in enumerate(said):
+                reported = ended.result["inputs"]
+                self.assertEqual([each["complete"] for each in reported], [number != hit for number in range(40)])
+                for number, each in enumerate(reported):
                     self.assert_counts(each, good[number])
                 expected = oracle(self.texts[hit][150_000:])
-                unverified = counts_of(said[hit]["unverified"])
+                unverified = counts_of(reported[hit]["unverified"])
                 self.assertEqual(unverified["bytes"], expected["bytes"])
                 self.assertEqual(unverified["buckets"]["bytes"], expected["buckets"]["bytes"])
 
-    def test_an_archive_that_is_none_does_not_hold_the_others_up(self):
+    def test_a_file_that_is_no_archive_does_not_delay_the_others(self):
         self.paths[3].write_bytes(b"")
         self.paths[7].write_bytes(noise(200_000))
         self.paths[11].unlink()
         ended = run(*JSON, "-T", "3", *self.paths)
         self.assertEqual(ended.status, 1, ended)
-        rest = [part for number, part in enumerate(self.texts) if number not in (3, 7, 11)]
-        self.assert_counts(ended.result, b"".join(rest))
+        verified = [part for number, part in enumerate(self.texts) if number not in (3, 7, 11)]
+        self.assert_counts(ended.result, b"".join(verified))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""--pass-through: a stage of somebody else's pipeline. Every byte comes out as it went in, in order and at once, whatever
-becomes of the counting; and the report goes elsewhere."""
+"""--pass-through: gpuhist as a stage of another pipeline. Every byte comes out as it went in, in order and at once, also
+if it cannot be counted. The report is written elsewhere."""
 
 import fcntl
 import gzip
@@ -21,19 +21,19 @@ import tty
 
 from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, tar, text, unread, wait_until, zipped, zstd
 
-PIPE_BYTES = 1 << 20  # that gpuhist enlarges pipes to
+PIPE_BYTES = 1 << 20  # the size to which gpuhist enlarges pipes
 COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
 
 
 def read_within(descriptor, size):
-    """The next `size` bytes; fewer where there are no more, or where they do not come."""
-    got = b""
-    while len(got) < size and select.select([descriptor], [], [], PATIENCE)[0]:
-        piece = os.read(descriptor, size - len(got))
+    """The next `size` bytes; fewer at the end of the stream, or if they do not arrive in time."""
+    received = b""
+    while len(received) < size and select.select([descriptor], [], [], PATIENCE)[0]:
+        piece = os.read(descriptor, size - len(received))
         if not piece:
             break
-        got += piece
-    return got
+        received += piece
+    return received
 
 
 def lz4(data):
@@ -41,7 +41,7 @@ def lz4(data):
 
 
 def drain(descriptor, into):
-    """Reads to the end on a thread of its own; `into` gets the SHA-256 and the length."""
+    """Reads to the end on its own thread; appends the SHA-256 and the length to `into`."""
 
     def read():
         digest, size = hashlib.sha256(), 0
@@ -67,12 +67,12 @@ class PassThroughTest(CommandTest):
         return json.loads(self.report.read_text().splitlines()[-1])
 
     def passing(self, *arguments, mode="raw", **popen):
-        """With pipes at both ends, unless they are given."""
+        """Runs with pipes as standard input and output, unless these are given."""
         popen = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **popen}
         return Running(*self.options(mode), *arguments, **popen)
 
     def passed(self, data, *arguments, mode="raw"):
-        """What comes out where this goes in, through pipes; and how it ended."""
+        """Runs through pipes. Returns the output of these bytes, and how the run ended."""
         with self.passing(*arguments, mode=mode) as running:
             feeding = threading.Thread(target=lambda: (feed(running, [data]), running.process.stdin.close()))
             feeding.start()
@@ -81,7 +81,7 @@ class PassThroughTest(CommandTest):
             return out, running.finish()
 
     def assert_passed(self, data, *arguments, text_of=None, mode="raw"):
-        """Raw: what goes in comes out; text: what it decompresses to does. That text is counted in both cases."""
+        """In raw mode the output is the input, in text mode its text. Its text is counted in both modes."""
         counted = data if text_of is None else text_of
         out, ended = self.passed(data, *arguments, mode=mode)
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
@@ -91,13 +91,13 @@ class PassThroughTest(CommandTest):
 
 
 class Bytes(PassThroughTest):
-    def test_what_goes_in_comes_out_and_is_counted(self):
+    def test_the_output_is_the_input_and_is_counted(self):
         for size in (0, 1, 2, 511, 512, 513, 65_536, 262_144, 262_145, 3_000_001):
             for mode in ("raw", "text"):
                 with self.subTest(size=size, mode=mode):
                     self.assert_passed(text(size), mode=mode)
 
-    def test_bytes_of_any_value_and_chunks_of_any_size(self):
+    def test_bytes_of_every_value_and_chunks_of_every_size_pass(self):
         for chunk in ("1KiB", "10007", "1MiB"):
             with self.subTest(chunk=chunk):
                 self.assert_passed(noise(700_000), "--chunk-size", chunk, "--input-format", "raw")
@@ -107,8 +107,8 @@ class Bytes(PassThroughTest):
             chosen = random.Random(seed)
             data = text(1_000_000, seed)
             with self.subTest(seed=seed), self.passing() as running:
-                seen = []
-                reading = drain(running.process.stdout.fileno(), seen)
+                outputs = []
+                reading = drain(running.process.stdout.fileno(), outputs)
                 at = 0
                 while at < len(data):
                     size = chosen.choice((1, 7, 100, 4096, 70_000, 300_000))
@@ -117,7 +117,7 @@ class Bytes(PassThroughTest):
                 running.process.stdin.close()
                 reading.join(PATIENCE)
                 self.assertEqual(running.finish().status, 0)
-                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assertEqual(outputs, [(hashlib.sha256(data).hexdigest(), len(data))])
                 self.assert_counts(self.result(), data)
 
     def test_a_line_comes_out_before_the_next_goes_in(self):
@@ -128,17 +128,17 @@ class Bytes(PassThroughTest):
                     feed(running, [line])
                     self.assertEqual(read_within(running.process.stdout.fileno(), len(line)), line)
 
-    def test_what_is_flushed_by_a_compressor_comes_out_as_text_before_more_goes_in(self):
+    def test_data_that_a_compressor_flushes_comes_out_as_text_before_more_goes_in(self):
         import zlib
 
         packer = zlib.compressobj(wbits=31)
         with self.passing(mode="text") as running:
             for number in range(20):
-                line = b"line %d of a stream that was begun with a line long enough to tell what it is\n" % number
+                line = b"line %d of a stream that was begun with a line long enough to show its format\n" % number
                 feed(running, [packer.compress(line * 20) + packer.flush(zlib.Z_SYNC_FLUSH)])
                 self.assertEqual(read_within(running.process.stdout.fileno(), 20 * len(line)), line * 20)
 
-    def test_what_lies_in_a_slot_is_counted_before_long_though_nothing_follows(self):
+    def test_a_partly_filled_slot_is_counted_soon_although_no_more_data_arrives(self):
         data = text(5000)
         snapshots = self.folder / "snapshots.jsonl"
         with Running("--pass-through", "--chunk-size", "1MiB", "--snapshot-every", "4KiB", "--format", "jsonl", *ALL_SCHEMES,
@@ -149,9 +149,9 @@ class Bytes(PassThroughTest):
 
 
 class Ends(PassThroughTest):
-    """What standard input and output may be."""
+    """Kinds of standard input and output."""
 
-    def test_files_terminals_and_sockets_at_both_ends(self):
+    def test_files_and_sockets_may_be_at_both_ends(self):
         data = text(400_000)
         path = self.file("in", data)
         out = self.folder / "out"
@@ -163,16 +163,16 @@ class Ends(PassThroughTest):
             far, near = socket.socketpair()
             with self.subTest(mode=mode), ours, far, self.passing(mode=mode, stdin=theirs, stdout=near) as running:
                 theirs.close(), near.close()
-                seen = []
-                reading = drain(far.fileno(), seen)
+                outputs = []
+                reading = drain(far.fileno(), outputs)
                 ours.sendall(data)
                 ours.shutdown(socket.SHUT_WR)
                 self.assertEqual(running.finish().status, 0)
                 reading.join(PATIENCE)
-                self.assertEqual(seen, [(hashlib.sha256(data).hexdigest(), len(data))])
+                self.assertEqual(outputs, [(hashlib.sha256(data).hexdigest(), len(data))])
                 self.assert_counts(self.result(), data)
 
-    def test_a_terminal_at_both_ends(self):
+    def test_terminals_may_be_at_both_ends(self):
         master, slave = pty.openpty()
         tty.setraw(slave)
         far, near = pty.openpty()
@@ -188,7 +188,7 @@ class Ends(PassThroughTest):
             for each in (master, slave, far, near):
                 os.close(each)
 
-    def test_several_inputs_go_on_one_after_the_other_as_cat_does(self):
+    def test_several_inputs_are_forwarded_in_sequence_like_by_cat(self):
         parts = {"a": text(300_000, 1), "b.zst": zstd(text(200_000, 2)), "c": b"", "d": noise(1000)}
         paths = [self.file(name, content) for name, content in parts.items()]
         with paths[0].open("rb") as source, self.passing("b.zst", "-", "c", "d", stdin=source, cwd=self.folder) as running:
@@ -201,7 +201,7 @@ class Ends(PassThroughTest):
             self.assertEqual(running.finish().status, 0)
         self.assertEqual(out, text(300_000, 1) + text(200_000, 2) + noise(1000))
 
-    def test_the_files_of_a_tree_go_on_in_the_order_of_their_names(self):
+    def test_the_files_of_a_tree_are_forwarded_in_the_order_of_their_names(self):
         (self.folder / "tree").mkdir()
         for name in ("b", "a", "c"):
             self.file(f"tree/{name}", name.encode() * 5000)
@@ -210,24 +210,24 @@ class Ends(PassThroughTest):
             self.assertEqual(running.finish().status, 0)
         self.assertEqual(out, b"a" * 5000 + b"b" * 5000 + b"c" * 5000)
 
-    def test_an_input_that_is_not_there_is_an_error_and_the_others_go_on(self):
+    def test_a_missing_input_is_an_error_and_the_others_are_forwarded(self):
         path = self.file("a", b"there\n")
         with self.passing(self.folder / "none", path, stdin=subprocess.DEVNULL) as running:
             out = running.process.stdout.read()
             ended = running.finish()
         self.assertEqual((out, ended.status), (b"there\n", 1))
 
-    def test_a_file_is_not_written_behind_itself(self):
+    def test_a_file_is_not_appended_to_itself(self):
         path = self.file("a", text(10_000))
         for inputs, mode in (([], "raw"), (["-"], "text"), ([path], "raw")):
             with self.subTest(inputs=inputs), path.open("rb") as source, path.open("ab") as target:
                 with self.passing(*inputs, mode=mode, stdin=source, stdout=target) as running:
                     ended = running.finish()
             self.assertEqual(ended.status, 1)
-            self.assertIn("is standard output as well", ended.stderr)
+            self.assertIn("is also standard output", ended.stderr)
             self.assertEqual(path.read_bytes(), text(10_000))
 
-    def test_descriptors_that_do_not_block_or_do_keep_their_flags(self):
+    def test_the_flags_of_blocking_and_non_blocking_descriptors_are_unchanged(self):
         data = text(3_000_000)
         for nonblocking in (False, True):
             read, write = os.pipe()
@@ -238,23 +238,23 @@ class Ends(PassThroughTest):
             for inputs in (("-",), (path,)):
                 with self.subTest(nonblocking=nonblocking, inputs=inputs), path.open("rb") as source:
                     with self.passing(*inputs, stdin=source, stdout=write) as running:
-                        got = read_within(read, 1000)
+                        received = read_within(read, 1000)
                         self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
-                        got += read_within(read, len(data) - 1000)
+                        received += read_within(read, len(data) - 1000)
                         self.assertEqual(running.finish().status, 0)
-                    self.assertEqual(got, data)
+                    self.assertEqual(received, data)
                     self.assertEqual(fcntl.fcntl(write, fcntl.F_GETFL), before)
             os.close(read), os.close(write)
 
 
 class Compressed(PassThroughTest):
-    def test_what_is_compressed_stays_so_and_its_text_is_counted(self):
+    def test_compressed_data_is_forwarded_as_it_is_and_its_text_is_counted(self):
         data = text(700_000)
         for name, compress in COMPRESSED.items():
             with self.subTest(name=name):
                 self.assert_passed(compress(data), text_of=data)
 
-    def test_text_comes_out_in_its_order_also_of_many_frames(self):
+    def test_the_text_of_many_frames_comes_out_in_order(self):
         data = text(1_200_000)
         frames = b"".join(zstd(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
         for packed in (frames, zstd(data), gzip.compress(data), lzma.compress(data)):
@@ -262,7 +262,7 @@ class Compressed(PassThroughTest):
                 with self.subTest(size=len(packed), threads=threads):
                     self.assert_passed(packed, "-T", threads, text_of=data, mode="text")
 
-    def test_members_of_archives_come_out_as_text_one_after_the_other(self):
+    def test_members_of_archives_come_out_as_text_in_sequence(self):
         members = {"one": text(300_000, 1), "two": b"", "three": text(100_000, 2)}
         whole = b"".join(members.values())
         for packed in (tar(members), zstd(tar(members)), zipped(members)):
@@ -272,12 +272,12 @@ class Compressed(PassThroughTest):
 
 
 class Damage(PassThroughTest):
-    def test_all_bytes_of_a_damaged_archive_go_on_and_the_report_says_so(self):
+    def test_all_bytes_of_a_damaged_archive_are_forwarded_and_the_report_names_the_damage(self):
         data = text(1_000_000)
         for name, compress in COMPRESSED.items():
             packed = bytearray(compress(data))
             packed[len(packed) // 2 : len(packed) // 2 + 50] = bytes(50)
-            # so much follows that who decodes has given up long before the end
+            # so much data follows that the decoder gives up long before the end
             packed += noise(3_000_000)
             with self.subTest(name=name):
                 out, ended = self.passed(bytes(packed))
@@ -286,7 +286,7 @@ class Damage(PassThroughTest):
                 self.assertIs(self.result()["complete"], False)
                 self.assertIn("compressed offset", self.result()["inputs"][0]["error"])
 
-    def test_all_bytes_of_what_is_no_archive_or_a_cut_one_go_on(self):
+    def test_all_bytes_of_a_truncated_archive_or_of_other_data_are_forwarded(self):
         archive = tar({"a": text(2_000_000)})
         for name, content in {"no.zst": text(900_000), "cut.tar": archive[:900_000], "cut.zst": zstd(noise(900_000))[:-9],
                               "broken.zip": zipped({"a": noise(900_000)})[:800_000]}.items():  # fmt: skip
@@ -296,7 +296,7 @@ class Damage(PassThroughTest):
                 self.assertEqual(running.finish().status, 1)
                 self.assertEqual(out, content * 2)
 
-    def test_text_before_the_damage_goes_on_and_with_skip_damage_what_follows_it(self):
+    def test_text_before_the_damage_is_forwarded_and_text_after_it_with_skip_damage(self):
         parts = [text(400_000, seed) for seed in range(3)]
         frames = [bytearray(zstd(part)) for part in parts]
         frames[1][len(frames[1]) // 2] ^= 0xFF
@@ -309,13 +309,13 @@ class Damage(PassThroughTest):
         self.assertTrue(out.startswith(parts[0]) and out.endswith(parts[2]))
         self.assert_counts(self.result(), parts[0] + parts[2])
 
-    def test_nothing_after_a_damaged_frame_goes_on_also_where_several_frames_lie_in_one_block(self):
-        parts = [noise(66_000, seed) for seed in range(9)]  # of which a block holds three
+    def test_nothing_after_a_damaged_frame_is_forwarded_also_if_several_frames_are_in_one_block(self):
+        parts = [noise(66_000, seed) for seed in range(9)]  # a block holds three of these frames
         for suffix, pack in (("zst", lambda part: zstd(part, "--check")), ("lz4", lz4)):
             frames = [pack(part) for part in parts]
             for hit, threads in ((0, "4"), (1, "2"), (4, "1"), (7, "4")):
                 hurt = bytearray(frames[hit])
-                hurt[-1] ^= 1  # of the checksum
+                hurt[-1] ^= 1  # a bit in the checksum
                 packed = b"".join([*frames[:hit], hurt, *frames[hit + 1 :]])
                 path = self.file(f"hurt.{suffix}", packed)
                 for source, stdin in ((path, None), ("-", packed)):
@@ -333,7 +333,7 @@ class Damage(PassThroughTest):
 
 
 class Consumers(PassThroughTest):
-    def test_a_consumer_that_leaves_ends_it_by_sigpipe_quietly_after_the_report(self):
+    def test_a_consumer_that_closes_the_pipe_ends_the_run_by_sigpipe_without_a_message_after_the_report(self):
         for mode in ("raw", "text"):
             with self.subTest(mode=mode), self.passing(mode=mode) as running:
                 pouring = threading.Thread(target=lambda: feed(running, [text(1_000_000)] * 100))
@@ -347,18 +347,18 @@ class Consumers(PassThroughTest):
             self.assertIs(result["complete"], False)
             self.assert_counts(result, (text(1_000_000) * (result["bytes"] // 1_000_000 + 1))[: result["bytes"]])
 
-    def test_a_shell_sees_141_and_the_report_is_on_standard_error(self):
+    def test_the_status_in_a_shell_is_141_and_the_report_is_on_standard_error(self):
         script = f"yes | {GPUHIST} --engine {ENGINE} --pass-through --format json | head -n 1; echo ${{PIPESTATUS[1]}}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE,
+        process = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE,
                               preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))  # fmt: skip
-        self.assertEqual(done.stdout, b"y\n141\n")
-        self.assertIs(json.loads(done.stderr)["complete"], False)
+        self.assertEqual(process.stdout, b"y\n141\n")
+        self.assertIs(json.loads(process.stderr)["complete"], False)
 
-    def test_where_sigpipe_is_ignored_it_is_an_error_that_names_standard_output(self):
+    def test_with_sigpipe_ignored_a_closed_pipe_is_an_error_that_names_standard_output(self):
         script = f"trap '' PIPE; yes | {GPUHIST} --engine {ENGINE} --pass-through -o /dev/null | head -n 1; echo ${{PIPESTATUS[1]}}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE)
-        self.assertEqual(done.stdout, b"y\n1\n")
-        self.assertIn(b"gpuhist: cannot write standard output: Broken pipe\n", done.stderr)
+        process = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE)
+        self.assertEqual(process.stdout, b"y\n1\n")
+        self.assertIn(b"gpuhist: cannot write standard output: Broken pipe\n", process.stderr)
 
     def test_a_consumer_that_does_not_read_stops_the_producer(self):
         for mode in ("raw", "text"):
@@ -366,7 +366,7 @@ class Consumers(PassThroughTest):
                 descriptor = running.process.stdin.fileno()
                 os.set_blocking(descriptor, False)
                 sent, quiet_since = 0, time.monotonic()
-                while sent <= 65_536 or time.monotonic() - quiet_since < 0.5:  # it may take long to start, on a device
+                while sent <= 65_536 or time.monotonic() - quiet_since < 0.5:  # with a device, the start may be slow
                     try:
                         sent += os.write(descriptor, b"x" * 65_536)
                         quiet_since = time.monotonic()
@@ -374,14 +374,14 @@ class Consumers(PassThroughTest):
                         time.sleep(0.01)
                 self.assertLess(sent, 2 * PIPE_BYTES + (8 << 20))  # two pipes, and slots of 256 KiB (8 MiB with a device)
                 os.set_blocking(descriptor, True)
-                seen = []
-                reading = drain(running.process.stdout.fileno(), seen)
+                outputs = []
+                reading = drain(running.process.stdout.fileno(), outputs)
                 running.process.stdin.close()
                 self.assertEqual(running.finish().status, 0)
                 reading.join(PATIENCE)
-                self.assertEqual(seen[0][1], sent)
+                self.assertEqual(outputs[0][1], sent)
 
-    def test_memory_does_not_grow_with_what_passes(self):
+    def test_memory_does_not_grow_with_the_number_of_bytes(self):
         if SANITIZED or ENGINE != "host":
             self.skipTest("memory is measured of the host engine as it is shipped")
         peaks = []
@@ -407,7 +407,7 @@ class Consumers(PassThroughTest):
                 self.assertIn("gpuhist: cannot write standard output: No space left on device at offset 0\n", ended.stderr)
                 self.assertIs(self.result()["complete"], False)
 
-    def test_the_offset_of_a_full_disk_is_what_was_written(self):
+    def test_the_offset_of_a_write_error_is_the_number_of_bytes_written(self):
         out = self.folder / "out"
         limit = 100_000
 
@@ -416,21 +416,21 @@ class Consumers(PassThroughTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         with out.open("wb") as target:
-            done = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
+            process = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
                                   stdout=target, stderr=subprocess.PIPE, preexec_fn=limited, timeout=PATIENCE)  # fmt: skip
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"cannot write standard output: File too large at offset 100000\n", done.stderr)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"cannot write standard output: File too large at offset 100000\n", process.stderr)
         self.assertEqual(out.read_bytes(), text(300_000)[:limit])
 
     def test_a_closed_standard_output_is_an_error(self):
-        done = subprocess.run(["sh", "-c", f"echo x | {GPUHIST} --engine {ENGINE} --pass-through >&-"], capture_output=True,
+        process = subprocess.run(["sh", "-c", f"echo x | {GPUHIST} --engine {ENGINE} --pass-through >&-"], capture_output=True,
                               timeout=PATIENCE)  # fmt: skip
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, b"gpuhist: cannot write standard output: Bad file descriptor\n")
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.stderr, b"gpuhist: cannot write standard output: Bad file descriptor\n")
 
 
 class Signals(PassThroughTest):
-    def test_a_signal_gives_the_report_of_what_was_handed_on(self):
+    def test_a_signal_gives_a_report_of_the_forwarded_bytes(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number), self.passing() as running:
                 feed(running, [text(200_000)])
@@ -441,7 +441,7 @@ class Signals(PassThroughTest):
                 self.assertIs(self.result()["complete"], False)
                 self.assert_counts(self.result(), text(200_000))
 
-    def test_a_signal_ends_it_though_the_consumer_stalls(self):
+    def test_a_signal_ends_the_run_although_the_consumer_stalls(self):
         data = text(3_000_000)
         for mode, packed in (("raw", data), ("raw", zstd(noise(3_000_000))), ("text", data), ("text", gzip.compress(data))):
             with self.subTest(mode=mode, size=len(packed)), self.passing(mode=mode) as running:
@@ -454,15 +454,15 @@ class Signals(PassThroughTest):
                 ended = running.finish()
                 pouring.join()
                 self.assertEqual(ended.status, -signal.SIGTERM, ended)
-                handed_on = running.process.stdout.read()
+                forwarded = running.process.stdout.read()
                 if mode == "raw":
-                    self.assertEqual(handed_on, (packed * 4)[: len(handed_on)])
+                    self.assertEqual(forwarded, (packed * 4)[: len(forwarded)])
                 else:
-                    self.assertEqual(handed_on, (data * 4)[: len(handed_on)])
-                if packed is data:  # text that was counted and could not be handed on is told
-                    told = re.search(r"the last ([0-9,]+) bytes that were counted were not handed on", ended.stderr)
-                    kept = int(told[1].replace(",", "")) if told else 0
-                    self.assert_counts(self.result(), (data * 4)[: len(handed_on) + kept])
+                    self.assertEqual(forwarded, (data * 4)[: len(forwarded)])
+                if packed is data:  # text that was counted but could not be forwarded is reported
+                    message = re.search(r"the last ([0-9,]+) bytes that were counted were not passed through", ended.stderr)
+                    excess = int(message[1].replace(",", "")) if message else 0
+                    self.assert_counts(self.result(), (data * 4)[: len(forwarded) + excess])
 
     @staticmethod
     def is_still(descriptor):
@@ -470,22 +470,22 @@ class Signals(PassThroughTest):
         time.sleep(0.05)
         return unread(descriptor) == before
 
-    def test_sigusr1_tells_how_far_it_is_though_the_consumer_stalls(self):
+    def test_sigusr1_reports_the_position_although_the_consumer_stalls(self):
         with self.passing() as running:
             feed(running, [b"x" * 1234])
             wait_until(lambda: unread(running.process.stdout.fileno()) == 1234)
             running.process.send_signal(signal.SIGUSR1)
-            wait_until(running.said)
+            wait_until(running.messages)
             running.process.stdin.close()
             ended = running.finish()
             self.assertEqual(ended.status, 0)
             self.assertRegex(ended.stderr, r"^gpuhist: .*1\.2 ?K|1,234")
 
 
-    def test_sigusr1_asks_for_a_snapshot_where_the_report_is_lines(self):
+    def test_sigusr1_requests_a_snapshot_if_the_report_consists_of_lines(self):
         report = self.folder / "snapshots.jsonl"
 
-        def last_is_of(size):
+        def last_counts(size):
             lines = report.read_bytes().split(b"\n")[:-1] if report.exists() else []
             return bool(lines) and json.loads(lines[-1])["bytes"] == size
 
@@ -495,20 +495,20 @@ class Signals(PassThroughTest):
                 feed(running, [b"x" * more])
                 wait_until(lambda: unread(running.process.stdout.fileno()) == size)
                 running.process.send_signal(signal.SIGUSR1)
-                wait_until(lambda: last_is_of(size))
+                wait_until(lambda: last_counts(size))
             running.process.stdin.close()
             self.assertEqual(running.finish().status, 0)
-        said = [json.loads(line) for line in report.read_bytes().splitlines()]
-        self.assertEqual([(each["kind"], each["bytes"]) for each in said if each["kind"] != "input"],
+        documents = [json.loads(line) for line in report.read_bytes().splitlines()]
+        self.assertEqual([(each["kind"], each["bytes"]) for each in documents if each["kind"] != "input"],
                          [("snapshot", 1000), ("snapshot", 3000), ("result", 3000)])
 
 
 class Failures(PassThroughTest):
-    def test_a_stream_whose_reading_fails_is_counted_up_to_there(self):
+    def test_a_stream_with_a_read_error_is_counted_up_to_the_error(self):
         master, slave = pty.openpty()
         tty.setraw(slave)
         os.write(slave, b"x" * 3000)
-        os.close(slave)  # then reading from the master gives EIO
+        os.close(slave)  # reading from the master fails with EIO from here on
         with Running("--pass-through", "--input-format", "raw", "--format", "json", "-q", "-o", self.report,
                      stdin=master, stdout=subprocess.PIPE) as running:  # fmt: skip
             os.close(master)
@@ -525,18 +525,18 @@ class Reports(PassThroughTest):
         return subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", *arguments], input=input,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, **popen)  # fmt: skip
 
-    def test_a_report_that_cannot_be_written_while_it_runs_cuts_nothing(self):
+    def test_no_bytes_are_lost_if_the_report_cannot_be_written_during_the_run(self):
         data = text(3_000_000)
         lines = ("--format", "jsonl", "-o", "/dev/full")
         full = "gpuhist: cannot write /dev/full: No space left on device"
         for arguments in (("--snapshot-every", "100KiB"), ("--window", "1000lines")):
             with self.subTest(arguments=arguments):
-                done = self.run_stage(*lines, *arguments, input=data)
-                self.assertEqual((done.returncode, done.stdout), (1, data))
-                self.assertEqual(done.stderr.decode().splitlines(),
+                process = self.run_stage(*lines, *arguments, input=data)
+                self.assertEqual((process.returncode, process.stdout), (1, data))
+                self.assertEqual(process.stderr.decode().splitlines(),
                                  [f"{full}; the bytes are still passed through, but nothing more is reported"])  # fmt: skip
 
-    def test_a_report_that_cannot_be_written_after_a_signal_is_reported_once_and_promises_no_bytes(self):
+    def test_a_report_that_cannot_be_written_after_a_signal_is_one_error_without_a_promise_of_more_bytes(self):
         lines = ("--pass-through", "--format", "jsonl", "--window", "1000lines", "-o", "/dev/full")
         with Running(*lines, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             feed(running, [b"line\n"])
@@ -548,47 +548,47 @@ class Reports(PassThroughTest):
         self.assertIn(full, ended.stderr)
 
     def locked(self, log):
-        """The report file, which this process locks until it closes it."""
-        held = open(log, "a+b")
-        self.addCleanup(held.close)
-        fcntl.lockf(held, fcntl.LOCK_EX)
-        return held
+        """The report file, locked by this process until it closes it."""
+        lock_file = open(log, "a+b")
+        self.addCleanup(lock_file.close)
+        fcntl.lockf(lock_file, fcntl.LOCK_EX)
+        return lock_file
 
-    def test_bytes_do_not_wait_for_a_report_file_that_is_locked_and_no_window_or_alert_is_lost(self):
+    def test_bytes_do_not_wait_for_a_locked_report_file_and_no_window_or_alert_is_lost(self):
         log = self.file("log.jsonl", b"")
-        held = self.locked(log)
+        lock_file = self.locked(log)
         options = ("--pass-through", "--format", "jsonl", "--window", "2lines", "--alert-if", "lines == 2")
         with Running(*options, "--append", "-o", log, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             for number in range(20):
                 line = b"line %02d\n" % number
                 feed(running, [line])
                 self.assertEqual(read_within(running.process.stdout.fileno(), len(line)), line)
-                if number % 5 == 4:  # a snapshot
+                if number % 5 == 4:  # requests a snapshot
                     running.process.send_signal(signal.SIGUSR1)
-                    wait_until(lambda: running.said().count("bytes counted") > number // 5)
+                    wait_until(lambda: running.messages().count("bytes counted") > number // 5)
             self.assertEqual(log.read_bytes(), b"")
-            held.close()
-            wait_until(lambda: log.read_bytes().count(b'"kind":"alert"') == 10)  # though nothing comes in
+            lock_file.close()
+            wait_until(lambda: log.read_bytes().count(b'"kind":"alert"') == 10)  # although no input arrives
             running.process.stdin.close()
             self.assertEqual(running.finish().status, 0)
         written = [json.loads(line) for line in log.read_bytes().splitlines()]
         self.assertEqual([(each["kind"], each.get("index", each.get("window"))) for each in written if each["kind"] in ("window", "alert")],
                          [(kind, number) for number in range(10) for kind in ("window", "alert")])  # fmt: skip
         snapshots = [each["bytes"] for each in written if each["kind"] == "snapshot"]
-        self.assertNotIn(40, snapshots)  # later ones took its place
+        self.assertNotIn(40, snapshots)  # it was replaced by later snapshots
         self.assertEqual((snapshots[-1], written[-1]["kind"], written[-1]["bytes"]), (160, "result", 160))
 
-    def test_bytes_do_not_wait_where_more_is_to_be_reported_than_can_be_kept(self):
+    def test_bytes_do_not_wait_if_more_is_to_be_reported_than_can_be_queued(self):
         log = self.file("log.jsonl", b"")
         data = text(400_000)
         self.locked(log)
-        done = self.run_stage("--format", "jsonl", "--window", "100B", "-b", "bytes", "--append", "-o", log, input=data)
-        self.assertEqual((done.returncode, done.stdout), (1, data))
-        self.assertEqual(done.stderr.decode(), f"gpuhist: cannot write {log}: it is still locked by another process and too many"
+        process = self.run_stage("--format", "jsonl", "--window", "100B", "-b", "bytes", "--append", "-o", log, input=data)
+        self.assertEqual((process.returncode, process.stdout), (1, data))
+        self.assertEqual(process.stderr.decode(), f"gpuhist: cannot write {log}: it is still locked by another process and too many"
                          " reports wait for it (lslocks shows which); end that process and run again; the bytes are still passed"
                          " through, but nothing more is reported\n")  # fmt: skip
 
-    def test_a_signal_ends_the_wait_of_a_stage_for_a_lock(self):
+    def test_a_signal_ends_the_wait_for_a_locked_report_file(self):
         log = self.file("log.jsonl", b"")
         self.locked(log)
         options = ("--pass-through", "--format", "jsonl", "--window", "1lines", "--append", "-o", log)
@@ -601,51 +601,51 @@ class Reports(PassThroughTest):
                          (-signal.SIGTERM, f"gpuhist: cannot write {log}: it is still locked by another process 5 seconds after "
                           "SIGTERM (lslocks shows which); end that process and run again\n"))  # fmt: skip
 
-    def test_a_reader_of_snapshots_that_leaves_cuts_nothing(self):
+    def test_no_bytes_are_lost_if_the_reader_of_snapshots_closes_the_pipe(self):
         data = text(3_000_000)
         reading, writing = os.pipe()
         os.close(reading)
-        done = self.run_stage("--format", "jsonl", "--snapshot-every", "100KiB", "-o", f"fd:{writing}", input=data,
+        process = self.run_stage("--format", "jsonl", "--snapshot-every", "100KiB", "-o", f"fd:{writing}", input=data,
                               pass_fds=[writing])  # fmt: skip
         os.close(writing)
-        self.assertEqual((done.stdout, done.returncode), (data, -signal.SIGPIPE))
-        self.assertIn(b"nothing more is reported", done.stderr)
+        self.assertEqual((process.stdout, process.returncode), (data, -signal.SIGPIPE))
+        self.assertIn(b"nothing more is reported", process.stderr)
 
-    def test_the_report_goes_to_standard_error_or_where_output_says(self):
-        done = self.run_stage("--format", "json")
-        self.assertEqual((done.returncode, done.stdout), (0, b"some text\n"))
-        self.assertEqual(json.loads(done.stderr)["bytes"], 10)
-        done = self.run_stage("--format", "json", "-o", self.report)
-        self.assertEqual((done.stdout, done.stderr, self.result()["bytes"]), (b"some text\n", b"", 10))
+    def test_the_report_is_written_to_standard_error_or_to_the_output(self):
+        process = self.run_stage("--format", "json")
+        self.assertEqual((process.returncode, process.stdout), (0, b"some text\n"))
+        self.assertEqual(json.loads(process.stderr)["bytes"], 10)
+        process = self.run_stage("--format", "json", "-o", self.report)
+        self.assertEqual((process.stdout, process.stderr, self.result()["bytes"]), (b"some text\n", b"", 10))
         read, write = os.pipe()
-        done = self.run_stage("--format", "json", "-o", f"fd:{write}", pass_fds=[write])
+        process = self.run_stage("--format", "json", "-o", f"fd:{write}", pass_fds=[write])
         os.close(write)
         with os.fdopen(read, "rb") as report:
-            self.assertEqual((done.stdout, done.stderr, json.loads(report.read())["bytes"]), (b"some text\n", b"", 10))
+            self.assertEqual((process.stdout, process.stderr, json.loads(report.read())["bytes"]), (b"some text\n", b"", 10))
 
-    def test_snapshots_go_there_as_well(self):
+    def test_snapshots_are_written_to_standard_error(self):
         with Running("--pass-through", "--snapshot-every", "20ms", "--format", "jsonl", stdin=subprocess.PIPE) as running:
             feed(running, [b"some text\n"])
-            wait_until(running.said)
+            wait_until(running.messages)
             running.process.stdin.close()
             ended = running.finish()
         self.assertEqual(ended.stdout, b"some text\n")
-        said = [json.loads(line) for line in ended.stderr.splitlines()]
-        self.assertEqual((said[0]["kind"], said[-1]["kind"], said[-1]["bytes"]), ("snapshot", "result", 10))
+        documents = [json.loads(line) for line in ended.stderr.splitlines()]
+        self.assertEqual((documents[0]["kind"], documents[-1]["kind"], documents[-1]["bytes"]), ("snapshot", "result", 10))
 
-    def test_statistics_tell_how_bytes_were_handed_on(self):
-        for source, how in ((subprocess.PIPE, "tee"), (self.file("a", b"x").open("rb"), "write")):
+    def test_statistics_report_how_bytes_were_forwarded(self):
+        for source, system_call in ((subprocess.PIPE, "tee"), (self.file("a", b"x").open("rb"), "write")):
             with source if source != subprocess.PIPE else os.fdopen(os.dup(0)):
                 with self.passing("--stats", stdin=source) as running:
                     if running.process.stdin:
                         running.process.stdin.close()
                     self.assertEqual(running.process.stdout.read(), b"" if running.process.stdin else b"x")
                     self.assertEqual(running.finish().status, 0)
-            self.assertIn(f"handed on by {how}", json.dumps(self.result()["stats"]))
+            self.assertIn(f"forwarded by {system_call}", json.dumps(self.result()["stats"]))
 
-    def test_statistics_name_a_consumer_that_was_waited_for(self):
+    def test_statistics_name_the_consumer_if_it_was_the_limit(self):
         data = text(1_000_000) * 4
-        for seconds in (1, 4, 16):  # until it is most of the run
+        for seconds in (1, 4, 16):  # until this is most of the run
             with self.passing("--stats") as running:
                 pouring = threading.Thread(target=lambda: (feed(running, [data]), running.process.stdin.close()))
                 pouring.start()
@@ -658,19 +658,19 @@ class Reports(PassThroughTest):
             limit = self.result()["stats"]["limited_by"]
             if limit.startswith("the consumer"):
                 break
-        self.assertRegex(limit, "^the consumer: standard output took no more [0-9]+ % of the time$")
+        self.assertRegex(limit, "^the consumer: standard output accepted no data [0-9]+ % of the time$")
 
-    def test_what_makes_no_sense_is_a_usage_error(self):
-        for arguments, said in (
-            (("--output", "fd:1"), "carries what --pass-through hands on"),
-            (("--output", "/dev/stdout"), "carries what --pass-through hands on"),
+    def test_options_that_contradict_pass_through_are_usage_errors(self):
+        for arguments, message in (
+            (("--output", "fd:1"), "is the output of --pass-through"),
+            (("--output", "/dev/stdout"), "is the output of --pass-through"),
             (("--follow", "a.log"), "tail -F FILE | gpuhist --pass-through"),
             (("--pass-through=lines",), 'there is no "lines"; give raw or text'),
         ):
             with self.subTest(arguments=arguments):
-                done = self.run_stage(*arguments)
-                self.assertEqual((done.returncode, done.stdout), (2, b""))
-                self.assertIn(said, done.stderr.decode())
+                process = self.run_stage(*arguments)
+                self.assertEqual((process.returncode, process.stdout), (2, b""))
+                self.assertIn(message, process.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Repacking as its users meet it: archives that any zstd reads and that gpuhist counts alike, and nothing left where that
-failed."""
+"""`gpuhist repack`: its archives can be read by any zstd and have the counts of the input, and a failed run leaves no
+files."""
 
 import gzip
 import resource
@@ -39,10 +39,10 @@ class Repacking(CommandTest):
         self.out = self.folder / "out.zst"
 
     def assert_nothing_left(self, *names):
-        """In the folder there are the files of the test and no other, whatever its name."""
+        """The folder has the files of the test, and no others."""
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(names))
 
-    def test_zstd_and_gpuhist_read_what_was_in_the_input(self):
+    def test_zstd_and_gpuhist_read_the_text_of_the_input(self):
         frame = 20_000
         for size in (0, 1, frame - 1, frame, frame + 1, 2 * frame, 500_000):
             for data in (text(size), noise(size)):
@@ -53,7 +53,7 @@ class Repacking(CommandTest):
                     self.assert_counted(run(*JSON, self.out), data)
                     self.out.unlink()
 
-    def test_every_frame_is_decoded_alone_where_the_table_says_and_has_its_size_and_checksum(self):
+    def test_every_frame_can_be_decoded_alone_at_the_offset_size_and_checksum_of_the_table(self):
         data = text(300_000)
         repack("--frame-size", "64KiB", "-o", self.out, self.file("data", data))
         archive = self.out.read_bytes()
@@ -64,10 +64,10 @@ class Repacking(CommandTest):
             at += length
         self.assertEqual(at, len(data))
         listed = subprocess.run(["zstd", "-lv", self.out], capture_output=True, check=True).stdout.decode()
-        for said in ("Zstandard Frames: 5", "Skippable Frames: 1", "(300000 B)", "Check: XXH64"):
-            self.assertIn(said, listed)
+        for message in ("Zstandard Frames: 5", "Skippable Frames: 1", "(300000 B)", "Check: XXH64"):
+            self.assertIn(message, listed)
 
-    def test_levels_and_threads(self):
+    def test_levels_and_threads_do_not_change_the_text(self):
         data = text(400_000)
         path = self.file("data", data)
         sizes = []
@@ -82,7 +82,7 @@ class Repacking(CommandTest):
             sizes.append(self.out.stat().st_size)
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    def test_text_archives_and_standard_input_come_one_behind_the_other(self):
+    def test_text_archives_and_standard_input_are_written_in_the_order_given(self):
         first, second, third = text(100_000, 1), text(200_000, 2), text(3000, 3)
         paths = self.file("a.zst", zstd(first) + zstd(b"") + zstd(second)), "-", self.file("b", third)
         for piped in (second, zstd(second), gzip.compress(second), b""):
@@ -90,44 +90,44 @@ class Repacking(CommandTest):
                 ended = repack("--force", "--frame-size", "30000", "-o", self.out, *paths, stdin_bytes=piped)
                 self.assertEqual(ended.status, 0, ended)
                 self.assertEqual(unzstd(self.out.read_bytes()), first + second + (second if piped else b"") + third)
-        ended = repack("-o", self.folder / "piped", stdin_bytes=first)  # no FILE: standard input
+        ended = repack("-o", self.folder / "piped", stdin_bytes=first)  # without FILE: standard input
         self.assertEqual(unzstd((self.folder / "piped").read_bytes()), first)
 
-    def test_a_redirected_file_is_read_from_where_it_stands_to_its_end(self):
+    def test_a_redirected_file_is_read_from_its_offset_to_its_end(self):
         path = self.file("data", b"before " + text(50_000))
         with open(path, "rb") as stream:
             stream.seek(7)
             ended = repack("-o", self.out, stdin=stream)
-            self.assertEqual(stream.tell(), 50_007)
+            self.assertEqual(stream.tell(), 50_007)  # style-ok
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(unzstd(self.out.read_bytes()), text(50_000))
 
-    def test_one_line_tells_sizes_frames_and_seconds_unless_quiet(self):
+    def test_one_line_reports_sizes_frames_and_seconds_unless_quiet(self):
         path = self.file("data", text(300_000))
-        said = repack("--frame-size", "64KiB", "-o", self.out, path).stderr
-        self.assertRegex(said, r"^gpuhist: \S+out\.zst: 293 KiB of text in [\d.]+ KiB \([\d.]+ %\), 5 frames, verified; "
+        message = repack("--frame-size", "64KiB", "-o", self.out, path).stderr
+        self.assertRegex(message, r"^gpuhist: \S+out\.zst: 293 KiB of text in [\d.]+ KiB \([\d.]+ %\), 5 frames, verified; "
                                r"293 KiB read in [\d.e-]+ s\n$")
         self.assertEqual(repack("-q", "--force", "-o", self.out, path).stderr, "")
 
-    def test_an_output_that_is_there_is_not_overwritten(self):
+    def test_an_existing_output_is_not_overwritten(self):
         old = self.file("out.zst", b"old")
         ended = repack("-o", old, self.file("data", b"x"))
         self.assertEqual(ended.status, 2)
-        self.assertIn(f"{old} is there already; give another name, or --force to replace it", ended.stderr)
+        self.assertIn(f"{old} already exists; give another name, or --force to replace it", ended.stderr)
         self.assertEqual(old.read_bytes(), b"old")
         self.assertEqual(repack("--force", "-o", old, self.folder / "data").status, 0)
         self.assertEqual(unzstd(old.read_bytes()), b"x")
         self.assert_nothing_left("out.zst", "data")
 
-    def test_an_output_that_cannot_be_is_an_error_before_anything_is_read(self):
+    def test_an_impossible_output_is_an_error_before_anything_is_read(self):
         for wrong in (["-o", "/dev/full"], ["-o", "fd:1"], ["-o", "-"], [], ["-o", self.folder]):
             with self.subTest(wrong=wrong), Running("repack", *wrong, engine=None, stdin=subprocess.PIPE) as running:
-                ended = running.finish()  # although nothing ever comes
+                ended = running.finish()  # although its input stays open
                 self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
                 self.assertIn("gpuhist: --output: ", ended.stderr)
         self.assertEqual(repack("-o", self.folder / "none" / "out", "/dev/null").status, 1)
 
-    def test_a_descriptor_is_refused_also_where_it_has_a_regular_file_open(self):
+    def test_a_descriptor_is_refused_as_the_output_also_if_it_is_a_regular_file(self):
         redirected, link = self.file("redirected", b"old"), self.folder / "link"
         link.symlink_to("/dev/stdout")
         for name in ("/dev/stdout", "/dev/fd/1", "fd:1", link):
@@ -136,7 +136,7 @@ class Repacking(CommandTest):
                 self.assertEqual((ended.status, redirected.read_bytes()), (2, b"old"), ended)
                 self.assertIn(f"gpuhist: --output: {name} names a descriptor, ", ended.stderr)
 
-    def test_a_damaged_or_incomplete_input_leaves_nothing(self):
+    def test_a_damaged_or_incomplete_input_leaves_no_output(self):
         good = self.file("good", text(100_000))
         whole = zstd(text(400_000))
         broken = bytearray(whole)
@@ -152,7 +152,7 @@ class Repacking(CommandTest):
                 bad.unlink()
                 self.assert_nothing_left("good")
 
-    def test_a_full_disk_leaves_nothing(self):
+    def test_a_full_disk_leaves_no_output(self):
         path = self.file("data", noise(2_000_000))
 
         def with_a_small_disk():
@@ -165,20 +165,20 @@ class Repacking(CommandTest):
         self.assertEqual(ended.stderr.decode(), f"gpuhist: cannot write {self.out}: File too large\n")
         self.assert_nothing_left("data")
 
-    def test_a_signal_leaves_nothing(self):
+    def test_a_signal_leaves_no_output(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             arguments = ("repack", "--frame-size", "1K", "-o", self.out)
             with self.subTest(number=number), Running(*arguments, engine=None, stdin=subprocess.PIPE) as running:
                 feed(running, [text(200_000)])
                 wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                self.assertEqual(len(list(self.folder.iterdir())), 1)  # the temporary file
+                self.assertEqual(len(list(self.folder.iterdir())), 1)  # the temporary file exists
                 running.process.send_signal(number)
                 ended = running.finish()
                 self.assertEqual(ended.status, -number, ended)
-                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}: there is no {self.out}\n")
+                self.assertEqual(ended.stderr, f"gpuhist: ended by {signal.Signals(number).name}: {self.out} was not written\n")
                 self.assert_nothing_left()
 
-    def test_a_signal_while_it_compresses_leaves_nothing(self):
+    def test_a_signal_during_compression_leaves_no_output(self):
         path = self.file("data", text(6_000_000))
         arguments = ("repack", "--level", "22", "--frame-size", "300K", "-o", self.out, path)
         with Running(*arguments, engine=None) as running:

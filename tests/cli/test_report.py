@@ -1,9 +1,10 @@
-"""gpuhist report: kept counts seen through other schemes are what the text itself would have given."""
+"""`gpuhist report`: kept counts, shown by other schemes, are equal to the counts of the text by these schemes."""
 
 import fcntl
 import json
 import os
 import random
+import re
 import subprocess
 import unittest
 
@@ -17,9 +18,14 @@ def report(*arguments, stdin_bytes=None, **options):
     return run("report", *arguments, stdin_bytes=stdin_bytes, engine=None, **options)
 
 
+def comparable(ended):
+    """The output without the name of the run and the causes in a table, which a run prints on standard error."""
+    return re.sub(rb"(?m)^(INCOMPLETE  .*?): .*$", rb"\1", without_run(ended.stdout))
+
+
 class Report(CommandTest):
     def inputs(self):
-        """Plain and compressed, hostile by name, one damaged, one absent."""
+        """Plain and compressed inputs, one with control characters in its name, one damaged, one missing."""
         damaged = bytearray(zstd(text(30_000), "--check"))
         damaged[-1] ^= 1
         return [
@@ -32,61 +38,72 @@ class Report(CommandTest):
             self.folder / "absent",
         ]
 
-    def assert_round_trip(self, kept, paths, options):
+    def assert_round_trip(self, result, paths, options):
         for name in FORMATS:
             with self.subTest(format=name, options=options):
                 direct = run(*options, "--format", name, *paths)
-                again = report(*options, "--format", name, stdin_bytes=kept.stdout)
-                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+                again = report(*options, "--format", name, stdin_bytes=result.stdout)
+                self.assertEqual(comparable(again), comparable(direct))
                 self.assertEqual(again.status, direct.status)
 
-    def test_is_byte_for_byte_what_counting_again_would_print(self):
+    def test_a_report_is_byte_for_byte_the_output_of_counting_again(self):
         paths = self.inputs()
         chosen = random.Random(21)
         for keep in (KEEP, ("--byte-counts", "--format", "jsonl", "--stats"), (*KEEP, "--ignore-case", "-b", "alphabet")):
-            kept = run(*keep, *paths)
+            result = run(*keep, *paths)
             definitions, _ = random_schemes(chosen)
             options = [option for each in ("utf8,classes", *definitions) for option in ("-b", each)]
-            self.assert_round_trip(kept, paths, options)
-            self.assert_round_trip(kept, paths[:-1] + [self.folder / "absent"], [*options, "--ignore-case"])
+            self.assert_round_trip(result, paths, options)
+            self.assert_round_trip(result, paths[:-1] + [self.folder / "absent"], [*options, "--ignore-case"])
 
-    def test_of_what_was_counted_though_unverified_as_well(self):
+    def test_a_report_includes_unverified_counts(self):
         paths = self.inputs()
-        kept = run(*KEEP, "--count-unverified", *paths)
+        result = run(*KEEP, "--count-unverified", *paths)
         for name in FORMATS:
             direct = run("--count-unverified", "-b", "letters", "--format", name, *paths)
-            again = report("-b", "letters", "--format", name, stdin_bytes=kept.stdout)
-            self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+            again = report("-b", "letters", "--format", name, stdin_bytes=result.stdout)
+            self.assertEqual(comparable(again), comparable(direct))
 
-    def test_several_results_are_one(self):
+    def test_the_table_has_the_cause_only_if_no_message_printed_it(self):
+        absent = self.folder / "absent"
+        line = f"INCOMPLETE  {absent}"
+        cause = "No such file or directory"
+        direct = run(absent)
+        self.assertEqual(direct.stderr.splitlines()[0], f"gpuhist: {absent}: {cause}")
+        self.assertEqual(direct.stdout.decode().splitlines()[-1], line)
+        again = report(stdin_bytes=run(*KEEP, absent).stdout)
+        self.assertNotIn(cause, again.stderr)
+        self.assertEqual(again.stdout.decode().splitlines()[-1], f"{line}: {cause}")
+
+    def test_several_results_are_added(self):
         paths = [self.file(f"{seed}", text(10_000, seed)) for seed in range(4)]
-        kept = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
-        ended = report("-b", "letters,utf8", "--format", "json", *kept)
+        result = [self.file(f"{seed}.json", run(*KEEP, path).stdout) for seed, path in enumerate(paths)]
+        ended = report("-b", "letters,utf8", "--format", "json", *result)
         self.assertEqual((ended.status, ended.stderr), (0, ""))
         self.assertEqual(ended.stdout, run("-b", "letters,utf8", "--format", "json", *paths).stdout)
-        together = self.file("all.json", b"".join(each.read_bytes() for each in kept))
+        together = self.file("all.json", b"".join(each.read_bytes() for each in result))
         self.assertEqual(report("-b", "letters,utf8", "--format", "json", together).stdout, ended.stdout)
 
-    def test_snapshots_before_a_result_are_passed_over(self):
+    def test_snapshots_before_a_result_are_ignored(self):
         data = text(60_000)
         live = run_fed([data], "--byte-counts", "--format", "jsonl", "--snapshot-every", "8KiB", "--chunk-size", "4KiB")
         self.assertGreater(len(live.documents), 2)
         ended = report("-b", "letters,classes", "--format", "json", stdin_bytes=live.stdout)
         self.assert_counted(ended, data)
 
-    def test_the_scheme_bytes_serves_where_no_byte_counts_were_kept(self):
+    def test_the_scheme_bytes_is_used_if_no_byte_counts_were_kept(self):
         data = text(10_000)
-        kept = run_fed([data], "-b", "bytes", "--format", "json")
-        self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=kept.stdout), data)
+        result = run_fed([data], "-b", "bytes", "--format", "json")
+        self.assert_counted(report("-b", "letters,utf8", "--format", "json", stdin_bytes=result.stdout), data)
 
-    def test_without_kept_counts_it_says_what_to_do(self):
+    def test_without_kept_counts_the_message_names_the_remedy(self):
         path = self.file("counts.json", run_fed([b"abc"], "--format", "json").stdout)
         ended = report(path)
         self.assertEqual((ended.status, ended.stdout), (1, b""))
         self.assertIn(f"{path}:1: ", ended.stderr)
         self.assertIn("--byte-counts", ended.stderr)
 
-    def test_a_damaged_result_is_named_and_the_good_ones_are_shown_as_incomplete(self):
+    def test_a_damaged_result_is_named_and_the_others_are_reported_as_incomplete(self):
         good = run_fed([b"hello\n"], *KEEP).stdout
         document = json.loads(good)
         document["byte_counts"][3] += 1
@@ -94,10 +111,10 @@ class Report(CommandTest):
         ended = report("--format", "json", bad)
         self.assertEqual(ended.status, 1)
         self.assertIn(f"{bad}:2: the counts do not add up", ended.stderr)
-        self.assertIn(f"{bad}:3: no JSON document", ended.stderr)
+        self.assertIn(f"{bad}:3: not valid JSON", ended.stderr)
         self.assertEqual((ended.result["bytes"], ended.result["complete"]), (6, False))
 
-    def test_where_nothing_can_be_shown_the_old_output_stays(self):
+    def test_if_no_result_can_be_shown_the_old_output_stays(self):
         to = self.file("out", b"old")
         for content in (b"", b"hello\n", b"{}\n", b"\x00\xff"):
             ended = report(self.file("bad", content), "-o", to)
@@ -108,24 +125,46 @@ class Report(CommandTest):
             self.assertEqual((ended.status, ended.stdout), (1, b""))
             self.assertIn(f"{path}: ", ended.stderr)
 
-    def test_an_incomplete_result_stays_one(self):
-        kept = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
-        ended = report("--format", "json", stdin_bytes=kept.stdout)
+    def test_a_file_that_is_no_result_has_one_error_that_says_what_to_give(self):
+        lines = text(5_000) + b"\n" * 3 + b'{"level":"info"}\n'
+        cases = {"text": (lines, ""), "binary": (noise(50_000), ""), "empty": (b"", " (it is empty)")}
+        paths = [(self.file(name, content), hint) for name, (content, hint) in cases.items()]
+        for path, hint in [*paths, (self.folder, " (it is a directory)")]:
+            with self.subTest(path=path):
+                ended = report(path)
+                self.assertEqual((ended.status, ended.stdout), (1, b""))
+                self.assertEqual(ended.stderr, f"gpuhist: {path}: not a result of gpuhist{hint}; give a file that was written by "
+                                 "gpuhist --byte-counts --format json\n")
+
+    def test_of_many_damaged_lines_ten_are_reported_and_the_others_counted(self):
+        good = run_fed([b"hello\n"], *KEEP).stdout
+        path = self.file("bad.json", good + b"damaged\n" * 25 + good)
+        ended = report("--format", "json", path)
+        self.assertEqual((ended.status, ended.result["bytes"]), (1, 12))
+        messages = ended.stderr.splitlines()
+        self.assertEqual(len(messages), 11, messages)
+        for at, line in enumerate(messages[:10], 2):
+            self.assertTrue(line.startswith(f"gpuhist: {path}:{at}: "), line)
+        self.assertEqual(messages[10], f"gpuhist: {path}: damage in 15 more lines")
+
+    def test_the_report_of_an_incomplete_result_is_incomplete(self):
+        result = run(*KEEP, self.file("data", b"hello"), self.folder / "absent")
+        ended = report("--format", "json", stdin_bytes=result.stdout)
         self.assertEqual((ended.status, ended.result["complete"]), (1, False))
         self.assertIn("incomplete", ended.stderr)
 
     def many_inputs(self, form, number):
-        """A kept result of so many inputs of the same text, written without holding it here; the file."""
+        """Writes a kept result of that many inputs of the same text, piece by piece; returns the file."""
         document = run(*KEEP, self.file("data", b"hello\n")).result
-        [one] = document.pop("inputs")
-        del one["name"]
+        [entry] = document.pop("inputs")
+        del entry["name"]
         for key in ("bytes", "lines"):
             document[key] *= number
         document["byte_counts"] = [count * number for count in document["byte_counts"]]
         document["buckets"] = {}
         path = self.folder / form
         with open(path, "w") as to:
-            inputs = ({"name": f"logs/{i}", **one} for i in range(number))
+            inputs = ({"name": f"logs/{i}", **entry} for i in range(number))
             if form == "json":
                 to.write(json.dumps(document)[:-1] + ',"inputs":[' + json.dumps(next(inputs)))
                 to.writelines("," + json.dumps(each) for each in inputs)
@@ -151,8 +190,8 @@ class Report(CommandTest):
             with self.subTest(format=form), open(self.folder / "out") as out:
                 self.assertGreater(path.stat().st_size, 16 << 20)
                 for i in range(number):
-                    said = json.loads(out.readline())
-                    self.assertEqual((said["name"], said["buckets"]["letters"]["e-h"]), (f"logs/{i}", 2))
+                    document = json.loads(out.readline())
+                    self.assertEqual((document["name"], document["buckets"]["letters"]["e-h"]), (f"logs/{i}", 2))
                 [result] = map(json.loads, out)
                 self.assertEqual((result["bytes"], result["input_count"], result["complete"]), (6 * number, number, True))
                 self.assertEqual(result["buckets"]["letters"]["e-h"], 2 * number)
@@ -162,19 +201,19 @@ class Report(CommandTest):
     def test_a_document_that_is_nested_too_deeply_is_refused_early(self):
         for nested in (b"[", b'{"a":'):
             with self.subTest(nested=nested):
-                kept = run_fed([b"hello"], *KEEP).stdout
-                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + kept)
-                with open(self.folder / "out", "wb") as out, open(self.folder / "said", "wb") as said:
-                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+                result = run_fed([b"hello"], *KEEP).stdout
+                path = self.file("nested", nested * (20_000_000 // len(nested)) + b"\n" + result)
+                with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:
+                    process = subprocess.Popen([GPUHIST, "report", "--format", "json", path], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
                     _, status, usage = os.wait4(process.pid, 0)
                     process.returncode = os.waitstatus_to_exitcode(status)
                 self.assertEqual(process.returncode, 1)
-                self.assertEqual((self.folder / "said").read_text(), f"gpuhist: {path}:1: no result (more than 64 objects and lists are "
-                                 "nested); every line is to hold a document as gpuhist writes them\n")
+                self.assertEqual((self.folder / "err").read_text(), f"gpuhist: {path}:1: not a result: more than 64 objects and lists are "
+                                 "nested; every line must be a document as gpuhist writes them\n")
                 self.assertEqual(json.loads((self.folder / "out").read_bytes())["bytes"], 5)
-                self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # it may be that of the test, which forked
+                self.assertLess(usage.ru_maxrss * 1024, 256 << 20)  # or that of the test itself, inherited by fork
 
-    def test_what_was_lost_and_skipped_is_in_the_report_of_a_result_as_it_was(self):
+    def test_lost_and_skipped_data_is_reported_as_in_the_result(self):
         tree = self.folder / "tree"
         tree.mkdir()
         os.mkfifo(tree / "fifo")
@@ -182,22 +221,22 @@ class Report(CommandTest):
         damaged[-1] ^= 1
         (tree / "damaged.zst").write_bytes(zstd(b"whole\n") + bytes(damaged) + zstd(b"more\n"))
         options = ("-r", "--skip-damage", tree)
-        kept = run(*KEEP, *options).stdout
-        self.assertEqual((json.loads(kept)["skipped"], len(json.loads(kept)["inputs"][0]["lost"])), (1, 1))
+        result = run(*KEEP, *options).stdout
+        self.assertEqual((json.loads(result)["skipped"], len(json.loads(result)["inputs"][0]["lost"])), (1, 1))
         for name in FORMATS:
             with self.subTest(format=name):
-                again, direct = report("--format", name, stdin_bytes=kept), run("--format", name, *options)
-                self.assertEqual(without_run(again.stdout), without_run(direct.stdout))
+                again, direct = report("--format", name, stdin_bytes=result), run("--format", name, *options)
+                self.assertEqual(comparable(again), comparable(direct))
 
-    def test_reports_are_appended_and_go_where_output_says(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+    def test_reports_are_appended_and_are_written_to_the_output(self):
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         to = self.folder / "history.csv"
         for _ in range(2):
-            self.assertEqual(report("--format", "csv", "--append", "-o", to, kept).stdout, b"")
+            self.assertEqual(report("--format", "csv", "--append", "-o", to, result).stdout, b"")
         self.assertEqual(to.read_text().count("kind,"), 1)
         self.assertEqual(to.read_text().count("total,,,bytes,5,"), 2)
 
-    def test_a_record_that_is_appended_after_a_torn_line_is_read_and_the_torn_line_is_reported(self):
+    def test_after_an_incomplete_line_a_new_record_is_read_and_the_line_is_reported(self):
         for form in ("json", "jsonl"):
             with self.subTest(form=form):
                 torn = run_fed([b"lost"], "--byte-counts", "--format", form).stdout[:-20]
@@ -208,9 +247,9 @@ class Report(CommandTest):
                 self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
                 self.assert_counts(ended.result, b"hello")
                 self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
-                self.assertIn(f"{log}:{len(torn.splitlines())}: no JSON document", ended.stderr)
+                self.assertIn(f"{log}:{len(torn.splitlines())}: not valid JSON", ended.stderr)
 
-    def test_a_record_that_the_shell_appends_and_that_does_not_fit_is_removed(self):
+    def test_a_record_that_exceeds_the_file_size_limit_is_removed(self):
         log = self.file("log", b"")
         command = ["bash", "-c", 'ulimit -f 1; exec "$@" >> "$0"', log, GPUHIST, "--engine", ENGINE, "--byte-counts", "--format", "jsonl"]
         for old in (b"", b"old\n"):
@@ -220,7 +259,7 @@ class Report(CommandTest):
             self.assertEqual(log.read_bytes(), old)
 
     def append_at_once(self, form, by_shell):
-        """Four runs that add records of more than 256 KiB to one file at once; what they counted."""
+        """Four runs append records of more than 256 KiB to one file at the same time. Returns the file and the text."""
         log = self.folder / f"log.{form}"
         all_paths = [[self.file(f"{number}-{each}", text(300, 100 * number + each)) for each in range(120)] for number in range(4)]
         command = [GPUHIST, "--engine", ENGINE, *ALL_SCHEMES, "--byte-counts", "--format", form]
@@ -233,7 +272,7 @@ class Report(CommandTest):
         self.assertEqual([each.wait(PATIENCE) for each in running], [0] * 4)
         return log, b"".join(path.read_bytes() for paths in all_paths for path in paths)
 
-    def test_runs_that_append_to_one_file_at_once_are_all_read(self):
+    def test_records_of_runs_that_append_to_one_file_at_the_same_time_are_all_read(self):
         for form in ("jsonl", "json"):
             for by_shell in (False, True):
                 with self.subTest(form=form, by_shell=by_shell):
@@ -242,7 +281,7 @@ class Report(CommandTest):
                     self.assert_counted(report("--format", "json", *ALL_SCHEMES, log), data)
                     log.unlink()
 
-    def test_runs_that_append_csv_at_once_write_one_header(self):
+    def test_runs_that_append_csv_at_the_same_time_write_one_header(self):
         log, data = self.append_at_once("csv", False)
         rows = log.read_bytes().splitlines()
         header = b"kind,input,scheme,bucket,count,share"
@@ -250,30 +289,30 @@ class Report(CommandTest):
         sizes = [int(row.split(b",")[4]) for row in rows if row.startswith(b"total,,,bytes,")]
         self.assertEqual((len(sizes), sum(sizes)), (4, len(data)))
 
-    def test_reports_that_append_csv_at_once_write_one_header(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+    def test_reports_that_append_csv_at_the_same_time_write_one_header(self):
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         log = self.file("log.csv", b"")
-        with open(log, "r+b") as held:
-            fcntl.lockf(held, fcntl.LOCK_EX)
-            running = [Running("report", "--format", "csv", "--append", "-o", log, kept, engine=None) for _ in range(3)]
+        with open(log, "r+b") as lock_file:
+            fcntl.lockf(lock_file, fcntl.LOCK_EX)
+            running = [Running("report", "--format", "csv", "--append", "-o", log, result, engine=None) for _ in range(3)]
             for each in running:
                 wait_until(lambda: each.waits_for_a_lock() or each.process.poll() is not None)
-            fcntl.lockf(held, fcntl.LOCK_UN)
+            fcntl.lockf(lock_file, fcntl.LOCK_UN)
         for each in running:
             with each:
                 self.assertEqual(each.finish().status, 0)
         rows = log.read_text().splitlines()
         self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,bytes,5,")), (1, 3))
 
-    def test_a_csv_file_with_a_torn_header_gets_a_new_one(self):
+    def test_a_csv_file_with_an_incomplete_header_gets_a_new_header(self):
         log = self.file("log.csv", b"kind,inp")
         self.assertEqual(run("--format", "csv", "--append", "-o", log, self.file("data", b"hello")).status, 0)
         self.assertEqual(log.read_text().splitlines()[:3], ["kind,inp", "kind,input,scheme,bucket,count,share", "total,,,bytes,5,"])
 
     def test_a_descriptor_of_the_shell_is_appended_to_like_the_file(self):
-        kept = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
+        result = self.file("kept.json", run_fed([b"hello"], *KEEP).stdout)
         log = self.folder / "log.csv"
-        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", kept]
+        command = [GPUHIST, "report", "--format", "csv", "--append", "-o", "fd:3", result]
         for _ in range(2):
             subprocess.run(["bash", "-c", f'exec "$@" 3>> {log}', "-", *command], check=True)
             with log.open("ab") as torn:
@@ -282,7 +321,7 @@ class Report(CommandTest):
         self.assertEqual((rows.count("kind,input,scheme,bucket,count,share"), rows.count("total,,,torn")), (1, 2), rows)
         self.assertEqual((rows.count("total,,,bytes,5,"), rows[-1]), (2, "total,,,torn"))
 
-    def test_a_result_that_is_complete_over_an_input_that_is_not_is_damaged(self):
+    def test_a_complete_result_with_an_incomplete_input_is_damaged(self):
         paths = [self.file("a", b"hello\n"), self.folder / "absent"]
         for form in ("json", "jsonl"):
             good = run("--byte-counts", "--format", form, paths[0]).stdout
@@ -300,10 +339,10 @@ class Report(CommandTest):
 
 
 class AlternatingRuns(CommandTest):
-    """Lines of several runs in one file count as the runs do, in whatever order they stand."""
+    """Lines of several runs that alternate in one file are read like separate runs, in every order."""
 
     def runs(self, number):
-        """The lines of so many runs over several inputs each, and the texts that they counted."""
+        """The lines of that many runs over several inputs each, and the texts of these inputs."""
         all_lines, data = [], []
         for each in range(number):
             paths = [self.file(f"{each}-{i}", text(200, 100 * each + i)) for i in range(2 + each % 3)]
@@ -314,23 +353,23 @@ class AlternatingRuns(CommandTest):
 
     @staticmethod
     def merged(chosen, all_lines):
-        """All lines in an order in which each run keeps its own."""
-        left = [list(lines) for lines in all_lines]
+        """All lines in a random order in which the lines of each run keep their order."""
+        remaining = [list(lines) for lines in all_lines]
         out = []
-        while any(left):
-            out.append(chosen.choice([lines for lines in left if lines]).pop(0))
+        while any(remaining):
+            out.append(chosen.choice([lines for lines in remaining if lines]).pop(0))
         return out
 
     @staticmethod
     def unnamed(lines):
-        """As older versions wrote them."""
+        """Lines as older versions wrote them."""
         def without(line):
             document = json.loads(line)
             del document["run"]
             return json.dumps(document).encode() + b"\n"
         return [without(line) for line in lines]
 
-    def test_every_line_of_a_run_names_it_and_no_other_run_has_that_name(self):
+    def test_every_line_of_a_run_has_its_name_and_no_other_run_has_that_name(self):
         names = set()
         data = text(60_000)
         for options in ((), ("--snapshot-every", "8KiB", "--chunk-size", "4KiB"), ("--window", "8KiB", "--alert-if", "bytes > 1")):
@@ -341,11 +380,11 @@ class AlternatingRuns(CommandTest):
                 self.assertNotIn(name, names)
                 names.add(name)
             self.assertGreaterEqual(len(lines), 2)
-        kept = run_fed([data], "--byte-counts", "--format", "jsonl")
-        (name,) = {line["run"] for line in report("--format", "jsonl", "--alert-if", "bytes > 1", stdin_bytes=kept.stdout).documents}
-        self.assertNotIn(name, names | {kept.documents[0]["run"]})
+        result = run_fed([data], "--byte-counts", "--format", "jsonl")
+        (name,) = {line["run"] for line in report("--format", "jsonl", "--alert-if", "bytes > 1", stdin_bytes=result.stdout).documents}
+        self.assertNotIn(name, names | {result.documents[0]["run"]})
 
-    def test_lines_in_any_order_that_keeps_that_of_each_run(self):
+    def test_lines_of_runs_are_read_in_any_order_that_keeps_the_order_of_each_run(self):
         all_lines, data = self.runs(5)
         whole = b"".join(each for texts in data for each in texts)
         chosen = random.Random(4)
@@ -359,12 +398,12 @@ class AlternatingRuns(CommandTest):
             self.assertEqual([each["name"] for each in ended.result["inputs"]], names)
             self.assertEqual(len(names), sum(map(len, data)))
 
-    def test_a_record_that_is_there_twice_counts_twice(self):
+    def test_a_record_that_is_in_the_file_twice_counts_twice(self):
         all_lines, data = self.runs(1)
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[0] * 2))
         self.assert_counted(ended, b"".join(data[0]) * 2)
 
-    def test_a_damaged_line_costs_its_own_run_and_is_told_once(self):
+    def test_a_damaged_line_affects_only_its_run_and_is_reported_once(self):
         all_lines, data = self.runs(4)
         lines = self.merged(random.Random(8), all_lines)
         for at, line in enumerate(lines):
@@ -372,18 +411,18 @@ class AlternatingRuns(CommandTest):
             if document["kind"] not in ("input", "result"):
                 continue
             hurt = next(i for i, own in enumerate(all_lines) if line in own)
-            rest = b"".join(each for i, texts in enumerate(data) if i != hurt for each in texts)
+            undamaged = b"".join(each for i, texts in enumerate(data) if i != hurt for each in texts)
             other = json.dumps({**document, "bytes": document["bytes"] + 1}).encode() + b"\n"
             for damaged in (line[: len(line) // 2] + b"\n", other):
                 with self.subTest(line=at, kind=document["kind"], torn=damaged != other):
                     path = self.file("log", b"".join([*lines[:at], damaged, *lines[at + 1 :]]))
                     ended = report("--format", "json", *ALL_SCHEMES, path)
                     self.assertEqual((ended.status, ended.result["complete"]), (1, False), ended)
-                    self.assert_counts(ended.result, rest)
+                    self.assert_counts(ended.result, undamaged)
                     self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
                     self.assertIn(f"{path}:{at + 1}: ", ended.stderr)
 
-    def test_lines_that_are_missing_are_told_with_their_run(self):
+    def test_missing_lines_are_reported_with_their_run(self):
         all_lines, data = self.runs(2)
         name = json.loads(all_lines[0][0])["run"]
         ended = report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(all_lines[1][:1] + all_lines[0][1:] + all_lines[1][1:]))
@@ -395,7 +434,7 @@ class AlternatingRuns(CommandTest):
         self.assert_counts(ended.result, b"".join(data[1]))
         self.assertIn(f'ends with 2 lines of inputs of run "{name}", without their result', ended.stderr)
 
-    def test_lines_without_a_name_are_read_as_they_stand_and_cannot_alternate(self):
+    def test_lines_without_a_name_are_read_in_order_and_cannot_alternate(self):
         all_lines, data = self.runs(3)
         older = [self.unnamed(lines) for lines in all_lines]
         self.assert_counted(report("--format", "json", *ALL_SCHEMES, stdin_bytes=b"".join(sum(older, []))), b"".join(sum(data, [])))
@@ -407,7 +446,7 @@ class AlternatingRuns(CommandTest):
         for line in (4, len(alternating)):
             self.assertRegex(ended.stderr, f'standard input:{line}: "input_count" is .* cannot be separated .*: keep each run in a file of its own')
 
-    def test_more_runs_at_once_than_are_kept_are_an_error_that_says_so(self):
+    def test_too_many_runs_at_once_are_an_error(self):
         (lines,), (texts,) = self.runs(1)
         def copies(line, names):
             return [json.dumps({**json.loads(line), "run": str(name)}).encode() + b"\n" for name in names]

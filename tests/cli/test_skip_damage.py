@@ -1,4 +1,4 @@
-"""--skip-damage and --max-output: what is whole behind damage counts, what was lost is listed, and nothing is endless."""
+"""--skip-damage and --max-output: intact frames after damage count, lost data is listed, and the output is bounded."""
 
 import random
 import unittest
@@ -15,10 +15,10 @@ def frames_of(parts):
 
 class Skipping(CommandTest):
     def assert_lost_explains(self, ended, parts, frames):
-        """What counts is the text of exactly the frames that no lost stretch touches."""
-        said = ended.result["inputs"][0]
-        lost = said.get("lost", [])
-        self.assertEqual(said.get("lost_stretches", 0), len(lost))
+        """The counts are those of exactly the frames that do not overlap with lost data."""
+        reported = ended.result["inputs"][0]
+        lost = reported.get("lost", [])
+        self.assertEqual(reported.get("lost_stretches", 0), len(lost))
         whole, at = [], 0
         for part, frame in zip(parts, frames):
             begin, at = at, at + len(frame)
@@ -31,7 +31,7 @@ class Skipping(CommandTest):
         self.assertIs(ended.result["complete"], not lost)
         return lost
 
-    def test_damage_anywhere_costs_the_frames_it_touches_and_no_other(self):
+    def test_damage_affects_only_the_frames_that_it_touches(self):
         parts = [text(300, number) for number in range(4)]
         frames = frames_of(parts)
         encoded = b"".join(frames)
@@ -46,7 +46,7 @@ class Skipping(CommandTest):
                 self.assertIn("frame 2", lost[0]["error"])
                 self.assertGreaterEqual(ended.result["bytes"], 300)
 
-    def test_damage_within_content_costs_its_frame_alone_and_is_told_of_with_its_place(self):
+    def test_damage_in_the_content_of_a_frame_affects_only_that_frame_and_is_reported_with_its_place(self):
         chosen = random.Random(3)
         parts = [text(chosen.choice((100, 5000, 70_000, 400_000)), number) for number in range(20)]
         frames = frames_of(parts)
@@ -54,7 +54,7 @@ class Skipping(CommandTest):
         for hit in ([4], [0, 19], [7, 8, 9], [2, 5, 11, 17]):
             damaged = bytearray(b"".join(frames))
             for number in hit:
-                damaged[begins[number + 1] - 1] ^= 4  # of the checksum: all of the text comes out
+                damaged[begins[number + 1] - 1] ^= 4  # a bit in the checksum: the whole text is decoded
             path = self.file("damaged.zst", bytes(damaged))
             for options in ((), ("-T", "1"), ("-T", "5", "--chunk-size", "3000"), ("--slots", "2")):
                 with self.subTest(hit=hit, options=options):
@@ -67,7 +67,7 @@ class Skipping(CommandTest):
                     self.assertEqual(ended.result["unverified"]["bytes"], sum(len(parts[number]) for number in hit))
                     self.assertIn(f"frame {hit[0] + 1} is damaged", ended.stderr)
 
-    def test_what_is_no_archive_between_frames_is_skipped(self):
+    def test_other_data_between_frames_is_skipped(self):
         parts = [text(5000, number) for number in range(3)]
         frames = frames_of(parts)
         for junk in (b"x", b"((", b"\x28\xb5\x2f", b"\x28\x28\xb5", noise(1000), noise(600_000)):
@@ -77,7 +77,7 @@ class Skipping(CommandTest):
                 self.assertEqual(ended.status, 1)
                 self.assertEqual(ended.result["inputs"][0]["lost"][0]["compressed_begin"], len(frames[0]))
 
-    def test_an_end_too_soon_is_a_loss_like_others(self):
+    def test_a_truncated_end_is_reported_as_lost(self):
         parts = [text(5000, number) for number in range(3)]
         frames = frames_of(parts)
         ended = run(*SKIP, stdin_bytes=b"".join(frames)[:-7])
@@ -90,7 +90,7 @@ class Skipping(CommandTest):
         encoded = b"".join(frames_of([text(50_000, number) for number in range(10)]))
         self.assert_counted(run(*SKIP, stdin_bytes=encoded), b"".join(text(50_000, number) for number in range(10)))
 
-    def test_without_the_option_the_input_ends_at_its_damage(self):
+    def test_without_skip_damage_the_input_ends_at_its_damage(self):
         parts = [text(5000, number) for number in range(3)]
         frames = frames_of(parts)
         ended = run(*JSON, stdin_bytes=frames[0] + frames[1][:-1] + b"!" + frames[2])
@@ -98,7 +98,7 @@ class Skipping(CommandTest):
 
 
 class Endless(CommandTest):
-    def test_an_archive_of_more_text_than_allowed_is_given_up(self):
+    def test_an_archive_with_more_text_than_max_output_is_given_up(self):
         bomb = self.file("bomb.zst", zstd(bytes(50_000_000)))
         data = self.file("data", b"hello")
         for options in ((), ("-T", "1"), ("--chunk-size", "1000")):
@@ -108,7 +108,7 @@ class Endless(CommandTest):
             self.assertEqual(ended.result["bytes"], 5)
             self.assertIs(ended.result["complete"], False)
 
-    def test_exactly_as_much_text_as_allowed_is_no_error(self):
+    def test_an_archive_with_exactly_max_output_of_text_is_counted(self):
         encoded = b"".join(frames_of([text(100_000, number) for number in range(5)]))
         self.assertEqual(run(*JSON, "--max-output", "500000", stdin_bytes=encoded).status, 0)
         self.assertEqual(run(*JSON, "--max-output", "499999", stdin_bytes=encoded).status, 1)

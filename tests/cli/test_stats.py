@@ -1,4 +1,4 @@
-"""--stats: what a run says about itself, in JSON and for people, of runs that cannot have been otherwise."""
+"""--stats: the statistics of a run, in JSON and as text, for runs whose statistics are known beforehand."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def stages(stats):
 
 
 def counted(stats):
-    """Bytes that the engine's stages say they counted, whichever engine it was."""
+    """The bytes that the stages of the engine counted, for any engine."""
     return sum(stage["bytes"] for name, stage in stages(stats).items() if name.startswith("count"))
 
 
@@ -39,13 +39,13 @@ class Facts(CommandTest):
         self.assertEqual(counted(stats), 6 * MIB)
         self.assertEqual(stats["decompression"], "not compressed")
 
-    def test_a_pipe_says_what_it_holds(self):
+    def test_the_statistics_of_a_pipe_name_its_capacity(self):
         ended = run_fed([text(100_000)], *JSON)
         (manner,) = ended.result["stats"]["reading"]["manners"]
         self.assertRegex(manner["how"], r"^pipe of \d+ [KM]iB, straight into the slots$")
         self.assertEqual(manner["inputs"], 1)
 
-    def test_archives_are_read_ahead_and_their_frames_counted(self):
+    def test_archives_are_read_ahead_and_their_frames_are_counted(self):
         data = text(400_000)
         path = self.file("a.zst", zstd(data) + zstd(data))
         stats = self.stats(path, self.file("plain", data))
@@ -59,14 +59,14 @@ class Facts(CommandTest):
         self.assertEqual(stages(stats)["decompress"]["bytes"], 800_000)
         self.assertEqual(counted(stats), 1_200_000)
 
-    def test_archives_that_are_not_split_say_why(self):
+    def test_the_statistics_name_the_reason_if_an_archive_is_not_split(self):
         stats = self.stats(self.file("a.zst", zstd(text(1000)) + zstd(text(2000))))
         self.assertEqual(
             stats["decompression"],
             "2 frames, up to 1 decoder at once; 1 input in one piece: a single frame, or too short to split",
         )
 
-    def test_frames_that_windows_or_handing_on_keep_in_order_say_so(self):
+    def test_the_statistics_name_the_reason_if_windows_or_pass_through_keep_frames_in_order(self):
         data = text(400_000)
         path = self.file("a.zst", zstd(data) * 2)
         stats = run("--format", "jsonl", "--stats", "--window", "100KiB", path).result["stats"]
@@ -81,7 +81,7 @@ class Facts(CommandTest):
         )
         self.assertEqual(ended.stdout, data * 2)
 
-    def test_the_partition_is_as_coarse_as_the_schemes_allow(self):
+    def test_the_partition_has_as_few_classes_as_the_schemes_allow(self):
         path = self.file("data", text(1000))
         for schemes, classes in (("letters", 9), ("classes", 8), ("letters,classes", 14), ("bytes", 256)):
             partition = self.stats("-b", schemes, path)["partition"]
@@ -89,54 +89,54 @@ class Facts(CommandTest):
             self.assertEqual(partition["schemes"], schemes.split(","))
             self.assertIn(partition["counted_classes"], (classes, 256))
 
-    def test_every_slot_is_in_some_phase_all_the_time(self):
+    def test_every_slot_is_in_some_phase_at_any_time(self):
         slots = self.stats(self.file("data", text(5 * MIB)))["slots_over_time"]
         self.assertAlmostEqual(slots["free_share"] + slots["filling_share"] + slots["counting_share"], 1)
         self.assertTrue(1 <= len(slots["in_use"]) <= 64)
         self.assertTrue(all(0 <= share <= 1 + 1e-9 for share in slots["in_use"]))
         self.assertGreater(max(slots["in_use"]), 0)
 
-    def test_memory_is_said_beside_its_limit(self):
+    def test_memory_is_reported_with_its_limit(self):
         memory = self.stats("--memory-limit", "600MiB", self.file("data", text(1000)))["memory"]
         self.assertEqual(memory["limit_bytes"], 600 * MIB)
         self.assertGreater(memory["peak_bytes"], MIB)
 
 
 class Limits(CommandTest):
-    def test_a_writer_that_sleeps_makes_the_source_the_limit(self):
+    def test_with_a_slow_writer_the_limit_is_the_source(self):
         def slowly(seconds):
             for _ in range(4):
                 time.sleep(seconds)
                 yield text(300_000)
 
-        for seconds in (0.3, 1.5, 6):  # until it is most of the run
-            said = run_fed(slowly(seconds), *JSON).result["stats"]
-            if said["limited_by"].startswith("the source"):
+        for seconds in (0.3, 1.5, 6):  # until this is most of the run
+            stats = run_fed(slowly(seconds), *JSON).result["stats"]
+            if stats["limited_by"].startswith("the source"):
                 break
-        self.assertRegex(said["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
-        self.assertTrue(said["would_help"].startswith("a faster writer"))
-        self.assertFalse(said["stopped"])
+        self.assertRegex(stats["limited_by"], r"^the source: reading waited for it \d+ % of the time$")
+        self.assertTrue(stats["would_help"].startswith("a faster writer"))
+        self.assertFalse(stats["stopped"])
 
-    def test_no_text_is_limited_by_nothing(self):
-        said = run(*JSON, self.file("empty", b"")).result["stats"]
-        self.assertEqual((said["limited_by"], said["would_help"]), ("nothing: there was no text", "nothing"))
+    def test_without_text_the_limit_is_nothing(self):
+        stats = run(*JSON, self.file("empty", b"")).result["stats"]
+        self.assertEqual((stats["limited_by"], stats["would_help"]), ("nothing: there was no text", "nothing"))
 
-    def test_a_text_of_one_slot_is_limited_by_its_start(self):
-        said = run(*JSON, self.file("small", text(1000))).result["stats"]
-        self.assertTrue(said["limited_by"].startswith("start-up: "), said["limited_by"])
+    def test_with_a_text_of_one_slot_the_limit_is_the_start(self):
+        stats = run(*JSON, self.file("small", text(1000))).result["stats"]
+        self.assertTrue(stats["limited_by"].startswith("start-up: "), stats["limited_by"])
 
-    def test_a_run_that_was_stopped_says_so(self):
+    def test_a_run_that_was_stopped_is_reported_as_stopped(self):
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             feed(running, [text(300_000)])
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.send_signal(signal.SIGTERM)
-            said = running.finish().result["stats"]
-        self.assertTrue(said["stopped"])
-        self.assertTrue(said["limited_by"].startswith("being stopped after "), said["limited_by"])
+            stats = running.finish().result["stats"]
+        self.assertTrue(stats["stopped"])
+        self.assertTrue(stats["limited_by"].startswith("being stopped after "), stats["limited_by"])
 
 
 class ForPeople(CommandTest):
-    def test_a_table_has_its_statistics_on_standard_error_with_the_same_facts(self):
+    def test_with_the_table_the_statistics_are_on_standard_error_with_the_same_numbers(self):
         ended = run("--stats", "--memory-limit", "600MiB", self.file("data", text(3 * MIB)))
         self.assertEqual(ended.status, 0)
         labels = ["engine", "kernel", "partition", "text", "chunks", "inputs", "decompress", "slots", "memory", "stage", "read"]
@@ -149,12 +149,12 @@ class ForPeople(CommandTest):
         self.assertRegex(ended.stderr, r"limited by: .+\nwould help: .+\n$")
         self.assertNotIn("limited by", ended.stdout.decode())
 
-    def test_the_slots_over_time_are_digits_where_the_locale_is_ascii(self):
+    def test_the_chart_of_slots_consists_of_digits_if_the_locale_is_ascii(self):
         ended = run("--stats", self.file("data", text(3 * MIB)), env={**os.environ, "LC_ALL": "C"})
         self.assertTrue(ended.stderr.isascii(), ended.stderr)
         self.assertRegex(ended.stderr, r"(?m)^slots +\d+  free ")
 
-    def test_json_has_its_statistics_inside(self):
+    def test_in_json_the_statistics_are_in_the_result(self):
         self.assertEqual(run(*JSON, self.file("data", b"x")).stderr, "")
 
 

@@ -1,4 +1,4 @@
-"""The table as people see it: on terminals of several widths, in colour and without, in pipes and files."""
+"""The table: on terminals of several widths, with and without colours, in pipes and files."""
 
 import fcntl
 import os
@@ -17,12 +17,12 @@ UTF8 = {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
 
 
 def environment(**changes):
-    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "TERM")}
-    return {**kept, **changes}
+    inherited = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "TERM")}
+    return {**inherited, **changes}
 
 
 def on_terminal(columns, *arguments, **variables):
-    """What gpuhist writes to a terminal of this width."""
+    """The output of gpuhist on a terminal of this width."""
     master, slave = pty.openpty()
     tty.setraw(slave)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -35,7 +35,7 @@ def on_terminal(columns, *arguments, **variables):
         try:
             while piece := os.read(master, 65536):
                 written += piece
-        except OSError:  # EIO: the last one to hold the terminal is gone
+        except OSError:  # EIO: no process has the terminal open any more
             pass
         os.close(master)
         process.wait(PATIENCE)
@@ -67,7 +67,7 @@ class Width(CommandTest):
                     for size in ("300,000", "70,000", "1,000"):
                         self.assertTrue(any(f" {size}" in line and ".log" in line for line in lines), table)
 
-    def test_bars_fill_a_terminal_but_not_a_very_wide_one(self):
+    def test_bars_fill_a_terminal_up_to_a_maximum_width(self):
         longest = {
             columns: max(ESCAPE.sub("", line).count("█") for line in on_terminal(columns, self.files[0]).splitlines())
             for columns in (60, 80, 200, 1000)
@@ -88,26 +88,26 @@ class Colour(CommandTest):
         super().setUp()
         self.path = self.file("data", text(50_000))
 
-    def test_colours_are_for_terminals(self):
+    def test_colours_are_used_only_on_terminals(self):
         colored = on_terminal(80, self.path)
         self.assertRegex(colored, ESCAPE)
         piped = run(self.path, env=environment(**UTF8)).stdout.decode()
         self.assertEqual(ESCAPE.sub("", colored), piped)
         self.assertNotIn("\x1b", piped)
 
-    def test_colours_are_refused_by_no_color_and_by_dumb_terminals(self):
+    def test_no_color_and_dumb_terminals_turn_colours_off(self):
         self.assertNotIn("\x1b", on_terminal(80, self.path, **UTF8, NO_COLOR="1"))
         self.assertNotIn("\x1b", on_terminal(80, self.path, LC_ALL="C.UTF-8", TERM="dumb"))
 
-    def test_a_file_gets_no_colours(self):
+    def test_a_file_has_no_colours(self):
         self.assertEqual(on_terminal(80, "-o", self.folder / "out", self.path), "")
         self.assertNotIn(b"\x1b", (self.folder / "out").read_bytes())
 
-    def test_what_is_incomplete_is_red(self):
+    def test_incomplete_inputs_are_red(self):
         table = on_terminal(80, self.path, self.folder / "missing")
-        self.assertRegex(table, r"\x1b\[1;31mINCOMPLETE\x1b\[0m  .*missing: No such file or directory")
+        self.assertRegex(table, r"\x1b\[1;31mINCOMPLETE\x1b\[0m  .*missing\r?\n")
 
-    def test_bars_are_ascii_where_the_locale_is(self):
+    def test_bars_are_ascii_if_the_locale_is_ascii(self):
         table = on_terminal(80, self.path, LC_ALL="C", TERM="xterm")
         self.assertTrue(table.isascii())
         self.assertIn("####", table)
@@ -115,10 +115,10 @@ class Colour(CommandTest):
 
 
 class Order(CommandTest):
-    def test_buckets_come_first_then_inputs_then_the_totals_then_what_is_incomplete(self):
+    def test_the_order_is_buckets_inputs_totals_and_incomplete_inputs(self):
         self.file("one", b"hello\n")
         self.file("two", b"x")
-        # relative names: long ones are shortened
+        # relative names, because long names are shortened
         lines = run("-b", "letters,classes", "one", "two", "missing", cwd=self.folder).stdout.decode().splitlines()
         starts = ["letters", "a-d", "classes", "upper", "input", "one", "bytes", "lines", "INCOMPLETE"]
         found = [next(i for i, line in enumerate(lines) if line.startswith(start)) for start in starts]
@@ -126,7 +126,7 @@ class Order(CommandTest):
         self.assertTrue(lines[-1].startswith("INCOMPLETE"))
         self.assertEqual([line.split() for line in lines[-3:-1]], [["bytes", "7"], ["lines", "1"]])
 
-    def test_totals_alone_have_no_row_an_input(self):
+    def test_totals_alone_have_no_row_for_each_input(self):
         paths = [self.file("one", b"hello\n"), self.file("two", b"x")]
         table = run("--totals-only", *paths).stdout.decode()
         self.assertNotIn(str(self.folder), table)

@@ -1,4 +1,4 @@
-"""gpuhist on a terminal: one line of progress that never scrolls, wraps or stays behind, and is in nobody's way."""
+"""gpuhist on a terminal: one progress line that never scrolls or wraps, is erased at the end and mixes with no text."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from screen import OnTerminal
 from support import CommandTest, feed, main, text, unread, wait_until
 
 WAS_REDRAWN = re.compile(rb"\r[ -~]+\x1b\[K\r")
-A_WHILE = 0.8  # seconds in which a line of progress would have shown twice
-SHORT = 0.3  # seconds before which it never shows
+A_WHILE = 0.8  # seconds; a progress line would be drawn twice in this time
+SHORT = 0.3  # seconds; no progress line is drawn before
 
 
 class Progress(CommandTest):
     def show(self, running, times=3):
-        """Watches until the line was redrawn so often."""
+        """Reads output until the line was redrawn that many times."""
         before = running.screen.redraws
         running.watch_until(lambda: running.screen.redraws >= before + times and running.screen.progress)
 
@@ -30,7 +30,7 @@ class Progress(CommandTest):
             self.assertEqual(running.finish(), 0)
         self.assertEqual(running.raw, b"")
 
-    def test_the_final_screen_holds_the_report_and_nothing_else(self):
+    def test_the_final_screen_holds_only_the_report(self):
         data = text(100_000)
         for columns in (40, 80, 200):
             with self.subTest(columns=columns):
@@ -62,7 +62,7 @@ class Progress(CommandTest):
         self.assertEqual(WAS_REDRAWN.sub(b"", running.raw), b"\r\x1b[K")
         self.assertEqual(running.screen.lines, [])
 
-    def test_of_files_it_shows_a_share_that_grows_and_the_time_left(self):
+    def test_for_files_the_line_shows_a_growing_share_and_the_remaining_time(self):
         data = self.file("data", text(1_000_000) * 100)
         for columns, form in ((40, r" *\d+ %  \d.*, .* left"), (200, r" *\d+ %  \d+\.\d of 95\.4 MiB read \(.*B/s\), .* left")):
             shares = []
@@ -75,21 +75,21 @@ class Progress(CommandTest):
                 self.assertEqual(running.finish(), -signal.SIGINT)
                 self.assertEqual(shares, sorted(shares))
                 self.assertEqual(running.screen.progress, "")
-                self.assertIn("endedbySIGINT", "".join(running.screen.lines).replace(" ", ""))  # it may be wrapped
+                self.assertIn("endedbySIGINT", "".join(running.screen.lines).replace(" ", ""))  # may be wrapped
 
-    def test_it_follows_a_terminal_that_changes_its_width(self):
+    def test_the_line_adapts_to_a_terminal_that_changes_its_width(self):
         with OnTerminal("--chunk-size", "16", self.file("data", text(1_000_000) * 100), columns=100) as running:
             self.show(running)
             self.assertIn(" read (", running.screen.progress)
             running.resize(30)
             running.watch_until(lambda: 0 < len(running.screen.progress) < 30)
-            self.assertIn(b"\x1b[J", running.raw)  # what the terminal had wrapped is gone, too
+            self.assertIn(b"\x1b[J", running.raw)  # erases also the part that the terminal had wrapped
             running.resize(100)
             running.watch_until(lambda: " read (" in running.screen.progress)
             running.process.send_signal(signal.SIGINT)
             self.assertEqual(running.finish(), -signal.SIGINT)
 
-    def test_snapshots_push_it_down_and_nothing_of_it_stays_in_them(self):
+    def test_snapshots_are_printed_above_the_line_and_not_mixed_with_it(self):
         for form, columns, law in (("json", 4000, r'^\{"kind":"(snapshot|result)".*\}$'), ("table", 100, "^((?!B/s).)*$")):
             with self.subTest(form=form), OnTerminal(
                     "--format", form, "--snapshot-every", "30ms", columns=columns, stdin=subprocess.PIPE) as running:
@@ -102,7 +102,7 @@ class Progress(CommandTest):
                 self.assertRegex(line, law)
             self.assertGreater(len(running.screen.lines), 10)
 
-    def test_a_status_that_was_asked_for_stays_above_it(self):
+    def test_a_requested_status_stays_above_the_line(self):
         with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
             feed(running, [text(12345)])
             self.show(running)
@@ -112,9 +112,9 @@ class Progress(CommandTest):
             running.process.stdin.close()
             self.assertEqual(running.finish(), 0)
         self.assertEqual(len(running.screen.lines), 1)
-        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12345 bytes counted \(12 KiB\), 12345 bytes read, ")
+        self.assertRegex(running.screen.lines[0], r"^gpuhist: 12,345 bytes counted, 12,345 bytes read, ")
 
-    def test_it_is_gone_before_the_message_of_a_run_that_fails(self):
+    def test_the_line_is_erased_before_the_message_of_a_run_that_fails(self):
         with OnTerminal("--snapshot-every", "1MB", "-o", "/dev/full", stdin=subprocess.PIPE) as running:
             feed(running, [text(1000)])
             self.show(running, 1)
@@ -122,20 +122,20 @@ class Progress(CommandTest):
             self.assertEqual(running.finish(), 1)
         self.assertEqual(running.screen.lines, ["gpuhist: cannot write /dev/full: No space left on device"])
 
-    def test_a_terminal_that_was_stopped_does_not_stop_the_run(self):
+    def test_a_stopped_terminal_does_not_stop_the_run(self):
         with OnTerminal(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as running:
             feed(running, [text(1000)])
             self.show(running)
             running.type(b"\x13")  # Ctrl-S
             time.sleep(A_WHILE)
-            feed(running, [text(60_000)])  # for which a pipe has room, if nobody reads
+            feed(running, [text(60_000)])  # a pipe has room for so much without a reader
             wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.type(b"\x11")
             self.show(running)
             running.process.stdin.close()
             self.assertEqual(running.finish(), 0)
 
-    def test_it_shows_neither_in_the_background_nor_where_lines_cannot_be_erased_nor_where_refused(self):
+    def test_there_is_no_line_in_the_background_on_dumb_terminals_or_with_options_that_turn_it_off(self):
         in_background = ("bash", "-c", 'set -m; exec 3<&0 4>&2 2>/dev/null; "$0" "$@" <&3 2>&4 & wait $!')
         self.assert_nothing_shows(wrapper=in_background)
         self.assert_nothing_shows(environment={"TERM": "dumb"})
@@ -143,19 +143,19 @@ class Progress(CommandTest):
         self.assert_nothing_shows("-q")
         self.assert_nothing_shows("-q", "--progress")
 
-    def test_whenever_a_repeat_follows_a_signal_nothing_of_it_stays(self):
+    def test_the_line_is_erased_also_if_a_second_signal_follows_at_any_time(self):
         data = self.file("data", text(1_000_000) * 100)
         for pause in (0, 0.0001, 0.0005, 0.002, 0.008):
             with self.subTest(pause=pause), OnTerminal("--chunk-size", "16", data) as running:
                 self.show(running, 1)
-                # by kill: a terminal on which Ctrl-C is typed throws away what is not read yet, so an erasure, too
+                # by kill: when Ctrl-C is typed, the terminal discards output that was not read yet, perhaps the erasure
                 running.process.send_signal(signal.SIGINT)
                 time.sleep(pause)
                 running.process.send_signal(signal.SIGINT)
                 self.assertEqual(running.finish(), -signal.SIGINT)
                 self.assertFalse(any("B/s" in line for line in running.screen.lines), running.screen.lines)
 
-    def test_statistics_have_the_width_and_the_colours_of_what_they_are_written_to(self):
+    def test_statistics_have_the_width_and_the_colours_of_the_file_they_are_written_to(self):
         data = self.file("data", text(3_000))
         out, heading = self.folder / "out", re.compile(r"^stage +bytes(?: +busy s)?(?: +waiting s)?(?: +workers)? +busy( +GB/s busy)?$")
 
@@ -183,17 +183,17 @@ class Progress(CommandTest):
 
 
 class Typing(CommandTest):
-    def test_input_that_is_typed_is_waited_for_in_one_line_that_says_how_to_end_it(self):
+    def test_one_line_says_that_typed_input_is_read_and_how_to_end_it(self):
         for arguments in ((), ("-",), ("--progress",)):
             with self.subTest(arguments=arguments), OnTerminal("--format", "json", *arguments, stdin=None, columns=400) as running:
                 running.watch_until(lambda: running.screen.lines)
-                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it, gpuhist --help tells more"])
+                self.assertEqual(running.screen.lines, ["gpuhist: counting what you type; Ctrl-D ends it; see also gpuhist --help"])
                 running.type(b"some text\n\x04")
                 self.assertEqual(running.finish(), 0)
                 self.assertEqual(running.screen.lines[1], "some text")
                 self.assertIn('"bytes":10', running.screen.lines[2])
 
-    def test_nothing_is_in_the_way_of_those_who_type_slowly(self):
+    def test_no_progress_line_is_drawn_while_input_is_typed_slowly(self):
         with OnTerminal(stdin=None, stdout=subprocess.DEVNULL) as running:
             running.watch_until(lambda: running.screen.lines)
             time.sleep(A_WHILE)
@@ -201,7 +201,7 @@ class Typing(CommandTest):
             self.assertEqual(running.finish(), 0)
         self.assertEqual(len(running.screen.lines), 1)
 
-    def test_quiet_says_nothing_and_nothing_is_said_where_no_typed_input_is_read(self):
+    def test_the_line_is_not_printed_with_quiet_or_without_typed_input(self):
         data = self.file("data", b"hello")
         with OnTerminal("-q", stdin=None, stdout=subprocess.DEVNULL) as running:
             running.type(b"\x04")

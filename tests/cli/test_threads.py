@@ -1,4 +1,4 @@
-"""Threads that cannot be had: a run goes on with those that it has, and says so, or ends with a message."""
+"""Threads that cannot be started: a run continues with the others and says so, or ends with a message."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 
 from support import GPUHIST, THREAD_SANITIZED
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 TEXT = b"what is text made of\n" * 20_000
 
 
@@ -28,55 +28,55 @@ class Threads(unittest.TestCase):
     def run_with(self, processes, *arguments):
         def become_limited():
             os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+            os.setgid(UNPRIVILEGED)
+            os.setuid(UNPRIVILEGED)
             resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
         command = [GPUHIST, "--engine", "host", "--threads", "4", *arguments]
         return subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
 
-    def test_a_run_counts_all_with_the_threads_that_could_be_started_and_says_how_many(self):
+    def test_a_run_continues_with_the_threads_that_could_be_started_and_reports_their_number(self):
         for processes in (2, 3, 4):
             with self.subTest(processes=processes):
-                done = self.run_with(processes, "--stats", "--format", "json", self.path)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                said = json.loads(done.stdout)
-                self.assertTrue(said["complete"])
-                self.assertEqual(said["bytes"], len(TEXT))
-                self.assertEqual(said["stats"]["threads"], processes - 1)
-                self.assertEqual(said["stats"]["threads_planned"], 4)
-                self.assertIn(f"only {processes - 1} of 4 threads could be started".encode(), done.stderr)
+                process = self.run_with(processes, "--stats", "--format", "json", self.path)
+                self.assertEqual(process.returncode, 0, process.stderr)
+                result = json.loads(process.stdout)
+                self.assertTrue(result["complete"])
+                self.assertEqual(result["bytes"], len(TEXT))
+                self.assertEqual(result["stats"]["threads"], processes - 1)
+                self.assertEqual(result["stats"]["threads_planned"], 4)
+                self.assertIn(f"only {processes - 1} of 4 threads could be started".encode(), process.stderr)
 
-    def test_without_a_thread_a_run_ends_with_cause_and_remedy(self):
-        done = self.run_with(1, self.path)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout, b"")
-        self.assertIn(b"no thread can be started", done.stderr)
-        self.assertIn(b"ulimit -u", done.stderr)
+    def test_a_run_without_any_thread_ends_with_cause_and_remedy(self):
+        process = self.run_with(1, self.path)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.stdout, b"")
+        self.assertIn(b"no thread can be started", process.stderr)
+        self.assertIn(b"ulimit -u", process.stderr)
 
-    def test_an_archive_whose_thread_cannot_be_started_fails_alone(self):
+    def test_only_the_archive_whose_thread_cannot_be_started_fails(self):
         archive = os.path.join(self.folder, "all.tar")
         subprocess.run(["tar", "cf", archive, "-C", self.folder, "text"], check=True)
-        done = self.run_with(2, "--format", "json", archive, self.path)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b"all.tar: no thread can be started to read the archive", done.stderr)
-        inputs = json.loads(done.stdout)["inputs"]
+        process = self.run_with(2, "--format", "json", archive, self.path)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"all.tar: no thread can be started to read the archive", process.stderr)
+        inputs = json.loads(process.stdout)["inputs"]
         self.assertEqual([each["complete"] for each in inputs], [False, True])
         self.assertEqual(inputs[1]["bytes"], len(TEXT))
 
-    def test_repack_writes_all_with_the_threads_that_could_be_started(self):
+    def test_repack_continues_with_the_threads_that_could_be_started(self):
         output = os.path.join(self.folder, "out.zst")
 
         def become_limited():
             os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
+            os.setgid(UNPRIVILEGED)
+            os.setuid(UNPRIVILEGED)
             resource.setrlimit(resource.RLIMIT_NPROC, (3, 3))
 
         command = [GPUHIST, "repack", self.path, "-o", output, "--threads", "4"]
-        done = subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"only 2 of 4 threads could be started", done.stderr)
+        process = subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn(b"only 2 of 4 threads could be started", process.stderr)
         plain = subprocess.run([GPUHIST, "--engine", "host", "--format", "json", output], capture_output=True, check=True)
         self.assertEqual(json.loads(plain.stdout)["bytes"], len(TEXT))
 

@@ -1,5 +1,5 @@
-"""Trees and very many inputs: --recursive, --files-from, patterns; hostile names, loops, what is no file, what may not be
-read, what changes meanwhile; and memory that does not grow with their number. The oracle is os.walk and a Counter."""
+"""Trees and many inputs: --recursive, --files-from and patterns; unusual names, loops, names that are not files, missing
+permissions, concurrent changes; constant memory. The oracle is os.walk and a Counter."""
 
 import base64
 import collections
@@ -21,11 +21,11 @@ from support import ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Ended, Ru
 
 JSON = ("--buckets", "bytes", "--format", "json", "-q")
 LETTERS = ("--buckets", "letters", "--format", "json", "-q")
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 def files_below(root, follow=False):
-    """The regular files below a directory as bytes: depth first, each directory's names in the order of their bytes."""
+    """The regular files below a directory as bytes: depth first, each directory's names in byte order."""
     found = []
 
     def walk(folder):
@@ -56,8 +56,8 @@ def bytes_counted(part):
     return collections.Counter({int(name, 16): count for name, count in part["buckets"]["bytes"].items() if count})
 
 
-def run_listed(names, *options, **how):
-    return run(*JSON, *options, "--files-from", "-", stdin_bytes=names, **how)
+def run_listed(names, *options, **output_options):
+    return run(*JSON, *options, "--files-from", "-", stdin_bytes=names, **output_options)
 
 
 def running_lines(running):
@@ -89,7 +89,7 @@ class TreeTest(CommandTest):
 
 
 class Walking(TreeTest):
-    def test_a_tree_is_counted_depth_first_in_the_order_of_bytes_whatever_the_sizes(self):
+    def test_a_tree_is_counted_depth_first_in_byte_order_of_the_names_for_all_file_sizes(self):
         for at, size in enumerate((0, 1, 7, 8, 9, 4095, 4096, 4097, 262_143, 262_144, 262_145, 700_000)):
             self.make(f"d{at % 3}/e{at % 2}/f{size}", text(size, at))
         self.make("d1.b", b"between")
@@ -98,7 +98,7 @@ class Walking(TreeTest):
             with self.subTest(options=options):
                 self.assert_inputs(run(*JSON, *options, "-r", self.folder), files_below(self.folder))
 
-    def test_files_trees_and_lists_are_counted_in_the_order_they_are_given(self):
+    def test_files_trees_and_lists_are_counted_in_the_order_given(self):
         for name in ("a/x", "b/y", "c", "d", "e"):
             self.make(name, name.encode())
         at = self.folder
@@ -115,7 +115,7 @@ class Walking(TreeTest):
         self.assertEqual([each["format"] for each in ended.result["inputs"]], ["zstd", "raw"])
         self.assert_counts(ended.result, data * 2)
 
-    def test_the_output_of_the_run_is_no_input_of_it_under_any_of_its_names(self):
+    def test_the_output_is_not_an_input_under_any_of_its_names(self):
         for name in ("a", "sub/b"):
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
@@ -123,12 +123,12 @@ class Walking(TreeTest):
         to = self.folder / "sub/r.json"
         options = ("--buckets", "letters", "-r", "-o", to, self.folder)
         for run_before in (False, True):
-            for how in (("--format", "json"), ("--format", "json", "--snapshot-every", "1h"), ("--format", "jsonl", "--append")):
+            for output_options in (("--format", "json"), ("--format", "json", "--snapshot-every", "1h"), ("--format", "jsonl", "--append")):
                 if run_before:
                     (self.folder / "hard").unlink(missing_ok=True)
                     os.link(to, self.folder / "hard")
-                with self.subTest(run_before=run_before, how=how):
-                    ended = run(*how, *options)
+                with self.subTest(run_before=run_before, output_options=output_options):
+                    ended = run(*output_options, *options)
                     self.assertEqual(ended.status, 0, ended)
                     lines = [json.loads(line) for line in to.read_bytes().splitlines()]
                     self.assertEqual(lines[-1]["bytes"], 2000)
@@ -142,8 +142,8 @@ class Walking(TreeTest):
                 run("--format", "json", *options)
         self.assertEqual(sorted(os.listdir(self.folder / "sub")), ["b", "r.json"])
 
-    def test_the_output_is_no_input_where_it_is_found_through_a_mount(self):
-        """The directory entry of a mounted file has the number of the file below it."""
+    def test_the_output_is_not_an_input_if_it_is_found_through_a_mount(self):
+        """The directory entry of a mounted file has the inode number of the file that the mount hides."""
         (self.folder / "tree").mkdir()
         for name in ("a", "out"):
             (self.folder / "tree" / name).write_bytes(b"hello")
@@ -186,7 +186,7 @@ class Walking(TreeTest):
         self.assertIn("is a directory; --recursive (-r) counts the files below it", ended.stderr)
         self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True])
 
-    def test_patterns_choose_among_files_and_prune_directories(self):
+    def test_patterns_select_files_and_exclude_directories(self):
         for name in ("a.log", "b.txt", "x/a.log", "x/cache/c.log", "cache/d.log", "x/y/z/e.log"):
             self.make("t/" + name, name.encode())
         at = self.folder / "t"
@@ -200,20 +200,20 @@ class Walking(TreeTest):
             with self.subTest(options=options):
                 self.assert_inputs(run(*JSON, "-r", *options, at), [at / each for each in expected])
 
-    def test_options_that_are_of_no_use_alone_are_refused(self):
-        for options, said in (
-            (("--include", "*"), "--include: is of use only with --recursive"),
-            (("--exclude", "*"), "--exclude: is of use only with --recursive"),
-            (("--follow-symlinks",), "--follow-symlinks: is of use only with --recursive"),
-            (("-0",), "--null: is of use only with --files-from"),
+    def test_options_that_require_another_option_are_refused_without_it(self):
+        for options, message in (
+            (("--include", "*"), "--include: requires --recursive"),
+            (("--exclude", "*"), "--exclude: requires --recursive"),
+            (("--follow-symlinks",), "--follow-symlinks: requires --recursive"),
+            (("-0",), "--null: requires --files-from"),
             (("--files-from", "-", "-"), "--files-from: standard input cannot be an input"),
         ):
             with self.subTest(options=options):
                 ended = run(*options)
                 self.assertEqual(ended.status, 2)
-                self.assertIn(said, ended.stderr)
+                self.assertIn(message, ended.stderr)
 
-    def test_names_of_every_kind(self):
+    def test_files_with_unusual_names_are_counted(self):
         names = [b"\n", b" ", b"*", b"-r", b"--", b"a\nb", b"n" * 255, b"caf\xe9", b"\xff\xfe", "größe".encode(), b"\x1b[2J"]
         root = os.fsencode(self.folder) + b"/t"
         os.mkdir(root)
@@ -226,7 +226,7 @@ class Walking(TreeTest):
         listed = run_listed(b"\0".join(files_below(root)), "-0")
         self.assert_inputs(listed, files_below(root))
 
-    def test_links_are_skipped_and_said_or_followed_where_that_is_asked_for(self):
+    def test_links_are_reported_as_skipped_or_followed_on_request(self):
         self.make("t/a/x", b"one")
         (self.folder / "t/to-file").symlink_to("a/x")
         (self.folder / "t/to-folder").symlink_to("a")
@@ -244,12 +244,12 @@ class Walking(TreeTest):
         self.assertIn(f"skipped a dangling symbolic link: {root}/nowhere\n", ended.stderr)
         self.assert_inputs(run(*JSON, "-r", root / "to-folder", root / "to-file"), [root / "to-folder/x", root / "to-file"])
 
-    def test_fifos_and_sockets_in_a_tree_are_never_waited_for(self):
+    def test_fifos_and_sockets_in_a_tree_are_skipped_without_waiting(self):
         self.make("t/a", b"one")
         os.mkfifo(self.folder / "t/fifo")
         folder = os.open(self.folder / "t", os.O_PATH)
         with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(f"/proc/self/fd/{folder}/s")  # an address has room for some hundred characters only
+            listening.bind(f"/proc/self/fd/{folder}/s")  # the path of a socket has about a hundred characters at most
             os.close(folder)
             ended = run("--buckets", "bytes", "--format", "json", "-r", self.folder / "t")
         self.assert_inputs(ended, [self.folder / "t/a"])
@@ -258,7 +258,7 @@ class Walking(TreeTest):
         self.assertIn("skipped a socket: ", ended.stderr)
         self.assertEqual(run(*JSON, "-r", self.folder / "t").stderr, "")
 
-    def test_a_fifo_in_a_list_is_read_all_the_same(self):
+    def test_a_fifo_in_a_list_is_read(self):
         os.mkfifo(self.folder / "fifo")
         after = self.make("after", b"after")
         with Running(*JSON, "--files-from", self.file("list", f"{self.folder}/fifo\n{after}\n".encode())) as running:
@@ -272,7 +272,7 @@ class Walking(TreeTest):
         root = self.folder / "t"
         root.mkdir()
         at = os.open(root, os.O_RDONLY)
-        for _ in range(40):  # 8,000 bytes of path: beyond PATH_MAX
+        for _ in range(40):  # 8,000 bytes of path: longer than PATH_MAX
             with open(os.open("f", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=at), "wb") as file:
                 file.write(b"deep")
             os.mkdir("d" * 200, dir_fd=at)
@@ -284,11 +284,11 @@ class Walking(TreeTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(len(ended.result["inputs"]), 40)
         self.assert_counts(ended.result, b"deep" * 40)
-        subprocess.run(["rm", "-rf", root], check=True)  # shutil cannot
+        subprocess.run(["rm", "-rf", root], check=True)  # shutil cannot remove it
 
 
 class Lists(TreeTest):
-    def test_names_come_from_a_file_or_from_standard_input_by_line_or_by_nul(self):
+    def test_names_are_read_from_a_file_or_standard_input_separated_by_newline_or_nul(self):
         paths = [self.make(f"f{i}", text(100 * i)) for i in range(70)]
         lines = "\n".join(map(str, paths)).encode()
         self.assert_inputs(run_listed(lines), paths)
@@ -299,24 +299,24 @@ class Lists(TreeTest):
             self.assert_inputs(run(*JSON, "--files-from", "-", stdin=redirected), paths)
         self.assert_inputs(run_listed(b""), [])
 
-    def test_inputs_are_counted_while_the_list_is_still_written(self):
+    def test_inputs_are_counted_while_the_list_is_still_being_written(self):
         paths = [self.make(f"f{i}", text(1000 * i)) for i in range(5)]
         with Running(*JSON, "--snapshot-every", "10ms", "--files-from", "-", stdin=subprocess.PIPE) as running:
             for path in paths[:2]:
                 feed(running, [f"{path}\n".encode()])
-            feed(running, [str(paths[2])[:5].encode()])  # half a name
+            feed(running, [str(paths[2])[:5].encode()])  # a part of a name
             wait_until(lambda: len(json.loads((running_lines(running) or ["{}"])[-1]).get("inputs", [])) == 2)
             feed(running, [str(paths[2])[5:].encode() + b"\n" + f"{paths[3]}\n{paths[4]}".encode()])
             running.process.stdin.close()
             self.assert_inputs(running.finish(), paths)
 
-    def test_what_is_missing_is_an_error_of_that_name_and_the_rest_is_counted(self):
-        there = self.make("there", b"text")
-        ended = run_listed(f"{self.folder}/none\n{there}\n{self.folder}\n-\n".encode())
+    def test_a_missing_file_is_an_error_of_that_name_and_the_others_are_counted(self):
+        present = self.make("there", b"text")
+        ended = run_listed(f"{self.folder}/none\n{present}\n{self.folder}\n-\n".encode())
         self.assertEqual(ended.status, 1)
         self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True, False, False])
         self.assertEqual(ended.result["inputs"][0]["error"], "No such file or directory")
-        self.assertIn("where the names come from", ended.result["inputs"][3]["error"])
+        self.assertIn("already supplies the list of names", ended.result["inputs"][3]["error"])
         self.assert_counts(ended.result, b"text")
 
     def test_a_list_that_cannot_be_read_is_an_error_and_named_inputs_are_counted(self):
@@ -325,12 +325,12 @@ class Lists(TreeTest):
         self.assertEqual(ended.result["inputs"][1]["error"], "the list of names (--files-from): No such file or directory")
         self.assert_counts(ended.result, b"text")
 
-    def test_a_name_without_an_end_is_given_up(self):
+    def test_a_name_that_is_too_long_ends_the_list(self):
         ended = run_listed(b"x" * 3_000_000)
         self.assertEqual(ended.status, 1)
         self.assertIn("longer than 1 MiB", ended.stderr)
 
-    def test_a_signal_while_the_list_is_waited_for_leaves_a_result_that_says_so(self):
+    def test_a_signal_while_the_list_is_waited_for_leaves_an_incomplete_result(self):
         path = self.make("a", b"text")
         with Running(*JSON, "--snapshot-every", "10ms", "--files-from", "-", stdin=subprocess.PIPE) as running:
             feed(running, [f"{path}\n".encode()])
@@ -344,12 +344,12 @@ class Lists(TreeTest):
 
 
 class Hostile(TreeTest):
-    """As somebody who may not read everything: root may."""
+    """Runs as a user who may not read all files; root may."""
 
     def setUp(self):
         super().setUp()
         self.folder.chmod(0o755)
-        self.program = shutil.copy(GPUHIST, self.folder / "program")  # where everybody can get at it
+        self.program = shutil.copy(GPUHIST, self.folder / "program")  # where every user can run it
         self.root = self.folder / "t"
         for name in ("a/x", "b/secret", "c/closed/y", "c/open/z", "d"):
             self.make("t/" + name, name.encode())
@@ -357,17 +357,17 @@ class Hostile(TreeTest):
         (self.root / "c/closed").chmod(0)
         self.addCleanup(lambda: (self.root / "c/closed").chmod(0o700))
         if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.root], check=True)
+            subprocess.run(["chown", "-R", f"{UNPRIVILEGED}:{UNPRIVILEGED}", self.root], check=True)
 
-    def run_as_somebody(self, *arguments):
+    def run_unprivileged(self, *arguments):
         command = [self.program, "--engine", ENGINE, *map(os.fspath, arguments)]
         if os.geteuid() == 0:
-            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+            command = ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups", *command]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
-    def test_what_may_not_be_read_is_an_error_of_that_name_and_the_rest_is_counted(self):
-        ended = self.run_as_somebody(*JSON, "-r", self.root)
+    def test_a_file_that_may_not_be_read_is_an_error_of_that_name_and_the_others_are_counted(self):
+        ended = self.run_unprivileged(*JSON, "-r", self.root)
         self.assertEqual(ended.status, 1, ended)
         by_name = {os.path.relpath(name_of(each).decode(), self.root): each for each in ended.result["inputs"]}
         self.assertEqual(list(by_name), ["a/x", "b/secret", "c/closed", "c/open/z", "d"])
@@ -378,26 +378,26 @@ class Hostile(TreeTest):
         self.assert_counts(ended.result, b"a/xc/open/zd")
         self.assertEqual(ended.stderr.count("Permission denied"), 2)
 
-    def test_errors_of_a_tree_are_in_every_format(self):
+    def test_every_format_lists_the_errors_of_a_tree(self):
         for form in ("table", "json", "jsonl", "csv"):
             with self.subTest(form=form):
-                ended = self.run_as_somebody("--format", form, "-r", self.root)
+                ended = self.run_unprivileged("--format", form, "-r", self.root)
                 self.assertEqual(ended.status, 1)
                 self.assertIn(b"secret", ended.stdout)
                 self.assertIn(b"c/closed", ended.stdout)
 
 
 class Changing(TreeTest):
-    def test_files_that_vanish_or_shrink_or_grow_meanwhile_harm_nobody(self):
+    def test_files_that_vanish_or_shrink_or_grow_during_the_run_do_not_affect_other_files(self):
         root = self.folder / "t"
         for i in range(300):
             self.make(f"t/{i:03}", text(5000, i))
         steady = self.make("u", text(10_000))
-        over = threading.Event()
+        ended_event = threading.Event()
 
         def change():
             for i in itertools.cycle(range(300)):
-                if over.is_set():
+                if ended_event.is_set():
                     return
                 path = root / f"{i:03}"
                 try:
@@ -425,32 +425,32 @@ class Changing(TreeTest):
                 for each in entries:
                     self.assertIn(each.get("error", "No such file or directory"), ("No such file or directory",))
         finally:
-            over.set()
+            ended_event.set()
             changing.join()
 
-    def test_a_file_that_grows_while_it_is_read_among_others_is_read_to_an_end(self):
+    def test_a_file_that_grows_while_it_is_read_is_read_to_an_end(self):
         self.make("t/a", b"small")
         growing = self.make("t/b", text(200_000))
         with open(growing, "ab") as writer:
-            over = threading.Event()
-            thread = threading.Thread(target=lambda: [writer.write(b"more\n") for _ in iter(over.is_set, True)])
+            ended_event = threading.Event()
+            thread = threading.Thread(target=lambda: [writer.write(b"more\n") for _ in iter(ended_event.is_set, True)])
             thread.start()
             try:
                 ended = run(*JSON, "-r", self.folder / "t")
             finally:
-                over.set()
+                ended_event.set()
                 thread.join()
         self.assertEqual(ended.status, 0, ended)
         self.assertGreaterEqual(ended.result["inputs"][1]["bytes"], 200_000)
 
-    def test_files_of_proc_and_sys_whose_size_is_a_lie(self):
-        """Of a size that is said to be 0 or 4096, and of a content that is steady."""
+    def test_files_of_proc_and_sys_with_a_wrong_size_are_read_to_their_end(self):
+        """Files with a reported size of 0 or 4096 and content that does not change."""
         paths = ["/proc/version", "/proc/filesystems", "/proc/cmdline", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/devices/system/cpu/online"]
         paths = [each for each in paths if os.access(each, os.R_OK)]
         self.assertGreater(len(paths), 2)
         self.assert_inputs(run(*JSON, *paths), paths)
 
-    def test_the_long_file_of_proc_among_small_ones(self):
+    def test_a_long_file_of_proc_is_read_among_small_ones(self):
         long = pathlib.Path("/proc/kallsyms")
         if not long.exists() or len(content := long.read_bytes()) < 1_000_000:
             self.skipTest("no long file in /proc")
@@ -458,13 +458,13 @@ class Changing(TreeTest):
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(bytes_counted(ended.result), collections.Counter(content + b"ab"))
 
-    def test_a_tree_of_proc_ends_whatever_it_holds(self):
+    def test_a_tree_of_proc_is_read_to_an_end(self):
         ended = run(*JSON, "-r", "/proc/self", "--exclude", "task/", "--exclude", "mem", "--exclude", "pagemap")
         self.assertIn(ended.status, (0, 1))
         self.assertGreater(len(ended.result["inputs"]), 10)
 
     @unittest.skipIf(SANITIZED, "takes long with sanitizers")
-    def test_a_sparse_file_of_more_than_4_gib_in_a_tree(self):
+    def test_a_sparse_file_of_more_than_4_gib_in_a_tree_is_counted(self):
         size = (1 << 32) + 12_345
         with open(self.make("t/sparse"), "wb") as file:
             file.truncate(size - 1)
@@ -479,7 +479,7 @@ class Changing(TreeTest):
 
 
 class NoTemporaryFile(TreeTest):
-    """Reports of finished inputs beyond 1 MiB need a temporary file: here 600 inputs with names of 3,000 bytes."""
+    """Lines of finished inputs that exceed 1 MiB need a temporary file: 600 inputs with names of 3,000 bytes."""
 
     COUNT = 600
 
@@ -492,18 +492,18 @@ class NoTemporaryFile(TreeTest):
     def count(self, folder):
         return run(*LETTERS, "--engine", ENGINE, "-r", self.make_tree(), env={**os.environ, "TMPDIR": str(folder)})
 
-    def test_where_there_is_no_folder_for_it_the_run_ends_and_says_what_to_do(self):
+    def test_without_a_folder_for_the_temporary_file_the_run_ends_with_the_remedy(self):
         ended = self.count(self.folder / "none")
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        told = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
-        self.assertEqual(ended.stderr.count(told), 1, ended)
+        message = f"need a temporary file in {self.folder / 'none'}: No such file or directory; make room there, or set TMPDIR"
+        self.assertEqual(ended.stderr.count(message), 1, ended)
         listed = [each for each in ended.result["inputs"] if each["complete"]]
         self.assertEqual(ended.result["bytes"], 2 * len(listed))
-        if ENGINE == "host":  # with a GPU all of them can be in its first block, counted before the file is needed
+        if ENGINE == "host":  # with a GPU all inputs may be in its first block, and counted before the file is needed
             self.assertLess(len(listed), self.COUNT)
 
-    def test_a_file_of_its_own_is_gone_with_the_process(self):
+    def test_the_temporary_file_is_removed(self):
         folder = self.folder / "tmp"
         folder.mkdir()
         ended = self.count(folder)
@@ -531,7 +531,7 @@ class Many(CommandTest):
     def tearDownClass(cls):
         shutil.rmtree(cls.tree)
 
-    def counted(self, *options, limit=None, what=None):
+    def counted(self, *options, limit=None, inputs=None):
         def in_child():
             if limit:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -539,7 +539,7 @@ class Many(CommandTest):
         out = tempfile.TemporaryFile()
         self.addCleanup(out.close)
         process = subprocess.Popen(
-            [GPUHIST, "--engine", ENGINE, *LETTERS, *map(os.fspath, options), *map(os.fspath, what or ["-r", self.tree])],
+            [GPUHIST, "--engine", ENGINE, *LETTERS, *map(os.fspath, options), *map(os.fspath, inputs or ["-r", self.tree])],
             stdin=subprocess.DEVNULL, stdout=out, preexec_fn=in_child)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -553,7 +553,7 @@ class Many(CommandTest):
         self.assert_counts(ended.result, self.data)
         self.assertEqual([each["bytes"] for each in ended.result["inputs"]], [i % 400 for i in range(self.count)])
 
-    def test_every_format_of_very_many_inputs_says_the_same(self):
+    def test_every_format_of_many_inputs_reports_the_same_counts(self):
         ended, _ = self.counted("--format", "jsonl")
         lines = ended.documents
         self.assertEqual(lines[-1]["input_count"], self.count)
@@ -565,14 +565,14 @@ class Many(CommandTest):
     @unittest.skipIf(SANITIZED or ENGINE != "host", "memory is that of the program alone")
     def test_memory_does_not_grow_with_the_number_of_inputs(self):
         options = ("--byte-counts", "--format", "csv", "--output", "/dev/null")
-        few, few_bytes = self.counted(*options, what=["-r", self.tree / "d0000", self.tree / "d0001"])
+        few, few_bytes = self.counted(*options, inputs=["-r", self.tree / "d0000", self.tree / "d0001"])
         many, many_bytes = self.counted(*options)
-        more, more_bytes = self.counted(*options, what=["-r", self.tree, self.tree, self.tree])
+        more, more_bytes = self.counted(*options, inputs=["-r", self.tree, self.tree, self.tree])
         self.assertEqual([each.status for each in (few, many, more)], [0, 0, 0])
         self.assertLess(many_bytes - few_bytes, 8 << 20, "20,000 inputs of 256 counts would be 40 MB and more")
         self.assertLess(more_bytes - many_bytes, 2 << 20)
 
-    def test_inputs_behind_a_slow_one_keep_their_order(self):
+    def test_inputs_after_a_slow_one_are_reported_in_their_order(self):
         fifo = self.tree.parent / (self.tree.name + ".fifo")
         os.mkfifo(fifo)
         self.addCleanup(fifo.unlink)
@@ -585,8 +585,8 @@ class Many(CommandTest):
         below = files_below(folder)
         self.assertEqual(names_in(ended.result), [*below, os.fsencode(fifo), *below])
 
-    def test_a_signal_in_the_middle_of_a_tree_leaves_a_result_that_says_so(self):
-        fifo = self.folder / "fifo"  # without an end: the run cannot be complete before the signal comes
+    def test_a_signal_in_the_middle_of_a_tree_leaves_an_incomplete_result(self):
+        fifo = self.folder / "fifo"  # never closed: the run cannot be complete before the signal
         os.mkfifo(fifo)
         writer = os.open(fifo, os.O_RDWR)
         self.addCleanup(os.close, writer)

@@ -1,5 +1,5 @@
-"""What cannot be meant is refused with a message that shows what would be right; what cannot be read is named, and the
-rest is counted."""
+"""An invalid call is refused with a message that shows the valid forms. An input that cannot be read is named, and the
+others are counted."""
 
 import os
 import unittest
@@ -11,7 +11,7 @@ JSON = ("--format", "json", *ALL_SCHEMES)
 
 class Usage(CommandTest):
     def assert_refused(self, arguments, *words):
-        """Exit status 2, nothing on standard output, and one line that holds the words."""
+        """Exit status 2, nothing on standard output, and one line with these words on standard error."""
         ended = run(*arguments, engine=None)
         self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
         for word in words:
@@ -38,8 +38,8 @@ class Usage(CommandTest):
         self.assert_refused(["--no-stat"], "--no-stats")
         self.assert_refused(["--surely-not-an-option"], "--surely-not-an-option")
 
-    def test_a_long_option_with_one_dash_writes_no_file(self):
-        """-output x would be -o utput x."""
+    def test_a_long_option_with_one_dash_does_not_write_a_file(self):
+        """-output x would otherwise be -o utput x."""
         path = self.file("access.log", b"hello\n")
         for arguments in (["-output", "x", path], ["-out", "x", path], ["-o=x", path], ["--output", "--stats", path]):
             with self.subTest(arguments=arguments):
@@ -47,64 +47,64 @@ class Usage(CommandTest):
                 self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
                 self.assertEqual([each.name for each in self.folder.iterdir()], ["access.log"])
 
-    def test_a_flag_takes_no_file_from_the_inputs(self):
+    def test_a_flag_does_not_take_an_input_as_its_value(self):
         path = self.file("yes", b"hello\n")
         for flag in ("--byte-counts", "--no-progress", "-q"):
             self.assert_counted(run(*JSON, flag, path), b"hello\n")
 
     def test_an_option_of_another_command_is_refused(self):
-        self.assert_refused(["report", "--threads", "2", "x.json"], "--threads: no option of gpuhist report")
+        self.assert_refused(["report", "--threads", "2", "x.json"], "--threads: not an option of gpuhist report")
         self.assert_refused(["devices", "--buckets", "letters"], "gpuhist and gpuhist report")
 
-    def test_a_file_named_like_a_command_is_counted_where_it_is_written_as_a_path(self):
+    def test_a_file_with_the_name_of_a_command_is_counted_if_it_is_written_as_a_path(self):
         for name in ("report", "devices"):
             self.file(name, b"hello\n")
             self.assert_counted(run(*JSON, f"./{name}", cwd=self.folder), b"hello\n")
             self.assert_counted(run(*JSON, "--", name, cwd=self.folder), b"hello\n")
 
-    def test_devices_are_numbers_each_once_or_all(self):
+    def test_devices_are_numbers_without_repetition_or_all(self):
         for value in ("0,0", "x", "0,", "-1", "all,1", ""):
             with self.subTest(value=value):
                 self.assert_refused([f"--devices={value}"], "--devices: ")
 
-    def test_a_bad_size_or_duration_shows_the_good_forms(self):
+    def test_a_bad_size_or_duration_is_refused_with_the_valid_forms(self):
         for size in ("4Q", "-1", "MiB", "1.5.2", "99999999999999999999"):
             with self.subTest(size=size):
                 self.assert_refused([f"--chunk-size={size}"], "--chunk-size", "MiB")
         self.assert_refused(["--snapshot-every", "soon"], "--snapshot-every")
         self.assert_refused(["--snapshot-every", "0s"], "--snapshot-every")
 
-    def test_numbers_out_of_range(self):
+    def test_numbers_out_of_range_are_refused(self):
         for option, value in (("--slots", "1"), ("--slots", "many"), ("--threads", "0"), ("--threads", "1000000"), ("--chunk-size", "0")):
             with self.subTest(option=option, value=value):
                 self.assert_refused([option, value], option)
 
-    def test_an_option_without_its_value(self):
+    def test_an_option_without_its_value_is_refused(self):
         self.assert_refused(["--buckets"], "--buckets")
 
-    def test_a_memory_limit_too_small_for_anything(self):
+    def test_a_memory_limit_that_is_too_small_is_refused(self):
         self.assert_refused(["--memory-limit", "4KiB"], "--memory-limit")
 
-    def test_help_and_version_are_no_errors(self):
+    def test_help_and_version_end_in_status_0(self):
         for option, word in (("--help", b"--buckets"), ("--version", b"gpuhist")):
             ended = run(option, engine=None)
             self.assertEqual((ended.status, ended.stderr), (0, ""))
             self.assertIn(word, ended.stdout)
 
-    def test_synonyms_of_engines(self):
+    def test_engines_have_synonyms(self):
         synonym = {"host": "cpu", "cuda": "gpu"}[ENGINE]
         self.assertEqual(run(*JSON, engine=synonym).stdout, run(*JSON).stdout)
 
 
 class Commands(CommandTest):
-    def test_a_slip_in_the_name_of_a_command_suggests_it(self):
+    def test_a_misspelled_command_suggests_the_right_one(self):
         for arguments in (["devcies"], ["--format", "json", "devices"]):
             ended = run(*arguments, engine=None, cwd=self.folder)
             self.assertEqual(ended.status, 1, ended)
             self.assertIn(f"{arguments[-1]}: No such file or directory", ended.stderr)
             self.assertIn("'gpuhist devices'", ended.stderr)
 
-    def test_a_file_that_is_called_like_a_command_is_counted_without_a_word(self):
+    def test_a_file_with_the_name_of_a_command_is_counted_without_a_message(self):
         self.file("reports", b"hello")
         self.file("devices", b"hello")
         for name in ("reports", "./devices"):
@@ -113,7 +113,7 @@ class Commands(CommandTest):
 
 class InputsThatCannotBeRead(CommandTest):
     def assert_named_and_the_rest_counted(self, path, *words):
-        """The bad one first, in the middle and last."""
+        """With the bad input first, in the middle and last."""
         good = self.file("good", b"hello\n")
         for inputs in ([path, good], [good, path, good], [good, path]):
             ended = run(*JSON, *inputs)
@@ -122,28 +122,28 @@ class InputsThatCannotBeRead(CommandTest):
                 self.assertIn(word, ended.stderr)
             self.assertIs(ended.result["complete"], False)
             self.assert_counts(ended.result, b"hello\n" * inputs.count(good))
-            for said, given in zip(ended.result["inputs"], inputs):
-                self.assertEqual(said["name"], str(given))
-                self.assertIs(said["complete"], given == good)
-                self.assertEqual("error" in said, given != good)
+            for reported, name in zip(ended.result["inputs"], inputs):
+                self.assertEqual(reported["name"], str(name))
+                self.assertIs(reported["complete"], name == good)
+                self.assertEqual("error" in reported, name != good)
 
-    def test_a_missing_file(self):
+    def test_a_missing_file_is_named(self):
         self.assert_named_and_the_rest_counted(self.folder / "absent", "No such file or directory")
 
-    def test_a_directory(self):
+    def test_a_directory_is_named(self):
         (self.folder / "directory").mkdir()
         self.assert_named_and_the_rest_counted(self.folder / "directory", "directory")
 
     @unittest.skipIf(os.geteuid() == 0, "root may read everything")
-    def test_a_file_without_permission(self):
+    def test_a_file_without_permission_is_named(self):
         path = self.file("secret", b"secret")
         path.chmod(0)
         self.assert_named_and_the_rest_counted(path, "Permission denied")
 
-    def test_a_file_whose_reading_fails(self):
+    def test_a_file_with_a_read_error_is_named(self):
         self.assert_named_and_the_rest_counted("/proc/self/mem")
 
-    def test_only_bad_inputs_give_an_empty_incomplete_result(self):
+    def test_bad_inputs_alone_give_an_empty_incomplete_result(self):
         ended = run(*JSON, self.folder / "absent", self.folder / "absent-too")
         self.assertEqual(ended.status, 1)
         self.assert_counts(ended.result, b"")

@@ -1,5 +1,5 @@
-"""Windows with measures and conditions: what each window is compared with, what fires for it, and where. Also the recipes
-of docs/recipes: the commands in them are run as they stand there, and must print what is printed there."""
+"""Measures and conditions of windows: the baseline of each window, and the alerts of each. Also the recipes of
+docs/recipes: their commands are run as they are written, and must print what is written there."""
 
 import math
 import pathlib
@@ -33,37 +33,37 @@ def jsd(left, right):
 
 
 class WindowWatch(CommandTest):
-    def test_every_window_has_measures_of_its_own(self):
+    def test_every_window_has_its_own_measures(self):
         data = text(10_000) + noise(5_000)
         ended = run(*JSONL, "--window", "1000B", "--measures", "entropy,distinct", stdin_bytes=data)
-        told = kinds(ended, "window")
-        self.assertEqual(len(told), 15)
-        for number, each in enumerate(told):
+        windows = kinds(ended, "window")
+        self.assertEqual(len(windows), 15)
+        for number, each in enumerate(windows):
             piece = data[1000 * number : 1000 * (number + 1)]
             self.assertAlmostEqual(each["measures"]["entropy"]["value"], entropy(piece), places=9)
             self.assertEqual(each["measures"]["distinct"]["value"], len(set(piece)))
             self.assertEqual(each["measures"]["entropy"]["sample_size"], 1000)
         self.assertAlmostEqual(ended.result["measures"]["entropy"]["value"], entropy(data), places=9)
 
-    def test_windows_are_compared_with_those_before_them(self):
+    def test_windows_are_compared_with_the_windows_before_them(self):
         data = text(6_000) + noise(2_000) + text(4_000, 9)
         ended = run(*JSONL, "--window", "1000B", "--measures", "jsd", "--baseline", "previous:3", stdin_bytes=data)
         for number, each in enumerate(kinds(ended, "window")):
-            said = each["measures"]["jsd"]
+            measure = each["measures"]["jsd"]
             if number == 0:
-                self.assertIsNone(said["value"])
+                self.assertIsNone(measure["value"])
                 continue
             before = data[1000 * max(0, number - 3) : 1000 * number]
-            self.assertAlmostEqual(said["value"], jsd(data[1000 * number : 1000 * (number + 1)], before), places=9)
-            self.assertEqual(said["baseline_size"], len(before))
+            self.assertAlmostEqual(measure["value"], jsd(data[1000 * number : 1000 * (number + 1)], before), places=9)
+            self.assertEqual(measure["baseline_size"], len(before))
         self.assertIsNone(ended.result["measures"]["jsd"]["value"])
 
-    def test_inputs_with_windows_of_their_own_are_compared_with_themselves(self):
+    def test_with_windows_for_each_input_a_window_is_compared_with_windows_of_its_input(self):
         parts = [text(3_000), noise(3_000)]
         paths = [self.file(f"{number}.log", data) for number, data in enumerate(parts)]
         ended = run(*JSONL, "--window", "1000B", "--per-input", "--measures", "jsd", "--baseline", "previous:1", *paths)
-        told = kinds(ended, "window")
-        self.assertEqual([each["measures"]["jsd"]["value"] is None for each in told], [True, False, False] * 2)
+        windows = kinds(ended, "window")
+        self.assertEqual([each["measures"]["jsd"]["value"] is None for each in windows], [True, False, False] * 2)
 
     def test_windows_are_compared_with_a_result(self):
         usual = self.file("usual.json", run("--format", "json", "--byte-counts", stdin_bytes=text(50_000)).stdout)
@@ -73,13 +73,15 @@ class WindowWatch(CommandTest):
         (alert,) = kinds(ended, "alert")
         self.assertEqual((alert["of"], alert["window"], alert["begin"], alert["end"]), ("window", 4, 4000, 5000))
         self.assertAlmostEqual(alert["values"]["jsd"], jsd(noise(1_000), text(50_000)), places=9)
-        # its line stands right behind that of its window
+        # the line of an alert follows that of its window
         lines = ended.documents
         self.assertEqual(lines[lines.index(alert) - 1]["index"], 4)
         self.assertEqual((ended.status, ended.result["complete"]), (0, True))
-        self.assertIn("(standard input), window 4, bytes 4000 to 5000: jsd = ", ended.stderr)
+        first, last = 1 + data[:4000].count(b"\n"), 1 + data[:4999].count(b"\n")
+        self.assertEqual((alert["first_line"], alert["end_line"]), (first, last))
+        self.assertIn(f"(standard input), window 4, bytes 4000 to 5000, lines {first} to {last}: jsd = ", ended.stderr)
 
-    def test_a_gate_over_windows_ends_with_3_and_at_once_where_that_is_asked(self):
+    def test_a_condition_on_windows_ends_in_status_3_and_with_fail_fast_at_once(self):
         data = text(2_000) + noise(1_000) + text(2_000)
         gate = ("--window", "1000B", "--fail-if", "entropy > 7", "--watch", "windows")
         ended = run(*JSONL, *gate, stdin_bytes=data)
@@ -87,17 +89,17 @@ class WindowWatch(CommandTest):
         self.assertEqual(len(kinds(ended, "window")), 5)
         self.assertIn("--fail-if 'entropy > 7' holds for (standard input), window 2, bytes 2000 to 3000", ended.stderr)
         with Running(*JSONL, *gate, "--fail-fast", stdin=subprocess.PIPE) as running:
-            feed(running, [data])  # and the stream stays open
+            feed(running, [data])  # the stream stays open
             ended = running.finish()
         self.assertEqual(ended.status, 3, ended)
         self.assertIn("ended by --fail-fast", ended.stderr)
 
-    def test_windows_are_watched_only_where_there_are_any(self):
+    def test_windows_can_be_watched_only_if_there_are_windows(self):
         ended = run("--fail-if", "bytes > 1", "--watch", "windows", stdin_bytes=b"ab")
         self.assertEqual(ended.status, 2)
-        self.assertIn("there are windows only with --window", ended.stderr)
+        self.assertIn("windows requires --window", ended.stderr)
 
-    def test_windows_of_time_without_text_have_no_entropy_and_fire_nothing(self):
+    def test_windows_of_time_without_text_have_no_entropy_and_no_alerts(self):
         with Running(*JSONL, "--window", "20ms", "--measures", "entropy", "--alert-if", "entropy < 100", "--watch",
                      "windows", stdin=subprocess.PIPE) as running:
             feed(running, [b"abc"])
@@ -110,9 +112,9 @@ class WindowWatch(CommandTest):
 
 
 class Recipes(CommandTest):
-    """Blocks ```sh of a recipe: what begins with "$ " is typed, the rest is printed."""
+    """Blocks ```sh of a recipe: lines that begin with "$ " are commands, the other lines are their output."""
 
-    def test_recipes(self):
+    def test_the_commands_of_recipes_print_the_documented_output(self):
         if not RECIPES.parent.is_dir():
             self.skipTest("a portable folder has no docs")
         recipes = sorted(RECIPES.glob("*.md"))
@@ -127,14 +129,14 @@ class Recipes(CommandTest):
                 place.mkdir()
                 for block in re.findall(r"```sh\n(.*?)```", recipe.read_text(), re.S):
                     for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                        typed, printed = self.taken_apart(piece)
-                        done = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
+                        typed, printed = self.command_and_output(piece)
+                        process = subprocess.run(["bash", "-c", typed], cwd=place, stdout=subprocess.PIPE,
                                               stderr=subprocess.STDOUT, env={"PATH": f"{program.parent}:/usr/bin:/bin"})  # fmt: skip
-                        self.assertEqual(done.stdout.decode(), printed, typed)
+                        self.assertEqual(process.stdout.decode(), printed, typed)
 
     @staticmethod
-    def taken_apart(piece):
-        """What is typed, which ends where a shell says that it is whole, and what is printed."""
+    def command_and_output(piece):
+        """A command, which ends where a shell accepts it as complete, and the output after it."""
         lines = piece.splitlines(keepends=True)
         for number in range(1, len(lines) + 1):
             typed = "".join(lines[:number])

@@ -1,5 +1,5 @@
-"""Rolling windows: every one that closes is a line, with the counts that recounting its text gives; at once, and verified
-by then or by a verdict that follows."""
+"""Windows: every window that closes is reported at once in a line of its own, with exactly the counts of its text. It is
+verified by then, or by a verdict that follows."""
 
 import bz2
 import datetime
@@ -21,19 +21,19 @@ def lines_of(ended, kind):
 
 
 def split(data, size):
-    """Windows of so many bytes."""
+    """Windows of this many bytes."""
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def split_lines(data, lines):
-    """Windows of so many lines, found line by line."""
+    """Windows of this many lines, found line by line."""
     pieces = data.split(b"\n")
     whole = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
     return [b"".join(whole[at : at + lines]) for at in range(0, len(whole), lines)]
 
 
 def sliding(units, window, step):
-    """Windows over units of text (bytes as bytes objects, or lines): each begins a step behind the one before."""
+    """Windows over units (single bytes, or lines): each begins one step after the window before."""
     return [b"".join(units[at : at + window]) for at in range(0, len(units), step)]
 
 
@@ -41,48 +41,48 @@ def lines_alone(data):
     return split_lines(data, 1)
 
 
-def instant(said):
-    return datetime.datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp()
+def instant(reported):
+    return datetime.datetime.fromisoformat(reported.replace("Z", "+00:00")).timestamp()
 
 
 class WindowTest(CommandTest):
-    def assert_windows(self, told, texts, offsets=None):
-        """So many windows, one behind the other in number, each with the counts and the offsets of its text."""
-        self.assertEqual([each["bytes"] for each in told], [len(each) for each in texts])
-        self.assertEqual([each["index"] for each in told], list(range(len(texts))))
+    def assert_windows(self, windows, texts, offsets=None):
+        """The windows have these texts, consecutive numbers, and the counts and offsets of their texts."""
+        self.assertEqual([each["bytes"] for each in windows], [len(each) for each in texts])
+        self.assertEqual([each["index"] for each in windows], list(range(len(texts))))
         if offsets is None:
             offsets = list(itertools.accumulate(map(len, texts), initial=0))[:-1]
-        self.assertEqual([each["first_offset"] for each in told], offsets)
-        for said, content in zip(told, texts):
+        self.assertEqual([each["first_offset"] for each in windows], offsets)
+        for reported, content in zip(windows, texts):
             expected = oracle(content)
             expected["buckets"] = {scheme: expected["buckets"][scheme] for scheme in ("letters", "classes")}
-            self.assertEqual(counts_of(said), expected)
-            self.assertEqual(said["end_offset"] - said["first_offset"], len(content))
-            self.assertLessEqual(said["start_time"], said["end_time"])
+            self.assertEqual(counts_of(reported), expected)
+            self.assertEqual(reported["end_offset"] - reported["first_offset"], len(content))
+            self.assertLessEqual(reported["start_time"], reported["end_time"])
 
     def assert_sum(self, ended):
-        """Windows that do not overlap add up to the totals, and what is unverified beside them."""
-        said = lines_of(ended, "window")
-        of = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
-        self.assertEqual(sum(each["bytes"] for each in said), sum(each["bytes"] for each in of))
+        """Windows that do not overlap add up to the totals and the unverified counts."""
+        reported = lines_of(ended, "window")
+        parts = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
+        self.assertEqual(sum(each["bytes"] for each in reported), sum(each["bytes"] for each in parts))
         for scheme, buckets in ended.result["buckets"].items():
             for name in buckets:
-                total = sum(each["buckets"][scheme][name] for each in of)
-                self.assertEqual(sum(each["buckets"][scheme][name] for each in said), total)
+                total = sum(each["buckets"][scheme][name] for each in parts)
+                self.assertEqual(sum(each["buckets"][scheme][name] for each in reported), total)
 
     def assert_judged(self, ended):
-        """Each window that was not verified when it was told gets exactly one verdict, behind it; the verdicts."""
-        told, verdicts = {}, {}
+        """Each window that was unverified when it was reported gets exactly one later verdict. Returns the verdicts."""
+        windows, verdicts = {}, {}
         for each in ended.documents:
             if each["kind"] == "window":
-                told[each["index"]] = each["verified"]
+                windows[each["index"]] = each["verified"]
             elif each["kind"] == "verdict":
                 for index in range(each["first_index"], each["last_index"] + 1):
-                    self.assertIs(told.get(index), False)
+                    self.assertIs(windows.get(index), False)
                     self.assertNotIn(index, verdicts)
                     verdicts[index] = each["verified"]
-        self.assertEqual(set(verdicts), {index for index, verified in told.items() if not verified})
-        return [verified or verdicts[index] for index, verified in sorted(told.items())]
+        self.assertEqual(set(verdicts), {index for index, verified in windows.items() if not verified})
+        return [verified or verdicts[index] for index, verified in sorted(windows.items())]
 
     def assert_all_good(self, ended):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
@@ -91,7 +91,7 @@ class WindowTest(CommandTest):
 
 
 class Amounts(WindowTest):
-    def test_windows_of_bytes_are_cut_at_the_byte_whatever_the_chunks_and_the_pieces_that_come(self):
+    def test_windows_of_bytes_are_exact_for_all_chunk_sizes_and_all_pieces_of_a_pipe(self):
         data = text(50_000)
         chosen = random.Random(1)
         for window, chunk in ((1000, "4KiB"), (1, "64KiB"), (7, "16"), (4096, "4KiB"), (50_000, "1KiB"), (60_000, "1"), (333, "1")):
@@ -112,7 +112,7 @@ class Amounts(WindowTest):
                 self.assertEqual(ends[:-1], ["full"] * (len(ends) - 1))
                 self.assertEqual(ends[-1], "full" if len(content) % window == 0 else "end")
 
-    def test_windows_of_lines_end_behind_the_newline(self):
+    def test_windows_of_lines_end_after_the_newline(self):
         log = text(12_000)
         for data in (log, log[:-1], b"\n" * 700, b"a\n\n\nb", b"no newline at all", b"\n"):
             for lines in (1, 7, 10_000):
@@ -122,7 +122,7 @@ class Amounts(WindowTest):
                     self.assert_all_good(ended)
                     self.assert_sum(ended)
 
-    def test_overlapping_windows_are_what_recounting_gives(self):
+    def test_overlapping_windows_have_exactly_the_counts_of_their_text(self):
         data = text(20_000)
         for window, step in ((100, 100), (1000, 250), (999, 37), (4096, 1), (64, 63)):
             content = data[: 500 if step == 1 else None]
@@ -137,7 +137,7 @@ class Amounts(WindowTest):
         ended = run(*JSONL, "--window", "10lines", "--step", "4lines", stdin_bytes=data)
         self.assert_windows(lines_of(ended, "window"), texts, starts)
 
-    def test_nothing_and_a_single_byte(self):
+    def test_an_empty_input_has_no_window_and_a_single_byte_has_one(self):
         for extent in ("1B", "10MiB", "1line"):
             ended = run(*JSONL, "--window", extent, stdin_bytes=b"")
             self.assertEqual([each["kind"] for each in ended.documents], ["input", "result"])
@@ -145,25 +145,25 @@ class Amounts(WindowTest):
             self.assert_windows(lines_of(ended, "window"), [b"x"])
             self.assert_all_good(ended)
 
-    def test_files_are_divided_one_behind_the_other_or_each_for_itself(self):
+    def test_files_are_divided_as_one_stream_or_each_for_itself(self):
         contents = [text(5000, 1), b"", b"x", text(700_000, 2), text(1200, 3)]
         paths = [self.file(f"{i}.log", content) for i, content in enumerate(contents)]
         ended = run(*JSONL, "--window", "1000B", "--chunk-size", "16KiB", *paths)
-        told = lines_of(ended, "window")
-        self.assert_windows(told, split(b"".join(contents), 1000))
+        windows = lines_of(ended, "window")
+        self.assert_windows(windows, split(b"".join(contents), 1000))
         self.assert_all_good(ended)
-        self.assertEqual((told[4]["source"], "last_source" in told[4]), (str(paths[0]), False))
-        self.assertEqual((told[5]["source"], told[5]["last_source"]), (str(paths[2]), str(paths[3])))
+        self.assertEqual((windows[4]["source"], "last_source" in windows[4]), (str(paths[0]), False))
+        self.assertEqual((windows[5]["source"], windows[5]["last_source"]), (str(paths[2]), str(paths[3])))
         ended = run(*JSONL, "--window", "1000B", "--per-input", *paths)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         texts, offsets, sources = [], [], []
         for path, content in zip(paths, contents):
             parts = split(content, 1000)
             texts += parts
             offsets += [1000 * i for i in range(len(parts))]
             sources += [str(path)] * len(parts)
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["source"] for each in told], sources)
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["source"] for each in windows], sources)
         self.assert_all_good(ended)
         self.assert_sum(ended)
 
@@ -184,21 +184,31 @@ class Amounts(WindowTest):
         for kernel in ("scalar", "lookup"):
             ended = run(*JSONL, "--window", "100B", "--kernel", kernel, stdin_bytes=data)
             if ended.status == 2:
-                continue  # this machine has it not
+                continue  # this machine does not support the kernel
             self.assert_windows(lines_of(ended, "window"), split(data, 100))
 
-    def test_the_lines_of_windows_are_the_same_in_json(self):
+    def test_the_format_is_jsonl_by_default_and_with_json(self):
         data = text(5000)
-        ended = run("--format", "json", "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
+        for options in ((), ("--format", "json"), ("--format", "jsonl")):
+            with self.subTest(options=options):
+                ended = run(*options, "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
+                self.assertEqual((ended.status, ended.stderr), (0, ""))
+                self.assert_windows(lines_of(ended, "window"), split(data, 1000))
+                self.assertEqual([line["kind"] for line in ended.documents[-2:]], ["input", "result"])
+                self.assertEqual(len({line["run"] for line in ended.documents}), 1)
+        settings = self.file("job.toml", b'format = "table"\n')
+        ended = run("--config", settings, "--window", "1000B", stdin_bytes=data)
+        self.assertEqual((ended.status, ended.stdout), (2, b""))
+        self.assertIn(f"{settings}:1: format: table cannot hold the windows", ended.stderr)
+        ended = run("--config", settings, "--no-format", "--window", "1000B", "--buckets", "letters,classes", stdin_bytes=data)
         self.assert_windows(lines_of(ended, "window"), split(data, 1000))
-        self.assertEqual(ended.result["kind"], "result")
 
-    def test_a_name_that_is_not_utf8_is_carried(self):
+    def test_a_name_that_is_not_utf8_is_reported_in_base64(self):
         path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
-        said = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
-        self.assertEqual(said["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
+        reported = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
+        self.assertEqual(reported["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
 
-    def test_results_are_read_again_past_their_windows(self):
+    def test_report_ignores_the_windows_of_a_result(self):
         data = text(5000)
         ended = run(*JSONL, "--byte-counts", "--window", "1000B", stdin_bytes=data)
         again = run("report", "--format", "json", stdin_bytes=ended.stdout, engine=None)
@@ -206,7 +216,7 @@ class Amounts(WindowTest):
 
 
 class Archives(WindowTest):
-    def test_compressed_text_is_told_at_once_and_judged_when_its_frame_is(self):
+    def test_windows_of_compressed_text_are_reported_at_once_and_verified_with_their_frame(self):
         parts = [text(size, size) for size in (30_000, 500, 200_000, 1)]
         data = b"".join(parts)
         many = b"".join(zstd(part) for part in parts)
@@ -230,11 +240,11 @@ class Archives(WindowTest):
                 self.assert_all_good(ended)
                 self.assert_sum(ended)
                 ended = run(*JSONL, "--window", "1000B", "--per-input", path)
-                told = lines_of(ended, "window")
+                windows = lines_of(ended, "window")
                 texts = [part for content in contents.values() for part in split(content, 1000)]
                 offsets = [1000 * i for content in contents.values() for i in range(len(split(content, 1000)))]
-                self.assert_windows(told, texts, offsets)
-                self.assertEqual(told[-1]["source"], f"{path}/c.log.zst")
+                self.assert_windows(windows, texts, offsets)
+                self.assertEqual(windows[-1]["source"], f"{path}/c.log.zst")
                 self.assert_all_good(ended)
 
     def test_mixed_inputs_keep_their_order(self):
@@ -244,28 +254,28 @@ class Archives(WindowTest):
         self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 700))
         self.assert_all_good(ended)
 
-    def test_a_window_open_at_damage_closes_there_and_says_so(self):
+    def test_a_window_that_is_open_at_damage_closes_there_with_the_error(self):
         parts = [text(10_000, i) for i in range(3)]
         frames = [zstd(part) for part in parts]
         hurt = bytearray(frames[1])
-        hurt[-2] ^= 1  # its checksum
+        hurt[-2] ^= 1  # the checksum
         path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
         after = self.file("after.log", b"after\n" * 500)
         ended = run(*JSONL, "--window", "3000B", path, after)
         self.assertEqual(ended.status, 1)
-        told = lines_of(ended, "window")
-        # the frame's text is told, up to where the damage was found
+        windows = lines_of(ended, "window")
+        # the text of the damaged frame is reported up to the damage
         texts = split(parts[0] + parts[1], 3000) + [b"after\n" * 500]
         offsets = [3000 * i for i in range(7)] + [20_000]
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["complete"] for each in told], [True] * 6 + [False, True])
-        self.assertEqual(told[6]["closed_by"], "error")
-        self.assertEqual(told[6]["error"], lines_of(ended, "input")[0]["error"])
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["complete"] for each in windows], [True] * 6 + [False, True])
+        self.assertEqual(windows[6]["closed_by"], "error")
+        self.assertEqual(windows[6]["error"], lines_of(ended, "input")[0]["error"])
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
 
-    def test_windows_end_where_the_result_does_also_where_several_frames_lie_in_one_block(self):
-        frames = [zstd(noise(66_000, seed), "--check") for seed in range(9)]  # of which a block holds three
+    def test_windows_end_at_the_end_of_the_result_also_if_several_frames_are_in_one_block(self):
+        frames = [zstd(noise(66_000, seed), "--check") for seed in range(9)]  # a block holds three of these frames
         chosen = random.Random(7)
         for _ in range(12):
             hit = chosen.randrange(9)
@@ -278,47 +288,47 @@ class Archives(WindowTest):
                 self.assert_sum(ended)
                 self.assertGreaterEqual(ended.result["bytes"], 66_000 * hit)
 
-    def test_behind_damage_that_is_skipped_windows_begin_anew(self):
+    def test_after_skipped_damage_a_new_window_begins(self):
         parts = [text(10_000, i) for i in range(3)]
         frames = [zstd(part) for part in parts]
         hurt = bytearray(frames[1])
         hurt[-2] ^= 1
         path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
         ended = run(*JSONL, "--window", "3000B", "--step", "1500B", "--skip-damage", path)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         before, behind = parts[0] + parts[1], parts[2]
         texts = [before[at : at + 3000] for at in range(0, 20_000, 1500)] + [behind[at : at + 3000] for at in range(0, 10_000, 1500)]
         offsets = list(range(0, 20_000, 1500)) + list(range(20_000, 30_000, 1500))
-        self.assert_windows(told, texts, offsets)
-        self.assertEqual([each["index"] for each in told if not each["complete"]], [12, 13])
-        self.assertIn("frame 2", told[13]["error"])
+        self.assert_windows(windows, texts, offsets)
+        self.assertEqual([each["index"] for each in windows if not each["complete"]], [12, 13])
+        self.assertIn("frame 2", windows[13]["error"])
         good = [offset + 3000 <= 10_000 or offset >= 20_000 for offset in offsets]
         self.assertEqual(self.assert_judged(ended), good)
 
-    def test_a_truncated_stream_and_an_input_that_is_not_there(self):
+    def test_windows_of_a_truncated_stream_and_of_a_missing_input_have_the_error(self):
         data = noise_free(300_000)
         encoded = zstd(data)
         ended = run(*JSONL, "--window", "100000B", stdin_bytes=encoded[: len(encoded) * 2 // 3])
-        told = lines_of(ended, "window")
-        self.assertIs(told[-1]["complete"], False)
-        self.assertEqual(told[-1]["error"], lines_of(ended, "input")[0]["error"])
+        windows = lines_of(ended, "window")
+        self.assertIs(windows[-1]["complete"], False)
+        self.assertEqual(windows[-1]["error"], lines_of(ended, "input")[0]["error"])
         self.assertFalse(any(self.assert_judged(ended)))
         self.assert_sum(ended)
         ended = run(*JSONL, "--window", "1000B", self.file("a", b"a" * 1500), self.folder / "missing", self.file("b", b"b" * 900))
         self.assert_windows(lines_of(ended, "window"), [b"a" * 1000, b"a" * 500, b"b" * 900])
         self.assertIn("No such file", lines_of(ended, "window")[1]["error"])
 
-    def test_a_damaged_archive_closes_windows_and_the_next_input_begins_anew(self):
+    def test_windows_close_at_the_end_of_a_damaged_archive_and_a_new_window_begins_with_the_next_input(self):
         encoded = zstd(tar({f"{i}.log": text(5000, i) for i in range(3)}))
         hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
         after = self.file("after", b"after\n" * 200)
         ended = run(*JSONL, "--window", "2000B", self.file("hurt.tar.zst", hurt), after)
-        told = lines_of(ended, "window")
+        windows = lines_of(ended, "window")
         self.assertEqual(ended.status, 1)
         judged = self.assert_judged(ended)
-        self.assertEqual((told[-1]["bytes"], judged[-1], told[-1]["complete"]), (1200, True, True))
+        self.assertEqual((windows[-1]["bytes"], judged[-1], windows[-1]["complete"]), (1200, True, True))
         self.assertFalse(any(judged[:-1]))
-        self.assertIs(told[-2]["complete"], False)
+        self.assertIs(windows[-2]["complete"], False)
         self.assert_sum(ended)
 
 
@@ -333,55 +343,55 @@ class Live(WindowTest):
             self.assertTrue(line, "it ended early")
             yield json.loads(line)
 
-    def test_a_window_that_has_closed_is_told_while_the_stream_goes_on(self):
+    def test_a_closed_window_is_reported_while_the_stream_continues(self):
         for extent, first, encoded in (("6B", b"a\nb\nc\nd\n", False), ("3lines", b"a\nb\nc\nd\n", False), ("6B", b"a\nb\nc\nd\n", True)):
             with self.subTest(extent=extent, encoded=encoded):
                 with Running(*JSONL, "--window", extent, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
                     feed(running, [zstd(first) if encoded else first])
-                    said = next(self.lines(running))
-                    self.assertEqual((said["kind"], said["index"], said["bytes"]), ("window", 0, 6))
+                    reported = next(self.lines(running))
+                    self.assertEqual((reported["kind"], reported["index"], reported["bytes"]), ("window", 0, 6))
                     running.process.stdin.close()
                     rest = [json.loads(line) for line in running.process.stdout]
                     self.assertEqual(rest[-1]["bytes"], 8)
                     self.assertEqual(running.finish().status, 0)
 
-    def test_windows_of_time_hold_what_came_in_them_and_are_told_when_nothing_came(self):
+    def test_windows_of_time_hold_the_data_that_arrived_in_them_and_are_reported_also_without_data(self):
         pieces = [text(1000, 1), text(2000, 2), text(500, 3)]
         with Running(*JSONL, "--window", "200ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
-            told = []
+            windows = []
             lines = self.lines(running)
             for piece in pieces:
                 feed(running, [piece])
                 fed = time.time()
-                # until its window was told, and an empty one behind it, while nothing comes
-                while not told or told[-1]["bytes"] or told[-1]["end_offset"] == 0 or instant(told[-1]["start_time"]) < fed:
-                    told.append(next(lines))
+                # until the window of this piece and an empty window after it were reported
+                while not windows or windows[-1]["bytes"] or windows[-1]["end_offset"] == 0 or instant(windows[-1]["start_time"]) < fed:
+                    windows.append(next(lines))
             running.process.stdin.close()
             rest = [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, 0)
-        told += [each for each in rest if each["kind"] == "window"]
-        self.assertEqual([each["index"] for each in told], list(range(len(told))))
-        for before, after in zip(told, told[1:]):
+        windows += [each for each in rest if each["kind"] == "window"]
+        self.assertEqual([each["index"] for each in windows], list(range(len(windows))))
+        for before, after in zip(windows, windows[1:]):
             self.assertEqual((before["end_offset"], before["end_time"]), (after["first_offset"], after["start_time"]))
-        for each in told[: len(told) - 1]:
+        for each in windows[: len(windows) - 1]:
             self.assertAlmostEqual(instant(each["end_time"]) - instant(each["start_time"]), 0.2, 5)
         data = b"".join(pieces)
-        self.assert_windows(told, [data[each["first_offset"] : each["end_offset"]] for each in told])
-        self.assertEqual(told[-1]["end_offset"] if told else 0, len(data))
+        self.assert_windows(windows, [data[each["first_offset"] : each["end_offset"]] for each in windows])
+        self.assertEqual(windows[-1]["end_offset"] if windows else 0, len(data))
 
-    def test_overlapping_windows_of_time(self):
+    def test_windows_of_time_may_overlap(self):
         with Running(*JSONL, "--window", "100ms", "--step", "50ms", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
             lines = self.lines(running)
-            told = [next(lines)]
+            windows = [next(lines)]
             feed(running, [b"hello\n"])
-            while not told[-1]["bytes"]:
-                told.append(next(lines))
-            told.append(next(lines))
+            while not windows[-1]["bytes"]:
+                windows.append(next(lines))
+            windows.append(next(lines))
             running.process.stdin.close()
-            told += [json.loads(line) for line in running.process.stdout]
+            windows += [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, 0)
-        with_text = [each for each in told if each["kind"] == "window" and each["bytes"]]
-        self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window holds two steps
+        with_text = [each for each in windows if each["kind"] == "window" and each["bytes"]]
+        self.assertEqual([each["bytes"] for each in with_text], [6, 6])  # a window has two steps
         self.assertAlmostEqual(instant(with_text[1]["start_time"]) - instant(with_text[0]["start_time"]), 0.05, 5)
 
     def test_a_signal_closes_the_open_window(self):
@@ -395,73 +405,73 @@ class Live(WindowTest):
             running.process.send_signal(signal.SIGTERM)
             seen += [json.loads(line) for line in running.process.stdout]
             self.assertEqual(running.finish().status, -signal.SIGTERM)
-        told = [each for each in seen if each["kind"] == "window"]
-        self.assert_windows(told, split(text(2500), 1000))
-        self.assertEqual([each["complete"] for each in told], [True, True, False])
-        self.assertIn("stopped at offset 2500", told[2]["error"])
+        windows = [each for each in seen if each["kind"] == "window"]
+        self.assert_windows(windows, split(text(2500), 1000))
+        self.assertEqual([each["complete"] for each in windows], [True, True, False])
+        self.assertIn("stopped at offset 2500", windows[2]["error"])
 
-    def test_sigusr1_asks_for_a_snapshot_between_the_windows_also_where_they_are_appended(self):
+    def test_sigusr1_requests_a_snapshot_between_the_windows_also_in_an_appended_file(self):
         for append in ((), ("--append",)):
-            told = self.file(f"told{len(append)}", b"")
+            output = self.file(f"output{len(append)}", b"")
 
-            def said(kind, told=told):
-                return [each for each in map(json.loads, told.read_bytes().splitlines()) if each["kind"] == kind]
+            def reported(kind, output=output):
+                return [each for each in map(json.loads, output.read_bytes().splitlines()) if each["kind"] == kind]
 
-            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", told, stdin=subprocess.PIPE) as running:
+            with self.subTest(append=append), Running(*JSONL, "--window", "1000B", *append, "-o", output, stdin=subprocess.PIPE) as running:
                 sent = b""
                 for more in (text(2500), text(700)):
                     feed(running, [more])
                     sent += more
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-                    # what was read may not have reached a slot yet
-                    while not said("snapshot") or said("snapshot")[-1]["bytes"] < len(sent):
-                        before = len(said("snapshot"))
+                    # bytes that were read may not be in a slot yet
+                    while not reported("snapshot") or reported("snapshot")[-1]["bytes"] < len(sent):
+                        before = len(reported("snapshot"))
                         running.process.send_signal(signal.SIGUSR1)
-                        wait_until(lambda: len(said("snapshot")) > before)
-                    self.assert_counts(said("snapshot")[-1], sent)
+                        wait_until(lambda: len(reported("snapshot")) > before)
+                    self.assert_counts(reported("snapshot")[-1], sent)
                 running.process.stdin.close()
                 self.assertEqual(running.process.wait(PATIENCE), 0)
-                self.assert_windows(said("window"), split(sent, 1000))
-                self.assert_counts(said("result")[0], sent)
+                self.assert_windows(reported("window"), split(sent, 1000))
+                self.assert_counts(reported("result")[0], sent)
 
-    def test_files_that_are_followed_have_windows_together_or_each_its_own(self):
+    def test_followed_files_are_divided_together_or_each_for_itself(self):
         paths = [self.file("a.log", b"a" * 25), self.file("b.log", b"b" * 25)]
         for options, expected in ((("--per-input",), [10, 10, 10, 10, 10, 10]), ((), [10] * 6)):
             for path, letter in zip(paths, b"ab"):
                 path.write_bytes(bytes([letter]) * 25)
             with Running(*JSONL, "--follow", "--window", "10B", *options, *paths, stdout=subprocess.PIPE) as running:
                 lines = self.lines(running)
-                told = [next(lines) for _ in range(4 if options else 5)]
+                windows = [next(lines) for _ in range(4 if options else 5)]
                 for path, letter in zip(paths, b"ab"):
                     with path.open("ab") as log:
                         log.write(bytes([letter]) * 5)
-                while len(told) < 6:
-                    told.append(next(lines))
+                while len(windows) < 6:
+                    windows.append(next(lines))
                 running.process.send_signal(signal.SIGTERM)
                 rest = [json.loads(line) for line in running.process.stdout]
                 running.finish()
-            self.assertEqual([each["bytes"] for each in told], expected)
+            self.assertEqual([each["bytes"] for each in windows], expected)
             self.assertEqual(rest[-1]["bytes"], 60)
             if options:
-                for each in told:
+                for each in windows:
                     self.assertEqual(max(each["buckets"]["letters"].values()), 10)
                     self.assertIn(each["source"], map(str, paths))
 
-    def test_a_reader_that_stalls_holds_up_the_run_and_not_the_memory(self):
+    def test_a_reader_that_stalls_stops_the_run_and_memory_does_not_grow(self):
         data = text(8_000_000)
         path = self.file("a.log", data)
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
             status = f"/proc/{running.process.pid}/status"
             time.sleep(1)
-            with open(status) as said:
-                fields = dict(line.split(":", 1) for line in said)
+            with open(status) as lines:
+                fields = dict(line.split(":", 1) for line in lines)
             if not SANITIZED and ENGINE == "host":
                 self.assertLess(int(fields["VmRSS"].split()[0]), 64 * 1024)
-            told = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
+            windows = sum(1 for line in running.process.stdout if line.startswith(b'{"kind":"window"'))
             self.assertEqual(running.finish().status, 0)
-        self.assertEqual(told, 125_000)
+        self.assertEqual(windows, 125_000)
 
-    def test_a_reader_that_leaves_ends_the_run(self):
+    def test_a_reader_that_closes_the_pipe_ends_the_run(self):
         path = self.file("a.log", text(2_000_000))
         with Running(*JSONL, "--window", "64B", path, stdout=subprocess.PIPE) as running:
             running.process.stdout.readline()
@@ -476,23 +486,23 @@ class Usage(WindowTest):
         for word in words:
             self.assertIn(word, ended.stderr)
 
-    def test_what_cannot_be_meant_is_refused(self):
+    def test_invalid_combinations_of_options_are_refused(self):
         path = self.file("a.log", b"abc")
-        self.assert_refused(["--window", "1KiB", path], "--window", "--format jsonl")
-        self.assert_refused(["--window", "1KiB", "--format", "csv", path], "--format jsonl")
-        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "only with --window")
-        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "only with --window")
+        for name in ("table", "csv", "prometheus"):
+            self.assert_refused(["--window", "1KiB", "--format", name, path], f"--format: {name} ", "--window", "--format jsonl")
+        self.assert_refused([*JSONL, "--step", "1KiB", path], "--step", "requires --window")
+        self.assert_refused([*JSONL, "--per-input", path], "--per-input", "requires --window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "2KiB", path], "--step", "longer than the window")
         self.assert_refused([*JSONL, "--window", "1KiB", "--step", "10lines", path], "another unit")
         self.assert_refused([*JSONL, "--window", "5ms", "-"], "10ms")
 
-    def test_a_window_has_no_more_than_4096_panes(self):
+    def test_a_window_has_at_most_4096_panes(self):
         path = self.file("a.log", b"abc")
         self.assertEqual(run(*JSONL, "--window", "4096B", "--step", "1B", path).status, 0)
         self.assert_refused([*JSONL, "--window", "4097B", "--step", "1B", path], "4097", "4096")
         self.assert_refused([*JSONL, "--window", "8193B", "--step", "8192B", path], "8193", "4096")
 
-    def test_windows_of_time_need_an_input_that_comes_in_time(self):
+    def test_windows_of_time_need_an_input_that_is_not_a_file(self):
         path = self.file("a.log", b"abc")
         self.assert_refused([*JSONL, "--window", "10s", path], "--window", "all inputs are files")
         self.assert_refused([*JSONL, "--window", "10s", "-r", self.folder], "all inputs are files")

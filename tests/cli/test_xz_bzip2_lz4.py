@@ -1,4 +1,4 @@
-"""xz, lzma, lzip, bzip2 and lz4: whatever the tools write counts like the text in it; what they refuse is refused."""
+"""xz, lzma, lzip, bzip2 and lz4: the output of their tools is counted exactly; what the tools refuse is refused."""
 
 import bz2
 import lzma
@@ -18,14 +18,14 @@ def packed(data, *command):
 
 
 def unpacked(encoded, *command):
-    """What a tool makes of it, or None where it refuses."""
-    done = subprocess.run(command, input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout if done.returncode == 0 else None
+    """The text that a tool decodes, or None if the tool refuses the file."""
+    process = subprocess.run(command, input=encoded, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return process.stdout if process.returncode == 0 else None
 
 
 
 def ways(*command):
-    """A command with each of some sets of options."""
+    """A command with each of several sets of options."""
     return lambda *sets: [[*command, *options.split()] for options in sets]
 
 
@@ -57,7 +57,7 @@ def written(kind, data):
 
 class Formats(CommandTest):
     def assert_format_counted(self, kind, encoded, data, *options):
-        """By name, by force and, where content says what it is, from a pipe."""
+        """By name, with --input-format and, if the content identifies the format, from a pipe."""
         path = self.file("data" + SUFFIXES[kind], encoded)
         ways = [((path,), None), (("--input-format", kind), encoded)]
         if kind != "lzma":
@@ -65,42 +65,42 @@ class Formats(CommandTest):
         for arguments, stdin_bytes in sampled(ways, 2):
             ended = run(*JSON, *options, *arguments, stdin_bytes=stdin_bytes)
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), (kind, len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), (kind, len(encoded)))
+            self.assert_counts(reported, data)
 
     def run_damaged(self, kind, encoded, *options):
-        """By its name, beside a good file that must count all the same; what is said of the damaged one."""
+        """Runs the file beside a good one, which must be counted. Returns the run and the reported input."""
         ended = run(*JSON, *options, self.file("hurt" + SUFFIXES[kind], encoded))
         self.assertEqual(ended.status, 1, ended)
         self.assertIs(ended.result["complete"], False)
-        (said,) = ended.result["inputs"]
-        self.assertIn(said["error"], ended.stderr)
-        return ended, said
+        (reported,) = ended.result["inputs"]
+        self.assertIn(reported["error"], ended.stderr)
+        return ended, reported
 
-    def test_what_the_tools_write_at_every_level_and_in_every_shape(self):
+    def test_the_output_of_the_tools_is_counted_exactly_at_every_level_and_with_all_options(self):
         data = text(150_000) + noise(50_000)
         for kind, commands in WRITERS.items():
             for command in sampled(commands, 2):
                 with self.subTest(command=command):
                     self.assert_format_counted(kind, packed(data, *command), data)
 
-    def test_what_parallel_tools_write(self):
+    def test_the_output_of_parallel_tools_is_counted_exactly(self):
         data = text(1_500_000)
         commands = {"pixz -p 2": "xz", "lbzip2 -zcn2": "bzip2", "pbzip2 -c": "bzip2", "plzip -c": "lzip"}
         for command, kind in ((command.split(), kind) for command, kind in commands.items()):
-            if shutil.which(command[0]):  # no more than an addition: not every machine has them
+            if shutil.which(command[0]):  # optional: not every machine has these tools
                 with self.subTest(command=command):
                     self.assert_format_counted(kind, packed(data, *command), data)
         self.assert_format_counted("xz", packed(data, "xz", "-zcq", "-1", "-T2", "--block-size=300000"), data)
 
-    def test_nothing_and_a_byte(self):
+    def test_an_empty_text_and_a_single_byte_are_counted_exactly(self):
         for kind in WRITERS:
             for data in (b"", b"x"):
                 with self.subTest(kind=kind, data=data):
                     self.assert_format_counted(kind, written(kind, data), data)
 
-    def test_python_s_own_encoders(self):
+    def test_the_output_of_python_s_encoders_is_counted_exactly(self):
         data = text(100_000, 5)
         for check in sampled((lzma.CHECK_NONE, lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256), 2):
             self.assert_format_counted("xz", lzma.compress(data, check=check), data)
@@ -108,7 +108,7 @@ class Formats(CommandTest):
         for level in sampled(range(1, 10), 2):
             self.assert_format_counted("bzip2", bz2.compress(data, level), data)
 
-    def test_many_frames_one_after_another(self):
+    def test_many_frames_in_sequence_are_counted_exactly(self):
         chosen = random.Random(4)
         for kind in MULTIPLE:
             parts = [text(chosen.choice((0, 1, 300, 90_000)), number) for number in range(12)]
@@ -120,7 +120,7 @@ class Formats(CommandTest):
                 for options in sampled(((), ("-T", "5", "--chunk-size", "3000"), ("--slots", "2")), 2):
                     self.assert_format_counted(kind, encoded, data, *options)
 
-    def test_frames_of_lz4_are_decoded_side_by_side(self):
+    def test_frames_of_lz4_are_decoded_in_parallel(self):
         parts = [text(200_000, number) for number in range(8)]
         encoded = b"".join(packed(part, "lz4", "-zcq") for part in parts)
         ended = run(*JSON, "--stats", "-T", "4", self.file("data.lz4", encoded))
@@ -133,7 +133,7 @@ class Formats(CommandTest):
             ended.result["stats"]["decompression"],
         )
 
-    def test_skippable_and_legacy_frames_of_lz4(self):
+    def test_skippable_and_legacy_frames_of_lz4_are_read(self):
         data = text(10_000)
         skip = struct.pack("<II", 0x184D2A53, 11) + b"not counted"
         frame, legacy = written("lz4", data), packed(data, "lz4", "-zcql")
@@ -143,11 +143,11 @@ class Formats(CommandTest):
             self.assert_counted(run(*JSON, path), data * times)
             self.assert_counted(run(*JSON, "--input-format", "lz4", stdin_bytes=encoded), data * times)
 
-    def test_a_legacy_frame_of_many_blocks(self):
+    def test_a_legacy_frame_of_many_blocks_is_read(self):
         data = noise(9_000_000) + text(500_000)
         self.assert_counted(run(*JSON, stdin_bytes=packed(data, "lz4", "-zcql")), data)
 
-    def test_padding_of_xz(self):
+    def test_padding_of_xz_is_skipped(self):
         data = text(1000)
         encoded = lzma.compress(data)
         for zeros in sampled(range(13), 5):
@@ -158,25 +158,25 @@ class Formats(CommandTest):
                 if expected is not None:
                     self.assert_format_counted("xz", padded, expected)
                 else:
-                    ended, said = self.run_damaged("xz", padded)
+                    ended, reported = self.run_damaged("xz", padded)
                     self.assert_counts(ended.result, data)
-                    self.assertIn("is not a multiple of four bytes", said["error"])
+                    self.assertIn("is not a multiple of four bytes", reported["error"])
 
-    def test_what_is_cut_off_is_never_counted(self):
+    def test_truncated_frames_are_never_counted(self):
         data = text(2000)
         for kind in WRITERS:
             encoded = written(kind, data)
             chosen = random.Random(len(encoded))
             for length in sampled(sorted(chosen.sample(range(14, len(encoded)), 12)) + [len(encoded) - 1], 3):
                 with self.subTest(kind=kind, length=length):
-                    ended, said = self.run_damaged(kind, encoded[:length])
+                    ended, reported = self.run_damaged(kind, encoded[:length])
                     self.assertEqual(ended.result["bytes"], 0)
-                    self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", said["error"])
-                    unverified = said.get("unverified", {"bytes": 0})["bytes"]
+                    self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", reported["error"])
+                    unverified = reported.get("unverified", {"bytes": 0})["bytes"]
                     if unverified:
-                        self.assertEqual(counts_of(said["unverified"]), oracle(data[:unverified]))
+                        self.assertEqual(counts_of(reported["unverified"]), oracle(data[:unverified]))
 
-    def test_damage_of_a_later_frame_leaves_those_before_it_counted(self):
+    def test_frames_before_a_damaged_frame_count(self):
         parts = [text(30_000, seed) for seed in range(3)]
         for kind in MULTIPLE:
             frames = [written(kind, part) for part in parts]
@@ -185,23 +185,23 @@ class Formats(CommandTest):
             encoded = frames[0] + bytes(broken) + frames[2]
             with self.subTest(kind=kind):
                 self.assertIsNone(unpacked(encoded, *READERS[kind]))
-                ended, said = self.run_damaged(kind, encoded)
+                ended, reported = self.run_damaged(kind, encoded)
                 self.assert_counts(ended.result, parts[0])
                 clause = rf"^{FRAME[kind]} 2 is damaged \(.*\) at compressed offset \d+, decompressed offset \d+$"
-                self.assertRegex(said["error"], clause)
+                self.assertRegex(reported["error"], clause)
 
-    def test_trailing_garbage_is_an_error_after_the_frames_were_counted(self):
+    def test_trailing_garbage_is_an_error_and_the_frames_before_it_count(self):
         data = text(30_000)
         for kind in WRITERS:
             encoded = written(kind, data)
             for garbage in (b"garbage", text(100_000)):
                 with self.subTest(kind=kind):
-                    ended, said = self.run_damaged(kind, encoded + garbage)
+                    ended, reported = self.run_damaged(kind, encoded + garbage)
                     self.assert_counts(ended.result, data)
-                    self.assertIn("trailing data", said["error"])
-                    self.assertIn(f"at compressed offset {len(encoded)}, decompressed offset 30000", said["error"])
+                    self.assertIn("trailing data", reported["error"])
+                    self.assertIn(f"at compressed offset {len(encoded)}, decompressed offset 30000", reported["error"])
 
-    def test_a_flipped_bit_is_never_counted_as_other_text(self):
+    def test_a_frame_with_a_flipped_bit_is_never_counted_as_other_text(self):
         data = text(3000)
         chosen = random.Random(12)
         for kind in MULTIPLE:
@@ -217,7 +217,7 @@ class Formats(CommandTest):
                     elif ended.status == 0:
                         self.assert_counts(ended.result, expected)
 
-    def test_behind_damage_counting_goes_on_with_the_next_frame(self):
+    def test_skip_damage_resumes_at_the_next_frame(self):
         parts = [text(5000, seed) for seed in range(5)]
         for kind in MULTIPLE:
             frames = [written(kind, part) for part in parts]
@@ -233,7 +233,7 @@ class Formats(CommandTest):
         damaged[600] ^= 8
         ended = run(*JSON, "--skip-damage", self.file("a.lzma", bytes(damaged) + frames[0] * 3))
         self.assertIn(ended.status, (0, 1))
-        self.assertEqual(len(ended.result["inputs"][0]["lost"]), 1)  # nothing can be found, and it ends all the same
+        self.assertEqual(len(ended.result["inputs"][0]["lost"]), 1)  # no next frame can be found, and the run ends
 
     def test_a_dictionary_over_the_memory_limit_is_refused_before_it_is_allocated(self):
         data = text(1000)
@@ -243,13 +243,13 @@ class Formats(CommandTest):
             ("lzip", b"LZIP\1\x1d" + written("lzip", data)[6:]),  # 512 MiB in the header; the data needs less
         ):
             with self.subTest(kind=kind):
-                ended, said = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
+                ended, reported = self.run_damaged(kind, encoded, "--memory-limit", "128MiB")
                 self.assertEqual(ended.result["bytes"], 0)
                 clause = rf"^{FRAME[kind]} 1 needs a window of (1 GiB|512 MiB), more than .* --memory-limit"
-                self.assertRegex(said["error"], clause)
+                self.assertRegex(reported["error"], clause)
                 self.assert_format_counted(kind, encoded, data, "--memory-limit", "3GiB")
 
-    def test_names_and_force(self):
+    def test_formats_are_selected_by_name_and_by_input_format(self):
         data = text(500)
         for kind in WRITERS:
             suffix = SUFFIXES[kind]
@@ -263,17 +263,17 @@ class Formats(CommandTest):
                 ended = run(*JSON, "--input-format", kind, stdin_bytes=content)
                 self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
         archive = tar({"data": data})
-        for kind in ("lzma", "lzip"):  # both are called so
+        for kind in ("lzma", "lzip"):  # both formats have the same name
             self.assert_counted(run(*JSON, self.file(f"{kind}.tlz", written(kind, archive))), data)
 
-    def test_all_formats_in_one_run(self):
+    def test_all_formats_are_counted_in_one_run(self):
         parts = {kind: text(70_000, seed) for seed, kind in enumerate(WRITERS)}
         paths = [self.file(kind + SUFFIXES[kind], written(kind, part)) for kind, part in parts.items()]
         for options in ((), ("-T", "1"), ("-T", "6", "--chunk-size", "5000")):
             ended = run(*JSON, *options, *paths)
             self.assert_counted(ended, b"".join(parts.values()))
-            for said, part in zip(ended.result["inputs"], parts.values()):
-                self.assert_counts(said, part)
+            for reported, part in zip(ended.result["inputs"], parts.values()):
+                self.assert_counts(reported, part)
 
 
 if __name__ == "__main__":

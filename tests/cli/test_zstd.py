@@ -1,4 +1,4 @@
-"""Archives: whatever zstd writes, in whatever frames, counts like the text in it."""
+"""zstd: the text in all kinds of archives and frames is counted exactly."""
 
 import json
 import random
@@ -17,15 +17,15 @@ def skippable(payload, kind=0):
 
 class Archives(CommandTest):
     def assert_archive_counted(self, encoded, data, *options):
-        """By name and from a pipe."""
+        """The archive is counted under its name and from a pipe."""
         path = self.file("data.zst", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
             self.assert_counted(ended, data)
-            (said,) = ended.result["inputs"]
-            self.assertEqual((said["format"], said["compressed_bytes"]), ("zstd", len(encoded)))
-            self.assert_counts(said, data)
+            (reported,) = ended.result["inputs"]
+            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("zstd", len(encoded)))
+            self.assert_counts(reported, data)
 
-    def test_levels_checksums_and_content_sizes(self):
+    def test_archives_of_all_levels_checksums_and_content_sizes_are_counted_exactly(self):
         data = text(700_000)
         sized = self.file("sized", data)
         for options in (["-1"], ["-19"], ["--no-check"], ["--fast=5"]):
@@ -34,17 +34,17 @@ class Archives(CommandTest):
                 written = subprocess.run(["zstd", "-q", "-c", *options, str(sized)], stdout=subprocess.PIPE, check=True)
                 self.assert_archive_counted(written.stdout, data)
 
-    def test_what_cannot_be_compressed(self):
+    def test_data_that_cannot_be_compressed_is_counted_exactly(self):
         self.assert_archive_counted(zstd(noise(500_000)), noise(500_000))
 
-    def test_what_compresses_to_nearly_nothing(self):
+    def test_text_that_compresses_to_nearly_nothing_is_counted_exactly(self):
         self.assert_archive_counted(zstd(bytes(20_000_000)), bytes(20_000_000))
 
-    def test_an_empty_frame(self):
+    def test_an_empty_frame_adds_nothing(self):
         self.assert_archive_counted(zstd(b""), b"")
         self.assert_archive_counted(zstd(b"") * 3 + zstd(b"x") + zstd(b""), b"x")
 
-    def test_hundreds_of_frames(self):
+    def test_hundreds_of_frames_are_counted_exactly(self):
         chosen = random.Random(7)
         parts = [text(chosen.choice((0, 1, 100, 5000, 70_000)), seed) for seed in range(300)]
         encoded = b"".join(zstd(part, *chosen.choice(([], ["--no-check"]))) for part in parts)
@@ -59,16 +59,16 @@ class Archives(CommandTest):
         self.assert_archive_counted(encoded + skippable(b"seek table", 14), data)
         self.assert_archive_counted(skippable(b"nothing else"), b"")
 
-    def test_windows_larger_than_a_slot(self):
+    def test_windows_larger_than_a_slot_are_decoded(self):
         data = noise(3_000_000) + text(1_000_000) + noise(3_000_000)
         self.assert_archive_counted(zstd(data, "--long=24", "-3"), data, "--chunk-size", "64KiB", "--slots", "2")
         self.assert_archive_counted(zstd(data[:1_500_000], "--ultra", "-22"), data[:1_500_000], "--chunk-size", "5000")
 
-    def test_the_window_of_long_27(self):
+    def test_the_window_of_long_27_is_decoded(self):
         data = text(600_000)
         self.assert_archive_counted(zstd(data, "--long=27"), data)
 
-    def test_the_threads_and_chunks_do_not_matter(self):
+    def test_threads_and_chunk_size_do_not_change_the_counts(self):
         data = text(2_000_000)
         encoded = b"".join(zstd(data[at : at + 250_000]) for at in range(0, len(data), 250_000))
         for threads in ("1", "2", "7"):
@@ -76,7 +76,7 @@ class Archives(CommandTest):
                 with self.subTest(threads=threads, chunk=chunk):
                     self.assert_archive_counted(encoded, data, "-T", threads, "--chunk-size", chunk)
 
-    def test_archives_and_text_in_one_run(self):
+    def test_archives_and_text_are_counted_in_one_run(self):
         contents = [text(100_000, seed) for seed in range(8)]
         paths = [
             self.file(f"{seed}.zst", zstd(content)) if seed % 2 else self.file(f"{seed}.log", content)
@@ -86,29 +86,29 @@ class Archives(CommandTest):
             with self.subTest(options=options):
                 ended = run(*JSON, *options, *paths)
                 self.assert_counted(ended, b"".join(contents))
-                for said, content in zip(ended.result["inputs"], contents):
-                    self.assert_counts(said, content)
+                for reported, content in zip(ended.result["inputs"], contents):
+                    self.assert_counts(reported, content)
 
-    def test_an_archive_is_found_by_content_under_any_name(self):
+    def test_an_archive_is_recognised_by_content_under_any_name(self):
         self.assert_counted(run(*JSON, self.file("data.log", zstd(text(1000)))), text(1000))
 
-    def test_input_format_raw_counts_the_archive_itself(self):
+    def test_input_format_raw_counts_the_compressed_bytes(self):
         encoded = zstd(text(10_000))
         self.assert_counted(run(*JSON, "--input-format", "raw", self.file("data.log", encoded)), encoded)
 
-    def test_an_archive_that_arrives_byte_by_byte(self):
+    def test_an_archive_that_arrives_byte_by_byte_is_counted_exactly(self):
         data = text(20_000)
         encoded = zstd(data[:10_000]) + skippable(b"between") + zstd(data[10_000:])
         with Running(*JSON, stdin=subprocess.PIPE) as running:
             for at in range(len(encoded)):
                 feed(running, [encoded[at : at + 1]])
-                if at < 30:  # also the magic number may come in pieces
+                if at < 30:  # the magic number, too, arrives in pieces
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
             running.process.stdin.close()
             self.assert_counted(running.finish(), data)
 
     @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device reserves more addresses than the limit")
-    def test_where_memory_runs_out_for_a_window_the_other_inputs_are_still_counted(self):
+    def test_if_memory_for_a_window_cannot_be_allocated_the_other_inputs_are_counted(self):
         encoded = zstd(bytes(140_000_000), "-1", "--long=27")
         paths = [self.file("wide.zst", encoded), self.file("data", b"hello")]
         command = f"ulimit -v 150000; exec {GPUHIST} --engine host --threads 1 --format json {paths[0]} {paths[1]}"
@@ -117,7 +117,7 @@ class Archives(CommandTest):
         self.assertIn(b"wide.zst: not enough memory", ended.stderr)
         self.assertEqual(json.loads(ended.stdout)["bytes"], 5)
 
-    def test_a_window_over_the_memory_limit_is_refused_and_says_which_option_helps(self):
+    def test_a_window_over_the_memory_limit_is_refused_with_the_option_that_raises_the_limit(self):
         encoded = zstd(text(100_000), "--long=27")
         ended = run(*JSON, "--memory-limit", "96MiB", self.file("wide.zst", encoded), self.file("data", b"hello"))
         self.assertEqual(ended.status, 1, ended)
@@ -126,10 +126,10 @@ class Archives(CommandTest):
         self.assertIs(ended.result["complete"], False)
         self.assert_counts(ended.result, b"hello")
 
-    def test_large_windows_share_the_memory_limit_and_wait_for_each_other(self):
+    def test_large_windows_wait_for_each_other_under_the_memory_limit(self):
         data = text(3_000_000)
         encoded = b"".join(zstd(data[at : at + 500_000], "--long=27") for at in range(0, len(data), 500_000))
-        # 128 MiB a window, as nothing tells how long the content is: room for one of them, and four threads
+        # 128 MiB for each window, because the content size is unknown: room for one window, and four threads
         limits = ("--memory-limit", "220MiB", "-T", "4", "--slots", "16", "--chunk-size", "256KiB")
         self.assert_archive_counted(encoded, data, *limits)
         paths = [self.file(f"{number}.zst", encoded) for number in range(5)]
@@ -152,7 +152,7 @@ class Dictionaries(CommandTest):
         )
         return path
 
-    def test_frames_are_decoded_with_their_dictionary_and_without_one_where_they_name_none(self):
+    def test_frames_are_decoded_with_their_dictionary_or_without_one_if_they_name_none(self):
         data = text(20_000)
         encoded = zstd(data, "-D", str(self.dictionaries[0])) + zstd(data)
         path = self.file("a.zst", encoded)
@@ -162,7 +162,7 @@ class Dictionaries(CommandTest):
         ):
             self.assert_counted(ended, data * 2)
 
-    def test_the_number_of_a_missing_dictionary_is_said_and_the_other_inputs_are_counted(self):
+    def test_a_missing_dictionary_is_reported_by_its_number_and_the_other_inputs_are_counted(self):
         paths = [self.file("a.zst", zstd(text(20_000), "-D", str(self.dictionaries[0]))), self.file("b", b"hello")]
         ended = run(*JSON, *paths)
         self.assertEqual(ended.status, 1, ended)
@@ -172,7 +172,7 @@ class Dictionaries(CommandTest):
         self.assertEqual(ended.status, 1, ended)
         self.assertIn(f"frame 1 needs dictionary 4660, but {self.dictionaries[1]} holds dictionary 77", ended.stderr)
 
-    def test_what_is_no_dictionary_is_a_mistake_in_the_call(self):
+    def test_a_file_that_is_not_a_dictionary_is_a_usage_error(self):
         cut = self.file("cut.dict", self.dictionaries[0].read_bytes()[:40])
         for path, why in ((self.folder / "none", "No such file"), (self.folder, "Is a directory"), (cut, "damaged")):
             ended = run(*JSON, "--zstd-dictionary", path, stdin_bytes=b"text")

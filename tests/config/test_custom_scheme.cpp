@@ -1,4 +1,4 @@
-// Schemes that users define: what they mean, and what is refused with a message that shows where the trouble is.
+// Schemes that users define: the buckets that they make, and the position and cause in error messages.
 #include "config/custom_scheme.hpp"
 
 #include "config/quote.hpp"
@@ -23,10 +23,10 @@ namespace {
 using names = std::vector<std::string>;
 
 /// All bytes of a bucket, in order.
-std::string members(const scheme& one, const std::string& bucket) {
+std::string members(const scheme& made, const std::string& bucket) {
   std::string all;
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    if (one.buckets.at(one.bucket_of[byte]) == bucket) all += static_cast<char>(byte);
+    if (made.buckets.at(made.bucket_of[byte]) == bucket) all += static_cast<char>(byte);
   }
   return all;
 }
@@ -50,7 +50,7 @@ names names_of(const std::vector<scheme>& schemes) {
   return all;
 }
 
-/// One of the ways to type a byte.
+/// One of the spellings of a byte.
 std::string typed(unsigned byte, std::mt19937& random) {
   constexpr const char* digits = "0123456789abcdefABCDEF";
   const char c = static_cast<char>(byte);
@@ -63,7 +63,7 @@ std::string typed(unsigned byte, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("a definition names its buckets in order, and what is in none is other") {
+TEST_CASE("a definition names its buckets in order, and bytes outside every bucket are other") {
   const scheme made = parse_custom_scheme("vowels=aeiou;digits=0-9");
   CHECK(made.name.empty());
   CHECK(made.buckets == names{"vowels", "digits", "other"});
@@ -72,7 +72,7 @@ TEST_CASE("a definition names its buckets in order, and what is in none is other
   CHECK(members(made, "other").size() == 256 - 15);
 }
 
-TEST_CASE("where every byte is in a bucket there is no other") {
+TEST_CASE("there is no bucket other if every byte is in a bucket") {
   const scheme made = parse_custom_scheme("low=\\x00-\\x7f;high=\\x80-\\xFF");
   CHECK(made.buckets == names{"low", "high"});
   CHECK(members(made, "low").size() == 128);
@@ -85,7 +85,7 @@ TEST_CASE("a definition may have a name, and end with a semicolon") {
   CHECK(members(made, "double") == "\"");
 }
 
-TEST_CASE("a minus first or last in a bucket is itself, as is an escaped one") {
+TEST_CASE("a minus that is first, last or escaped is a character") {
   CHECK(members("x=-+", "x") == "+-");
   CHECK(members("x=+-", "x") == "+-");
   CHECK(members("x=+-;y=a", "x") == "+-");
@@ -96,7 +96,7 @@ TEST_CASE("a minus first or last in a bucket is itself, as is an escaped one") {
   CHECK(members("x=\\--/", "x") == "-./");
 }
 
-TEST_CASE("every escape stands for its byte, at the ends of ranges as well") {
+TEST_CASE("every escape is its byte, also at the ends of ranges") {
   CHECK(members(R"(x=\n\t\r\0\\\-\;\=\:\,\x7F)", "x") == std::string("\0\t\n\r,-:;=\\\x7f", 11));
   CHECK(members(R"(x=\t-\r)", "x") == "\t\n\v\f\r");
   CHECK(members(R"(x=\x41-C)", "x") == "ABC");
@@ -104,9 +104,9 @@ TEST_CASE("every escape stands for its byte, at the ends of ranges as well") {
   CHECK(members("x= ", "x") == " ");
 }
 
-TEST_CASE("a character twice in one bucket is in it once") { CHECK(members("x=aab-da-c", "x") == "abcd"); }
+TEST_CASE("a character that is repeated in a bucket counts once") { CHECK(members("x=aab-da-c", "x") == "abcd"); }
 
-TEST_CASE("any partition of bytes into buckets can be typed, and means what was typed") {
+TEST_CASE("any partition of bytes into buckets can be defined, and is parsed as it was defined") {
   std::mt19937 random(5);
   for (int round = 0; round < 100; ++round) {
     const std::size_t count = 1 + random() % (round % 10 == 0 ? 60 : 6);
@@ -134,52 +134,52 @@ TEST_CASE("any partition of bytes into buckets can be typed, and means what was 
   }
 }
 
-TEST_CASE("what cannot be meant is refused with the place, the trouble and what would be right") {
+TEST_CASE("an invalid definition is refused with the position, the error and the remedy") {
   const std::vector<std::pair<std::string, std::string>> refused = {
-      {"a=abc;b=xyzc", "12: 'c' is in bucket \"a\" and in bucket \"b\"; leave it in one of them"},
-      {"a=a-f;b=A-z", "9: 'a' is in bucket \"a\" and in bucket \"b\"; leave it in one of them"},
-      {"a=\\n;b=\\x0a", "8: '\\x0a' is in bucket \"a\" and in bucket \"b\"; leave it in one of them"},
-      {"a=a;other=b", "5: \"other\" is what is in no bucket; take another name"},
-      {"a=a;a=b", "5: bucket \"a\" stands there twice; put all of its characters behind one '='"},
+      {"a=abc;b=xyzc", "12: 'c' is in bucket \"a\" and in bucket \"b\"; remove it from one of them"},
+      {"a=a-f;b=A-z", "9: 'a' is in bucket \"a\" and in bucket \"b\"; remove it from one of them"},
+      {"a=\\n;b=\\x0a", "8: '\\x0a' is in bucket \"a\" and in bucket \"b\"; remove it from one of them"},
+      {"a=a;other=b", "5: \"other\" is the bucket of all other bytes; use another name"},
+      {"a=a;a=b", "5: bucket \"a\" is defined twice; write all of its characters after one '='"},
       {"=abc", "1: a bucket has no name; write bucket=characters"},
       {"a=x;=abc", "5: a bucket has no name; write bucket=characters"},
-      {"a=", "3: bucket \"a\" is empty; write its characters behind the '='"},
-      {"a=;b=c", "3: bucket \"a\" is empty; write its characters behind the '='"},
+      {"a=", "3: bucket \"a\" is empty; write its characters after the '='"},
+      {"a=;b=c", "3: bucket \"a\" is empty; write its characters after the '='"},
       {"a=x;b", "5: \"b\" has no characters; write bucket=characters, and \\; for the character ';'"},
       {"a=x;;b=y", "5: a bucket is missing; write bucket=characters;bucket=characters"},
       {";a=x", "1: a bucket is missing; write bucket=characters;bucket=characters"},
       {"a=z-a", "3: the range from 'z' to 'a' is reversed; write the lower one first"},
-      {"a=a-c-e", "6: '-' behind a range could be another range; write \\- for the character"},
-      {"a=x\\", "4: an escape is not finished; write \\\\ for the character '\\'"},
-      {"a=\\q", "3: there is no escape \"\\q\"; there are \\n \\t \\r \\0 \\\\ \\- \\; \\= \\: \\, \\xNN"},
+      {"a=a-c-e", "6: '-' after a range is ambiguous; write \\- for the character"},
+      {"a=x\\", "4: the escape is incomplete; write \\\\ for the character '\\'"},
+      {"a=\\q", "3: there is no escape \"\\q\"; the escapes are \\n \\t \\r \\0 \\\\ \\- \\; \\= \\: \\, \\xNN"},
       {"a=\\x4", "3: \\x takes two hexadecimal digits, as in \\x0a"},
       {"a=\\xg0", "3: \\x takes two hexadecimal digits, as in \\x0a"},
       {"vowels=aeiou,digits=0-9",
        "20: '=' among the characters; write \\= for the character, or ';' before the next bucket"},
       {"gr\xc3\xb6\xc3\x9f"
        "e=x\xc3\xa4",
-       "8: a character that is not ASCII; buckets hold bytes: write \\xc3\\xa4"},
-      {"a=\xff\xff", "3: a character that is not ASCII; buckets hold bytes: write \\xff"},
-      {"letters,a=b", "8: a name may not contain ','; give every scheme of your own with a --buckets of its own"},
-      {"n:a:b=c", "4: a name may not contain ':'; take UTF-8 without control characters and , : ; ="},
+       "8: this character is not ASCII; buckets hold bytes: write \\xc3\\xa4"},
+      {"a=\xff\xff", "3: this character is not ASCII; buckets hold bytes: write \\xff"},
+      {"letters,a=b", "8: a name may not contain ','; give each definition with its own --buckets"},
+      {"n:a:b=c", "4: a name may not contain ':'; use UTF-8 without control characters and , : ; ="},
       {":a=b", "1: the name before ':' is empty; write NAME:bucket=characters, or no ':'"},
-      {"a\xff=b", "2: a name may not contain '\\xff'; take UTF-8 without control characters and , : ; ="},
-      {"a\xc2\x9b=b", "2: a name may not contain '\\xc2\\x9b'; take UTF-8 without control characters and , : ; ="},
-      {"a=x; b=y", "5: a name may neither begin nor end with a blank; write it without"},
+      {"a\xff=b", "2: a name may not contain '\\xff'; use UTF-8 without control characters and , : ; ="},
+      {"a\xc2\x9b=b", "2: a name may not contain '\\xc2\\x9b'; use UTF-8 without control characters and , : ; ="},
+      {"a=x; b=y", "5: a name may neither begin nor end with a blank; remove the blank"},
   };
   for (const auto& [definition, message] : refused) {
     CHECK(error_of({definition}) == quote(definition) + ", character " + message);
   }
   CHECK(error_of({"a\x1b=b"}) ==
-        "\"a\\x1b=b\", character 2: a name may not contain '\\x1b'; take UTF-8 without control characters and , : ; =");
+        "\"a\\x1b=b\", character 2: a name may not contain '\\x1b'; use UTF-8 without control characters and , : ; =");
 }
 
-TEST_CASE("no text makes the parser do anything but parse or refuse") {
+TEST_CASE("any text is parsed or refused") {
   std::mt19937 random(6);
   constexpr std::string_view alphabet = "ab-\\;=:,x0 \xc3\xa4\n";
   for (int round = 0; round < 20000; ++round) {
     std::string text;
-    for (auto left = random() % 12; left > 0; --left) text += alphabet[random() % alphabet.size()];
+    for (auto remaining = random() % 12; remaining > 0; --remaining) text += alphabet[random() % alphabet.size()];
     try {
       const scheme made = parse_custom_scheme(text + "=");
       for (const auto bucket : made.bucket_of) REQUIRE(bucket < made.buckets.size());
@@ -196,12 +196,12 @@ TEST_CASE("schemes keep their order, repeated names are dropped, definitions wit
   CHECK(make_schemes({}, true).empty());
 }
 
-TEST_CASE("a definition may not take the name of another scheme") {
-  CHECK(error_of({"letters:a=b"}) == "\"letters:a=b\": \"letters\" is a built-in scheme; take another name");
-  CHECK(error_of({"mine:a=b", "mine:a=c"}) == "\"mine:a=c\": \"mine\" is the name of two schemes; take another name");
+TEST_CASE("a definition may not have the name of another scheme") {
+  CHECK(error_of({"letters:a=b"}) == "\"letters:a=b\": \"letters\" is a built-in scheme; use another name");
+  CHECK(error_of({"mine:a=b", "mine:a=c"}) == "\"mine:a=c\": \"mine\" is the name of two schemes; use another name");
 }
 
-TEST_CASE("with ignore_case every scheme puts A-Z where a-z are, and nothing else changes") {
+TEST_CASE("with ignore_case every scheme puts A-Z into the buckets of a-z, and nothing else changes") {
   const names typed = {"letters", "alphabet", "bytes", "classes", "utf8", "x=a-c;y=D-F"};
   const auto exact = make_schemes(typed, false);
   const auto folded = make_schemes(typed, true);

@@ -1,5 +1,7 @@
-// Conditions as text: what they are taken apart into, where errors point, and that nothing typed makes them crash.
+// Conditions as text: the steps they are parsed into, names with and without quotes, the position in error messages,
+// and that no text makes the parser crash.
 #include "config/expression.hpp"
+#include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 
 #include <doctest/doctest.h>
@@ -8,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <random>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -19,16 +22,16 @@ using operation = expression::operation;
 namespace {
 
 /// The steps as text: "digit 0.15 > entropy 7.5 > bytes 4096 > && ||".
-std::string steps_of(const expression& of) {
+std::string steps_of(const expression& parsed) {
   constexpr std::array<std::string_view, 16> symbols = {"",   "",  "neg", "*",  "/",  "+",   "-",  "<",
                                                         "<=", ">", ">=",  "==", "!=", "not", "&&", "||"};
   std::ostringstream out;
-  for (const expression::step& each : of.steps) {
-    if (&each != of.steps.data()) out << ' ';
+  for (const expression::step& each : parsed.steps) {
+    if (&each != parsed.steps.data()) out << ' ';
     if (each.what == operation::constant) {
       out << each.constant;
     } else if (each.what == operation::name) {
-      const reference& name = of.references.at(each.reference);
+      const reference& name = parsed.references.at(each.reference);
       const std::array<std::string_view, 3> forms = {"", "count:", "share:"};
       out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
       if (name.parts.size() == 2) out << '/' << name.parts.back();
@@ -39,7 +42,9 @@ std::string steps_of(const expression& of) {
   return out.str();
 }
 
-std::string steps_of(std::string_view text) { return steps_of(parse_expression(text)); }
+std::string steps_of(std::string_view text, std::span<const scheme> schemes = {}) {
+  return steps_of(parse_expression(text, schemes));
+}
 
 std::string error_of(std::string_view text) {
   try {
@@ -50,7 +55,7 @@ std::string error_of(std::string_view text) {
   return "(no error)";
 }
 
-/// How far to the right the caret stands under the text; -1: there is none.
+/// The column of the caret below the text; -1: there is none.
 int caret_of(std::string_view text) {
   std::istringstream lines(error_of(text));
   std::string line;
@@ -67,7 +72,7 @@ struct row {
 
 }  // namespace
 
-TEST_CASE("operators bind as in C: || && comparisons + * !, those of one kind to the left") {
+TEST_CASE("operators bind as in C: || && comparisons + * !, and operators of one kind associate to the left") {
   for (const row& each :
        {row{"digit > 0.15 || entropy > 7.5 && bytes > 4096", "digit 0.15 > entropy 7.5 > bytes 4096 > && ||"},
         row{"a < 1 && b < 2 || c < 3", "a 1 < b 2 < && c 3 < ||"}, row{"a - b - c == 0", "a b - c - 0 =="},
@@ -90,7 +95,7 @@ TEST_CASE("numbers are decimal, with exponents, or sizes") {
   }
 }
 
-TEST_CASE("names are words, of two parts where there is a dot, and odd ones stand in quotes") {
+TEST_CASE("names are words, with two parts if there is a dot, and other names are quoted") {
   for (const row& each :
        {row{"classes.digit > 0", "classes/digit 0 >"}, row{"count(digit) > 5", "count:digit 5 >"},
         row{"share( classes.digit ) > 0", "share:classes/digit 0 >"}, row{"\"non-ascii\" > 0", "non-ascii 0 >"},
@@ -102,7 +107,57 @@ TEST_CASE("names are words, of two parts where there is a dot, and odd ones stan
   }
 }
 
-TEST_CASE("a name is known by what was typed, and where") {
+TEST_CASE("a known name needs no quotes: the longest name of a bucket at this position wins over a subtraction") {
+  const auto schemes_of = [](std::string_view typed) { return make_schemes({std::string(typed)}, false); };
+  struct known_row {
+    std::string_view scheme;
+    std::string_view text;
+    std::string_view steps;
+  };
+  constexpr std::string_view pieces = "a=a;d=d;a-d=A-D;a-d-e=E;non ascii=\\x80-\\xff";
+  constexpr std::string_view cases = "lower=a-z;upper=A-Z";
+  for (const known_row& each :
+       {known_row{"letters", "a-d > 0.5", "a-d 0.5 >"},
+        known_row{"letters", "a-d-e-h > 0", "a-d e-h - 0 >"},
+        known_row{"letters", "letters.a-d > 0", "letters/a-d 0 >"},
+        known_row{"letters", "count(a-d)-1 > 0", "count:a-d 1 - 0 >"},
+        known_row{"letters", "-a-d < 0", "a-d neg 0 <"},
+        known_row{"letters", "a - d > 0", "a d - 0 >"},
+        known_row{"letters", "a -d > 0", "a d - 0 >"},
+        known_row{"letters", "a-d2 > 0", "a d2 - 0 >"},
+        known_row{"letters", "xa-d > 0", "xa d - 0 >"},
+        known_row{"letters", "'a'-d > 0", "a d - 0 >"},
+        known_row{"classes", "non-ascii > 0.1", "non-ascii 0.1 >"},
+        known_row{"classes", "classes.non-ascii > 0.1", "classes/non-ascii 0.1 >"},
+        known_row{"classes", "bytes-lines > 0", "bytes lines - 0 >"},
+        known_row{"classes", "a-d > 0.5", "a d - 0.5 >"},
+        known_row{cases, "lower-upper > 0", "lower upper - 0 >"},
+        known_row{pieces, "a-d > 0", "a-d 0 >"},
+        known_row{pieces, "a-d-e > 0", "a-d-e 0 >"},
+        known_row{pieces, "a-d-d > 0", "a-d d - 0 >"},
+        known_row{pieces, "non ascii > 0", "non ascii 0 >"},
+        known_row{pieces, "custom.non ascii > 0", "custom/non ascii 0 >"},
+        known_row{pieces, "share( non ascii ) > 0", "share:non ascii 0 >"},
+        known_row{"two words:x y=a;1=b", "two words.x y > two words.1", "two words/x y two words/1 >"},
+        known_row{"two-words:x-y=a", "two-words.'x-y' > 0", "two-words/x-y 0 >"},
+        known_row{"1=a;a=b", "a > 1", "a 1 >"}}) {
+    CAPTURE(each.text);
+    CHECK(steps_of(each.text, schemes_of(each.scheme)) == each.steps);
+  }
+}
+
+TEST_CASE("an error shows how a name is quoted") {
+  CHECK(error_of("non ascii > 0.1").starts_with("an operator is missing here "));
+  CHECK(error_of("non ascii > 0.1").find("must be quoted, as in \"a b\"\n") != std::string::npos);
+  CHECK(error_of("a#b > 1").find("quote the name of a bucket that contains it, as in \"a#b\"\n") != std::string::npos);
+  CHECK(error_of("2x > 1").find("is quoted: \"2x\"\n") != std::string::npos);
+}
+
+TEST_CASE("the operators are listed by how tightly they bind") {
+  CHECK(operator_levels() == std::vector<std::string>{"! -", "* /", "+ -", "< <= > >= == !=", "&&", "||"});
+}
+
+TEST_CASE("a reference holds its text and its offset") {
   const expression made = parse_expression("1 < count( \"a b\" ) && bytes.'c' > 0 || x > 1");
   REQUIRE(made.references.size() == 3);
   CHECK(made.references[0].typed == "count( \"a b\" )");
@@ -112,60 +167,60 @@ TEST_CASE("a name is known by what was typed, and where") {
   CHECK(made.text.substr(made.references[2].at, 1) == "x");
 }
 
-TEST_CASE("an error shows the text, and a caret under the character it is about") {
-  struct fault {
+TEST_CASE("an error shows the text, and a caret below the character that it is about") {
+  struct error_row {
     std::string_view text;
     int caret;
-    std::string_view says;
+    std::string_view message;
   };
-  for (const fault& each : {fault{"", 0, "a number, a name or a parenthesis is missing"},
-                            fault{"   ", 3, "is missing"},
-                            fault{"digit >", 7, "a number, a name or a parenthesis is missing"},
-                            fault{"digit > )", 8, "a number, a name or a parenthesis is missing"},
-                            fault{"digit 0.15", 6, "an operator is missing"},
-                            fault{"(a > 1", 0, "never closed"},
-                            fault{"a > 1)", 5, "never opened"},
-                            fault{"a > (1 + 2", 4, "never closed"},
-                            fault{"a = 1", 2, "give =="},
-                            fault{"a > 1 & b > 1", 6, "give &&"},
-                            fault{"a > 1 | b > 1", 6, "give ||"},
-                            fault{"a > 1 # b", 6, "means nothing"},
-                            fault{"a > 12xyz", 4, "neither a number nor a size"},
-                            fault{"a > 1.2.3", 4, "neither a number nor a size"},
-                            fault{"a > 0x10", 4, "neither a number nor a size"},
-                            fault{"a > 1e999", 4, "neither a number nor a size"},
-                            fault{"a > \"b", 4, "its quote is missing"},
-                            fault{"a > ''", 4, "at least one character"},
-                            fault{"classes. > 0", 8, "name of a bucket is missing"},
-                            fault{"digit", 0, "this is a number"},
-                            fault{"1 + digit", 0, "this is a number"},
-                            fault{"a < b < c", 6, "takes numbers"},
-                            fault{"(a < b) + 1 > 0", 8, "takes numbers"},
-                            fault{"-(a < b)", 0, "takes numbers"},
-                            fault{"!a > 1", 0, "joins conditions"},
-                            fault{"a && b > 1", 2, "joins conditions"},
-                            fault{"a > 1 || b", 6, "joins conditions"},
-                            fault{"sin(a) > 1", 0, "there is no function"},
-                            fault{"count(1) > 1", 6, "name of a bucket is missing"},
-                            fault{"count(a + b) > 1", 8, ") is missing"},
-                            fault{"count(a", 7, ") is missing"},
-                            fault{"a > 1 b", 6, "an operator is missing"},
-                            fault{"größe > > 1", 8, "is missing"}}) {
+  for (const error_row& each : {error_row{"", 0, "a number, a name or a parenthesis is missing"},
+                                error_row{"   ", 3, "is missing"},
+                                error_row{"digit >", 7, "a number, a name or a parenthesis is missing"},
+                                error_row{"digit > )", 8, "a number, a name or a parenthesis is missing"},
+                                error_row{"digit 0.15", 6, "an operator is missing"},
+                                error_row{"(a > 1", 0, "not closed"},
+                                error_row{"a > 1)", 5, "no opening one"},
+                                error_row{"a > (1 + 2", 4, "not closed"},
+                                error_row{"a = 1", 2, "give =="},
+                                error_row{"a > 1 & b > 1", 6, "give &&"},
+                                error_row{"a > 1 | b > 1", 6, "give ||"},
+                                error_row{"a > 1 # b", 6, "no meaning"},
+                                error_row{"a > 12xyz", 4, "neither a number nor a size"},
+                                error_row{"a > 1.2.3", 4, "neither a number nor a size"},
+                                error_row{"a > 0x10", 4, "neither a number nor a size"},
+                                error_row{"a > 1e999", 4, "neither a number nor a size"},
+                                error_row{"a > \"b", 4, "quote that closes the name is missing"},
+                                error_row{"a > ''", 4, "name is empty"},
+                                error_row{"classes. > 0", 8, "name of a bucket is missing"},
+                                error_row{"digit", 0, "this is a number"},
+                                error_row{"1 + digit", 0, "this is a number"},
+                                error_row{"a < b < c", 6, "takes numbers"},
+                                error_row{"(a < b) + 1 > 0", 8, "takes numbers"},
+                                error_row{"-(a < b)", 0, "takes numbers"},
+                                error_row{"!a > 1", 0, "joins conditions"},
+                                error_row{"a && b > 1", 2, "joins conditions"},
+                                error_row{"a > 1 || b", 6, "joins conditions"},
+                                error_row{"sin(a) > 1", 0, "there is no function"},
+                                error_row{"count(1) > 1", 6, "name of a bucket is missing"},
+                                error_row{"count(a + b) > 1", 8, ") is missing"},
+                                error_row{"count(a", 7, ") is missing"},
+                                error_row{"a > 1 b", 6, "an operator is missing"},
+                                error_row{"größe > > 1", 8, "is missing"}}) {
     CAPTURE(each.text);
     const std::string error = error_of(each.text);
     CAPTURE(error);
     CHECK(caret_of(each.text) == each.caret);
-    CHECK(error.find(each.says) != std::string::npos);
+    CHECK(error.find(each.message) != std::string::npos);
   }
 }
 
-TEST_CASE("what cannot be printed is escaped in an error, and the caret still stands under its place") {
+TEST_CASE("characters that cannot be printed are escaped in an error, and the caret is still below the right one") {
   const std::string error = error_of("\"\x1b[2J\" > > 1");
   CHECK(error.find('\x1b') == std::string::npos);
   CHECK(error.ends_with("\n    \"\\x1b[2J\" > > 1\n                ^"));
 }
 
-TEST_CASE("depth and length have a limit, far from what the stack could not bear") {
+TEST_CASE("depth and length have limits") {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '(') + "a" + std::string(depth, ')') + " > 1";
   };
@@ -180,20 +235,23 @@ TEST_CASE("depth and length have a limit, far from what the stack could not bear
   CHECK(error_of(std::string(1000000, '(')).find("4096 bytes") != std::string::npos);
 }
 
-TEST_CASE("whatever is typed is a condition or an error, and a condition leaves one value on the stack") {
+TEST_CASE("any text is a condition or an error, and a condition leaves one value on the stack") {
   const std::vector<std::string> tokens = {
       "||", "&&", "<",     "<=",     ">",      ">=",       "==",    "!=", "!",  "+",       "-",    "*",     "/",
       "(",  ")",  "digit", "count(", "share(", "classes.", "'x y'", "\"", "'",  "1",       "0.5",  "64KiB", "1e",
       ".",  "=",  "&",     "|",      " ",      "\\",       "\xff",  "ö",  "\n", "entropy", "1e-3", "0x41"};
   const std::vector<std::string> valid = {"digit > 0.15 || entropy > 7.5 && bytes > 4096",
                                           "!(count('a b') * 2 >= 64KiB - classes.digit) || -x <= 1e-3"};
+  const std::vector<scheme> schemes = make_schemes({"letters", "digit y=0-9;a b=ab;1=c"}, false);
   std::mt19937 chosen(5);
-  const auto below = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(chosen); };
+  const auto below = [&](std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(chosen);
+  };
   std::size_t accepted = 0;
   const auto check = [&](const std::string& text) {
     expression made;
     try {
-      made = parse_expression(text);
+      made = parse_expression(text, schemes);
     } catch (const usage_error& error) {
       const std::string_view message = error.what();
       REQUIRE(message.find('\n') != std::string_view::npos);
@@ -213,12 +271,12 @@ TEST_CASE("whatever is typed is a condition or an error, and a condition leaves 
   };
   for (int i = 0; i < 30'000; ++i) {
     std::string text;
-    for (std::size_t left = below(14); left > 0; --left) text += tokens[below(tokens.size())];
+    for (std::size_t remaining = below(14); remaining > 0; --remaining) text += tokens[below(tokens.size())];
     check(text);
   }
   for (int i = 0; i < 30'000; ++i) {
     std::string text = valid[below(valid.size())];
-    for (std::size_t left = 1 + below(4); left > 0; --left) {
+    for (std::size_t remaining = 1 + below(4); remaining > 0; --remaining) {
       const std::size_t at = below(text.size() + 1);
       switch (below(3)) {
         case 0:

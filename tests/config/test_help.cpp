@@ -1,7 +1,8 @@
-// What is printed about options: everything comes from one table, so nothing may be missing anywhere.
+// Help, manual page and completions: all are generated from one table of options, and contain every option.
 #include "config/command_table.hpp"
 #include "config/completions.hpp"
 #include "config/help.hpp"
+#include "config/help_topics.hpp"
 #include "config/manual.hpp"
 #include "config/option_table.hpp"
 #include "config/usage_error.hpp"
@@ -55,9 +56,9 @@ TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with 
     CHECK(line.size() <= 80);
   }
   for (const std::string_view each :
-       {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices",
-        "Inputs:", "Counting:", "Output:", "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES",
-        "      --stats ", "--no-NAME", "--help OPTION", "--help count", "Exit status: 0 "}) {
+       {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "Inputs:", "Counting:", "Output:",
+        "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES", "      --stats ", "--no-NAME", "--help OPTION",
+        "--help count", "Exit status: 0 ", "conditions, measures, windows, formats\n"}) {
     CAPTURE(each);
     CHECK(holds(text, each));
   }
@@ -84,19 +85,19 @@ TEST_CASE("the long help has every option with its detail, its variable and an e
   }
 }
 
-TEST_CASE("a topic is an option in any of its spellings") {
+TEST_CASE("every option is a topic in each of its spellings") {
   for (const option_row& row : option_table()) {
     if (row.key() == "devices") continue;
     const std::string text = help_about(row.long_name());
     CHECK(holds(text, wrapped(row.detail, 4)));
-    CHECK(help_about(row.key()) == text);
+    if (find_help_topic(row.key()) == nullptr) CHECK(help_about(row.key()) == text);
     for (const std::string& each : spellings(row)) CHECK(help_about(each) == text);
   }
   CHECK(help_about("b") == help_about("--buckets"));
   CHECK(help_about("no-stats") == help_about("--stats"));
 }
 
-TEST_CASE("a topic is a command, with the options that it takes") {
+TEST_CASE("every command is a topic that lists its options") {
   for (const command_row& command : command_table()) {
     const std::string text = help_about(command.name.empty() ? "count" : command.name);
     CHECK(text.starts_with("usage: " + command.full_name() + " " + std::string(command.usage) + "\n"));
@@ -107,19 +108,19 @@ TEST_CASE("a topic is a command, with the options that it takes") {
       const std::string name = " " + std::string(row.long_name()) + (row.value_is_optional() ? "[" : " ");
       const bool listed = std::any_of(lines.begin(), lines.end(),
                                       [&](const std::string& line) { return line.find(name) == 5 && line[0] == ' '; });
-      CHECK(listed == row.taken_by(command.what));
+      CHECK(listed == row.taken_by(command.kind));
     }
   }
 }
 
-TEST_CASE("the help of a command says what an option is to it, where that is not what it is to others") {
+TEST_CASE("the help of a command describes options by their meaning for this command") {
   CHECK(holds(help_about("devices"), "      --format FORMAT        table (for people) or json\n"));
   CHECK(holds(help_about("report"), "      --format FORMAT        table (for people), json, jsonl, csv, prometheus\n"));
   CHECK(holds(help_about("repack"), "  -o, --output FILE          the archive, a regular file; must be given\n"));
   CHECK(holds(help_about("count"), "  -o, --output FILE          instead of standard output; fd:N: a descriptor\n"));
 }
 
-TEST_CASE("what the commands are for begins in one column") {
+TEST_CASE("the descriptions of the commands begin in one column") {
   const std::string text = help_about("");
   for (const command_row& command : command_table()) {
     const auto lines = lines_of(text);
@@ -128,22 +129,65 @@ TEST_CASE("what the commands are for begins in one column") {
   }
 }
 
-TEST_CASE("a command and an option of one name are both told") {
+TEST_CASE("a name of a command and an option shows the help of both") {
   const std::string both = help_about("devices");
   CHECK(both.starts_with("usage: gpuhist devices"));
   CHECK(holds(both, "--devices LIST"));
   CHECK(help_about("--devices").starts_with("--devices LIST"));
 }
 
-TEST_CASE("an unknown topic is an error that suggests the near one") {
-  CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets?");
-  CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads?");
-  CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report?");
+TEST_CASE("conditions, measures, windows and formats are topics of one screen each") {
+  std::vector<std::string_view> names;
+  for (const help_topic& topic : help_topic_table()) {
+    CAPTURE(topic.name);
+    names.push_back(topic.name);
+    const std::string text = help_about(topic.name);
+    const auto lines = lines_of(text);
+    CHECK(lines.size() <= 40);
+    CHECK(lines.size() > 20);
+    for (const std::string& line : lines) {
+      CAPTURE(line);
+      CHECK(line.size() <= 80);
+      CHECK_FALSE(line.ends_with(' '));
+    }
+    CHECK(holds(text, "\nExamples:\n  gpuhist ") + holds(text, "\nExamples:\n  producer | gpuhist ") == 1);
+    CHECK(std::ranges::count(help_topics(), topic.name) == 1);
+  }
+  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "formats"});
+  CHECK(help_about("measures") != help_about("--measures"));
+}
+
+TEST_CASE("the topics have a line for each choice of their options") {
+  const auto lines_have = [](std::string_view topic, std::string_view option) {
+    const auto lines = lines_of(help_about(topic));
+    std::size_t at = 0;
+    for (const std::string_view choice : find_option(option)->choice_names()) {
+      if (choice == "all") continue;
+      CAPTURE(choice);
+      const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.starts_with("  " + std::string(choice) + " ");
+      });
+      REQUIRE(found != lines.end());
+      CHECK(static_cast<std::size_t>(found - lines.begin()) > at);  // in the order of the choices
+      at = static_cast<std::size_t>(found - lines.begin());
+    }
+  };
+  lines_have("measures", "--measures");
+  lines_have("formats", "--format");
+  lines_have("formats", "--input-format");
+  CHECK(holds(help_about("conditions"), "\n   ! -  * /  + -  < <= > >= == !=  &&  ||\n"));
+}
+
+TEST_CASE("an unknown topic is an error that suggests the nearest topic and lists all of them") {
+  const std::string topics =
+      "Topics are all, count, report, devices, repack, conditions, measures, windows, formats and the options (files "
+      "are not read with --help)";
+  CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets? " + topics);
+  CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads? " + topics);
+  CHECK(error_of("reprot") == "--help: there is no topic \"reprot\"; did you mean report? " + topics);
+  CHECK(error_of("condition") == "--help: there is no topic \"condition\"; did you mean conditions? " + topics);
   CHECK(error_of("-").starts_with("--help: there is no topic \"-\""));
-  CHECK(
-      error_of("access.log") ==
-      "--help: there is no topic \"access.log\"; give an option, count, report, devices, repack, or all (files are not "
-      "read with --help)");
+  CHECK(error_of("access.log") == "--help: there is no topic \"access.log\"; " + topics);
 }
 
 TEST_CASE("every option is in the manual page, in all its spellings") {
@@ -158,7 +202,7 @@ TEST_CASE("every option is in the manual page, in all its spellings") {
   CHECK(holds(text, "gpuhist 1.2.3"));
 }
 
-TEST_CASE("no line of the manual page is a request by accident") {
+TEST_CASE("no line of text in the manual page is a request") {
   for (const std::string& line : lines_of(manual_page("1"))) {
     CAPTURE(line);
     CHECK_FALSE(line.starts_with("'"));
@@ -188,14 +232,14 @@ TEST_CASE("every option is in the completions of every shell, in all its spellin
   }
 }
 
-TEST_CASE("every option is told in full, and what it names is named in its help") {
+TEST_CASE("every option has a full help, which names all of its choices") {
   for (const option_row& row : option_table()) {
     CAPTURE(row.names);
     CHECK(row.help.size() <= 51);
     CHECK(row.detail.ends_with('.'));
     CHECK(holds(std::string(row.example), "gpuhist"));
     CHECK((row.apply == nullptr) == !row.is_setting());
-    CHECK(std::ranges::any_of(command_table(), [&](const command_row& each) { return row.taken_by(each.what); }));
+    CHECK(std::ranges::any_of(command_table(), [&](const command_row& each) { return row.taken_by(each.kind); }));
     for (const std::string_view choice : row.choice_names()) {
       CAPTURE(choice);
       CHECK(holds(std::string(row.detail), choice));

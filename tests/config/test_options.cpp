@@ -1,4 +1,4 @@
-// The command line: every option with good and bad values, and what counts as an option at all.
+// The command line: good and bad values of every option, and the difference between options and inputs.
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
 
@@ -40,7 +40,7 @@ std::string error_of(const words& arguments) {
 
 }  // namespace
 
-TEST_CASE("nothing typed means the defaults of the contract") {
+TEST_CASE("an empty command line gives the documented defaults") {
   const options o = typed({});
   CHECK(o.inputs.empty());
   CHECK(o.buckets == words{"classes"});
@@ -53,7 +53,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.kernel);
   CHECK_FALSE(o.memory_limit);
   CHECK(o.label == "(standard input)");
-  CHECK(o.format == "table");
+  CHECK_FALSE(o.format);
   CHECK_FALSE(o.output);
   CHECK_FALSE(o.snapshot_every);
   CHECK_FALSE(o.byte_counts);
@@ -61,7 +61,7 @@ TEST_CASE("nothing typed means the defaults of the contract") {
   CHECK_FALSE(o.stats);
 }
 
-TEST_CASE("no argv at all means the defaults, too") {
+TEST_CASE("an empty argv gives the defaults") {
   const char* const none[] = {nullptr};
   CHECK(std::get<options>(gpuhist::config::parse_command_line(0, none)).buckets == words{"classes"});
 }
@@ -97,7 +97,7 @@ TEST_CASE("every option has its effect, in each of its spellings") {
   CHECK(typed({"--stats", "--stats"}).stats);
 }
 
-TEST_CASE("a snapshot interval is a time or a size, told apart by its unit") {
+TEST_CASE("a snapshot interval is a time or a size, depending on its unit") {
   CHECK(typed({"--snapshot-every", "1s"}).snapshot_every == snapshot_interval(1000ms));
   CHECK(typed({"--snapshot-every", "500ms"}).snapshot_every == snapshot_interval(500ms));
   CHECK(typed({"--snapshot-every", "5m"}).snapshot_every == snapshot_interval(5min));
@@ -106,7 +106,7 @@ TEST_CASE("a snapshot interval is a time or a size, told apart by its unit") {
   CHECK(typed({"--snapshot-every", "10B"}).snapshot_every == snapshot_interval(std::uint64_t{10}));
 }
 
-TEST_CASE("a window is an amount of text, a time or a number of lines, told apart by its unit") {
+TEST_CASE("a window is an amount of text, a time or a number of lines, depending on its unit") {
   using gpuhist::config::window_extent;
   using measure = window_extent::measure;
   CHECK(typed({"--window", "64MiB"}).window == window_extent{measure::bytes, std::uint64_t{64} << 20U});
@@ -120,35 +120,35 @@ TEST_CASE("a window is an amount of text, a time or a number of lines, told apar
   CHECK(typed({"--per-input"}).per_input);
 }
 
-TEST_CASE("a flag has a --no- form, and the last of both holds") {
+TEST_CASE("a flag has a --no- form, and the last of both applies") {
   CHECK_FALSE(typed({"--stats", "--no-stats"}).stats);
   CHECK(typed({"--no-stats", "--stats"}).stats);
   CHECK_FALSE(typed({"--no-append"}).append);
   CHECK_FALSE(typed({"-q", "--no-quiet"}).quiet);
 }
 
-TEST_CASE("--pass-through alone is raw; its value stands behind '=' only, what follows is an input") {
-  using gpuhist::config::handed_on;
-  CHECK(typed({}).pass_through == handed_on::nothing);
-  CHECK(typed({"--pass-through"}).pass_through == handed_on::raw);
-  CHECK(typed({"--pass-through=raw"}).pass_through == handed_on::raw);
-  CHECK(typed({"--pass-through=text"}).pass_through == handed_on::text);
-  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == handed_on::text);
-  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == handed_on::nothing);
+TEST_CASE("--pass-through alone is raw; its value must follow '=', and the next word is an input") {
+  using gpuhist::config::pass_through_mode;
+  CHECK(typed({}).pass_through == pass_through_mode::nothing);
+  CHECK(typed({"--pass-through"}).pass_through == pass_through_mode::raw);
+  CHECK(typed({"--pass-through=raw"}).pass_through == pass_through_mode::raw);
+  CHECK(typed({"--pass-through=text"}).pass_through == pass_through_mode::text);
+  CHECK(typed({"--pass-through", "--pass-through=text"}).pass_through == pass_through_mode::text);
+  CHECK(typed({"--pass-through=text", "--no-pass-through"}).pass_through == pass_through_mode::nothing);
   const options o = typed({"--pass-through", "text"});
-  CHECK(o.pass_through == handed_on::raw);
+  CHECK(o.pass_through == pass_through_mode::raw);
   CHECK(o.inputs == words{"text"});
   CHECK(error_of({"--pass-through=bytes"}) == "--pass-through: there is no \"bytes\"; give raw or text");
   CHECK(error_of({"--pass-through="}) == "--pass-through: there is no \"\"; give raw or text");
 }
 
-TEST_CASE("progress is on, off or left to the terminal") {
+TEST_CASE("progress is on, off, or depends on the terminal") {
   CHECK_FALSE(typed({}).progress);
   CHECK(typed({"--progress"}).progress == true);
   CHECK(typed({"--no-progress"}).progress == false);
 }
 
-TEST_CASE("devices are all of them, or numbers, of which the last list holds") {
+TEST_CASE("devices are all or a list of numbers, and the last list applies") {
   CHECK(typed({}).devices.empty());
   CHECK(typed({"--devices", "1,0,12"}).devices == std::vector<unsigned>{1, 0, 12});
   CHECK(typed({"--devices", "all"}).all_devices);
@@ -166,24 +166,24 @@ TEST_CASE("bucket names are split at commas, kept in order, and repeatable") {
   CHECK(typed({"-b", "letters,bytes", "--buckets=classes"}).buckets == words{"letters", "bytes", "classes"});
 }
 
-TEST_CASE("of an option that is repeated the last one holds") {
+TEST_CASE("the last value of a repeated option applies") {
   CHECK(typed({"-T", "2", "--threads", "3"}).threads == 3U);
   CHECK(typed({"--format", "json", "--format", "table"}).format == "table");
 }
 
-TEST_CASE("what is no option is an input, kept in order and never taken apart") {
+TEST_CASE("words that are not options are inputs, in order and unchanged") {
   CHECK(typed({"a", "--stats", "-", "b", "-T", "2", "a"}).inputs == words{"a", "-", "b", "a"});
   const words odd = {"[a,b]", "{}", "%%", "++", "a=b", "", "/x", "a,b", "caf\xe9", "[]"};
   CHECK(typed(odd).inputs == odd);
 }
 
-TEST_CASE("after -- everything is an input, whatever it looks like") {
+TEST_CASE("every word after -- is an input") {
   CHECK(typed({"a", "--", "--stats", "-x", "--", "-", "[b]"}).inputs == words{"a", "--stats", "-x", "--", "-", "[b]"});
   CHECK_FALSE(typed({"--", "--stats"}).stats);
   CHECK(typed({"--", "--output="}).inputs == words{"--output="});
 }
 
-TEST_CASE("a bad value is one line that names the option, the fault and what is right") {
+TEST_CASE("the error of a bad value is one line with the option, the error and the remedy") {
   const std::vector<std::pair<words, std::string>> bad = {
       {{"-T", "0"}, "--threads: 0 is out of range; give 1 to 1024"},
       {{"-T", "1025"}, "--threads: 1025 is out of range; give 1 to 1024"},
@@ -202,7 +202,7 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
       {{"--chunk-size", "4Q"}, "--chunk-size: \"4Q\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
       {{"--memory-limit", "lots"},
        "--memory-limit: \"lots\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB"},
-      {{"--memory-limit", "0"}, "--memory-limit: 0 leaves no memory at all; give a size such as 512MiB or 2GiB"},
+      {{"--memory-limit", "0"}, "--memory-limit: 0 is not a valid limit; give a size such as 512MiB or 2GiB"},
       {{"-b", "letters,,bytes"},
        "--buckets: a name is missing in \"letters,,bytes\"; give names separated by commas, as letters,bytes"},
       {{"-b", ""}, "--buckets: a name is missing in \"\"; give names separated by commas, as letters,bytes"},
@@ -216,33 +216,30 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
       {{"--format", ""}, "--format: the value is empty; give table, json, jsonl, csv or prometheus"},
       {{"--label", ""}, "--label: the value is empty; give a name for standard input"},
       {{"-o", ""}, "--output: the value is empty; give a path, or fd:N for a descriptor"},
-      {{"-o", "fd:x"},
-       "--output: \"fd:x\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
-      {{"-o", "fd:"},
-       "--output: \"fd:\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
-      {{"-o", "fd:-1"},
-       "--output: \"fd:-1\" names no descriptor; give fd:N with a number, or a path with a slash for a file"},
-      {{"--devices", "0,0"}, "--devices: device 0 stands twice in \"0,0\"; give each number once"},
+      {{"-o", "fd:x"}, "--output: \"fd:x\" names no descriptor; give fd:N with a number, or ./fd:x for a file"},
+      {{"-o", "fd:"}, "--output: \"fd:\" names no descriptor; give fd:N with a number, or ./fd: for a file"},
+      {{"-o", "fd:-1"}, "--output: \"fd:-1\" names no descriptor; give fd:N with a number, or ./fd:-1 for a file"},
+      {{"--devices", "0,0"}, "--devices: device 0 occurs twice in \"0,0\"; give each number once"},
       {{"--devices", "0,x"},
-       "--devices: \"x\" is no number of a device; give all, or numbers separated by commas, as 0,1"},
+       "--devices: \"x\" is not the number of a device; give all, or numbers separated by commas, as 0,1"},
       {{"--devices", "0,"},
-       "--devices: \"\" is no number of a device; give all, or numbers separated by commas, as 0,1"},
+       "--devices: \"\" is not the number of a device; give all, or numbers separated by commas, as 0,1"},
       {{"--devices", "all,0"},
-       "--devices: \"all\" is no number of a device; give all, or numbers separated by commas, as 0,1"},
+       "--devices: \"all\" is not the number of a device; give all, or numbers separated by commas, as 0,1"},
       {{"--config", ""}, "--config: the value is empty; give a path"},
       {{"--generate", "bsh"}, "--generate: \"bsh\" cannot be generated; did you mean bash?"},
       {{"--generate", "tcl"}, "--generate: \"tcl\" cannot be generated; give man, bash, zsh or fish"},
       {{"--snapshot-every", "10"},
-       "--snapshot-every: \"10\" has no unit: seconds or bytes?; good forms are 500ms, 1s, 5m, 64MiB"},
-      {{"--snapshot-every", "0s"}, "--snapshot-every: 0s is no interval; good forms are 500ms, 1s, 5m, 64MiB"},
-      {{"--snapshot-every", "0K"}, "--snapshot-every: 0K is no interval; good forms are 500ms, 1s, 5m, 64MiB"},
+       "--snapshot-every: \"10\" has no unit (seconds or bytes); good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "0s"}, "--snapshot-every: 0s is not an interval; good forms are 500ms, 1s, 5m, 64MiB"},
+      {{"--snapshot-every", "0K"}, "--snapshot-every: 0K is not an interval; good forms are 500ms, 1s, 5m, 64MiB"},
       {{"--snapshot-every", "often"},
        "--snapshot-every: \"often\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
       {{"--snapshot-every", ""},
        "--snapshot-every: \"\" is neither a duration nor a size; good forms are 500ms, 1s, 5m, 64MiB"},
       {{"--window", "10"},
-       "--window: \"10\" has no unit: bytes, seconds or lines?; good forms are 64MiB, 10s, 100000lines"},
-      {{"--window", "0lines"}, "--window: 0lines is no window; good forms are 64MiB, 10s, 100000lines"},
+       "--window: \"10\" has no unit (bytes, seconds or lines); good forms are 64MiB, 10s, 100000lines"},
+      {{"--window", "0lines"}, "--window: 0lines is not a window; good forms are 64MiB, 10s, 100000lines"},
       {{"--step", "0s"},
        "--step: \"0s\" is neither a size, a duration nor a number of lines; good forms are 64MiB, 10s, 100000lines"},
       {{"--window", "99999999999999999999lines"},
@@ -262,7 +259,7 @@ TEST_CASE("a bad value is one line that names the option, the fault and what is 
   for (const auto& [arguments, message] : bad) CHECK(error_of(arguments) == message);
 }
 
-TEST_CASE("a value that is missing is told from one that is empty") {
+TEST_CASE("a missing value and an empty value have different errors") {
   CHECK(error_of({"--threads"}) == "--threads: the value is missing; write --threads N");
   CHECK(error_of({"-T"}) == "--threads: the value is missing; write --threads N");
   CHECK(error_of({"a", "-b"}) == "--buckets: the value is missing; write --buckets SCHEMES");
@@ -271,7 +268,7 @@ TEST_CASE("a value that is missing is told from one that is empty") {
   CHECK(error_of({"--output=", "x"}) == "--output: the value is empty; give a path, or fd:N for a descriptor");
 }
 
-TEST_CASE("a flag takes no value, and neither does what takes an option back") {
+TEST_CASE("a flag and a --no- form take no value") {
   for (const std::string flag : {"--stats", "--no-stats", "--byte-counts", "--count-unverified", "--version",
                                  "--no-output", "--no-threads", "--no-config"}) {
     for (const std::string value : {"=1", "=true", "=no", "=false", "="}) {
@@ -280,7 +277,7 @@ TEST_CASE("a flag takes no value, and neither does what takes an option back") {
   }
 }
 
-TEST_CASE("what is taken back is as if it had not been typed, and what is typed after that holds") {
+TEST_CASE("a --no- form unsets earlier values, and later values apply") {
   CHECK_FALSE(typed({"--threads", "3", "--no-threads"}).threads);
   CHECK(typed({"--no-threads", "--threads", "3"}).threads == 3U);
   CHECK(typed({"-b", "letters", "--no-buckets"}).buckets == words{"classes"});
@@ -288,17 +285,17 @@ TEST_CASE("what is taken back is as if it had not been typed, and what is typed 
   CHECK(typed({"--devices", "all", "--no-devices", "--devices", "1"}).devices == std::vector<unsigned>{1});
   CHECK_FALSE(typed({"--devices", "all", "--no-devices"}).all_devices);
   CHECK(error_of({"--threads", "0", "--no-threads"}).starts_with("--threads: 0 is out of range"));
-  CHECK(error_of({"devices", "--no-threads"}).starts_with("--threads: no option of gpuhist devices"));
+  CHECK(error_of({"devices", "--no-threads"}).starts_with("--threads: not an option of gpuhist devices"));
   CHECK(error_of({"--output", "--no-label"}).starts_with("--output: the value is missing, --no-label is an option"));
 }
 
-TEST_CASE("flags hold as they were typed last") {
+TEST_CASE("the last form of a flag applies") {
   CHECK_FALSE(typed({"--stats", "--no-stats"}).stats);
   CHECK(typed({"--no-stats", "--stats"}).stats);
   CHECK(typed({"-qq", "--stats"}).quiet);
 }
 
-TEST_CASE("an unknown option is an error that suggests the near one") {
+TEST_CASE("an unknown option is an error that suggests the nearest one") {
   CHECK(error_of({"--thread", "2"}) == "--thread: unknown option; did you mean --threads?");
   CHECK(error_of({"--chunksize=4M"}) == "--chunksize: unknown option; did you mean --chunk-size?");
   CHECK(error_of({"-stat"}) == "-stat: unknown option; did you mean --stats?");
@@ -310,15 +307,15 @@ TEST_CASE("an unknown option is an error that suggests the near one") {
   CHECK(error_of({"-byte-counts"}) ==
         "-byte-counts: unknown option; did you mean --byte-counts? (or -b yte-counts, with a blank)");
   CHECK(error_of({"--no-thread"}) == "--no-thread: unknown option; did you mean --no-threads?");
-  CHECK(error_of({"--no-help"}) == "--no-help: unknown option; --help is no setting that is taken back");
-  const std::string help = "see gpuhist --help (a file of that name goes after --)";
+  CHECK(error_of({"--no-help"}) == "--no-help: unknown option; --help is not a setting, so it has no --no- form");
+  const std::string help = "see gpuhist --help (a file with this name is given after --)";
   CHECK(error_of({"--nothing-like-it"}) == "--nothing-like-it: unknown option; " + help);
   CHECK(error_of({"-x"}) == "-x: unknown option; " + help);
   CHECK(error_of({"-5"}) == "-5: unknown option; " + help);
   CHECK(error_of({"--a\nb"}) == "--a\\x0ab: unknown option; " + help);
 }
 
-TEST_CASE("a long option with one dash is not taken for a short one with a value") {
+TEST_CASE("a long option with one dash is not parsed as a short option with a value") {
   CHECK(error_of({"-buckets", "letters"}) ==
         "-buckets: unknown option; did you mean --buckets? (or -b uckets, with a blank)");
   CHECK(error_of({"-output=x"}) == "-output=x: unknown option; did you mean --output? (or -o utput=x, with a blank)");
@@ -327,16 +324,16 @@ TEST_CASE("a long option with one dash is not taken for a short one with a value
   CHECK(typed({"-bbytes"}).buckets == words{"bytes"});
 }
 
-TEST_CASE("a short option is not given its value with an equals sign") {
-  CHECK(error_of({"-o=x"}) == "-o=x: a short option takes its value without '='; write -o x");
-  CHECK(error_of({"-T=4"}) == "-T=4: a short option takes its value without '='; write -T 4");
+TEST_CASE("a short option with an equals sign is refused") {
+  CHECK(error_of({"-o=x"}) == "-o=x: a short option has no '=' before its value; write -o x");
+  CHECK(error_of({"-T=4"}) == "-T=4: a short option has no '=' before its value; write -T 4");
   CHECK(typed({"-o", "=x"}).output == "=x");
 }
 
-TEST_CASE("an option is not taken for the value of the one before it, unless that is said") {
+TEST_CASE("an option is not the value of the option before it, unless it follows an equals sign") {
   CHECK(error_of({"--output", "--stats", "x"}) ==
         "--output: the value is missing, --stats is an option; write --output FILE, or --output=--stats if that is "
-        "meant");
+        "the value");
   CHECK(error_of({"-o", "-q"}).starts_with("--output: the value is missing, -q is an option"));
   CHECK(typed({"--output=--stats"}).output == "--stats");
 }
@@ -354,11 +351,11 @@ TEST_CASE("a first word that names a command is the command; elsewhere it is a f
   }
 }
 
-TEST_CASE("an option that a command does not take is refused, and the message says which does") {
+TEST_CASE("an option that a command does not take is refused, and the message names the commands that take it") {
   CHECK(error_of({"report", "--threads", "2", "x"}) ==
-        "--threads: no option of gpuhist report, but of gpuhist and gpuhist repack; see gpuhist --help report");
+        "--threads: not an option of gpuhist report, but of gpuhist and gpuhist repack; see gpuhist --help report");
   CHECK(error_of({"devices", "-b", "letters"}) ==
-        "--buckets: no option of gpuhist devices, but of gpuhist and gpuhist report; see gpuhist --help devices");
+        "--buckets: not an option of gpuhist devices, but of gpuhist and gpuhist report; see gpuhist --help devices");
   const options o = typed({"report", "-b", "bytes", "--ignore-case", "--format", "csv", "-o", "x", "--append",
                            "--totals-only", "-q", "result.json"});
   CHECK(o.buckets == words{"bytes"});
@@ -366,7 +363,7 @@ TEST_CASE("an option that a command does not take is refused, and the message sa
   CHECK(typed({"devices", "--format", "json", "-o", "x"}).output == "x");
 }
 
-TEST_CASE("what an archive is to be repacked into") {
+TEST_CASE("the options of repack") {
   const options o = typed({"repack", "a", "b", "-o", "c", "--frame-size", "2MiB", "--level", "19", "--force", "-q"});
   CHECK(o.inputs == words{"a", "b"});
   CHECK(o.output == "c");
@@ -376,7 +373,7 @@ TEST_CASE("what an archive is to be repacked into") {
   CHECK(error_of({"repack", "--level", "23"}) == "--level: 23 is out of range; give 1 to 22");
   CHECK(error_of({"repack", "--frame-size", "0"}) == "--frame-size: 0 is out of range; give 1 byte to 1GiB");
   CHECK(error_of({"--force", "a"})
-            .starts_with("--force: no option of gpuhist, but of gpuhist repack; see gpuhist --help"));
+            .starts_with("--force: not an option of gpuhist, but of gpuhist repack; see gpuhist --help"));
 }
 
 TEST_CASE("every error is one line") {
@@ -394,6 +391,6 @@ TEST_CASE("the version is that of the project") {
   CHECK(std::string(GPUHIST_VERSION).size() >= 5);
 }
 
-TEST_CASE("help wins over a bad value elsewhere") {
+TEST_CASE("help is printed even if another value is wrong") {
   CHECK(std::holds_alternative<information>(parse({"--threads", "0", "--help"})));
 }

@@ -1,4 +1,4 @@
-// The built-in schemes, byte by byte, against oracles written the other way round.
+// The built-in schemes: each byte is compared with an independent oracle.
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 
@@ -17,8 +17,8 @@ using gpuhist::config::scheme_names;
 
 namespace {
 
-std::string bucket_of(const scheme& one, int byte) {
-  return one.buckets.at(one.bucket_of[static_cast<std::size_t>(byte)]);
+std::string bucket_of(const scheme& made, int byte) {
+  return made.buckets.at(made.bucket_of[static_cast<std::size_t>(byte)]);
 }
 
 std::string class_by_cctype(int byte) {  // the tests never call setlocale: this is the C locale
@@ -49,7 +49,7 @@ TEST_CASE("letters are seven ranges of lower case letters, and the rest is other
   }
 }
 
-TEST_CASE("bytes has one bucket a byte value, named in hexadecimal, and no other") {
+TEST_CASE("bytes has one bucket per byte value, named in hexadecimal, and no bucket other") {
   const scheme bytes = find_scheme("bytes");
   CHECK(bytes.buckets.size() == 256);
   for (int byte = 0; byte < 256; ++byte) {
@@ -60,7 +60,7 @@ TEST_CASE("bytes has one bucket a byte value, named in hexadecimal, and no other
   }
 }
 
-TEST_CASE("classes are those of the C locale, cover every byte and have no other") {
+TEST_CASE("classes are those of the C locale, cover every byte and have no bucket other") {
   const scheme classes = find_scheme("classes");
   CHECK(classes.buckets ==
         std::vector<std::string>{"upper", "lower", "digit", "space", "punctuation", "control", "non-ascii"});
@@ -70,19 +70,19 @@ TEST_CASE("classes are those of the C locale, cover every byte and have no other
   }
 }
 
-TEST_CASE("every scheme is listed under its name, has buckets of distinct names, and none that no byte can reach") {
+TEST_CASE("every scheme is listed by its name, and its buckets have distinct names and at least one byte") {
   CHECK(scheme_names() == std::vector<std::string_view>{"letters", "alphabet", "bytes", "classes", "utf8"});
   for (const std::string_view name : scheme_names()) {
-    const scheme one = find_scheme(name);
-    CHECK(one.name == name);
-    CHECK(std::set<std::string>(one.buckets.begin(), one.buckets.end()).size() == one.buckets.size());
-    const std::set<std::uint16_t> reached(one.bucket_of.begin(), one.bucket_of.end());
-    CHECK(reached.size() == one.buckets.size());
-    CHECK(*reached.rbegin() == one.buckets.size() - 1);
+    const scheme made = find_scheme(name);
+    CHECK(made.name == name);
+    CHECK(std::set<std::string>(made.buckets.begin(), made.buckets.end()).size() == made.buckets.size());
+    const std::set<std::uint16_t> reached(made.bucket_of.begin(), made.bucket_of.end());
+    CHECK(reached.size() == made.buckets.size());
+    CHECK(*reached.rbegin() == made.buckets.size() - 1);
   }
 }
 
-TEST_CASE("an unknown scheme is a usage error that lists the names and suggests the near one") {
+TEST_CASE("an unknown scheme is a usage error that lists the names and suggests the nearest one") {
   CHECK_THROWS_WITH_AS(find_scheme("leters"),
                        "there is no scheme \"leters\"; known are letters, alphabet, bytes, classes, utf8; did you mean "
                        "letters?",
@@ -93,7 +93,7 @@ TEST_CASE("an unknown scheme is a usage error that lists the names and suggests 
                        gpuhist::config::usage_error);
 }
 
-TEST_CASE("alphabet has a bucket a lower case letter, and the rest is other") {
+TEST_CASE("alphabet has a bucket per lower case letter, and the rest is other") {
   const scheme alphabet = find_scheme("alphabet");
   CHECK(alphabet.buckets.size() == 27);
   for (int byte = 0; byte < 256; ++byte) {
@@ -103,7 +103,7 @@ TEST_CASE("alphabet has a bucket a lower case letter, and the rest is other") {
   }
 }
 
-TEST_CASE("utf8 says of every byte what part it plays where the text is UTF-8") {
+TEST_CASE("utf8 classifies every byte by its role in UTF-8") {
   std::array<std::string, 256> part;
   part.fill("invalid");
   for (unsigned point = 0; point < 0x110000; ++point) {  // encoded by hand: bytes that never come up stay invalid

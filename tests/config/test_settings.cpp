@@ -1,4 +1,4 @@
-// Where settings come from: a file, the environment, the command line; which of them holds, and what messages call it.
+// Settings of a file, the environment and the command line: their precedence, and their places in messages.
 #include "config/command_table.hpp"
 #include "config/option_table.hpp"
 #include "config/options.hpp"
@@ -36,7 +36,7 @@ std::string error_of(const words& arguments, const words& environment = {}) {
   return "(no error)";
 }
 
-/// A configuration file, and messages without its folder.
+/// A configuration file, and messages without its directory.
 class configuration {
  public:
   explicit configuration(std::string_view content) : path_(folder_.file("job.toml", content)) {}
@@ -82,7 +82,7 @@ std::string good_value(const option_row& row) {
 /// The beginning of a command line of the first command that takes the option.
 words first_words_of(const option_row& row) {
   for (const gpuhist::config::command_row& each : gpuhist::config::command_table()) {
-    if (row.taken_by(each.what)) return each.name.empty() ? words{} : words{std::string(each.name)};
+    if (row.taken_by(each.kind)) return each.name.empty() ? words{} : words{std::string(each.name)};
   }
   FAIL("no command takes it");
   return {};
@@ -90,7 +90,7 @@ words first_words_of(const option_row& row) {
 
 }  // namespace
 
-TEST_CASE("every option has a variable, whose value is taken and whose name is remembered") {
+TEST_CASE("every option has a variable, whose value is used and whose name is in messages") {
   for (const option_row& row : option_table()) {
     const std::string name(row.long_name());
     CAPTURE(name);
@@ -108,7 +108,7 @@ TEST_CASE("every option has a variable, whose value is taken and whose name is r
   CHECK(typed({}, {"GPUHIST_OUTPUT=a=b"}).output == "a=b");
 }
 
-TEST_CASE("a flag in the environment is on or off in any of the usual words") {
+TEST_CASE("a flag in the environment accepts all usual words for on and off") {
   for (const std::string on : {"1", "true", "yes", "on", "ON", "True"}) {
     CHECK(typed({}, {"GPUHIST_STATS=" + on}).stats);
     CHECK(typed({}, {"GPUHIST_PROGRESS=" + on}).progress == true);
@@ -118,21 +118,22 @@ TEST_CASE("a flag in the environment is on or off in any of the usual words") {
     CHECK(typed({}, {"GPUHIST_PROGRESS=" + off}).progress == false);
   }
   CHECK(error_of({}, {"GPUHIST_STATS=maybe"}) ==
-        "GPUHIST_STATS: \"maybe\" neither turns on nor off; give 1, true, yes or on, or 0, false, no or off");
+        "GPUHIST_STATS: \"maybe\" is neither on nor off; give 1, true, yes or on, or 0, false, no or off");
 }
 
-TEST_CASE("an empty variable is as if unset, and variables of others are not ours") {
+TEST_CASE("empty variables and variables of other programs are ignored") {
   const options o = typed({}, {"GPUHIST_THREADS=", "GPUHIST_NONSENSE=", "GPUHIST=x", "PATH=/bin", "MY_GPUHIST_X=1"});
   CHECK_FALSE(o.threads);
   CHECK(o.origins.empty());
 }
 
-TEST_CASE("an unknown variable is an error that suggests the near one") {
+TEST_CASE("an unknown variable is an error that suggests the nearest one") {
   CHECK(error_of({}, {"GPUHIST_THREAD=1"}) ==
-        "GPUHIST_THREAD: no option has this variable; did you mean GPUHIST_THREADS?");
-  CHECK(error_of({}, {"GPUHIST_QQQQQQQQQ=1"}) ==
-        "GPUHIST_QQQQQQQQQ: no option has this variable; they are named like the options, as GPUHIST_CHUNK_SIZE; "
-        "unset it");
+        "GPUHIST_THREAD: no option has this variable name; did you mean GPUHIST_THREADS?");
+  CHECK(
+      error_of({}, {"GPUHIST_QQQQQQQQQ=1"}) ==
+      "GPUHIST_QQQQQQQQQ: no option has this variable name; the names are those of the options, as GPUHIST_CHUNK_SIZE; "
+      "unset it");
 }
 
 TEST_CASE("a file sets options by their long names, with the types of TOML") {
@@ -163,14 +164,14 @@ snapshot-every = "1s"
   CHECK(configuration("").read().origins.empty());
 }
 
-TEST_CASE("what is wrong in a file is told with file and line") {
+TEST_CASE("an error in a file is reported with file and line") {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"\nthread = 1", "job.toml:2: thread: there is no such option; did you mean threads?"},
+      {"\nthread = 1", "job.toml:2: thread: unknown option; did you mean threads?"},
       {"zzzzzzzz = 1",
-       "job.toml:1: zzzzzzzz: there is no such option; keys are the long names without their dashes, as chunk-size"},
-      {"help = true",
-       "job.toml:1: help: there is no such option; keys are the long names without their dashes, as chunk-size"},
-      {"stats = true\nconfig = 'x'", "job.toml:2: config: a configuration file names no other; give --config FILE"},
+       "job.toml:1: zzzzzzzz: unknown option; keys are the long names without their dashes, as chunk-size"},
+      {"help = true", "job.toml:1: help: unknown option; keys are the long names without their dashes, as chunk-size"},
+      {"stats = true\nconfig = 'x'",
+       "job.toml:2: config: a configuration file cannot name another one; give --config FILE"},
       {"threads = '4'", "job.toml:1: threads: takes no string; give an integer"},
       {"threads = 1.5", "job.toml:1: threads: takes no number with a fraction; give an integer"},
       {"stats = 1", "job.toml:1: stats: takes no integer; give true or false"},
@@ -184,22 +185,23 @@ TEST_CASE("what is wrong in a file is told with file and line") {
       {"devices = [true]", "job.toml:1: devices: takes no boolean; give \"all\", an integer, or an array of integers"},
       {"threads = 0", "job.toml:1: threads: 0 is out of range; give 1 to 1024"},
       {"threads = -1", "job.toml:1: threads: \"-1\" is not a whole number; give 1 to 1024"},
-      {"devices = [1, 1]", "job.toml:1: devices: device 1 stands twice in \"1,1\"; give each number once"},
+      {"devices = [1, 1]", "job.toml:1: devices: device 1 occurs twice in \"1,1\"; give each number once"},
   };
   for (const auto& [content, message] : bad) CHECK(configuration(content).error() == message);
 }
 
-TEST_CASE("what is not TOML is told with line and column") {
+TEST_CASE("invalid TOML is reported with line and column") {
   CHECK(configuration("stats = true\nstats true").error().starts_with("job.toml:2:7: not TOML: "));
   CHECK(configuration("a = 'x").error().starts_with("job.toml:1:"));
   CHECK(configuration("stats = true\nstats = true").error().starts_with("job.toml:2:"));
   CHECK(configuration("label = \"\xff\"").error().starts_with("job.toml:1:"));
 }
 
-TEST_CASE("a file that cannot be read is told by whoever named it") {
+TEST_CASE("a file that cannot be read is reported with the option or variable that names it") {
   CHECK(error_of({"--config", "/absent/x"}) == "--config: \"/absent/x\" cannot be read: No such file or directory");
   CHECK(error_of({}, {"GPUHIST_CONFIG=/"}) == "GPUHIST_CONFIG: \"/\" cannot be read: Is a directory");
-  CHECK(error_of({"--config", "/dev/zero"}) == "--config: \"/dev/zero\" is larger than 1MiB: that is no configuration");
+  CHECK(error_of({"--config", "/dev/zero"}) ==
+        "--config: \"/dev/zero\" is larger than 1MiB, the limit of a configuration file");
 }
 
 TEST_CASE("a higher level replaces a lower one: file, environment, command line") {
@@ -214,14 +216,14 @@ TEST_CASE("a higher level replaces a lower one: file, environment, command line"
   CHECK(file.read({"--stats"}, {"GPUHIST_STATS=0"}).stats);
 }
 
-TEST_CASE("an option is called by the place that it holds from") {
+TEST_CASE("messages name the place of the value that applies") {
   const configuration file("threads = 1\n");
   CHECK(file.read().where("--threads") == file.path() + ":1: threads");
   CHECK(file.read({}, {"GPUHIST_THREADS=2"}).where("--threads") == "GPUHIST_THREADS");
   CHECK(file.read({"-T", "3"}, {"GPUHIST_THREADS=2"}).where("--threads") == "--threads");
 }
 
-TEST_CASE("whatever a lower level says of an option can be taken back, and the default holds") {
+TEST_CASE("every value of a lower level can be unset, and the default applies") {
   for (const option_row& row : option_table()) {
     if (!row.is_setting()) continue;
     CAPTURE(row.names);
@@ -243,19 +245,19 @@ TEST_CASE("whatever a lower level says of an option can be taken back, and the d
   CHECK(typed({"--no-buckets"}, {"GPUHIST_BUCKETS=letters"}).buckets == words{"classes"});
 }
 
-TEST_CASE("no file is read where the file that the environment names is taken back") {
+TEST_CASE("no file is read if --no-config unsets the file that the environment names") {
   const configuration job("threads = 3\n");
   CHECK(typed({}, {"GPUHIST_CONFIG=" + job.path()}).threads == 3U);
   CHECK_FALSE(typed({"--no-config"}, {"GPUHIST_CONFIG=" + job.path()}).threads);
   CHECK(job.read({"--config", "missing.toml", "--no-config"}).threads == 3U);  // job.toml is named last
 }
 
-TEST_CASE("a bad value is an error also where a higher level replaces it") {
+TEST_CASE("a bad value is an error even if a higher level replaces it") {
   CHECK(configuration("threads = 0").error({"-T", "1"}) == "job.toml:1: threads: 0 is out of range; give 1 to 1024");
   CHECK(error_of({"-T", "1"}, {"GPUHIST_THREADS=x"}) == "GPUHIST_THREADS: \"x\" is not a whole number; give 1 to 1024");
 }
 
-TEST_CASE("of the files that are named only one is read") {
+TEST_CASE("only the last file that is named is read") {
   const configuration first("threads = 1");
   const configuration second("streams = 2");
   const options o = first.read({}, {"GPUHIST_CONFIG=" + second.path()});
@@ -264,14 +266,14 @@ TEST_CASE("of the files that are named only one is read") {
   CHECK(typed({}, {"GPUHIST_CONFIG=" + second.path()}).streams == 2U);
 }
 
-TEST_CASE("a file for all commands is read by each for what it takes") {
+TEST_CASE("each command reads only its own options from a file") {
   const configuration file("threads = 3\nformat = 'json'");
   const options o = file.read({"devices"});
   CHECK(o.format == "json");
   CHECK_FALSE(o.threads);
 }
 
-TEST_CASE("help is given whatever the environment holds") {
+TEST_CASE("help is printed even if the environment has errors") {
   const char* const argv[] = {"gpuhist", "--help"};
   const words environment = {"GPUHIST_NONSENSE=1", "GPUHIST_THREADS=0"};
   CHECK(

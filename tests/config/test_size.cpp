@@ -1,4 +1,4 @@
-// Sizes and durations: every good form, every kind of bad one, and the round numbers people are shown.
+// Sizes and durations: every good form, every kind of bad form, and the rounded sizes for people.
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 
@@ -54,7 +54,7 @@ TEST_CASE("a size is a number of bytes with an optional unit in any case") {
   }
 }
 
-TEST_CASE("what is not a size is refused with the good forms shown") {
+TEST_CASE("text that is not a size is refused, and the message shows the good forms") {
   for (const char* text :
        {"", " ", "K", "-1", "+1", "64 K", "64Q", "1.5G", "0x10", "1e3", "64KK", "10s", "K64", "1GiB "}) {
     CAPTURE(text);
@@ -63,7 +63,7 @@ TEST_CASE("what is not a size is refused with the good forms shown") {
   }
 }
 
-TEST_CASE("a size past 2^63 is refused as too large and never wraps") {
+TEST_CASE("a size above 2^63 is refused as too large and never wraps") {
   for (const char* text : {"9223372036854775809", "18446744073709551616", "8388609T", "99999999999999999999999K"}) {
     CAPTURE(text);
     CHECK(error_of([&] { parse_size(text); }).find("is more than 2^63 bytes") != std::string::npos);
@@ -84,7 +84,7 @@ TEST_CASE("a duration is a number with a unit of time") {
   }
 }
 
-TEST_CASE("what is not a duration is refused with the good forms shown") {
+TEST_CASE("text that is not a duration is refused, and the message shows the good forms") {
   for (const char* text : {"", "10", "s", "-1s", "1.5s", "10 s", "10S", "10M", "64MiB", "1d", "10sec"}) {
     CAPTURE(text);
     const std::string message = error_of([&] { parse_duration(text); });
@@ -92,7 +92,7 @@ TEST_CASE("what is not a duration is refused with the good forms shown") {
   }
 }
 
-TEST_CASE("what is longer than the longest duration is refused, and that is named") {
+TEST_CASE("a duration above the longest one is refused, and the message names the longest one") {
   for (const char* text : {"3153600000001ms", "3153600001s", "52560001m", "876001h", "9223372036854775807ms",
                            "9223372036854775808ms", "18446744073709551616ms", "99999999999999999999h"}) {
     CAPTURE(text);
@@ -101,7 +101,7 @@ TEST_CASE("what is longer than the longest duration is refused, and that is name
   }
 }
 
-TEST_CASE("the longest duration from now on is a time that both clocks have") {
+TEST_CASE("both clocks can represent the current time plus the longest duration") {
   const auto fits = [](auto now) {
     const auto room = decltype(now)::max() - now;
     CHECK(gpuhist::config::longest_duration < room / 2);  // an interval after the next one, too
@@ -110,7 +110,7 @@ TEST_CASE("the longest duration from now on is a time that both clocks have") {
   fits(std::chrono::system_clock::now());
 }
 
-TEST_CASE("sizes for people have one decimal at most and the largest unit that fits") {
+TEST_CASE("sizes for people have at most one decimal and the largest unit that fits") {
   const std::vector<std::pair<std::uint64_t, std::string>> shown = {
       {0, "0 bytes"},
       {1, "1 byte"},

@@ -1,4 +1,4 @@
-// Suggestions: what is near is suggested, what is not is not.
+// Suggestions: only similar names are suggested.
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE("a name is suggested up to two edits away, the nearest one first") {
   CHECK(nearest_name("abcd", two) == "abcx");
 }
 
-TEST_CASE("the beginning of only one name is suggested, three letters or more of it") {
+TEST_CASE("a name is suggested for its first three or more letters, if it is the only one") {
   constexpr std::array<std::string_view, 3> names = {"snapshot-every", "memory-limit", "memory-size"};
   CHECK(likely_name("snapshot", names) == "snapshot-every");
   CHECK(likely_name("memory-limt", names) == "memory-limit");
@@ -42,7 +42,7 @@ TEST_CASE("the beginning of only one name is suggested, three letters or more of
   CHECK_FALSE(likely_name("sn", names));
 }
 
-TEST_CASE("two short names that share nothing are not near") {
+TEST_CASE("two short names without a common letter are not similar") {
   constexpr std::array<std::string_view, 1> names = {"gz"};
   CHECK_FALSE(nearest_name("ab", names));
 }

@@ -1,5 +1,5 @@
-// The laws of every decoder (io/decoder.hpp), to be instantiated with samples of a format: whatever the cuts of input
-// and output, the same bytes and the same frame ends; no truncation and no damage goes unnoticed.
+// The contract of every decoder (io/decoder.hpp), instantiated with samples of a format: the same bytes and the same
+// frame ends for all cuts of input and output; truncation and damage are always detected.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -26,13 +26,13 @@ struct frame_end {
   bool operator==(const frame_end&) const = default;
 };
 
-/// Compressed bytes made by somebody else than the decoder, and what must come out of them.
+/// Compressed bytes from another implementation, and their expected content.
 struct decoder_sample {
   std::string name;
   byte_vector plain;
   byte_vector packed;
   std::vector<frame_end> ends;           ///< one a frame
-  std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (behind skippable frames)
+  std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (after skippable frames)
 };
 
 using decoder_maker = std::function<std::unique_ptr<io::decoder>()>;
@@ -44,9 +44,9 @@ inline size_chooser always(std::size_t size) {
 
 inline constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-/// 0 to `most`, small sizes as often as large ones.
-inline size_chooser sometimes(std::size_t most, std::uint32_t seed) {
-  return [most, random = std::mt19937(seed)]() mutable { return random() % (1 + random() % (most + 1)); };
+/// 0 to `limit`, small sizes as often as large ones.
+inline size_chooser sometimes(std::size_t limit, std::uint32_t seed) {
+  return [limit, random = std::mt19937(seed)]() mutable { return random() % (1 + random() % (limit + 1)); };
 }
 
 struct decoding {
@@ -58,7 +58,7 @@ struct decoding {
   [[nodiscard]] bool accepted() const { return !failed && missing.empty(); }
 };
 
-/// What a single call of fill() must hold, whatever comes out. (Millions of calls: doctest is asked only on a fault.)
+/// The invariants of a single call of fill(). (There are millions of calls: doctest is called only on an error.)
 inline void check_call(const io::fill_result& result, std::size_t in, std::size_t out) {
   using enum io::fill_status;
   const bool kept = result.consumed <= in && result.produced <= out &&
@@ -69,8 +69,8 @@ inline void check_call(const io::fill_result& result, std::size_t in, std::size_
          result.produced, '/', out);
 }
 
-/// Decodes `packed` in cuts of the chosen sizes to the end or to the fault. Each call writes to a buffer of exactly the
-/// chosen size, so that the address sanitizer sees a byte too many.
+/// Decodes `packed` in cuts of the chosen sizes up to the end or the error. Each call writes to a buffer of exactly the
+/// chosen size, so that the address sanitizer detects an excess byte.
 inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, const size_chooser& in_size,
                        const size_chooser& out_size, std::size_t plain_bound) {
   decoding result;
@@ -81,7 +81,7 @@ inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, 
     const std::span<const std::byte> in = packed.subspan(consumed, std::min(in_size(), packed.size() - consumed));
     const std::size_t room = std::min(out_size(), plain_bound + 64);
     if (out.size() != room) out = byte_vector(room);
-    const bool was_over = consumed == packed.size();
+    const bool was_finished = consumed == packed.size();
     const io::fill_result filled = decoder.fill(in, out);
     check_call(filled, in.size(), out.size());
     consumed += filled.consumed;
@@ -90,14 +90,14 @@ inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, 
     if (filled.status == io::fill_status::failed) {
       result.failed = true;
       result.error = decoder.fault(0);
-      if (result.error.empty()) FAIL("a fault without a word");
+      if (result.error.empty()) FAIL("an error without a message");
       return result;
     }
     if (filled.status == io::fill_status::frame_verified) {
       REQUIRE_FALSE(decoder.in_frame());
       result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
     }
-    if (was_over && filled.status == io::fill_status::needs_input) {
+    if (was_finished && filled.status == io::fill_status::needs_input) {
       result.missing = decoder.missing_at_end(0);
       return result;
     }
@@ -110,19 +110,19 @@ inline decoding decode(const decoder_maker& make, std::span<const std::byte> pac
   return decode(*decoder, packed, in_size, out_size, plain_bound);
 }
 
-/// The cuts that every law is tried with: by the byte, at once, and at random.
+/// Checks an invariant with all kinds of cuts: single bytes, everything at once, and random sizes.
 inline void for_all_cuts(std::size_t largest,
-                         const std::function<void(const size_chooser&, const size_chooser&)>& law) {
-  law(always(everything), always(everything));
-  law(always(1), always(everything));
-  law(always(everything), always(1));
-  law(always(1), always(1));
+                         const std::function<void(const size_chooser&, const size_chooser&)>& check) {
+  check(always(everything), always(everything));
+  check(always(1), always(everything));
+  check(always(everything), always(1));
+  check(always(1), always(1));
   for (std::uint32_t seed = 0; seed < 4; ++seed) {
-    law(sometimes(seed % 2 == 0 ? 7 : largest, seed), sometimes(seed % 4 < 2 ? 7 : largest, seed + 100));
+    check(sometimes(seed % 2 == 0 ? 7 : largest, seed), sometimes(seed % 4 < 2 ? 7 : largest, seed + 100));
   }
 }
 
-/// Law: cuts of input and output change neither a byte nor a frame end.
+/// Invariant: bytes and frame ends do not depend on the cuts of input and output.
 inline void check_cuts(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   for_all_cuts(sample.plain.size() / 2 + 300, [&](const size_chooser& in, const size_chooser& out) {
@@ -133,7 +133,7 @@ inline void check_cuts(const decoder_maker& make, const decoder_sample& sample) 
   });
 }
 
-/// Law: an input that stops anywhere but at the end of a frame is not accepted, and what is whole is verified.
+/// Invariant: an input that does not end at the end of a frame is not accepted, and its whole frames are verified.
 inline void check_truncations(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   for (std::size_t length = 0; length < sample.packed.size(); ++length) {
@@ -160,8 +160,9 @@ inline bool begin_alike(const byte_vector& left, const byte_vector& right) {
   return std::ranges::equal(std::span(left).first(length), std::span(right).first(length));
 }
 
-/// Law, for samples with checksums: no changed byte makes other content be accepted, and neither the verdict nor what
-/// is verified depends on the cuts. (How much of a damaged block comes out before its fault may.)
+/// Invariant for samples with checksums: if a byte is changed, no other content is accepted, and neither the verdict
+/// nor the verified frames depend on the cuts. (The amount of output of a damaged block before its error may depend on
+/// them.)
 inline void check_damage(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   for (std::size_t place = 0; place < sample.packed.size(); ++place) {
@@ -170,23 +171,23 @@ inline void check_damage(const decoder_maker& make, const decoder_sample& sample
       CAPTURE(change);
       byte_vector damaged = sample.packed;
       damaged[place] ^= static_cast<std::byte>(change);
-      // a damaged run may be long: 128 KiB a block
+      // a damaged run may be long: 128 KiB per block
       const std::size_t bound = sample.plain.size() + (std::size_t{1} << 18U);
       const decoding at_once = decode(make, damaged, always(everything), always(everything), bound);
       if (at_once.accepted()) CHECK(at_once.plain == sample.plain);
       const decoding by_byte = decode(make, damaged, always(1), always(everything), bound);
-      const decoding by_hand = decode(make, damaged, sometimes(40, change), sometimes(90, change + 1), bound);
-      for (const decoding* other : {&by_byte, &by_hand}) {
-        CHECK(other->accepted() == at_once.accepted());
-        CHECK(begin_alike(other->plain, at_once.plain));
-        CHECK(other->ends == at_once.ends);
-        CHECK(other->missing == at_once.missing);
+      const decoding at_random = decode(make, damaged, sometimes(40, change), sometimes(90, change + 1), bound);
+      for (const decoding* in_parts : {&by_byte, &at_random}) {
+        CHECK(in_parts->accepted() == at_once.accepted());
+        CHECK(begin_alike(in_parts->plain, at_once.plain));
+        CHECK(in_parts->ends == at_once.ends);
+        CHECK(in_parts->missing == at_once.missing);
       }
     }
   }
 }
 
-/// Law: room for exactly the content is room enough for the verdict.
+/// Invariant: a buffer of exactly the size of the content suffices to reach the verdict.
 inline void check_exact_room(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   for (const std::size_t in_size : {std::size_t{1}, std::size_t{5}, everything}) {
@@ -213,7 +214,7 @@ inline void check_exact_room(const decoder_maker& make, const decoder_sample& sa
   }
 }
 
-/// Law: calls with nothing to read and nowhere to write are harmless, however many.
+/// Invariant: calls without input and without room for output have no effect, however many.
 inline void check_empty_calls(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   const std::unique_ptr<io::decoder> decoder = make();
@@ -238,7 +239,8 @@ inline void check_empty_calls(const decoder_maker& make, const decoder_sample& s
   CHECK(plain == sample.plain);
 }
 
-/// Law: a decoder that was left anywhere and begins anew, at the start or at a later frame, gives what a new one gives.
+/// Invariant: a decoder that is restarted after any position, at the start or at a later frame, gives the results of a
+/// new decoder.
 inline void check_restart(const decoder_maker& make, const decoder_sample& sample) {
   CAPTURE(sample.name);
   const std::unique_ptr<io::decoder> decoder = make();

@@ -111,11 +111,11 @@ counting_job& job_memory::prepare(std::span<const std::byte> bytes, std::span<co
   state_->job = {.bytes = {base + offset, bytes.size()},
                  .extents = {reinterpret_cast<const extent*>(base + state_->extents_at), extents.size()},
                  .rows = {rows, state_->counters},
-                 .done = [its = state_.get()](counting_job&, std::exception_ptr failure) {
-                   const std::lock_guard guard(its->mutex);
-                   ++its->answers;
-                   its->failure = std::move(failure);  // whoever waits has the last reference
-                   its->answered.notify_all();
+                 .on_complete = [completed = state_.get()](counting_job&, std::exception_ptr failure) {
+                   const std::lock_guard guard(completed->mutex);
+                   ++completed->answers;
+                   completed->failure = std::move(failure);  // the waiting thread has the last reference
+                   completed->answered.notify_all();
                  }};
   return state_->job;
 }
@@ -154,7 +154,7 @@ std::vector<std::byte> text_bytes(std::size_t size, std::uint32_t seed) {
   static constexpr std::string_view letters = "etaoin shrdlu cmfwyp vbgkjqxz\nETA 0123456789.,:;[]{}";
   std::mt19937 random(seed);
   std::vector<std::byte> result(size);
-  // the smaller of two choices: common letters come first
+  // the smaller of two random numbers: common letters are first in the list
   for (auto& value : result) {
     value = static_cast<std::byte>(letters[std::min(random() % letters.size(), random() % letters.size())]);
   }
@@ -185,26 +185,26 @@ std::vector<named_partition> sample_partitions() {
   partition vowels{.class_of = {}, .classes = 2};
   for (const char letter : std::string_view("aeiouAEIOU")) vowels.class_of[static_cast<unsigned char>(letter)] = 1;
   result.push_back({.name = "single values", .value = vowels});
-  for (const unsigned runs : {2U, 3U, 12U, 13U, 14U, 24U, 25U, 26U, 60U}) {  // stretches of random classes
+  for (const unsigned runs : {2U, 3U, 12U, 13U, 14U, 24U, 25U, 26U, 60U}) {  // ranges of random classes
     std::mt19937 random(runs);
-    partition stretches{.class_of = {}, .classes = static_cast<std::uint16_t>(std::max(2U, runs / 2))};
+    partition ranges{.class_of = {}, .classes = static_cast<std::uint16_t>(std::max(2U, runs / 2))};
     for (std::size_t value = 0; value < 256; ++value) {
       const bool cut = value % (256U / runs) == 0;
-      stretches.class_of[value] =
-          cut || value == 0 ? static_cast<std::uint8_t>(random() % stretches.classes) : stretches.class_of[value - 1];
+      ranges.class_of[value] =
+          cut || value == 0 ? static_cast<std::uint8_t>(random() % ranges.classes) : ranges.class_of[value - 1];
     }
-    result.push_back({.name = std::to_string(runs) + " stretches", .value = stretches});
+    result.push_back({.name = std::to_string(runs) + " ranges", .value = ranges});
   }
   for (const unsigned classes : {2U, 7U, 100U, 255U}) {
     std::mt19937 random(classes);
     partition scattered{.class_of = {}, .classes = static_cast<std::uint16_t>(classes)};
-    for (auto& its : scattered.class_of) its = static_cast<std::uint8_t>(random() % classes);
+    for (auto& class_number : scattered.class_of) class_number = static_cast<std::uint8_t>(random() % classes);
     result.push_back({.name = std::to_string(classes) + " scattered classes", .value = scattered});
   }
   return result;
 }
 
-void rows_equal_the_obvious_loop_for_all_sizes(const engine_maker& make) {
+void rows_equal_the_simple_loop_for_all_sizes(const engine_maker& make) {
   for (const auto& counted : {letters_partition(), partition::identity()}) {
     const bench at = make_bench(make, counted, 1);
     if (!at.under_test) continue;
@@ -219,13 +219,13 @@ void rows_equal_the_obvious_loop_for_all_sizes(const engine_maker& make) {
   }
 }
 
-void rows_equal_the_obvious_loop_for_all_extents(const engine_maker& make) {
+void rows_equal_the_simple_loop_for_all_extents(const engine_maker& make) {
   for (const auto& counted : {letters_partition(), partition::identity()}) {
     const bench at = make_bench(make, counted, 2000);
     if (!at.under_test) continue;
     check_rows(at, text_bytes(1000, 1), {});
-    const std::array empty_ones{extent{0, 0}, extent{0, 0}, extent{7, 7}, extent{1000, 1000}};
-    check_rows(at, text_bytes(1000, 1), empty_ones);
+    const std::array empty_extents{extent{0, 0}, extent{0, 0}, extent{7, 7}, extent{1000, 1000}};
+    check_rows(at, text_bytes(1000, 1), empty_extents);
     const std::array within_a_vector{extent{1, 3}, extent{3, 4}, extent{17, 31}, extent{31, 33}, extent{40, 69}};
     check_rows(at, random_bytes(1000, 1), within_a_vector, 5);
     for (const std::size_t count : {1U, 2U, 3U, 10U, 500U, 2000U}) {
@@ -238,7 +238,7 @@ void rows_equal_the_obvious_loop_for_all_extents(const engine_maker& make) {
   }
 }
 
-void rows_equal_the_obvious_loop_for_all_partitions(const engine_maker& make) {
+void rows_equal_the_simple_loop_for_all_partitions(const engine_maker& make) {
   for (const auto& counted : sample_partitions()) {
     CAPTURE(counted.name);
     const bench at = make_bench(make, counted.value, 3);
@@ -251,7 +251,7 @@ void rows_equal_the_obvious_loop_for_all_partitions(const engine_maker& make) {
   }
 }
 
-void jobs_in_flight_together_are_each_answered_once(const engine_maker& make) {
+void jobs_in_flight_are_completed_once(const engine_maker& make) {
   constexpr std::size_t size = 20'000;
   std::vector<std::unique_ptr<job_memory>> memory(16);  // outlives the engine
   for (auto& each : memory) each = std::make_unique<job_memory>(size, 5, 256);
@@ -277,7 +277,7 @@ void jobs_in_flight_together_are_each_answered_once(const engine_maker& make) {
   CHECK(under_test->stats().busy_seconds > 0);
 }
 
-void a_wrong_job_fails_alone(const engine_maker& make) {
+void an_invalid_job_fails_alone(const engine_maker& make) {
   const bench at = make_bench(make, letters_partition(), 3);
   const auto bytes = text_bytes(100, 1);
   const std::vector<std::vector<extent>> wrong{{{0, 101}}, {{5, 4}}, {{0, 10}, {9, 20}}};
@@ -293,32 +293,32 @@ void a_wrong_job_fails_alone(const engine_maker& make) {
   check_rows(at, bytes, good);
 }
 
-void a_job_is_counted_here_where_the_engine_says_so(const engine_maker& make) {
+void a_job_is_counted_within_submit_if_the_engine_counts_here(const engine_maker& make) {
   const bench at = make_bench(make, letters_partition(), 3);
   const auto bytes = text_bytes(100, 1);
   const std::array extents{extent{0, 40}, extent{50, 100}};
   const auto expected = count_obviously(bytes, extents, at.under_test->row_partition());
-  for (const bool asked : {false, true, false}) {
+  for (const bool requested : {false, true, false}) {
     counting_job& job = at.memory->prepare(bytes, extents);
     job.rows = job.rows.first(expected.size());
-    job.count_here = asked;
+    job.count_here = requested;
     at.under_test->submit(job);
-    if (asked && at.under_test->counts_here()) CHECK(at.memory->answers() == 1);
+    if (requested && at.under_test->counts_here()) CHECK(at.memory->answers() == 1);
     CHECK(std::ranges::equal(at.memory->wait().first(expected.size()), expected));
     CHECK(at.memory->answers() == 1);
   }
 }
 
 void keeps_the_contract(const engine_maker& make) {
-  rows_equal_the_obvious_loop_for_all_sizes(make);
-  rows_equal_the_obvious_loop_for_all_extents(make);
-  rows_equal_the_obvious_loop_for_all_partitions(make);
-  jobs_in_flight_together_are_each_answered_once(make);
-  a_wrong_job_fails_alone(make);
-  a_job_is_counted_here_where_the_engine_says_so(make);
+  rows_equal_the_simple_loop_for_all_sizes(make);
+  rows_equal_the_simple_loop_for_all_extents(make);
+  rows_equal_the_simple_loop_for_all_partitions(make);
+  jobs_in_flight_are_completed_once(make);
+  an_invalid_job_fails_alone(make);
+  a_job_is_counted_within_submit_if_the_engine_counts_here(make);
 }
 
-void answers_what_is_in_flight_when_it_is_let_go(const engine_maker& make) {
+void completes_jobs_in_flight_before_destruction(const engine_maker& make) {
   constexpr std::size_t size = 200'000;
   const std::array extents{extent{0, 70'001}, extent{80'000, size}};
   const auto bytes = random_bytes(size, 5);

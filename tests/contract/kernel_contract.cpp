@@ -11,25 +11,25 @@
 namespace gpuhist::gpu::contract {
 namespace {
 
+using bench::kernels::strategy;
 using cuda::kernels::bins;
 using cuda::kernels::span_launch;
-using cuda::kernels::strategy;
 
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 constexpr std::size_t data_bytes = 3 * mib + 77;
 
-// Around the data on the device lie as many bytes of a letter: counted, they are too many.
+// Number of bytes of one letter before and after the data on the device. If they are counted, the counts are too large.
 constexpr std::size_t margin = 512;
 constexpr std::uint8_t canary_byte = 'm';
 
-// A row of counters is followed by a counter that must stay as it is, and begins above zero, close to 32 bits' end.
-constexpr std::size_t row_counters = cuda::kernels::most_bins + 1;
+// A row of counters is followed by a counter that must not change. Counters begin close to the limit of 32 bits.
+constexpr std::size_t row_counters = cuda::kernels::max_bins + 1;
 constexpr unsigned long long canary_count = 0xfeedfacecafebeefULL;
 
 unsigned long long count_before(std::size_t bucket) { return 0xfffffff0ULL + bucket; }
 
-/// One span of one sample, and how it is launched.
+/// One span of one sample, and the parameters of its launch.
 struct span_case {
   std::size_t data = 0;
   std::size_t begin = 0;
@@ -46,7 +46,7 @@ std::vector<std::size_t> interesting_sizes() {
   return sizes;
 }
 
-// Every alignment with sizes that are all edge, every size with every sample, and grids from two blocks to many.
+// Every alignment with small sizes, every size with every sample, and grids from two blocks to many.
 std::vector<span_case> cases_for(const strategy& kernel, std::size_t samples, int multiprocessors) {
   std::vector<span_case> cases;
   for (std::size_t begin = 0; begin < 16; ++begin) {
@@ -56,7 +56,7 @@ std::vector<span_case> cases_for(const strategy& kernel, std::size_t samples, in
   for (const std::size_t begin : {112U, 127U, 128U, 129U}) cases.push_back({.begin = begin, .size = 5000});
   for (std::size_t data = 0; data < samples; ++data) {
     for (const std::size_t size : interesting_sizes()) {
-      if (size + 1 >= mib && data % 4 != 0) continue;  // large ones of two samples: sanitizers take their time
+      if (size + 1 >= mib && data % 4 != 0) continue;  // large sizes only for two samples: sanitizers are slow
       const int grid = size % 2 == 0 ? multiprocessors : static_cast<int>(1 + data);
       cases.push_back({.data = data, .begin = (size + data) % 72, .size = size, .multiprocessors = grid});
     }
@@ -105,11 +105,11 @@ std::vector<sample_data> sample_bytes(std::size_t size) {
   return samples;
 }
 
-std::vector<std::uint64_t> count_obviously(std::span<const std::uint8_t> bytes, bins what) {
+std::vector<std::uint64_t> count_obviously(std::span<const std::uint8_t> bytes, bins counted) {
   constexpr std::string_view buckets[] = {"abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yz"};
   std::vector<std::uint64_t> of_value(256);
   for (const std::uint8_t byte : bytes) ++of_value[byte];
-  if (what == bins::bytes) return of_value;
+  if (counted == bins::bytes) return of_value;
   std::vector<std::uint64_t> counts(8);
   counts[7] = bytes.size();
   for (std::size_t bucket = 0; bucket < 7; ++bucket) {
@@ -127,22 +127,22 @@ struct kernel_bench::state {
   cudaStream_t stream = nullptr;
   int multiprocessors = 1;
 
-  void launch(const strategy& kernel, bins what, const span_case& each, unsigned long long* row, void* scratch,
+  void launch(const strategy& kernel, bins counted, const span_case& each, unsigned long long* row, void* scratch,
               std::size_t scratch_bytes) {
     if (scratch_bytes != 0) check_cuda(cudaMemsetAsync(scratch, 0, scratch_bytes, stream));
     check_cuda(kernel.launch({.bytes = on_device[each.data]->get() + margin + each.begin,
                               .size = each.size,
                               .counters = row,
-                              .what = what,
+                              .counted = counted,
                               .scratch = scratch,
                               .multiprocessors = each.multiprocessors,
                               .coarsening = each.coarsening},
                              stream));
   }
 
-  // All cases are queued, one row each, before the first is looked at.
-  std::vector<unsigned long long> count_all(const strategy& kernel, bins what, const std::vector<span_case>& cases) {
-    const std::size_t counters = cuda::kernels::count_of(what);
+  // Queues all cases, one row each, before the first is checked.
+  std::vector<unsigned long long> count_all(const strategy& kernel, bins counted, const std::vector<span_case>& cases) {
+    const std::size_t counters = cuda::kernels::count_of(counted);
     std::vector<unsigned long long> rows(cases.size() * row_counters, canary_count);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       for (std::size_t k = 0; k < counters; ++k) rows[i * row_counters + k] = count_before(k);
@@ -150,25 +150,26 @@ struct kernel_bench::state {
     device_bytes memory(rows.size() * sizeof rows[0]);
     memory.fill({reinterpret_cast<const std::uint8_t*>(rows.data()), memory.size()});
     auto* const device_rows = reinterpret_cast<unsigned long long*>(memory.get());
-    const std::size_t most = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(what, multiprocessors + 8);
-    device_bytes scratch(most);
+    const std::size_t scratch_bytes =
+        kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(counted, multiprocessors + 8);
+    device_bytes scratch(scratch_bytes);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      launch(kernel, what, cases[i], device_rows + i * row_counters, scratch.get(), most);
+      launch(kernel, counted, cases[i], device_rows + i * row_counters, scratch.get(), scratch_bytes);
     }
     check_cuda(cudaStreamSynchronize(stream));
     check_cuda(cudaMemcpy(rows.data(), device_rows, memory.size(), cudaMemcpyDeviceToHost));
     return rows;
   }
 
-  void check_rows(const strategy& kernel, bins what) {
+  void check_rows(const strategy& kernel, bins counted) {
     const auto cases = cases_for(kernel, samples.size(), multiprocessors);
-    const auto rows = count_all(kernel, what, cases);
+    const auto rows = count_all(kernel, counted, cases);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const span_case& each = cases[i];
       const std::span bytes(samples[each.data].bytes);
-      const auto counted = count_obviously(bytes.subspan(each.begin, each.size), what);
+      const auto counts = count_obviously(bytes.subspan(each.begin, each.size), counted);
       std::vector<unsigned long long> expected(row_counters, canary_count);
-      for (std::size_t k = 0; k < counted.size(); ++k) expected[k] = count_before(k) + counted[k];
+      for (std::size_t k = 0; k < counts.size(); ++k) expected[k] = count_before(k) + counts[k];
       CAPTURE(samples[each.data].name);
       CAPTURE(each.begin);
       CAPTURE(each.size);
@@ -195,12 +196,12 @@ kernel_bench::kernel_bench() : state_(std::make_unique<state>()) {
 kernel_bench::~kernel_bench() { static_cast<void>(cudaStreamDestroy(state_->stream)); }
 
 void kernel_bench::keeps_the_contract(const strategy& kernel) {
-  for (const bins what : {bins::letters, bins::bytes}) {
-    if (!kernel.applies_to(what)) continue;
+  for (const bins counted : {bins::letters, bins::bytes}) {
+    if (!kernel.applies_to(counted)) continue;
     const std::string name(kernel.name);
     CAPTURE(name);
-    CAPTURE(cuda::kernels::count_of(what));
-    state_->check_rows(kernel, what);
+    CAPTURE(cuda::kernels::count_of(counted));
+    state_->check_rows(kernel, counted);
   }
 }
 

@@ -1,9 +1,8 @@
-// The law of every counting strategy of the catalogue, on the device: what it adds to the counters is what the obvious
-// loop counts in the span, whatever the bytes, the size, the alignment and the number of blocks, and it writes nowhere
-// else.
+// The contract of every counting strategy of the catalogue, on the device: it adds the counts of the simple loop to the
+// counters, for all bytes, sizes, alignments and numbers of blocks, and writes no other memory.
 #pragma once
 
-#include "gpu/cuda/kernels/catalogue.hpp"
+#include "bench/kernels/catalogue.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace gpuhist::gpu::contract {
 
-/// Memory of the current device. Throws std::runtime_error with CUDA's name of the error.
+/// Memory of the current device. Throws std::runtime_error with the name of the CUDA error.
 class device_bytes {
  public:
   explicit device_bytes(std::size_t size);
@@ -36,17 +35,17 @@ class device_bytes {
 /// Throws std::runtime_error unless the code is cudaSuccess.
 void check_cuda(cudaError_t code);
 
-/// Bytes with a name, to count spans of: random, text, every value, sawtooth, one letter.
+/// Named sample data: random, text, every value, sawtooth, one letter.
 struct sample_data {
   std::string name;
   std::vector<std::uint8_t> bytes;
 };
 std::vector<sample_data> sample_bytes(std::size_t size);
 
-/// What the obvious loop counts: the oracle, which shares no code with any kernel.
-std::vector<std::uint64_t> count_obviously(std::span<const std::uint8_t> bytes, cuda::kernels::bins what);
+/// The counts of the simple loop: the oracle, which shares no code with any kernel.
+std::vector<std::uint64_t> count_obviously(std::span<const std::uint8_t> bytes, cuda::kernels::bins counted);
 
-/// The sample data on the device, surrounded by bytes that must not be counted, for several strategies in turn.
+/// The sample data on the device, surrounded by bytes that must not be counted. Several strategies can use it in turn.
 class kernel_bench {
  public:
   kernel_bench();
@@ -54,8 +53,8 @@ class kernel_bench {
   kernel_bench(const kernel_bench&) = delete;
   kernel_bench& operator=(const kernel_bench&) = delete;
 
-  /// Checks a strategy for the bins it applies to, with doctest: all sizes, alignments, data and grids.
-  void keeps_the_contract(const cuda::kernels::strategy& kernel);
+  /// Checks a strategy with doctest for the bins to which it applies: all sizes, alignments, data and grids.
+  void keeps_the_contract(const bench::kernels::strategy& kernel);
 
  private:
   struct state;

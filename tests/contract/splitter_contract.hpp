@@ -1,5 +1,5 @@
-// The laws of every splitter (io/splitter.hpp), to be instantiated with the samples that decoders are held to: frames
-// end where the decoder says that they end, whatever the cuts, and damage hides at worst what comes behind it.
+// The contract of every splitter (io/splitter.hpp), instantiated with the samples of the decoders: it finds the frame
+// ends that the decoder finds, for all cuts, and damage hides at most the frames after it.
 #pragma once
 
 #include "io/splitter.hpp"
@@ -14,7 +14,7 @@ namespace gpuhist::test {
 
 using splitter_maker = std::function<std::unique_ptr<io::splitter>()>;
 
-/// Offsets behind counted frames, walked in cuts of the chosen sizes.
+/// The offsets of the ends of counted frames, with input in cuts of the chosen sizes.
 inline std::vector<std::size_t> split(const splitter_maker& make, std::span<const std::byte> packed,
                                       const size_chooser& cut) {
   const std::unique_ptr<io::splitter> splitter = make();
@@ -25,13 +25,13 @@ inline std::vector<std::size_t> split(const splitter_maker& make, std::span<cons
     if (step.taken > bytes.size() || (!step.frame_ends && step.taken != bytes.size())) FAIL("wrong count of bytes");
     at += step.taken;
     if (step.frame_ends && splitter->counts_frame()) ends.push_back(at - step.beyond);
-    // what may come after an end that is not reported yet does not come before one that is
+    // bytes held back for an end that is not reported yet are after the last reported end
     if (splitter->held_back() > at - (ends.empty() ? 0 : ends.back())) FAIL("held back more than there is");
   }
   return ends;
 }
 
-/// Those behind which there are `confirmation` bytes or more, before `limit`.
+/// The frame ends that are followed by at least `confirmation` bytes before `limit`.
 inline std::vector<std::size_t> packed_ends(const decoder_sample& sample, std::size_t confirmation, std::size_t limit) {
   std::vector<std::size_t> ends;
   for (const frame_end& each : sample.ends) {
@@ -40,8 +40,9 @@ inline std::vector<std::size_t> packed_ends(const decoder_sample& sample, std::s
   return ends;
 }
 
-/// Law: a splitter finds the frames that the decoder finds, whatever the cuts. `confirmation`: how many bytes after the
-/// end of a frame it reads before it reports that end; at least, where that is what the next frame begins with.
+/// Invariant: a splitter finds the frames that the decoder finds, for all cuts. `confirmation` is the number of bytes
+/// after the end of a frame that it reads before it reports the end; a lower bound if these bytes are the start of the
+/// next frame.
 inline void check_splits(const splitter_maker& make, const decoder_sample& sample, std::size_t confirmation = 0) {
   CAPTURE(sample.name);
   const std::vector<std::size_t> ends = packed_ends(sample, confirmation, sample.packed.size());
@@ -50,7 +51,7 @@ inline void check_splits(const splitter_maker& make, const decoder_sample& sampl
   for (std::uint32_t seed = 0; seed < 8; ++seed) CHECK(split(make, sample.packed, sometimes(40, seed)) == ends);
 }
 
-/// Law: frames that end before a damaged byte are found all the same; whatever is found behind it, nothing breaks.
+/// Invariant: frames that end before a damaged byte are found. Frames after it may differ, but not with the cuts.
 inline void check_damaged_splits(const splitter_maker& make, const decoder_sample& sample,
                                  std::size_t confirmation = 0) {
   CAPTURE(sample.name);

@@ -1,5 +1,5 @@
-// `--engine auto` where there is a device: whoever counts, whenever the device comes up, and whatever becomes of it,
-// the rows are exact and every job is answered once.
+// `--engine auto` with a device: the rows are exact and every job is completed once, whichever engine counts, whenever
+// the device is ready, and also if it fails.
 #include "contract/engine_contract.hpp"
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
@@ -35,7 +35,7 @@ constexpr std::size_t job_bytes = 3000;
 
 using waker = std::function<std::unique_ptr<engine>()>;
 
-// A device that is wanted as soon as one chunk waits, and a pool that may be held up.
+// A device that is woken as soon as one chunk waits, and a pool that tests can block.
 struct machine {
   boost::asio::thread_pool pool{2};
   engine_request request{.counted = contract::letters_partition(),
@@ -48,7 +48,7 @@ struct machine {
   std::unique_ptr<automatic_engine> make(waker wake, std::chrono::milliseconds patience = 0ms) {
     return std::make_unique<automatic_engine>(
         request, automatic_engine::settings{
-                     .wake = std::move(wake), .patience = patience, .most_device_bytes = unlimited, .least_extent = 0});
+                     .wake = std::move(wake), .patience = patience, .max_device_bytes = unlimited, .min_extent = 0});
   }
 
   ~machine() { pool.join(); }
@@ -96,16 +96,15 @@ TEST_CASE("the automatic engine keeps the contract of engines, with and without 
       const auto cuda = [request] {
         return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(std::make_shared<cuda::ledger>()), request);
       };
-      return std::make_unique<automatic_engine>(request,
-                                                automatic_engine::settings{.wake = device ? waker(cuda) : waker(),
-                                                                           .patience = 0ms,
-                                                                           .most_device_bytes = unlimited,
-                                                                           .least_extent = 0});
+      return std::make_unique<automatic_engine>(
+          request,
+          automatic_engine::settings{
+              .wake = device ? waker(cuda) : waker(), .patience = 0ms, .max_device_bytes = unlimited, .min_extent = 0});
     });
   }
 }
 
-TEST_CASE("without a device the host counts all") {
+TEST_CASE("without a device the host counts everything") {
   machine here;
   const auto under_test = here.make({});
   const auto memory = memory_for(20);
@@ -123,7 +122,7 @@ TEST_CASE("chunks shared by host and device are counted exactly") {
   }
 }
 
-// Holds both threads of a pool: only a device can count until it goes.
+// Blocks both threads of a pool until it is destroyed: in the meantime only a device can count.
 class held_pool {
  public:
   explicit held_pool(boost::asio::thread_pool& pool) {
@@ -144,7 +143,7 @@ waker fake_cuda(const engine_request& request) {
   };
 }
 
-TEST_CASE("a device counts what the cores do not come to, whole copies at a time") {
+TEST_CASE("a device counts the chunks that wait for the cores, in whole copies") {
   machine here;
   const auto under_test = here.make(fake_cuda(here.request));
   const auto memory = memory_for(30);
@@ -155,11 +154,11 @@ TEST_CASE("a device counts what the cores do not come to, whole copies at a time
     while (under_test->stats().device_bytes < 28 * job_bytes) std::this_thread::yield();
   }
   check_all(memory, here.request.counted);
-  CHECK(under_test->stats().device_bytes == 28 * job_bytes);  // four a copy: two are left for the host
-  CHECK(under_test->stats().note == "a device joined in when the cores fell short");
+  CHECK(under_test->stats().device_bytes == 28 * job_bytes);  // four per copy: two are left for the host
+  CHECK(under_test->stats().note == "a device was woken because the cores were saturated");
 }
 
-TEST_CASE("what was on a device that fails is counted again on the host, and the failure is told") {
+TEST_CASE("the chunks of a device that fails are counted again on the host, and the failure is reported") {
   for (const std::uint64_t failing_job : {0U, 1U, 20U}) {
     CAPTURE(failing_job);
     machine here;
@@ -171,12 +170,11 @@ TEST_CASE("what was on a device that fails is counted again on the host, and the
       while (under_test->stats().warning.empty()) std::this_thread::yield();
     }
     check_all(memory, here.request.counted);
-    CHECK(under_test->stats().warning == "the device fell off the bus; what was on it was counted again on the host");
+    CHECK(under_test->stats().warning == "the device fell off the bus; its chunks were counted again on the host");
   }
 }
 
-// What the failure of one call comes to. The pool is held until the devices are up or cannot be had, so that they
-// count.
+// Counts while one call fails. The pool is blocked until the devices are ready or have failed, so that they count.
 void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsigned devices, bool is_lost) {
   machine here;
   here.request.all_devices = devices > 1;
@@ -195,20 +193,19 @@ void count_with_failure(const std::shared_ptr<cuda::planned_failure>& plan, unsi
   check_all(memory, here.request.counted);
   const std::string failed = plan->failed_call();
   if (is_lost && !failed.empty() && failed != "cudaGetDeviceCount" && failed != "cudaGetDeviceProperties") {
-    while (!under_test->stats().device_lost) std::this_thread::yield();  // by then, or a moment later
+    while (!under_test->stats().device_lost) std::this_thread::yield();  // set at this point or shortly after
     CHECK(must_end_at_once());
   }
   const std::string warning = under_test->stats().warning;
   CAPTURE(warning);
   if (!warning.empty()) {
     CHECK(warning.starts_with("device "));
-    CHECK(warning.find("; ") == warning.rfind("; "));  // one failure, and what was done about it
-    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+    CHECK(warning.find("; ") == warning.rfind("; "));  // one failure and its consequence
+    CHECK(warning.ends_with("; its chunks were counted again on the host"));
   }
 }
 
-TEST_CASE(
-    "whichever call of a device's runtime fails, all is counted exactly, and one that failed is not called again") {
+TEST_CASE("whichever call of the runtime fails, all counts are exact, and a failed device is not called again") {
   constexpr cuda::result invalid_value = 1;
   constexpr cuda::result launch_failure = 719;
   for (const unsigned devices : {1U, 2U}) {
@@ -227,7 +224,7 @@ TEST_CASE(
   }
 }
 
-// Takes a job and, when it is released, fails with it on a thread of its own.
+// Accepts a job, and completes it with an error on another thread when it is released.
 class failing_device final : public engine {
  public:
   explicit failing_device(std::shared_future<void> released) : released_(std::move(released)) {}
@@ -238,7 +235,7 @@ class failing_device final : public engine {
   void submit(counting_job& job) override {
     answering_ = std::jthread([this, &job] {
       released_.wait();
-      job.done(job, std::make_exception_ptr(engine_error("the device fell off the bus")));
+      job.on_complete(job, std::make_exception_ptr(engine_error("the device fell off the bus")));
     });
   }
 
@@ -248,8 +245,8 @@ class failing_device final : public engine {
   std::jthread answering_;
 };
 
-TEST_CASE("no task is posted once every job is answered: the pool may have ended then") {
-  std::vector<std::function<void()>> posted;  // and not run yet
+TEST_CASE("no task is posted after every job is completed: the pool may not exist any more") {
+  std::vector<std::function<void()>> posted;  // not run yet
   const auto run_posted = [&] {
     for (const auto& each : std::exchange(posted, {})) each();
   };
@@ -261,7 +258,7 @@ TEST_CASE("no task is posted once every job is answered: the pool may have ended
   engine_request request = machine().request;
   request.max_copy = job_bytes;
   request.run = [&](std::function<void()> task) {
-    if (is_released) run_posted();  // as threads do that are faster than the one that posts
+    if (is_released) run_posted();  // as other threads would that are faster than the posting thread
     was_too_late = memory[0]->answers() > 0;
     posted.push_back(std::move(task));
     if (is_released) run_posted();
@@ -273,8 +270,8 @@ TEST_CASE("no task is posted once every job is answered: the pool may have ended
                                      return std::make_unique<failing_device>(go);
                                    },
                                .patience = 0ms,
-                               .most_device_bytes = unlimited,
-                               .least_extent = 0});
+                               .max_device_bytes = unlimited,
+                               .min_extent = 0});
   submit_all(under_test, memory);
   REQUIRE(posted.size() == 1);
   may_wake.set_value();
@@ -285,10 +282,10 @@ TEST_CASE("no task is posted once every job is answered: the pool may have ended
   CHECK_FALSE(was_too_late);
 }
 
-TEST_CASE("where memory is short for the device, the host counts on, and that is told") {
+TEST_CASE("without enough memory for the device, the host counts, and this is reported") {
   machine here;
   const auto seen = std::make_shared<cuda::ledger>();
-  seen->most_registered_bytes = 50'000;  // lanes have room, slots do not
+  seen->max_registered_bytes = 50'000;  // enough for lanes, not for slots
   const auto under_test =
       here.make([&] { return std::make_unique<cuda::cuda_engine>(cuda::make_fake_runtime(seen), here.request); });
   const auto memory = memory_for(12);
@@ -300,7 +297,7 @@ TEST_CASE("where memory is short for the device, the host counts on, and that is
   CHECK(under_test->stats().warning.empty());
 }
 
-TEST_CASE("a device that cannot be woken is told of and not missed") {
+TEST_CASE("if a device cannot be woken, the host counts, and this is reported") {
   machine here;
   const auto under_test =
       here.make([]() -> std::unique_ptr<engine> { throw engine_error("the device has no memory left"); });
@@ -312,35 +309,37 @@ TEST_CASE("a device that cannot be woken is told of and not missed") {
   CHECK(under_test->stats().note == "the device has no memory left");
 }
 
-TEST_CASE("a run that ends before the device is up does not wait for it, and the device is given back later") {
+TEST_CASE("a run that ends before the device is ready does not wait for it, and the device is released later") {
   struct noisy_engine : test::shuffling_engine {
-    explicit noisy_engine(std::promise<void>& gone) : shuffling_engine(contract::letters_partition()), gone_(gone) {}
-    ~noisy_engine() override { gone_.set_value(); }
-    std::promise<void>& gone_;
+    explicit noisy_engine(std::promise<void>& destroyed)
+        : shuffling_engine(contract::letters_partition()), destroyed_(destroyed) {}
+    ~noisy_engine() override { destroyed_.set_value(); }
+    std::promise<void>& destroyed_;
   };
-  std::promise<void> comes_up;
-  std::promise<void> gone;
+  std::promise<void> may_wake;
+  std::promise<void> destroyed;
   machine here;
   {
     const auto memory = memory_for(5);
-    const auto under_test = here.make([&, up = comes_up.get_future().share()] {
+    const auto under_test = here.make([&, up = may_wake.get_future().share()] {
       up.wait();
-      return std::make_unique<noisy_engine>(gone);
+      return std::make_unique<noisy_engine>(destroyed);
     });
     submit_all(*under_test, memory);
     check_all(memory, here.request.counted);
     CHECK(under_test->stats().still_waking);
   }
-  comes_up.set_value();
-  gone.get_future().wait();
+  may_wake.set_value();
+  destroyed.get_future().wait();
 }
 
-TEST_CASE("what the host will soon have counted wakes no device, what takes it long does") {
-  for (const bool much_is_left : {false, true}) {
-    CAPTURE(much_is_left);
+TEST_CASE("a device is woken only if the host will need long for the remaining input") {
+  for (const bool much_remains : {false, true}) {
+    CAPTURE(much_remains);
     machine here;
-    // an hour's worth at the rate of what is over, or as long again as that took: half of a moment
-    here.request.share_read = [much_is_left] { return much_is_left ? 1e-9 : 0.5; };
+    // almost everything is left to read, or half of it, which takes a moment
+    const std::atomic<std::uint64_t> bytes_read = 1;
+    here.request.load = {.bytes_read = &bytes_read, .bytes_in_all = much_remains ? 1'000'000'000 : 2};
     std::promise<void> woken;
     std::atomic<bool> is_woken = false;
     const auto under_test = here.make([&] {
@@ -350,20 +349,21 @@ TEST_CASE("what the host will soon have counted wakes no device, what takes it l
     const auto memory = memory_for(60);
     for (std::uint32_t i = 0; i < memory.size(); ++i) {
       under_test->submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
-      if (i < 30) memory[i]->wait();  // the host keeps up, and then no more
+      if (i < 30) memory[i]->wait();  // first one at a time, then all at once
     }
-    if (much_is_left) woken.get_future().wait();
+    if (much_remains) woken.get_future().wait();
     check_all(memory, here.request.counted);
-    CHECK(is_woken == much_is_left);
+    CHECK(is_woken == much_remains);
   }
 }
 
-TEST_CASE("where decompression could use the cores, a device is woken for less, and counts whatever there is") {
+TEST_CASE("if decompression could use the cores, a device is woken earlier and counts every waiting chunk") {
   for (const bool wanted : {false, true}) {
     CAPTURE(wanted);
     machine here;
-    here.request.threads = 1000;  // so many never wait
-    here.request.cores_are_wanted = [wanted] { return wanted; };
+    here.request.threads = 1000;  // more than chunks, so none ever waits
+    const std::atomic<std::uint64_t> busy_decoders = wanted ? 1000 : 999;
+    here.request.load = {.busy_decoders = &busy_decoders};
     std::atomic<int> woken = 0;
     const auto under_test = std::make_unique<automatic_engine>(
         here.request, automatic_engine::settings{.wake =
@@ -373,9 +373,9 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
                                                      },
                                                  .patience = 0ms,
                                                  .worthwhile = 0ms,
-                                                 .most_device_bytes = unlimited,
+                                                 .max_device_bytes = unlimited,
                                                  .counting_share = 0,
-                                                 .least_extent = 0});
+                                                 .min_extent = 0});
     const auto memory = memory_for(40);
     for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
     const auto count = [&](std::uint32_t i) {
@@ -385,7 +385,7 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
     while (under_test->stats().still_waking) std::this_thread::yield();
     {
       const held_pool held(here.pool);
-      for (std::uint32_t i = 20; i < 23; ++i) count(i);  // less than a copy's worth
+      for (std::uint32_t i = 20; i < 23; ++i) count(i);  // less than one copy
       while (wanted && under_test->stats().device_bytes < 3 * job_bytes) std::this_thread::yield();
     }
     for (std::uint32_t i = 23; i < 40; ++i) count(i);
@@ -397,11 +397,12 @@ TEST_CASE("where decompression could use the cores, a device is woken for less, 
 TEST_CASE("chunks of short extents are left to the host") {
   machine here;
   here.request.max_extents = 4;
-  here.request.cores_are_wanted = [] { return true; };
+  const std::atomic<std::uint64_t> busy_decoders = here.request.threads;
+  here.request.load = {.busy_decoders = &busy_decoders};
   const auto under_test = std::make_unique<automatic_engine>(
       here.request,
       automatic_engine::settings{
-          .wake = fake_cuda(here.request), .patience = 0ms, .most_device_bytes = unlimited, .least_extent = 1000});
+          .wake = fake_cuda(here.request), .patience = 0ms, .max_device_bytes = unlimited, .min_extent = 1000});
   const auto memory = memory_for(20);
   std::vector<std::unique_ptr<contract::job_memory>> shorter(20);
   for (auto& each : shorter) {
@@ -412,7 +413,7 @@ TEST_CASE("chunks of short extents are left to the host") {
   const std::vector<extent> four{{0, 1}, {1, 1001}, {1500, 1600}, {1600, job_bytes}};
   {
     const held_pool held(here.pool);
-    submit_all(*under_test, memory);  // whose chunks hold 3000 bytes in three extents each
+    submit_all(*under_test, memory);  // 3000 bytes in three extents per chunk
     while (under_test->stats().device_bytes < 20 * job_bytes) std::this_thread::yield();
     for (std::uint32_t i = 0; i < shorter.size(); ++i) {
       under_test->submit(shorter[i]->prepare(contract::random_bytes(job_bytes, i), four));

@@ -1,4 +1,4 @@
-// How jobs are laid out to cross to a device together.
+// The arrangement of jobs that are copied to a device together.
 #include "gpu/cuda/batch.hpp"
 #include "support/fake_runtime.hpp"
 
@@ -38,27 +38,28 @@ struct fixture {
   batch under_test{*api, 16 * chunk, 64};
 };
 
-TEST_CASE_FIXTURE(fixture, "chunks side by side cross in one piece, in whatever order they came") {
+TEST_CASE_FIXTURE(fixture, "adjacent chunks are copied in one piece, in any order of arrival") {
   chunks data(4);
   for (const std::size_t i : {2U, 0U, 3U, 1U}) under_test.add(data.jobs[i]);
-  under_test.lay_out();
+  under_test.arrange();
   REQUIRE(under_test.pieces().size() == 1);
   CHECK(under_test.pieces()[0].from == data.memory.data());
   CHECK(under_test.pieces()[0].size == 4 * chunk);
   CHECK(under_test.span_bytes() == 4 * chunk);
 }
 
-TEST_CASE_FIXTURE(fixture, "what lies apart crosses apart, each piece at a multiple of 256 bytes") {
+TEST_CASE_FIXTURE(fixture, "chunks that are not adjacent are separate pieces, each at a multiple of 256 bytes") {
   chunks data(5);
   data.take(0, 1000, {{0, 1000}});
   for (const std::size_t i : {0U, 1U, 4U}) under_test.add(data.jobs[i]);
-  under_test.lay_out();
+  under_test.arrange();
   REQUIRE(under_test.pieces().size() == 3);
   for (const batch::piece& each : under_test.pieces()) CHECK(each.at % 256 == 0);
   CHECK(under_test.pieces()[1].at == 1024);
 }
 
-TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same bytes on the device as in their chunk") {
+TEST_CASE_FIXTURE(fixture,
+                  "extents are sorted and disjoint, and cover the same bytes on the device as in their chunk") {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     chunks data(8);
@@ -77,7 +78,7 @@ TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same byte
       REQUIRE(under_test.has_room_for(data.jobs[i]));
       under_test.add(data.jobs[i]);
     }
-    under_test.lay_out();
+    under_test.arrange();
     std::vector<std::byte> device(batch::device_bytes(16 * chunk));
     for (const batch::piece& each : under_test.pieces()) {
       std::copy_n(each.from, each.size, device.begin() + each.at);
@@ -99,7 +100,7 @@ TEST_CASE_FIXTURE(fixture, "extents are sorted, disjoint, and name the same byte
   }
 }
 
-TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, folded to the classes asked for") {
+TEST_CASE_FIXTURE(fixture, "every job gets the rows of its extents, folded to the requested classes") {
   partition halves{.class_of = {}, .classes = 2};
   std::fill(halves.class_of.begin() + 200, halves.class_of.end(), std::uint8_t{1});
   partition scattered{.class_of = {}, .classes = 7};
@@ -115,16 +116,16 @@ TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, fol
     }
     under_test.clear();
     for (const std::size_t i : {2U, 1U, 0U}) under_test.add(data.jobs[i]);
-    under_test.lay_out();
+    under_test.arrange();
     const auto rows = under_test.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i * 2654435761U >> 12U);
-    under_test.hand_out_rows(counted);
+    under_test.write_rows(counted);
 
     std::size_t next = 0;
     for (const auto& each : data.rows) {
       for (std::size_t first = 0; first < each.size(); first += counted.classes) {
         std::vector<std::uint32_t> expected(counted.classes);
-        for (const std::uint8_t its : counted.class_of) expected[its] += rows[next++];
+        for (const std::uint8_t class_number : counted.class_of) expected[class_number] += rows[next++];
         CHECK(std::equal(expected.begin(), expected.end(), each.begin() + static_cast<std::ptrdiff_t>(first)));
       }
     }
@@ -132,7 +133,7 @@ TEST_CASE_FIXTURE(fixture, "every job gets the rows of its own extents back, fol
   }
 }
 
-TEST_CASE_FIXTURE(fixture, "there is room for as many bytes and extents as it was made for, and no more") {
+TEST_CASE_FIXTURE(fixture, "a batch has room for exactly the bytes and extents that it was made for") {
   chunks data(17);
   for (std::size_t i = 0; i < 16; ++i) {
     REQUIRE(under_test.has_room_for(data.jobs[i]));

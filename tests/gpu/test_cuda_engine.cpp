@@ -1,4 +1,4 @@
-// The CUDA engine over a runtime without a device: the contract, the choice of the device, what it says of itself.
+// The CUDA engine with a fake runtime: the contract, the choice of devices, its names and statistics.
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "gpu/cuda/devices.hpp"
@@ -34,7 +34,7 @@ std::vector<int> numbers_of(const device_choice& chosen) {
   return numbers;
 }
 
-TEST_CASE("the CUDA engine keeps the contract on 1, 2 and 5 lanes, and uses the runtime as it must be used") {
+TEST_CASE("the CUDA engine keeps the contract on 1, 2 and 5 lanes, and never misuses the runtime") {
   const auto seen = std::make_shared<ledger>();
   for (const unsigned lanes : {1U, 2U, 5U}) {
     CAPTURE(lanes);
@@ -46,11 +46,11 @@ TEST_CASE("the CUDA engine keeps the contract on 1, 2 and 5 lanes, and uses the 
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
-TEST_CASE("a CUDA engine that is let go with jobs in flight answers each of them first, and touches nothing after") {
+TEST_CASE("a CUDA engine that is destroyed with jobs in flight completes them first, and accesses no memory later") {
   const auto seen = std::make_shared<ledger>();
   for (const unsigned lanes : {1U, 3U}) {
     CAPTURE(lanes);
-    contract::answers_what_is_in_flight_when_it_is_let_go([&](engine_request request) {
+    contract::completes_jobs_in_flight_before_destruction([&](engine_request request) {
       request.streams = lanes;
       request.all_devices = true;
       return std::make_unique<cuda_engine>(make_fake_runtime(seen, {fake_device(), fake_device()}), request);
@@ -59,14 +59,14 @@ TEST_CASE("a CUDA engine that is let go with jobs in flight answers each of them
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
-TEST_CASE("the rows of the CUDA engine hold the classes asked for") {
+TEST_CASE("the rows of the CUDA engine hold the requested classes") {
   engine_request request = small_request();
   request.counted = contract::letters_partition();
   const cuda_engine engine(make_fake_runtime(std::make_shared<ledger>()), request);
   CHECK(engine.row_partition() == contract::letters_partition());
 }
 
-TEST_CASE("a device too old is passed over, and named where there is no other") {
+TEST_CASE("a device that is too old is skipped, and named if there is no other") {
   const auto seen = std::make_shared<ledger>();
   const auto both = chosen_of({old_device(), fake_device()}, small_request());
   CHECK(numbers_of(both) == std::vector<int>{1});
@@ -78,7 +78,7 @@ TEST_CASE("a device too old is passed over, and named where there is no other") 
         "no usable CUDA device: old device is too old: it has compute capability 6.1, gpuhist needs 7.5 or more");
 }
 
-TEST_CASE("devices are taken by number, each once, or all that are usable") {
+TEST_CASE("devices are chosen by number, each once, or all usable ones") {
   engine_request request = small_request();
   request.devices = {2, 0, 2};
   const std::vector<device_properties> three{fake_device(), old_device(), fake_device()};
@@ -93,7 +93,7 @@ TEST_CASE("devices are taken by number, each once, or all that are usable") {
         "more");
 }
 
-TEST_CASE("a device that does not exist or is unusable is an error that names it and what there is") {
+TEST_CASE("a device that does not exist or is unusable is an error that names it and lists the devices") {
   engine_request request = small_request();
   request.devices = {0, 3};
   const auto with = [&](std::vector<device_properties> devices) { return chosen_of(std::move(devices), request); };
@@ -106,11 +106,11 @@ TEST_CASE("a device that does not exist or is unusable is an error that names it
                        engine_error);
   device_properties closed = fake_device();
   closed.prohibited = true;
-  CHECK_THROWS_WITH_AS(
-      with({closed}),
-      "--devices 0: fake device is closed to programs: its compute mode is 'prohibited' (see nvidia-smi -c); there is "
-      "only device 0",
-      engine_error);
+  CHECK_THROWS_WITH_AS(with({closed}),
+                       "--devices 0: fake device cannot be used by programs: its compute mode is 'prohibited' (see "
+                       "nvidia-smi -c); there is "
+                       "only device 0",
+                       engine_error);
 }
 
 TEST_CASE("devices are named by kind") {
@@ -121,7 +121,7 @@ TEST_CASE("devices are named by kind") {
   CHECK(names_of(std::array{large, small, large}) == "2 x large, small");
 }
 
-TEST_CASE("looking for devices and choosing among them wakes none of them") {
+TEST_CASE("enumerating and choosing devices wakes none of them") {
   const auto seen = std::make_shared<ledger>();
   const auto api = make_fake_runtime(seen, {fake_device(), fake_device()});
   choose_devices(find_devices(*api), small_request());
@@ -144,7 +144,7 @@ TEST_CASE("two devices keep the contract, and memory is registered for both at o
 
 TEST_CASE("a device that was not chosen is not woken") {
   const auto seen = std::make_shared<ledger>();
-  contract::jobs_in_flight_together_are_each_answered_once([&](engine_request request) {
+  contract::jobs_in_flight_are_completed_once([&](engine_request request) {
     request.devices = {1, 2};
     return std::make_unique<cuda_engine>(
         make_fake_runtime(seen, {fake_device(), fake_device(), fake_device(), fake_device()}), request);
@@ -152,7 +152,7 @@ TEST_CASE("a device that was not chosen is not woken") {
   CHECK(seen->contexts() == std::set<int>{1, 2});
 }
 
-TEST_CASE("an engine that never counted gives back what it took on its own device, whichever thread lets it go") {
+TEST_CASE("an engine that never counted releases its memory on its own device, whichever thread destroys it") {
   const auto seen = std::make_shared<ledger>();
   engine_request request = small_request();
   request.devices = {1};
@@ -163,7 +163,7 @@ TEST_CASE("an engine that never counted gives back what it took on its own devic
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
-// No device counts its first chunk before the other has one to count.
+// Each device waits with its first chunk until the other device has one, too.
 class rendezvous {
  public:
   void arrive(int device) {
@@ -184,8 +184,8 @@ class rendezvous {
   bool met_ = false;
 };
 
-TEST_CASE("chunks go to whichever device is free: one that waits does not hold up the other, and both count") {
-  constexpr std::size_t jobs = 8;  // more than one device with one lane holds
+TEST_CASE("chunks go to the first free device: a device that waits does not block the other, and both count") {
+  constexpr std::size_t jobs = 8;  // more than the capacity of one device with one lane
   rendezvous both;
   const auto seen = std::make_shared<ledger>();
   seen->before_kernel = [&](int device) { both.arrive(device); };
@@ -211,9 +211,9 @@ TEST_CASE("chunks go to whichever device is free: one that waits does not hold u
   CHECK(stats.timeline->copy_busy_seconds <= stats.timeline->span_seconds);
 }
 
-TEST_CASE("all work goes to the device that was chosen, whichever thread asks for it") {
+TEST_CASE("all calls go to the chosen device, from every thread") {
   const auto seen = std::make_shared<ledger>();
-  contract::jobs_in_flight_together_are_each_answered_once([&](const engine_request& request) {
+  contract::jobs_in_flight_are_completed_once([&](const engine_request& request) {
     return std::make_unique<cuda_engine>(
         make_fake_runtime(seen, std::vector<device_properties>{old_device(), fake_device()}), request);
   });
@@ -221,7 +221,7 @@ TEST_CASE("all work goes to the device that was chosen, whichever thread asks fo
   CHECK(seen->contexts() == std::set<int>{1});
 }
 
-TEST_CASE("without a device the CUDA engine cannot be made and says why") {
+TEST_CASE("without a device the CUDA engine cannot be made, and the error gives the reason") {
   const auto make = [] { cuda_engine(make_fake_runtime(std::make_shared<ledger>(), {}), small_request()); };
   CHECK_THROWS_WITH_AS(make(), "no CUDA device: fake error 100 (cudaGetDeviceCount)", engine_error);
 }
@@ -241,7 +241,7 @@ TEST_CASE("a chunk larger than the engine was made for fails alone") {
   CHECK_NOTHROW(memory.wait());
 }
 
-TEST_CASE("the timeline of a run lies inside its span") {
+TEST_CASE("the times of a run are at most its span") {
   contract::job_memory memory(4096, 1, 256);
   cuda_engine engine(make_fake_runtime(std::make_shared<ledger>()), small_request(1));
   engine.register_memory(memory.all(), nullptr);

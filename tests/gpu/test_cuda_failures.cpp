@@ -1,4 +1,4 @@
-// Whichever CUDA call fails: nothing hangs, nothing leaks, every job is answered once, with exact rows or an error.
+// Failures of every CUDA call: nothing hangs, nothing leaks, every job is completed once, with exact rows or an error.
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "support/failing_runtime.hpp"
@@ -12,8 +12,8 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-constexpr result invalid_value = 1;     // of the call alone
-constexpr result launch_failure = 719;  // of the device
+constexpr result invalid_value = 1;     // an error of the call only
+constexpr result launch_failure = 719;  // an error of the device
 constexpr std::size_t job_bytes = 3000;
 constexpr std::size_t job_count = 6;
 
@@ -28,16 +28,16 @@ struct outcome {
 
 std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
 
-// Each job has its own: a device that failed for good cannot be waited for, and the fake one copies on all the same.
+// Each job has its own memory: the engine cannot wait for a device that failed, and the fake device still copies.
 std::vector<std::unique_ptr<contract::job_memory>> memory_for(std::size_t jobs) {
   std::vector<std::unique_ptr<contract::job_memory>> memory(jobs);
   for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
   return memory;
 }
 
-// The memory of a job that failed is written to at once: its owner may, and ThreadSanitizer sees a device that still
-// copies; not that of a job of a device that failed for good.
-void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, planned_failure::kind what,
+// Writes to the memory of a failed job at once, as its owner may, so that ThreadSanitizer detects a device that still
+// copies. Except if the device failed permanently.
+void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory, planned_failure::kind kind,
                    outcome& result) {
   for (std::uint32_t i = 0; i < memory.size(); ++i) {
     try {
@@ -49,13 +49,13 @@ void count_answers(std::span<const std::unique_ptr<contract::job_memory>> memory
     } catch (const engine_error& error) {
       result.errors.emplace_back(error.what());
       ++result.failed_jobs;
-      if (what == planned_failure::kind::once) std::ranges::fill(memory[i]->all(), std::byte{});
+      if (kind == planned_failure::kind::once) std::ranges::fill(memory[i]->all(), std::byte{});
     }
   }
 }
 
-// A short run: make the engine, register memory, count six jobs, all there at once, and let everything go.
-outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind what, unsigned devices = 1) {
+// A short run: makes the engine, registers memory, counts six jobs that are submitted at once, and destroys everything.
+outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::kind kind, unsigned devices = 1) {
   outcome result;
   const auto seen = std::make_shared<ledger>();
   const auto memory = memory_for(job_count);
@@ -72,7 +72,7 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
     for (std::uint32_t i = 0; i < job_count; ++i) {
       engine.submit(memory[i]->prepare(contract::random_bytes(job_bytes, i), job_extents()));
     }
-    count_answers(memory, what, result);
+    count_answers(memory, kind, result);
     for (const auto& each : memory) CHECK(each->answers() == 1);
   } catch (const engine_error& error) {
     result.errors.emplace_back(error.what());
@@ -83,29 +83,29 @@ outcome run_with(const std::shared_ptr<planned_failure>& plan, planned_failure::
   return result;
 }
 
-// Runs with every n until n is past the last call. Calls of the destructors fail unheard.
-unsigned for_every_call(planned_failure::kind what, unsigned devices, void (*law)(const outcome&)) {
-  const result code = what == planned_failure::kind::once ? invalid_value : launch_failure;
+// Runs with every n until n is past the last call. Failures of calls in destructors are not reported.
+unsigned for_every_call(planned_failure::kind kind, unsigned devices, void (*check)(const outcome&)) {
+  const result code = kind == planned_failure::kind::once ? invalid_value : launch_failure;
   for (unsigned n = 1;; ++n) {
     CAPTURE(n);
-    const outcome result = run_with(std::make_shared<planned_failure>(n, what, code), what, devices);
+    const outcome result = run_with(std::make_shared<planned_failure>(n, kind, code), kind, devices);
     CAPTURE(result.failed_call);
     if (result.failed_call.empty()) {
       CHECK(result.exact_jobs == job_count);
       return n;
     }
-    law(result);
+    check(result);
   }
 }
 
-// Calls that may fail unheard where every job is exact: those that give something back, and the choice of the device by
-// a lane that came when all was counted.
+// Calls whose failure may be unreported if every job is exact: those that release something, and the choice of the
+// device by a lane that started after everything was counted.
 bool may_fail_unheard(const std::string& call) {
   return call == "cudaFree" || call == "cudaStreamDestroy" || call == "cudaEventDestroy" ||
          call == "cudaHostUnregister" || call == "cudaSetDevice";
 }
 
-TEST_CASE("whichever call fails once, every job is answered once, exact or with an error that names the call") {
+TEST_CASE("whichever call fails once, every job is completed once, exact or with an error that names the call") {
   for (const unsigned devices : {1U, 2U}) {
     CAPTURE(devices);
     const unsigned calls = for_every_call(planned_failure::kind::once, devices, [](const outcome& result) {
@@ -126,7 +126,7 @@ TEST_CASE("whichever call fails once, every job is answered once, exact or with 
 
 bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
 
-TEST_CASE("whichever call is the first of a device that fails, every job is answered once and none is made after it") {
+TEST_CASE("if a device fails at any call, every job is completed once and no call follows") {
   for (const unsigned devices : {1U, 2U}) {
     CAPTURE(devices);
     const unsigned calls = for_every_call(planned_failure::kind::sticky, devices, [](const outcome& result) {
@@ -142,7 +142,7 @@ TEST_CASE("whichever call is the first of a device that fails, every job is answ
   }
 }
 
-// Three jobs one after the other on one lane, of which the n-th call fails; the errors of the jobs that failed.
+// Runs three jobs in sequence on one lane, whose n-th call fails. Returns the errors of the failed jobs.
 std::vector<std::string> errors_in_a_row(const std::shared_ptr<planned_failure>& plan) {
   const auto memory = memory_for(3);
   cuda_engine engine(
@@ -173,12 +173,12 @@ TEST_CASE("after an error of the device every later job fails with the same erro
       CHECK(errors[1] == errors[0]);
       CHECK(errors[2] == errors[0]);
     } catch (const engine_error&) {
-      continue;  // the engine could not be made
+      continue;  // the engine was not made
     }
   }
 }
 
-TEST_CASE("of several devices, an error says which one failed") {
+TEST_CASE("with several devices, an error names the one that failed") {
   bool reached = false;
   for (unsigned n = 1; !reached; ++n) {
     const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, invalid_value);
@@ -193,13 +193,13 @@ TEST_CASE("of several devices, an error says which one failed") {
   }
 }
 
-// The n-th call, launching a kernel, fails for good on one of two devices with a lane each; twelve jobs, one after the
-// other.
+// Runs twelve jobs in sequence on two devices with one lane each. The n-th call, a kernel launch, fails permanently on
+// one device.
 struct aftermath {
   bool can_count = false;
   bool device_lost = false;
-  std::size_t exact_jobs = 0;   // of those that came after
-  std::size_t failed_jobs = 0;  // likewise
+  std::size_t exact_jobs = 0;   // of the later jobs
+  std::size_t failed_jobs = 0;  // of the later jobs
 };
 
 aftermath after_one_of_two_failed(const std::shared_ptr<planned_failure>& plan) {
@@ -229,7 +229,7 @@ aftermath after_one_of_two_failed(const std::shared_ptr<planned_failure>& plan) 
   return result;
 }
 
-TEST_CASE("of two devices, the one that fails gets no more jobs and no more calls, and the other counts on") {
+TEST_CASE("after a failure of one of two devices, it gets no more jobs and calls, and the other continues") {
   bool reached = false;
   for (unsigned n = 50; !reached; ++n) {
     const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::sticky, launch_failure);
@@ -242,13 +242,13 @@ TEST_CASE("of two devices, the one that fails gets no more jobs and no more call
       CHECK(result.exact_jobs > 0);
       CHECK(result.failed_jobs == 0);
     } catch (const engine_error&) {
-      continue;  // the engine could not be made
+      continue;  // the engine was not made
     }
     CHECK(plan->calls_after_failure() == 0);
   }
 }
 
-TEST_CASE("an error for want of memory says what to do") {
+TEST_CASE("an error for lack of memory names the remedy") {
   constexpr result out_of_memory_code = 2;
   for (unsigned n = 1;; ++n) {
     const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, out_of_memory_code);
@@ -257,7 +257,7 @@ TEST_CASE("an error for want of memory says what to do") {
     REQUIRE(result.errors.size() == 1);
     CAPTURE(result.errors.front());
     CHECK(result.errors.front().starts_with(
-        "device 0 (fake device): taking 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
+        "device 0 (fake device): allocating 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
     CHECK(result.errors.front().ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
     break;
   }

@@ -1,5 +1,5 @@
-// Short of memory, of the device's or of what can be page-locked: fewer lanes, smaller copies, then a clear error; what
-// is counted is exact, and nothing leaks.
+// Lack of device memory or page-locked memory: fewer lanes, smaller copies, then a clear error. Counts are exact, and
+// nothing leaks.
 #include "contract/engine_contract.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "support/fake_runtime.hpp"
@@ -26,7 +26,7 @@ constexpr std::size_t whole_lane = lane_bytes(copy_bytes, 4);
 constexpr std::size_t smallest_lane = lane_bytes(job_bytes, 1);
 
 struct outcome {
-  std::optional<engine_stats> stats;  // nothing: the engine could not be made
+  std::optional<engine_stats> stats;  // empty: the engine was not made
   std::string error;
 };
 
@@ -62,13 +62,13 @@ outcome run_with(const std::shared_ptr<ledger>& seen, std::size_t device_bytes) 
   }
 }
 
-TEST_CASE("short of device memory there are fewer lanes, then smaller copies, and what is missing is told") {
+TEST_CASE("with little device memory there are fewer lanes, then smaller copies, and this is reported") {
   struct expectation {
     std::size_t device_bytes;
     unsigned lanes;
     std::string note;
   };
-  const std::string begin = "device 0 (fake device) is short of memory: ";
+  const std::string begin = "device 0 (fake device) lacks memory: ";
   const std::vector<expectation> steps{
       {3 * whole_lane, 3, ""},
       {3 * whole_lane - 1, 2, begin + "2 of 3 streams"},
@@ -87,7 +87,7 @@ TEST_CASE("short of device memory there are fewer lanes, then smaller copies, an
   }
 }
 
-TEST_CASE("whatever device memory there is, all is counted exactly or the engine says that one lane does not fit") {
+TEST_CASE("with any amount of device memory, all counts are exact, or the error is that one lane does not fit") {
   for (std::size_t bytes = 0; bytes < 3 * whole_lane + 500; bytes += 499) {
     CAPTURE(bytes);
     const auto seen = std::make_shared<ledger>();
@@ -97,16 +97,16 @@ TEST_CASE("whatever device memory there is, all is counted exactly or the engine
   }
 }
 
-TEST_CASE("an error for want of device memory names the device, the call and the bytes, and says what to do") {
+TEST_CASE("an error for lack of device memory names the device, the call, the bytes and the remedy") {
   const std::string error = run_with(std::make_shared<ledger>(), smallest_lane - 1).error;
   CAPTURE(error);
-  CHECK(error.starts_with("device 0 (fake device): taking 1024 bytes of device memory (cudaMalloc) failed: "));
+  CHECK(error.starts_with("device 0 (fake device): allocating 1024 bytes of device memory (cudaMalloc) failed: "));
   CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
 }
 
 void page_lock_too_much(result refusal) {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 100 << 10U;
+  seen->max_registered_bytes = 100 << 10U;
   seen->refusal = refusal;
   const auto large = std::make_shared<contract::job_memory>(std::size_t{100} << 10U, 1, 256);
   const auto small = std::make_shared<contract::job_memory>(job_bytes, 1, 256);
@@ -133,7 +133,8 @@ void page_lock_too_much(result refusal) {
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
-TEST_CASE("slots that cannot be page-locked are a shortage that names the device and the bytes, and smaller ones do") {
+TEST_CASE(
+    "slots that cannot be page-locked are a shortage that names the device and the bytes, and smaller slots work") {
   page_lock_too_much(out_of_memory);
 }
 
@@ -141,27 +142,27 @@ TEST_CASE("slots that the operating system refuses to page-lock are a shortage, 
   page_lock_too_much(operating_system);
 }
 
-TEST_CASE("a device that cannot page-lock memory of the host counts exactly without, and that is reported") {
+TEST_CASE("a device that cannot page-lock host memory still counts exactly, and this is reported") {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 0;
+  seen->max_registered_bytes = 0;
   seen->refusal = not_supported;
   const outcome result = run_with(seen, 3 * whole_lane);
   REQUIRE(result.stats);
   CHECK(result.stats->workers == 3);
   CHECK_FALSE(result.stats->device_lost);
   CHECK(result.stats->note ==
-        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
   CHECK(seen->misuses() == std::vector<std::string>{});
 }
 
-TEST_CASE("lanes for which nothing more can be page-locked are left out") {
+TEST_CASE("lanes for which no memory can be page-locked are not made") {
   const auto seen = std::make_shared<ledger>();
-  seen->most_registered_bytes = 20 << 10U;  // a page of extents and one of rows, twice a lane
+  seen->max_registered_bytes = 20 << 10U;  // per lane twice a page of extents and a page of rows
   const cuda_engine engine(
       make_fake_runtime(seen),
       {.counted = partition::identity(), .run = {}, .streams = 3, .max_chunk = job_bytes, .max_extents = 1});
   CHECK(engine.stats().workers == 1);
-  CHECK(engine.stats().note == "device 0 (fake device) is short of memory: 1 of 3 streams");
+  CHECK(engine.stats().note == "device 0 (fake device) lacks memory: 1 of 3 streams");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The table of engines: names, and what is answered where there may or may not be a device.
+// The table of engines: names, and results with and without a device.
 #include "contract/engine_contract.hpp"
 #include "gpu/engines.hpp"
 #include "gpu/kernel_names.hpp"
@@ -26,14 +26,14 @@ TEST_CASE("every name of an engine has a canonical one, and no other name has") 
   for (const auto name : {"", "CUDA", "hos"}) CHECK_THROWS_AS(canonical_engine(name), std::invalid_argument);
 }
 
-TEST_CASE("the host engine is always to be had, and counts the partition asked for") {
+TEST_CASE("the host engine is always available, and counts the requested partition") {
   CHECK(!forecast_engine("host", request()).cuda);
   const engine_choice choice = make_engine("host", request());
   CHECK(choice.taken->name() == "host");
   CHECK(choice.taken->row_partition() == request().counted);
 }
 
-TEST_CASE("cuda is made where a device is usable, and fails with the reason where none is") {
+TEST_CASE("cuda is made if a device is usable, and fails with the reason if none is") {
   const engine_forecast expected = forecast_engine("cuda", request());
   CHECK(!expected.why.empty());
   if (expected.cuda) {
@@ -43,7 +43,7 @@ TEST_CASE("cuda is made where a device is usable, and fails with the reason wher
   }
 }
 
-TEST_CASE("auto shares chunks where there may be a device, and says why it does not where there is none") {
+TEST_CASE("auto uses devices if there may be any, and gives the reason if there is none") {
   const engine_forecast expected = forecast_engine("auto", request());
   CHECK(!expected.cuda);
   const engine_choice choice = make_engine("auto", request());
@@ -53,15 +53,15 @@ TEST_CASE("auto shares chunks where there may be a device, and says why it does 
   CHECK(expected.shared == expected.why.empty());
 }
 
-TEST_CASE("a forecast is kept to: devices are not looked for again") {
+TEST_CASE("a forecast is used: devices are not enumerated again") {
   engine_request with_forecast = request();
-  with_forecast.forecast = engine_forecast{.why = "somebody looked before"};
-  CHECK(make_engine("auto", with_forecast).reason == "somebody looked before");
+  with_forecast.forecast = engine_forecast{.why = "no device, found earlier"};
+  CHECK(make_engine("auto", with_forecast).reason == "no device, found earlier");
   CHECK(make_engine("auto", with_forecast).taken->name() == "host");
-  CHECK_THROWS_WITH_AS(make_engine("cuda", with_forecast), "somebody looked before", engine_error);
+  CHECK_THROWS_WITH_AS(make_engine("cuda", with_forecast), "no device, found earlier", engine_error);
 }
 
-TEST_CASE("a kernel is taken by its name, of auto that of the host, and what an engine cannot do is an error") {
+TEST_CASE("a kernel is chosen by name, with auto for the host, and an unsuitable kernel is an error") {
   for (const std::string_view name : host_kernel_names_for(request().counted)) {
     engine_request forced = request();
     forced.kernel = name;
@@ -75,7 +75,7 @@ TEST_CASE("a kernel is taken by its name, of auto that of the host, and what an 
   for (const auto engine : {"auto", "cuda", "host"}) CHECK_THROWS_AS(make_engine(engine, wrong), engine_error);
 }
 
-TEST_CASE("a kernel is named for a partition exactly where the engine takes it") {
+TEST_CASE("a kernel is listed for a partition exactly if the engine accepts it") {
   for (const partition& counted : {contract::letters_partition(), partition::identity()}) {
     const std::vector<std::string_view> able = host_kernel_names_for(counted);
     CHECK(!able.empty());
@@ -93,7 +93,7 @@ TEST_CASE("a kernel is named for a partition exactly where the engine takes it")
   }
 }
 
-TEST_CASE("auto does not fall back to the host where a device was asked for by number") {
+TEST_CASE("auto does not fall back to the host if a device is requested by number") {
   engine_request far_away = request();
   far_away.devices = {4000};
   CHECK_THROWS_AS(forecast_engine("auto", far_away), engine_error);

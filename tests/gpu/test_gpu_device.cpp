@@ -1,4 +1,4 @@
-// The CUDA engine on the real device: the contract, totals past 2^32, and thousands of extents.
+// The CUDA engine on a real device: the contract, totals past 2^32, and thousands of extents.
 #include "contract/engine_contract.hpp"
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
@@ -47,17 +47,17 @@ TEST_CASE("all devices together keep the contract of engines") {
   });
 }
 
-TEST_CASE("the device answers what is in flight when the engine is let go, and touches nothing after") {
+TEST_CASE("jobs in flight are completed before the engine is destroyed, and no memory is accessed later") {
   if (no_device()) return;
-  contract::answers_what_is_in_flight_when_it_is_let_go(
+  contract::completes_jobs_in_flight_before_destruction(
       [&](engine_request request) { return std::make_unique<cuda_engine>(make_runtime(), request); });
 }
 
 constexpr std::size_t job_bytes = 300'000;
 constexpr result launch_failure = 719;
 
-// Six jobs at once, with the n-th call failing. What the engine cannot unregister it keeps, so that no later one finds
-// its memory registered.
+// Six jobs at once; the n-th call fails. The engine keeps memory that it cannot unregister, so that no later engine
+// finds its memory registered.
 void count_with_failure(const std::shared_ptr<planned_failure>& plan) {
   const extent all{0, job_bytes};
   std::vector<std::shared_ptr<contract::job_memory>> memory(6);
@@ -73,7 +73,7 @@ void count_with_failure(const std::shared_ptr<planned_failure>& plan) {
       try {
         const auto expected =
             contract::count_obviously(contract::random_bytes(job_bytes, 3), {&all, 1}, partition::identity());
-        const auto rows = each->wait();  // not within CHECK, which would take what it throws for a fault
+        const auto rows = each->wait();  // not within CHECK, which would report an exception as a failure
         CHECK(std::ranges::equal(rows, expected));
       } catch (const engine_error& error) {
         errors.emplace_back(error.what());
@@ -85,16 +85,16 @@ void count_with_failure(const std::shared_ptr<planned_failure>& plan) {
   }
   for (const std::string& error : errors) {
     CAPTURE(error);
-    // whoever calls next, on another thread, is refused with the same code and names its own call
+    // the next call, on another thread, fails with the same code, and its error names that call
     const bool names_the_failure = error.find(plan->failed_call()) != std::string::npos ||
                                    error.find("cudaErrorLaunchFailure") != std::string::npos;
     CHECK(names_the_failure);
-    CHECK((error.starts_with("device ") || error.starts_with("no ")));  // of which there is none where looking fails
+    CHECK((error.starts_with("device ") || error.starts_with("no ")));  // "no ..." if the enumeration of devices fails
   }
 }
 
-// n = 1, 2, 3, 5, 8, ...: calls of every kind, some thirty of the hundreds.
-TEST_CASE("whichever call of the real runtime is the first to fail, every job is answered once and no call follows") {
+// n = 1, 2, 3, 5, 8, ...: calls of every kind, about thirty of hundreds.
+TEST_CASE("if the device fails at any call of the real runtime, every job is completed once and no call follows") {
   if (no_device()) return;
   for (const auto kind : {planned_failure::kind::once, planned_failure::kind::sticky}) {
     for (unsigned n = 1, before = 1;; before = std::exchange(n, n + before)) {
@@ -108,7 +108,7 @@ TEST_CASE("whichever call of the real runtime is the first to fail, every job is
   }
 }
 
-// The host may count only once the device is up, or cannot be had: so the device has all of the jobs.
+// The host counts only after the device is ready or has failed, so the device gets all jobs.
 void count_automatically_with_failure(const std::shared_ptr<planned_failure>& plan) {
   const extent all{0, job_bytes};
   std::vector<std::shared_ptr<contract::job_memory>> memory(6);
@@ -125,7 +125,7 @@ void count_automatically_with_failure(const std::shared_ptr<planned_failure>& pl
         request,
         {.wake = [&] { return std::make_unique<cuda_engine>(make_failing_runtime(make_runtime(), plan), request); },
          .patience = std::chrono::milliseconds(0),
-         .most_device_bytes = 6 * job_bytes});
+         .max_device_bytes = 6 * job_bytes});
     for (const auto& each : memory) engine.register_memory(each->all(), each);
     std::promise<void> held;
     boost::asio::post(pool, [until = held.get_future().share()] { until.wait(); });
@@ -144,11 +144,11 @@ void count_automatically_with_failure(const std::shared_ptr<planned_failure>& pl
   CAPTURE(warning);
   if (!warning.empty()) {
     CHECK(warning.starts_with("device "));
-    CHECK(warning.ends_with("; what was on it was counted again on the host"));
+    CHECK(warning.ends_with("; its chunks were counted again on the host"));
   }
 }
 
-TEST_CASE("whichever call of the real runtime fails, the automatic engine counts all, and no call follows") {
+TEST_CASE("whichever call of the real runtime fails, the automatic engine counts everything, and no call follows") {
   if (no_device()) return;
   for (unsigned n = 1, before = 1;; before = std::exchange(n, n + before)) {
     CAPTURE(n);
@@ -184,8 +184,8 @@ TEST_CASE("the device counts 5 GiB of one letter in many chunks: totals pass 32 
   CHECK(total == expected);
 }
 
-// All code paths of the kernel (heads, tails, pairs of loads, several extents a block, several blocks an extent) in few
-// instructions: what racecheck, which follows every access to shared memory, can see in a minute.
+// All code paths of the kernel (heads, tails, pairs of loads, several extents per block, several blocks per extent) in
+// few instructions, so that racecheck, which traces every access to shared memory, takes less than a minute.
 TEST_CASE("the device counts unaligned extents of a small chunk") {
   if (no_device()) return;
   constexpr std::size_t chunk = 200 * 1024 + 13;
@@ -204,7 +204,7 @@ TEST_CASE("the device counts unaligned extents of a small chunk") {
   CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
 }
 
-TEST_CASE("the device gives each of 1 to 2000 extents of a large chunk its own row") {
+TEST_CASE("each of 1 to 2000 extents of a large chunk has its own row") {
   if (no_device()) return;
   constexpr std::size_t chunk = 16 * mib + 11;
   constexpr std::size_t most = 2000;

@@ -1,4 +1,4 @@
-// The host engine over a real pool of threads.
+// The host engine with a real thread pool.
 #include "contract/engine_contract.hpp"
 #include "gpu/host/host_engine.hpp"
 
@@ -14,7 +14,7 @@
 namespace gpuhist::gpu {
 namespace {
 
-TEST_CASE("the host engine keeps the contract on a pool of threads") {
+TEST_CASE("the host engine keeps the contract on a thread pool") {
   for (const unsigned threads : {1U, 4U}) {
     CAPTURE(threads);
     boost::asio::thread_pool pool(threads);
@@ -27,9 +27,9 @@ TEST_CASE("the host engine keeps the contract on a pool of threads") {
   }
 }
 
-TEST_CASE("a job that the executor does not take is counted by the thread that submits it") {
+TEST_CASE("a job that the executor does not accept is counted by the submitting thread") {
   const engine_request request{.counted = contract::letters_partition(), .run = [](const std::function<void()>&) {
-                                 throw std::runtime_error("the pool is gone");
+                                 throw std::runtime_error("the pool has ended");
                                }};
   host::host_engine engine(request);
   contract::job_memory memory(10, 1, 9);
@@ -40,7 +40,7 @@ TEST_CASE("a job that the executor does not take is counted by the thread that s
   CHECK(std::ranges::equal(memory.wait(), contract::count_obviously(text, {&all, 1}, request.counted)));
 }
 
-TEST_CASE("the host engine counts with the best kernel, and says which and how many threads") {
+TEST_CASE("the host engine counts with the best kernel, and reports its name and the number of threads") {
   const engine_request request{.counted = contract::letters_partition(), .run = {}, .threads = 7};
   const auto stats = host::host_engine(request).stats();
   CHECK(stats.kernel == host::best_kernel(host::prepare(request.counted)).full_name());

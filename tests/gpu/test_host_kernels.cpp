@@ -21,7 +21,7 @@ const host::kernel& kernel_named(std::string_view name) {
   return *std::ranges::find(host::kernels(), name, &host::kernel::name);
 }
 
-// Makes Highway choose one instruction set, until the end of the scope.
+// Makes Highway choose one instruction set until the end of the scope.
 class only_target {
  public:
   explicit only_target(std::int64_t target) { set(target); }
@@ -50,7 +50,7 @@ TEST_CASE("every host kernel keeps the contract of engines, on every instruction
   }
 }
 
-TEST_CASE("the look-up runs where Highway has AVX3_DL, and is not offered elsewhere") {
+TEST_CASE("lookup applies with AVX3_DL of Highway, and only there") {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const only_target chosen(target);
     CAPTURE(hwy::TargetName(target));
@@ -58,8 +58,8 @@ TEST_CASE("the look-up runs where Highway has AVX3_DL, and is not offered elsewh
   }
 }
 
-// The sizes around which counters of 8 and 16 bits, in lanes of 1 to 64 bytes, would be full, and around the blocks and
-// passes that kernels work in.
+// Sizes close to the overflow of 8-bit and 16-bit counters in lanes of 1 to 64 bytes, and close to the blocks and
+// passes of kernels.
 std::vector<std::size_t> sizes_near_overflow() {
   std::vector<std::size_t> sizes;
   for (const std::size_t width : {16U, 32U, 64U}) {
@@ -68,27 +68,27 @@ std::vector<std::size_t> sizes_near_overflow() {
         sizes.push_back(vectors * width + more);
     }
   }
-  for (const std::size_t pass : {2816U, 3584U, 5120U}) {  // of 16, 32 and 64 bytes' planes
+  for (const std::size_t pass : {2816U, 3584U, 5120U}) {  // with planes of 16, 32 and 64 bytes
     for (const std::size_t passes : {7U, 13U, 410U}) sizes.push_back(passes * pass - 1);
   }
   sizes.push_back((std::size_t{40} << 20U) + 77);
   return sizes;
 }
 
-TEST_CASE("a letter repeated until narrow counters would be full is counted by every kernel as by the obvious one") {
+TEST_CASE("every kernel counts a repeated letter exactly beyond the range of narrow counters") {
   const auto sizes = sizes_near_overflow();
   std::vector<std::byte> bytes(*std::ranges::max_element(sizes));
   for (const unsigned letter : {0U, 0x65U, 0xffU}) {
     std::ranges::fill(bytes, static_cast<std::byte>(letter));
     for (const auto& counted : {contract::letters_partition(), partition::identity()}) {
-      const host::prepared_partition what = host::prepare(counted);
+      const host::prepared_partition prepared = host::prepare(counted);
       for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
         const only_target chosen(target);
         for (const host::kernel& kernel : host::kernels()) {
-          if (!kernel.applies(what)) continue;
+          if (!kernel.applies(prepared)) continue;
           for (const std::size_t size : sizes) {
             std::vector<std::uint32_t> row(counted.classes, 0xdeadbeefU);
-            kernel.count({bytes.data(), size}, what, row.data());
+            kernel.count({bytes.data(), size}, prepared, row.data());
             std::vector<std::uint32_t> expected(counted.classes);
             expected[counted.class_of[letter]] = static_cast<std::uint32_t>(size);
             CAPTURE(kernel.full_name());
@@ -101,24 +101,24 @@ TEST_CASE("a letter repeated until narrow counters would be full is counted by e
   }
 }
 
-TEST_CASE("the best kernel is one that applies, and none that applies costs less") {
+TEST_CASE("the best kernel applies, and no other kernel that applies has a lower cost") {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const only_target chosen(target);
     CAPTURE(hwy::TargetName(target));
     for (const auto& counted : contract::sample_partitions()) {
       CAPTURE(counted.name);
-      const auto what = host::prepare(counted.value);
-      CHECK(host::kernels().back().applies(what));
-      const host::kernel& best = host::best_kernel(what);
-      CHECK(best.applies(what));
+      const auto prepared = host::prepare(counted.value);
+      CHECK(host::kernels().back().applies(prepared));
+      const host::kernel& best = host::best_kernel(prepared);
+      CHECK(best.applies(prepared));
       for (const host::kernel& other : host::kernels()) {
-        if (other.applies(what)) CHECK(best.cost(what) <= other.cost(what));
+        if (other.applies(prepared)) CHECK(best.cost(prepared) <= other.cost(prepared));
       }
     }
   }
 }
 
-TEST_CASE("what is preferred for letters and for all bytes, by instruction set") {
+TEST_CASE("the preferred kernels for letters and for all bytes, by instruction set") {
   const auto best = [](const partition& counted) { return host::best_kernel(host::prepare(counted)).name; };
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const only_target chosen(target);
@@ -129,13 +129,13 @@ TEST_CASE("what is preferred for letters and for all bytes, by instruction set")
   }
 }
 
-TEST_CASE("a single value inside another class costs one comparison, a boundary one") {
+TEST_CASE("a single value inside another class costs one comparison, and so does a boundary") {
   const auto letters = host::prepare(contract::letters_partition());
   CHECK(letters.at_least.size() == 8);  // a e i m q u y {
   CHECK(letters.equal.size() == 1);     // \n
 }
 
-TEST_CASE("a kernel that does not apply is refused by the host engine") {
+TEST_CASE("the host engine rejects a kernel that does not apply") {
   const engine_request request{.counted = partition::identity(), .run = {}};
   CHECK_THROWS_AS(host::host_engine(request, kernel_named("ranges")), engine_error);
 }

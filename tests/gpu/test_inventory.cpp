@@ -1,4 +1,4 @@
-// The inventory over runtimes without a device and a sysfs of our own, and what the system says of links.
+// The inventory with fake runtimes and a generated sysfs, and the parsing of PCI links.
 #include "gpu/inventory.hpp"
 
 #include "contract/engine_contract.hpp"
@@ -27,7 +27,7 @@ void write(const std::filesystem::path& file, const std::string& line) {
   std::ofstream(file) << line << '\n';
 }
 
-// A sysfs in which one device hangs on an idle PCIe 5 link.
+// A sysfs with one device on an idle PCIe 5 link.
 void write_idle_link(const std::filesystem::path& sysfs, const std::string& bus_id) {
   const auto folder = sysfs / "bus/pci/devices" / bus_id;
   write(folder / "current_link_speed", "2.5 GT/s PCIe");
@@ -38,12 +38,12 @@ void write_idle_link(const std::filesystem::path& sysfs, const std::string& bus_
 }
 
 cuda::device_properties fake_at(const std::string& bus_id) {
-  cuda::device_properties its = cuda::fake_device();
-  its.pci_bus_id = bus_id;
-  return its;
+  cuda::device_properties properties = cuda::fake_device();
+  properties.pci_bus_id = bus_id;
+  return properties;
 }
 
-TEST_CASE("every speed of PCI Express has its generation, however the kernel spells it") {
+TEST_CASE("every speed of PCI Express has its generation, in every spelling of the kernel") {
   CHECK(pci_generation("2.5 GT/s PCIe") == 1);
   CHECK(pci_generation("2.5 GT/s") == 1);
   CHECK(pci_generation("5.0 GT/s PCIe") == 2);
@@ -59,7 +59,7 @@ TEST_CASE("every speed of PCI Express has its generation, however the kernel spe
   }
 }
 
-TEST_CASE("a link is as the system reports it, and what the system does not report is absent") {
+TEST_CASE("a link has the values that the system reports; unreported values are absent") {
   const temporary_folder folder;
   const std::filesystem::path sysfs = folder / "sys";
   write_idle_link(sysfs, "0000:3b:00.0");
@@ -76,7 +76,7 @@ TEST_CASE("a link is as the system reports it, and what the system does not repo
   CHECK(pci_place_of(sysfs, "0000:01:00.0") == pci_place{});
 }
 
-TEST_CASE("every device is listed with its place, usable or with the reason, and none of them is woken") {
+TEST_CASE("every device is listed with its PCI place, unusable ones with the reason, and none is woken") {
   const temporary_folder folder;
   const std::filesystem::path sysfs = folder / "sys";
   write_idle_link(sysfs, "0000:3b:00.0");
@@ -102,11 +102,11 @@ TEST_CASE("every device is listed with its place, usable or with the reason, and
   CHECK(all.cuda.devices[1].place.best == pci_link{.generation = 5, .width = 16});
   CHECK(all.auto_wakes_cuda);
   REQUIRE(all.engines.size() == 3);
-  CHECK(all.engines[0].why == "takes host, and wakes cuda when the cores fall short: fake device, 4 multiprocessors");
+  CHECK(all.engines[0].why == "takes host, and wakes cuda if the cores are saturated: fake device, 4 multiprocessors");
   CHECK(all.engines[1].usable);
 }
 
-TEST_CASE("a device is listed with the tuning that is chosen for it, and with what that depends on") {
+TEST_CASE("a device is listed with its tuning, and with the properties that determine it") {
   cuda::device_properties large = cuda::fake_device();
   large.shared_bytes = 228 * 1024;
   large.shared_bytes_block = 227 * 1024;
@@ -126,7 +126,7 @@ TEST_CASE("a device is listed with the tuning that is chosen for it, and with wh
   CHECK(all.cuda.devices[1].tuning == cuda::shipped_tunings.back());
 }
 
-TEST_CASE("a device whose properties cannot be read is listed with what CUDA says") {
+TEST_CASE("a device whose properties cannot be read is listed with the error of CUDA") {
   const auto plan = std::make_shared<cuda::planned_failure>(2, cuda::planned_failure::kind::once, 999);
   const auto api = cuda::make_failing_runtime(
       cuda::make_fake_runtime(std::make_shared<cuda::ledger>(), {cuda::fake_device(), cuda::fake_device()}), plan);
@@ -137,7 +137,7 @@ TEST_CASE("a device whose properties cannot be read is listed with what CUDA say
   CHECK(all.auto_wakes_cuda);
 }
 
-TEST_CASE("without a device CUDA is unusable, auto takes the host, and both say why") {
+TEST_CASE("without a device CUDA is unusable and auto uses the host, both with the reason") {
   const auto api = cuda::make_fake_runtime(std::make_shared<cuda::ledger>(), {});
   const inventory all = take_inventory(*api, "/nowhere");
   CHECK(all.cuda.devices.empty());
@@ -149,7 +149,7 @@ TEST_CASE("without a device CUDA is unusable, auto takes the host, and both say 
   CHECK(all.engines[2].usable);
 }
 
-TEST_CASE("where there is no driver, that is the reason, and not that it is too old") {
+TEST_CASE("without a driver, the reason is the missing driver, not an old version") {
   const auto seen = std::make_shared<cuda::ledger>();
   seen->driver_version = 0;
   const inventory all = take_inventory(*cuda::make_fake_runtime(seen, {}), "/nowhere");
@@ -157,7 +157,7 @@ TEST_CASE("where there is no driver, that is the reason, and not that it is too 
   CHECK(all.engines[1].why == "no CUDA device: no NVIDIA driver is loaded");
 }
 
-TEST_CASE("the engines listed are those of the table, and usable exactly where they can be forecast") {
+TEST_CASE("the listed engines are those of the table, and usable exactly if they can be forecast") {
   const inventory all = take_inventory();
   for (const listed_engine& each : all.engines) CHECK(canonical_engine(each.name) == each.name);
   for (const listed_engine& each : all.engines) {
@@ -168,7 +168,7 @@ TEST_CASE("the engines listed are those of the table, and usable exactly where t
   CHECK(all.engines[1].why == expected.why);
 }
 
-TEST_CASE("cores are counted once, whatever their threads; offline ones and strangers have none") {
+TEST_CASE("cores are counted once for all their threads; offline CPUs and other folders are not counted") {
   const temporary_folder folder;
   const std::filesystem::path sysfs = folder / "sys";
   const auto cpus = sysfs / "devices/system/cpu";
@@ -184,7 +184,7 @@ TEST_CASE("cores are counted once, whatever their threads; offline ones and stra
   CHECK(!take_inventory(*api, "/nowhere").host.cores);
 }
 
-TEST_CASE("the first SIMD target is the one that kernels run with, and a scheme's kernel is the one an engine takes") {
+TEST_CASE("kernels use the first SIMD target, and host_kernel_for names the kernel of the engine") {
   const inventory all = take_inventory();
   REQUIRE(!all.host.simd_targets.empty());
   CHECK(all.host.simd_targets.front() == host::ranges_instruction_set());

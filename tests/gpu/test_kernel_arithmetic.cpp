@@ -1,18 +1,13 @@
-// What the kernels compute with, on the host: spans divided into parts, the bit planes of the letters, the layout of
-// lane_private's counters, and the choice of a tuning.
+// The arithmetic of kernels, run on the host: the division of spans into parts, the layout of the counters of
+// lane_private, and the choice of a tuning.
 #include "gpu/cuda/kernel_tuning.hpp"
-#include "gpu/cuda/kernels/bins.hpp"
 #include "gpu/cuda/kernels/lane_counters.hpp"
-#include "gpu/cuda/kernels/letter_planes.hpp"
 #include "gpu/cuda/kernels/span_parts.hpp"
+#include "gpu/cuda/span/bins.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
-#include <random>
 #include <set>
 
 namespace gpuhist::gpu::cuda {
@@ -20,7 +15,7 @@ namespace {
 
 using namespace kernels;
 
-// The buckets of the letters as the documentation writes them.
+// The buckets of the letters as in the documentation.
 unsigned bucket_by_name(std::uint8_t byte) {
   constexpr std::array<std::string_view, 7> names{"abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yz"};
   for (unsigned k = 0; k < names.size(); ++k) {
@@ -29,16 +24,7 @@ unsigned bucket_by_name(std::uint8_t byte) {
   return 7;
 }
 
-std::array<unsigned, 7> counted_by_planes(const std::array<std::uint8_t, 32>& bytes) {
-  std::uint32_t words[8];
-  std::memcpy(words, bytes.data(), sizeof words);
-  const letter_masks found = letters_of(transpose(words));
-  std::array<unsigned, 7> counts{};
-  for (unsigned k = 0; k < 7; ++k) counts[k] = static_cast<unsigned>(std::popcount(found.mask[k]));
-  return counts;
-}
-
-TEST_CASE("every byte value has the bucket its letter is named in") {
+TEST_CASE("every byte value has the bucket that names its letter") {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto value = static_cast<std::uint8_t>(byte);
     CHECK(bucket_of<bins::letters>(value) == bucket_by_name(value));
@@ -46,51 +32,7 @@ TEST_CASE("every byte value has the bucket its letter is named in") {
   }
 }
 
-TEST_CASE("bit planes count every byte value in every position, next to every other value") {
-  for (unsigned position = 0; position < 32; ++position) {
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      for (const std::uint8_t others : {std::uint8_t{0}, std::uint8_t{255}, std::uint8_t{'z'}, std::uint8_t{'`'}}) {
-        std::array<std::uint8_t, 32> bytes;
-        bytes.fill(others);
-        bytes[position] = static_cast<std::uint8_t>(byte);
-        std::array<unsigned, 8> expected{};
-        for (const std::uint8_t each : bytes) ++expected[bucket_by_name(each)];
-        const auto counts = counted_by_planes(bytes);
-        REQUIRE(std::equal(counts.begin(), counts.end(), expected.begin()));
-      }
-    }
-  }
-}
-
-TEST_CASE("bit planes count random bytes as the obvious loop does") {
-  std::mt19937 random(4);
-  for (int round = 0; round < 20000; ++round) {
-    std::array<std::uint8_t, 32> bytes;
-    for (auto& each : bytes) each = static_cast<std::uint8_t>(round % 2 == 0 ? random() : 0x60U + random() % 32U);
-    std::array<unsigned, 8> expected{};
-    for (const std::uint8_t each : bytes) ++expected[bucket_by_name(each)];
-    const auto counts = counted_by_planes(bytes);
-    REQUIRE(std::equal(counts.begin(), counts.end(), expected.begin()));
-  }
-}
-
-TEST_CASE("a plane holds one bit of each of 32 bytes, in one order for all planes") {
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    for (unsigned position = 0; position < 32; ++position) {
-      std::array<std::uint8_t, 32> bytes{};
-      bytes[position] = static_cast<std::uint8_t>(byte);
-      std::uint32_t words[8];
-      std::memcpy(words, bytes.data(), sizeof words);
-      const bit_planes planes = transpose(words);
-      std::uint32_t any = 0;
-      for (const std::uint32_t plane : planes.plane) any |= plane;
-      REQUIRE(std::popcount(any) == (byte == 0 ? 0 : 1));
-      for (unsigned k = 0; k < 8; ++k) REQUIRE((planes.plane[k] != 0) == ((byte >> k & 1U) != 0));
-    }
-  }
-}
-
-TEST_CASE("the parts of a span are its bytes, once each, with vectors that begin at a cache line") {
+TEST_CASE("the parts of a span cover each of its bytes once, and vectors begin at a cache line") {
   for (std::uint64_t address = 4096; address < 4096 + 130; ++address) {
     for (std::uint64_t size = 0; size < 600; ++size) {
       const span_parts parts = divide_span(address, size);
@@ -104,7 +46,7 @@ TEST_CASE("the parts of a span are its bytes, once each, with vectors that begin
   CHECK(divide_span(1, ~std::uint64_t{0}).vectors == (~std::uint64_t{0} - 127) / 16);
 }
 
-TEST_CASE("blocks are those that are resident, fewer for little, more where a block would overflow") {
+TEST_CASE("the number of blocks is that of resident blocks, fewer for small spans, more if a block would overflow") {
   CHECK(blocks_for(0, 264, 16384) == 1);
   CHECK(blocks_for(1, 264, 16384) == 1);
   CHECK(blocks_for(16385, 264, 16384) == 2);
@@ -112,18 +54,19 @@ TEST_CASE("blocks are those that are resident, fewer for little, more where a bl
   CHECK(blocks_for(std::uint64_t{9} << 30U, 2, 16384) == 5);
 }
 
-// The law of the layout: distinct (value, lane) pairs have distinct counters, and a lane's lie all in the lane's bank.
+// The invariant of the layout: distinct (value, lane) pairs have distinct counters, and all counters of a lane are in
+// its bank.
 template <unsigned Copies>
-void lanes_never_meet() {
+void lanes_use_different_banks() {
   using layout = lane_layout<Copies>;
   std::set<std::uint32_t> seen;
   for (unsigned thread = 0; thread < Copies; ++thread) {
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t mine = layout::lane_offset(thread);
-      const std::uint32_t offset = layout::template counter_offset<0>(byte | 0x5a5a5a00U, mine);
-      REQUIRE(layout::template counter_offset<1>(byte << 8U | 0xa5a500a5U, mine) == offset);
-      REQUIRE(layout::template counter_offset<2>(byte << 16U | 0xff00ffffU, mine) == offset);
-      REQUIRE(layout::template counter_offset<3>(byte << 24U | 0x00123456U, mine) == offset);
+      const std::uint32_t lane_offset = layout::lane_offset(thread);
+      const std::uint32_t offset = layout::template counter_offset<0>(byte | 0x5a5a5a00U, lane_offset);
+      REQUIRE(layout::template counter_offset<1>(byte << 8U | 0xa5a500a5U, lane_offset) == offset);
+      REQUIRE(layout::template counter_offset<2>(byte << 16U | 0xff00ffffU, lane_offset) == offset);
+      REQUIRE(layout::template counter_offset<3>(byte << 24U | 0x00123456U, lane_offset) == offset);
       REQUIRE(offset < layout::bytes);
       REQUIRE(offset / 4 % 32 == thread % 32);
       REQUIRE(offset / layout::bytes_per_value == byte);
@@ -132,23 +75,23 @@ void lanes_never_meet() {
   }
 }
 
-TEST_CASE("the lanes of a warp never meet in a bank, and every counter has its own place") {
-  lanes_never_meet<32>();
-  lanes_never_meet<64>();
+TEST_CASE("the lanes of a warp use different banks, and counters do not overlap") {
+  lanes_use_different_banks<32>();
+  lanes_use_different_banks<64>();
 }
 
 template <unsigned Copies, unsigned Threads>
 void folds_without_conflicts() {
   using order = fold_layout<Copies, Threads>;
   std::set<unsigned> seen;
-  for (unsigned step = 0; step < order::chunks_per_thread; ++step) {
+  for (unsigned step = 0; step < order::vectors_per_thread; ++step) {
     for (unsigned first = 0; first < Threads; first += 8) {
       std::set<unsigned> banks;
       for (unsigned thread = first; thread < first + 8; ++thread) {
-        const unsigned chunk = order::chunk(thread, step);
-        REQUIRE(chunk * 16 / lane_layout<Copies>::bytes_per_value == order::value(thread));
-        banks.insert(chunk % 8);
-        seen.insert(chunk);
+        const unsigned vector = order::vector(thread, step);
+        REQUIRE(vector * 16 / lane_layout<Copies>::bytes_per_value == order::value(thread));
+        banks.insert(vector % 8);
+        seen.insert(vector);
       }
       REQUIRE(banks.size() == 8);
     }
@@ -156,7 +99,7 @@ void folds_without_conflicts() {
   CHECK(seen.size() == lane_layout<Copies>::bytes / 16);
 }
 
-TEST_CASE("a fold reads every counter once, eight threads at a time from all banks") {
+TEST_CASE("a fold reads every counter once, and eight threads read from all banks") {
   folds_without_conflicts<32, 1024>();
   folds_without_conflicts<64, 1024>();
   folds_without_conflicts<32, 512>();
@@ -170,7 +113,7 @@ constexpr kernel_device h200{.compute_major = 9,
                              .shared_bytes_block = 227 * 1024,
                              .threads = 2048};
 
-TEST_CASE("a device with room takes 64 copies, one without takes fewer") {
+TEST_CASE("a device with enough shared memory uses 64 copies, others use fewer") {
   CHECK(tuning_for(h200).copies == 64);
   CHECK(tuning_for(h200).loads == 4);
   kernel_device small = h200;
@@ -187,7 +130,7 @@ TEST_CASE("a device with room takes 64 copies, one without takes fewer") {
   CHECK(tuning_for(turing) == shipped_tunings.back());
 }
 
-TEST_CASE("a tuning is printed in words") {
+TEST_CASE("describe() gives a tuning in words") {
   CHECK(describe(tuning_for(h200)) ==
         "1024 threads a block, 1 a multiprocessor, 64 copies of the counters (64 KiB), 4 loads of 16 bytes in flight, "
         "interleaved tiles of 64 KiB");

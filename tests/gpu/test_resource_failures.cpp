@@ -1,5 +1,5 @@
-// Memory or a thread that cannot be had, at every place: every job that was taken is answered once, with exact rows or
-// an error, nothing hangs, and the program does not end.
+// Failures of memory allocation and thread creation at every place: every accepted job is completed once, with exact
+// rows or an error; nothing hangs, and the program does not terminate.
 #include "contract/engine_contract.hpp"
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
@@ -38,11 +38,11 @@ using test::failing_resource;
 
 constexpr std::size_t job_bytes = 3000;
 constexpr std::uint32_t job_count = 12;
-constexpr unsigned last_tried = 400;  // no run here asks for more
+constexpr unsigned last_tried = 400;  // no run here has more allocations
 
 std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
 
-// Jobs that are ready to be submitted, and what their rows must be.
+// Jobs that are ready to be submitted, and their expected rows.
 struct prepared_jobs {
   std::vector<std::unique_ptr<contract::job_memory>> memory;
   std::vector<counting_job*> jobs;
@@ -61,7 +61,7 @@ struct prepared_jobs {
     }
   }
 
-  // Returns how many failed.
+  // Returns the number of failed jobs.
   [[nodiscard]] unsigned check() const {
     unsigned failed = 0;
     for (std::uint32_t i = 0; i < job_count; ++i) {
@@ -78,7 +78,7 @@ struct prepared_jobs {
   }
 };
 
-// A device whose own thread needs no memory; that of submit() may lack it.
+// A device whose thread allocates no memory; submit() may fail to allocate.
 class frugal_device final : public engine {
  public:
   explicit frugal_device(const partition& rows)
@@ -108,7 +108,7 @@ class frugal_device final : public engine {
           ++job->rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job->bytes[at])]];
         }
       }
-      job->done(*job, nullptr);
+      job->on_complete(*job, nullptr);
       lock.lock();
     }
   }
@@ -120,7 +120,7 @@ class frugal_device final : public engine {
   std::jthread worker_;
 };
 
-// `--engine auto` with a device that is wanted at once, on a pool of two threads.
+// `--engine auto` with a device that is woken at once, on a pool of two threads.
 struct automatic_run {
   boost::asio::thread_pool pool{2};
   prepared_jobs work{contract::letters_partition()};
@@ -137,8 +137,8 @@ struct automatic_run {
         request, automatic_engine::settings{
                      .wake = [] { return std::make_unique<frugal_device>(contract::letters_partition()); },
                      .patience = 0ms,
-                     .most_device_bytes = std::uint64_t{1} << 40U,
-                     .least_extent = 0});
+                     .max_device_bytes = std::uint64_t{1} << 40U,
+                     .min_extent = 0});
   }
 
   void count(failing_resource& failing) {
@@ -148,7 +148,7 @@ struct automatic_run {
     while (state() == "waking") std::this_thread::yield();
   }
 
-  // Without an allocation of its own.
+  // Does not allocate.
   [[nodiscard]] std::string_view state() const {
     const test::spared own;
     return under_test->stats().still_waking ? "waking" : "";
@@ -157,7 +157,7 @@ struct automatic_run {
   ~automatic_run() { pool.join(); }
 };
 
-TEST_CASE("--engine auto counts every job exactly, whichever allocation fails, once or from then on") {
+TEST_CASE("--engine auto counts every job exactly, whichever allocation fails, once or permanently") {
   for (const auto how_long : {failing_resource::extent::once, failing_resource::extent::from_then_on}) {
     for (unsigned nth = 1; nth <= last_tried; ++nth) {
       CAPTURE(nth);
@@ -171,7 +171,7 @@ TEST_CASE("--engine auto counts every job exactly, whichever allocation fails, o
   }
 }
 
-TEST_CASE("--engine auto counts every job exactly, whichever tasks the pool does not take") {
+TEST_CASE("--engine auto counts every job exactly, whichever tasks the pool does not accept") {
   for (unsigned refused = 1; refused <= job_count; ++refused) {
     CAPTURE(refused);
     automatic_run run;
@@ -187,7 +187,7 @@ TEST_CASE("--engine auto counts every job exactly, whichever tasks the pool does
   }
 }
 
-TEST_CASE("--engine auto without a thread that wakes the device counts on the host, and says so") {
+TEST_CASE("--engine auto counts on the host if no thread can be started to wake the device, and reports it") {
   automatic_run run;
   run.make();
   failing_resource failing(test::resource::thread, 1);
@@ -206,7 +206,7 @@ TEST_CASE("--engine auto without a thread that wakes the device counts on the ho
   CHECK_FALSE(must_end_at_once());
 }
 
-TEST_CASE("as long as a device is being woken, the process must end at once, also when the engine is gone") {
+TEST_CASE("while a device is being woken, the process must end at once, also after the engine is destroyed") {
   std::mutex mutex;
   std::unique_lock held(mutex);
   automatic_run run;
@@ -227,13 +227,13 @@ TEST_CASE("as long as a device is being woken, the process must end at once, als
 }
 
 struct cuda_outcome {
-  std::string error;  // of making the engine or registering memory
+  std::string error;  // from making the engine or registering memory
   unsigned failed_jobs = 0;
   unsigned lanes = 0;
   std::string note;
 };
 
-// Two devices with two lanes each. Every job is answered once, or none was submitted.
+// Two devices with two lanes each. Every job is completed once, or none was submitted.
 cuda_outcome count_on_devices(failing_resource& failing) {
   const auto seen = std::make_shared<cuda::ledger>();
   auto api = test::make_sparing_runtime(cuda::make_fake_runtime(seen, {cuda::fake_device(), cuda::fake_device()}));
@@ -263,11 +263,11 @@ cuda_outcome count_on_devices(failing_resource& failing) {
     CHECK_FALSE(engine->stats().device_lost);
   }
   engine.reset();
-  CHECK(seen->misuses() == std::vector<std::string>{});  // nothing is left on the device either
+  CHECK(seen->misuses() == std::vector<std::string>{});  // nothing remains on the device
   return result;
 }
 
-TEST_CASE("whichever allocation fails, devices answer every job once and leave nothing behind") {
+TEST_CASE("whichever allocation fails, every job is completed once and nothing leaks") {
   for (unsigned nth = 1; nth <= last_tried; ++nth) {
     CAPTURE(nth);
     failing_resource failing(test::resource::memory, nth);
@@ -282,9 +282,9 @@ TEST_CASE("whichever allocation fails, devices answer every job once and leave n
   }
 }
 
-TEST_CASE("where threads cannot be had, devices count with the lanes that could, or an error names device and remedy") {
+TEST_CASE("if threads cannot be started, devices count with fewer lanes, or an error names device and remedy") {
   const std::string remedy =
-      " (fake device): starting the thread of a stream failed: Resource temporarily unavailable; the limit of threads "
+      " (fake device): starting the thread of a stream failed: Resource temporarily unavailable; the limit on threads "
       "is "
       "reached (ulimit -u, or pids.max of the control group)";
   bool had_fewer = false;
@@ -305,7 +305,7 @@ TEST_CASE("where threads cannot be had, devices count with the lanes that could,
         CHECK((result.error == "device 0" + remedy || result.error == "device 1" + remedy));
         had_none = true;
       } else if (result.lanes < 4) {
-        CHECK(result.note.find(" (fake device) is short of threads: 1 of 2 streams") != std::string::npos);
+        CHECK(result.note.find(" (fake device) lacks threads: 1 of 2 streams") != std::string::npos);
         had_fewer = true;
       }
     }

@@ -1,4 +1,4 @@
-// The timeline against a sweep that keeps every interval.
+// The timeline, compared with a sweep that keeps every interval.
 #include "gpu/cuda/timeline.hpp"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ device_timeline count_ticks(const std::vector<std::pair<interval, interval>>& jo
   return result;
 }
 
-// Jobs of several lanes, in the order in which lanes would report them: by the end of their kernels.
+// Jobs of several lanes in the order of their reports: by the end of their kernels.
 std::vector<std::pair<interval, interval>> random_jobs(unsigned lanes, unsigned each, std::uint32_t seed) {
   std::mt19937 generator(seed);
   const auto below = [&](unsigned limit) { return static_cast<double>(generator() % limit); };
@@ -68,13 +68,13 @@ TEST_CASE("busy times and overlap are exact for jobs reported in the order in wh
   }
 }
 
-TEST_CASE("one lane alone never overlaps copies with kernels") {
+TEST_CASE("a single lane never overlaps copies with kernels") {
   timeline times;
   for (const auto& [copy, kernel] : random_jobs(1, 300, 5)) times.add(copy, kernel);
   CHECK(times.read().overlap_seconds == doctest::Approx(0));
 }
 
-TEST_CASE("jobs reported in any order never make busy times longer than they were") {
+TEST_CASE("busy times are never too long, in any order of reports") {
   auto jobs = random_jobs(4, 500, 11);
   const auto expected = count_ticks(jobs, 100'000);
   std::ranges::shuffle(jobs, std::mt19937(3));
@@ -86,7 +86,7 @@ TEST_CASE("jobs reported in any order never make busy times longer than they wer
   CHECK(found.overlap_seconds <= std::min(found.copy_busy_seconds, found.kernel_busy_seconds));
 }
 
-TEST_CASE("nothing reported is no time at all") {
+TEST_CASE("without reports all times are zero") {
   const auto found = timeline().read();
   CHECK(found.span_seconds == 0);
   CHECK(found.copy_busy_seconds == 0);

@@ -11,7 +11,8 @@
 
 namespace gpuhist::test {
 
-/// Members (name, text) in this order. `set_format`: archive_write_set_format_zip or another of that kind.
+/// An archive with these members (name, text) in this order. `set_format`: archive_write_set_format_zip or another
+/// setter of this kind.
 inline std::string archive_of(const std::vector<std::pair<std::string, std::string>>& members,
                               int (*set_format)(archive*)) {
   std::size_t room = 100'000;

@@ -1,4 +1,4 @@
-// What tests of gzip decode.
+// Samples for the tests of gzip.
 #include "tests/io/gzip_samples.hpp"
 
 #include <string_view>

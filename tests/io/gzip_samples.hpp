@@ -11,7 +11,7 @@ namespace gpuhist::test {
 struct gzip_settings {
   int level = 6;
   int strategy = Z_DEFAULT_STRATEGY;
-  int mem_level = 8;  ///< the smaller, the more blocks
+  int mem_level = 8;  ///< smaller values give more blocks
   int window_bits = 15;
   std::string name{};
   std::string comment{};
@@ -22,14 +22,14 @@ struct gzip_settings {
 /// One member that holds `plain`.
 byte_vector gzip_member_of(std::span<const std::byte> plain, gzip_settings settings = {});
 
-/// One BGZF block that holds `plain` (at most 65280 bytes, as bgzip cuts them). `fields_before`: extra fields of
-/// others.
+/// One BGZF block that holds `plain` (at most 65280 bytes, as bgzip splits them). `fields_before`: other extra fields
+/// before its size.
 byte_vector bgzf_block_of(std::span<const std::byte> plain, const std::string& fields_before = {});
 
-/// The empty block that ends a BGZF file, byte for byte as its specification has it.
+/// The empty block that ends a BGZF file, copied from the specification.
 byte_vector bgzf_end();
 
-/// Members one after another.
+/// Joins members.
 class gzip_sample_builder {
  public:
   explicit gzip_sample_builder(std::string name) { sample_.name = std::move(name); }

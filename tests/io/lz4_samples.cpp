@@ -10,25 +10,26 @@
 namespace gpuhist::test {
 
 byte_vector lz4_frame_of(std::span<const std::byte> plain, const lz4_settings& settings) {
-  LZ4F_preferences_t how{};
-  how.frameInfo.blockSizeID = settings.block_size;
-  how.frameInfo.blockMode = settings.linked_blocks ? LZ4F_blockLinked : LZ4F_blockIndependent;
-  how.frameInfo.blockChecksumFlag = settings.block_checksums ? LZ4F_blockChecksumEnabled : LZ4F_noBlockChecksum;
-  how.frameInfo.contentChecksumFlag = settings.content_checksum ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
-  how.frameInfo.contentSize = settings.content_size ? plain.size() : 0;
-  how.frameInfo.dictID = settings.dictionary_id;
-  how.compressionLevel = settings.level;
+  LZ4F_preferences_t preferences{};
+  preferences.frameInfo.blockSizeID = settings.block_size;
+  preferences.frameInfo.blockMode = settings.linked_blocks ? LZ4F_blockLinked : LZ4F_blockIndependent;
+  preferences.frameInfo.blockChecksumFlag = settings.block_checksums ? LZ4F_blockChecksumEnabled : LZ4F_noBlockChecksum;
+  preferences.frameInfo.contentChecksumFlag =
+      settings.content_checksum ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
+  preferences.frameInfo.contentSize = settings.content_size ? plain.size() : 0;
+  preferences.frameInfo.dictID = settings.dictionary_id;
+  preferences.compressionLevel = settings.level;
 
   LZ4F_cctx* context = nullptr;
   REQUIRE(LZ4F_isError(LZ4F_createCompressionContext(&context, LZ4F_VERSION)) == 0);
-  byte_vector packed(LZ4F_compressBound(plain.size(), &how) + LZ4F_HEADER_SIZE_MAX);
+  byte_vector packed(LZ4F_compressBound(plain.size(), &preferences) + LZ4F_HEADER_SIZE_MAX);
   std::size_t size = 0;
   const auto add = [&](std::size_t written) {
     REQUIRE(LZ4F_isError(written) == 0);
     size += written;
   };
-  // LZ4F_compressFrame would choose smaller blocks and leave out that they are linked
-  add(LZ4F_compressBegin(context, packed.data(), packed.size(), &how));
+  // LZ4F_compressFrame would choose smaller blocks and not mark them as linked
+  add(LZ4F_compressBegin(context, packed.data(), packed.size(), &preferences));
   add(LZ4F_compressUpdate(context, packed.data() + size, packed.size() - size, plain.data(), plain.size(), nullptr));
   add(LZ4F_compressEnd(context, packed.data() + size, packed.size() - size, nullptr));
   LZ4F_freeCompressionContext(context);

@@ -13,7 +13,7 @@ struct lz4_settings {
   bool block_checksums = false;
   bool content_checksum = true;
   bool content_size = false;
-  unsigned dictionary_id = 0;  ///< said in the header only
+  unsigned dictionary_id = 0;  ///< only written to the header
   int level = 1;
 };
 
@@ -23,10 +23,10 @@ byte_vector lz4_frame_of(std::span<const std::byte> plain, const lz4_settings& s
 /// The magic number of a legacy frame.
 byte_vector lz4_legacy_magic();
 
-/// One block of a legacy frame, its size before it; at most 8 MiB.
+/// One block of a legacy frame, with its size before it; at most 8 MiB.
 byte_vector lz4_legacy_block_of(std::span<const std::byte> plain);
 
-/// Frames one after another.
+/// Joins frames.
 class lz4_sample_builder {
  public:
   explicit lz4_sample_builder(std::string name) { sample_.name = std::move(name); }

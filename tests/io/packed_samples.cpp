@@ -13,7 +13,7 @@ const std::uint8_t* data_of(std::span<const std::byte> bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-/// Runs an encoder over one stretch of text to the end of what `action` asks for.
+/// Runs an encoder over one part of the text until `action` is finished.
 void encode(lzma_stream& coder, std::span<const std::byte> plain, lzma_action action, byte_vector& packed) {
   coder.next_in = data_of(plain);
   coder.avail_in = plain.size();
@@ -39,7 +39,7 @@ lzma_options_lzma options_of(std::uint32_t preset, std::uint32_t dictionary) {
   return options;
 }
 
-/// One block, its header before it; what an index says of it goes to `index`.
+/// Writes one block after its header, and appends its entry to `index`.
 void add_block(byte_vector& to, std::span<const std::byte> plain, std::uint32_t dictionary, lzma_index& index) {
   lzma_options_lzma options = options_of(0, dictionary);
   std::array<lzma_filter, 2> filters{
@@ -100,7 +100,7 @@ byte_vector lzip_member_of(std::span<const std::byte> plain, unsigned dictionary
   byte_vector member;
   for (const char each : {'L', 'Z', 'I', 'P', '\1'}) member.push_back(static_cast<std::byte>(each));
   member.push_back(static_cast<std::byte>(dictionary_code));
-  lzma_options_lzma options = options_of(0, 1U << 16U);  // fits into any dictionary that the tests state
+  lzma_options_lzma options = options_of(0, 1U << 16U);  // fits any dictionary size that the tests state
   const std::array<lzma_filter, 2> filters{
       {{.id = LZMA_FILTER_LZMA1, .options = &options}, {.id = LZMA_VLI_UNKNOWN, .options = nullptr}}};
   lzma_stream coder = LZMA_STREAM_INIT;
@@ -140,7 +140,7 @@ byte_vector lzma_stream_of(std::span<const std::byte> plain, bool states_size) {
 byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level) {
   byte_vector packed(plain.size() + plain.size() / 100 + 700);
   auto size = static_cast<unsigned>(packed.size());
-  // libbz2 takes its input as if it might write there; it does not
+  // libbz2 takes a pointer to non-const input, but does not write to it
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   char* const in = reinterpret_cast<char*>(const_cast<std::byte*>(plain.data()));
   char none = 0;

@@ -15,25 +15,25 @@ namespace gpuhist::test {
 struct xz_settings {
   std::uint32_t preset = 0;
   lzma_check check = LZMA_CHECK_CRC32;
-  std::size_t block_bytes = 0;   ///< of text; 0: one block
-  std::uint32_t dictionary = 0;  ///< 0: the preset's
+  std::size_t block_bytes = 0;   ///< text size of a block; 0: one block
+  std::uint32_t dictionary = 0;  ///< 0: the default of the preset
   bool x86_filter = false;
 };
 
 byte_vector xz_stream_of(std::span<const std::byte> plain, const xz_settings& settings = {});
 
-/// A stream of two blocks, of which the second has the larger dictionary: no encoder of liblzma writes such.
+/// A stream of two blocks; the second one has the larger dictionary. No encoder of liblzma writes such streams.
 byte_vector xz_stream_of_two_dictionaries(std::span<const std::byte> plain, std::uint32_t first, std::uint32_t second);
 
-/// `dictionary_code`: the byte of the header, 12 to 29 for 2^12 to 2^29 bytes.
+/// `dictionary_code`: the dictionary byte of the header, 12 to 29 for 2^12 to 2^29 bytes.
 byte_vector lzip_member_of(std::span<const std::byte> plain, unsigned dictionary_code = 16);
 
-/// Of the format before xz. With `states_size`, its header says how long the text is, and there is no end marker.
+/// A .lzma stream. With `states_size` the header states the length of the text, and there is no end marker.
 byte_vector lzma_stream_of(std::span<const std::byte> plain, bool states_size);
 
 byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level = 9);
 
-/// Frames one after another, with what may be between them.
+/// Joins frames, with optional bytes between them.
 class packed_sample_builder {
  public:
   explicit packed_sample_builder(std::string name) { sample_.name = std::move(name); }
@@ -41,7 +41,7 @@ class packed_sample_builder {
   packed_sample_builder& xz(const byte_vector& plain, const xz_settings& settings = {});
   packed_sample_builder& lzip(const byte_vector& plain, unsigned dictionary_code = 16);
   packed_sample_builder& bzip2(const byte_vector& plain, int level = 9);
-  /// Zero bytes, where an input may stop behind each four of them.
+  /// Appends zero bytes; the input may end after every four of them.
   packed_sample_builder& padding_in_fours(std::size_t length);
   decoder_sample build() { return std::move(sample_); }
 

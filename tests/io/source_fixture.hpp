@@ -1,4 +1,4 @@
-// Descriptors, scratch files and one executor to try sources with.
+// Descriptors, temporary files and an executor for tests of sources.
 #pragma once
 
 #include "async/event_loop.hpp"
@@ -25,7 +25,7 @@
 
 namespace gpuhist::test {
 
-/// Two connected descriptors: what is written to `write` is read from `read`.
+/// Two connected descriptors: bytes written to `write` are read from `read`.
 struct channel {
   io::descriptor read;
   io::descriptor write;
@@ -47,10 +47,10 @@ inline void put(const io::descriptor& fd, std::string_view text) {
   REQUIRE(::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
 }
 
-/// A descriptor that another one replaces while this lives (standard input).
+/// Replaces a descriptor by another one during its lifetime (standard input).
 class replaced_descriptor {
  public:
-  /// `by` below 0: closed.
+  /// `by` below 0: the descriptor is closed.
   replaced_descriptor(int fd, int by) : fd_(fd), saved_(::fcntl(fd, F_DUPFD_CLOEXEC, 100)) {
     if (by < 0) {
       ::close(fd_);
@@ -71,7 +71,7 @@ class replaced_descriptor {
   int saved_;
 };
 
-/// One executor, and coroutines run on it to their end.
+/// An executor; runs coroutines to their end.
 class source_fixture {
  public:
   async::event_loop& loop() { return loop_; }
@@ -81,7 +81,7 @@ class source_fixture {
     return {executor(), io::descriptor::borrowed(fd), pipe_bytes};
   }
 
-  /// Waits until the source is readable; the minute is there to fail instead of hang.
+  /// Waits until the source is readable; fails after a minute instead of blocking forever.
   bool readable(io::stream_source& source) {
     std::optional<bool> result;
     start_waiting(source, result);
@@ -89,26 +89,26 @@ class source_fixture {
     return *result;
   }
 
-  /// Brings a readable() that was started to its end.
+  /// Runs a started readable() to its end.
   void finish_waiting(const std::optional<bool>& result) {
     loop_.context().restart();
     loop_.context().run_for(std::chrono::minutes(1));
     REQUIRE_MESSAGE(result.has_value(), "readable() does not complete");
   }
 
-  /// Starts a readable() whose answer goes to `result`; run_what_is_ready() brings it forward.
+  /// Starts a readable() that stores its answer in `result`; run_ready_handlers() advances it.
   void start_waiting(io::stream_source& source, std::optional<bool>& result) {
-    const auto wait = [](io::stream_source& of, std::optional<bool>& to) -> async::task<> {
-      to = co_await of.readable();
+    const auto wait = [](io::stream_source& waited_for, std::optional<bool>& answer) -> async::task<> {
+      answer = co_await waited_for.readable();
     };
     async::spawn(loop_, wait(source, result), [](const std::exception_ptr& error) noexcept {
       if (error) std::rethrow_exception(error);  // ends the test program
     });
   }
 
-  void run_what_is_ready() { loop_.poll(); }
+  void run_ready_handlers() { loop_.poll(); }
 
-  /// Everything to the end, in reads of at most `step`.
+  /// Reads to the end, at most `step` bytes at a time.
   std::string read_all(io::stream_source& source, std::size_t step = 4096) {
     std::string text;
     std::vector<std::byte> buffer(step);
@@ -126,9 +126,9 @@ class source_fixture {
   async::event_loop loop_;
 };
 
-/// At most `most` bytes of what is there, as text; "(nothing)" where nothing is.
-inline std::string read_text(io::stream_source& source, std::size_t most) {
-  std::vector<std::byte> buffer(most);
+/// At most `max_bytes` available bytes as text; "(nothing)" if there are none.
+inline std::string read_text(io::stream_source& source, std::size_t max_bytes) {
+  std::vector<std::byte> buffer(max_bytes);
   const std::optional<std::size_t> got = source.read_some(buffer);
   return got ? std::string(reinterpret_cast<const char*>(buffer.data()), *got) : "(nothing)";
 }

@@ -1,4 +1,4 @@
-// Tar archives made by hand, header by header (POSIX.1-1988, ustar).
+// Builds tar archives, header by header (POSIX.1-1988, ustar).
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace gpuhist::test {
 
-/// A header block: `type` is '0' for files, '1' hard links, '2' symbolic links, '5' folders. Without `magic` it is one
-/// of the seventh edition.
+/// A header block: `type` is '0' for files, '1' hard links, '2' symbolic links, '5' directories. Without `magic` it is
+/// a header of the seventh edition of Unix.
 inline std::string tar_header(std::string_view name, std::size_t size, char type = '0', bool magic = true) {
   std::string block(512, '\0');
   const auto put = [&block](std::size_t at, std::string_view text) { block.replace(at, text.size(), text); };
@@ -29,7 +29,7 @@ inline std::string tar_header(std::string_view name, std::size_t size, char type
   put(136, "00000000000");
   put(148, "        ");
   block[156] = type;
-  if (type == '1' || type == '2') put(157, "a");  // where to
+  if (type == '1' || type == '2') put(157, "a");  // target of the link
   if (magic) put(257, std::string_view("ustar\00000", 8));
   const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned total, char each) {
     return total + static_cast<unsigned char>(each);
@@ -38,7 +38,7 @@ inline std::string tar_header(std::string_view name, std::size_t size, char type
   return block;
 }
 
-/// Header, bytes and padding.
+/// A member: header, bytes and padding.
 inline std::string tar_member(std::string_view name, std::string_view text) {
   std::string whole = tar_header(name, text.size()) + std::string(text);
   whole.resize((whole.size() + 511) / 512 * 512);

@@ -1,5 +1,5 @@
-// Archives by content, held against names; and that nobody who types text waits for the verdict.
-#include "io/archive_format.hpp"
+// Detection of archives by content and name; typed text is decided without a wait.
+#include "io/archive/archive_format.hpp"
 
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("archives are found by content") {
   CHECK(kind_of(binary) == archive_kind::cpio);
 }
 
-TEST_CASE("text is no archive, however it begins") {
+TEST_CASE("text is never an archive") {
   for (const char* text : {"", "a", "PK", "PK\3", "7z", "070701", "0707011234 is a number", "070707", "\xC7q", "q\xC7",
                            "ustar", "hello\n"}) {
     CHECK_MESSAGE(kind_of(text) == archive_kind::none, text);
@@ -54,7 +54,7 @@ TEST_CASE("text is no archive, however it begins") {
   CHECK(kind_of(with_line) == archive_kind::none);
 }
 
-TEST_CASE("a line of text decides, and what is decided stays what it is") {
+TEST_CASE("one line of text decides, and more bytes do not change a decision") {
   CHECK_FALSE(is_undecided_archive(bytes_of("hello\n")));
   CHECK_FALSE(is_undecided_archive(bytes_of("\n")));
   CHECK_FALSE(is_undecided_archive(bytes_of(std::string(108, 'x'))));
@@ -68,7 +68,7 @@ TEST_CASE("a line of text decides, and what is decided stays what it is") {
   }
 }
 
-TEST_CASE("a suffix promises an archive, within whatever compression") {
+TEST_CASE("a suffix promises an archive, with or without compression") {
   for (const char* name : {"a.tar", "a.TAR", "a.tar.gz", "a.tar.zst", "a.tgz", "dir.zip/a.tzst", "a.txz", "a.tar.Z"}) {
     CHECK_MESSAGE(promised_archive(name).kind == archive_kind::tar, name);
   }
@@ -80,7 +80,7 @@ TEST_CASE("a suffix promises an archive, within whatever compression") {
   }
 }
 
-TEST_CASE("a name lets in what content alone is not certain of, and refuses what it does not promise") {
+TEST_CASE("a name admits content that is not certain by itself, and refuses other content") {
   const std::string old_tar = tar_header("a", 1, '0', false);
   CHECK(kind_of(old_tar) == archive_kind::none);
   CHECK(settle_archive("a.tar", bytes_of(old_tar)) == archive_kind::tar);

@@ -1,5 +1,5 @@
-// The members of archives made by hand: names, bytes, and what is said where something is missing.
-#include "io/archive_reader.hpp"
+// Archives made by the test: names and bytes of members, and errors for incomplete archives.
+#include "io/archive/archive_reader.hpp"
 
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"
@@ -18,7 +18,7 @@ using namespace gpuhist::test;
 
 namespace {
 
-/// Bytes of a string, at most `step` at a time; what comes behind them may fail.
+/// Reads the bytes of a string, at most `step` at a time; can fail at their end.
 class string_bytes : public byte_reader {
  public:
   explicit string_bytes(std::string text, std::size_t step = 1 << 20, bool fails = false)
@@ -51,17 +51,17 @@ std::string rest_of(archive_reader& reader) {
   }
 }
 
-members all_of(byte_reader& from, archive_kind kind = archive_kind::tar) {
-  archive_reader reader(kind, from);
+members all_of(byte_reader& input, archive_kind kind = archive_kind::tar) {
+  archive_reader reader(kind, input);
   members found;
   while (const auto path = reader.next()) found.emplace_back(*path, rest_of(reader));
   return found;
 }
 
 std::string failure_of(const std::string& archive, archive_kind kind = archive_kind::tar) {
-  string_bytes from(archive);
+  string_bytes input(archive);
   try {
-    all_of(from, kind);
+    all_of(input, kind);
   } catch (const input_error& error) {
     return error.what();
   }
@@ -76,55 +76,55 @@ std::string lines(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("members have their stored paths and their bytes, however the archive's bytes come") {
+TEST_CASE("members have their stored paths and bytes, for any sizes of reads") {
   const members expected{{"a", lines(10)}, {"../b", ""}, {"/c", lines(30000)}, {"d\xFF\n", std::string(512, 'x')}};
   std::string archive;
   for (const auto& [name, text] : expected) archive += tar_member(name, text);
   archive += tar_end();
   for (const std::size_t step :
        {std::size_t{1}, std::size_t{7}, std::size_t{512}, std::size_t{10000}, archive.size()}) {
-    string_bytes from(archive, step);
-    CHECK(all_of(from) == expected);
+    string_bytes input(archive, step);
+    CHECK(all_of(input) == expected);
   }
 }
 
-TEST_CASE("folders and links are no members") {
-  string_bytes from(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_member("a", "text") +
-                    tar_header("hard", 0, '1') + tar_end());
-  CHECK(all_of(from) == members{{"a", "text"}});
+TEST_CASE("directories and links are not members") {
+  string_bytes input(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_member("a", "text") +
+                     tar_header("hard", 0, '1') + tar_end());
+  CHECK(all_of(input) == members{{"a", "text"}});
 }
 
-TEST_CASE("members that nobody reads are skipped") {
-  string_bytes from(tar_member("a", lines(30000)) + tar_member("b", "text") + tar_end());
-  archive_reader reader(archive_kind::tar, from);
+TEST_CASE("unread members are skipped") {
+  string_bytes input(tar_member("a", lines(30000)) + tar_member("b", "text") + tar_end());
+  archive_reader reader(archive_kind::tar, input);
   REQUIRE(reader.next() == "a");
   REQUIRE(reader.next() == "b");
   CHECK(rest_of(reader) == "text");
   CHECK_FALSE(reader.next());
 }
 
-TEST_CASE("archives one behind the other are read as one") {
+TEST_CASE("concatenated archives are read as one") {
   const std::string archive = tar_member("a", "one") + tar_end() + tar_end();
-  string_bytes from(archive + tar_member("b", "two") + tar_end());
-  CHECK(all_of(from) == members{{"a", "one"}, {"b", "two"}});
+  string_bytes input(archive + tar_member("b", "two") + tar_end());
+  CHECK(all_of(input) == members{{"a", "one"}, {"b", "two"}});
 }
 
-TEST_CASE("an archive that ends anywhere but at its end says so, with the offset") {
+TEST_CASE("a truncated archive is an error with the offset of its end") {
   const std::string archive = tar_member("a", lines(100)) + tar_member("b", "text") + tar_end();
   const std::size_t end = archive.size() - 1024;
   for (std::size_t size = 1; size <= archive.size(); ++size) {
-    const std::string said = failure_of(archive.substr(0, size));
+    const std::string message = failure_of(archive.substr(0, size));
     const bool whole = size >= end + 512 && size % 512 == 0;
-    CHECK_MESSAGE(said.empty() == whole, size, ' ', said);
-    if (!whole && size > 1) CHECK_MESSAGE(said.ends_with("offset " + std::to_string(size)), said);
+    CHECK_MESSAGE(message.empty() == whole, size, ' ', message);
+    if (!whole && size > 1) CHECK_MESSAGE(message.ends_with("offset " + std::to_string(size)), message);
   }
 }
 
-TEST_CASE("a damaged header breaks the archive for good, after the members before it") {
+TEST_CASE("a damaged header makes the archive unreadable after the members before it") {
   std::string archive = tar_member("a", "one") + tar_member("b", "two") + tar_end();
   archive[1024 + 3] = 'x';
-  string_bytes from(archive);
-  archive_reader reader(archive_kind::tar, from);
+  string_bytes input(archive);
+  archive_reader reader(archive_kind::tar, input);
   REQUIRE(reader.next() == "a");
   CHECK(rest_of(reader) == "one");
   for (int i = 0; i < 2; ++i) {
@@ -133,40 +133,40 @@ TEST_CASE("a damaged header breaks the archive for good, after the members befor
   }
 }
 
-TEST_CASE("what fails below comes through as it is, and again") {
-  string_bytes from(tar_member("a", lines(1000)).substr(0, 1000), 300, true);
-  archive_reader reader(archive_kind::tar, from);
+TEST_CASE("an exception of the input passes through unchanged, at every call") {
+  string_bytes input(tar_member("a", lines(1000)).substr(0, 1000), 300, true);
+  archive_reader reader(archive_kind::tar, input);
   REQUIRE(reader.next() == "a");
   CHECK_THROWS_WITH_AS(rest_of(reader), "below", std::runtime_error);
   CHECK(reader.is_broken());
   CHECK_THROWS_WITH_AS((void)reader.next(), "below", std::runtime_error);
 }
 
-TEST_CASE("what is no archive at all is said to be none") {
+TEST_CASE("data that is not an archive is an error") {
   CHECK_FALSE(failure_of(lines(1000)).empty());
   CHECK_FALSE(failure_of(lines(1000), archive_kind::zip).empty());
   CHECK_FALSE(failure_of(lines(1000), archive_kind::cpio).empty());
   CHECK_FALSE(failure_of("", archive_kind::zip).empty());
 }
 
-TEST_CASE("a 7z archive is refused where nobody can seek") {
+TEST_CASE("a 7z archive is refused if the input cannot seek") {
   CHECK(failure_of("7z\xBC\xAF\x27\x1C", archive_kind::seven_zip).starts_with("is a 7z archive"));
 }
 
-TEST_CASE("zeros after the two blocks of a tar's end are padding of any length") {
+TEST_CASE("any number of zeros after the two end blocks of a tar archive is padding") {
   const std::string archive = tar_member("a", "one") + tar_end();
   for (const std::size_t padding :
        {std::size_t{0}, std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{70000}}) {
-    string_bytes from(archive + std::string(padding, '\0'));
-    CHECK(all_of(from) == members{{"a", "one"}});
+    string_bytes input(archive + std::string(padding, '\0'));
+    CHECK(all_of(input) == members{{"a", "one"}});
   }
   CHECK(failure_of(archive.substr(0, archive.size() - 512) + "x").ends_with("offset 1537"));
 }
 
-TEST_CASE("what is no file is passed over and listed by kind") {
-  string_bytes from(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_header("softer", 0, '2') +
-                    tar_member("a", "text") + tar_end());
-  archive_reader reader(archive_kind::tar, from);
+TEST_CASE("entries that are not files are skipped and listed by kind") {
+  string_bytes input(tar_header("dir/", 0, '5') + tar_header("soft", 0, '2') + tar_header("softer", 0, '2') +
+                     tar_member("a", "text") + tar_end());
+  archive_reader reader(archive_kind::tar, input);
   while (reader.next()) {
   }
   REQUIRE(reader.skipped().size() == 2);

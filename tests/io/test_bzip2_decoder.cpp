@@ -1,5 +1,5 @@
-// The contract of decoders, passed by bzip2, and what only bzip2 has: block sizes, messages.
-#include "io/bzip2_decoder.hpp"
+// The contract of decoders for bzip2, and the properties of bzip2 alone: block sizes, messages.
+#include "io/bzip2/bzip2_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -29,7 +29,7 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
-/// More than two blocks of level 1, runs of any length among the text.
+/// More than two blocks of level 1; runs of various lengths between text.
 byte_vector mixed_text() {
   byte_vector mixed = joined(sample_text(90'000), noise(70'000));
   for (std::size_t length = 1; length < 400; length += 3) mixed.resize(mixed.size() + length, std::byte(length % 256));
@@ -42,36 +42,36 @@ std::string error_of(const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("bzip2: cuts of input and output change neither a byte nor a stream's end") {
+TEST_CASE("bzip2: cuts of input and output change neither the bytes nor the end of a stream") {
   for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
   check_cuts(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).bzip2(mixed_text(), 9).build());
 }
 
-TEST_CASE("bzip2: an input that stops inside a stream is never accepted") {
+TEST_CASE("bzip2: an input that ends within a stream is never accepted") {
   for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
 }
 
-TEST_CASE("bzip2: no damaged byte makes other content be accepted, whatever the cuts") {
+TEST_CASE("bzip2: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, packed_sample_builder("text and noise").bzip2(sample_text(120), 1).bzip2(noise(9), 1).build());
 }
 
-TEST_CASE("bzip2: room for exactly the content is room enough for the verdict") {
+TEST_CASE("bzip2: a stream is verified with room for exactly its content") {
   for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
   check_exact_room(make, packed_sample_builder("blocks").bzip2(mixed_text(), 1).build());
 }
 
-TEST_CASE("bzip2: calls with empty spans are harmless, however many") {
+TEST_CASE("bzip2: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
 }
 
-TEST_CASE("bzip2: a decoder that begins anew, at any stream, is like a new one") {
+TEST_CASE("bzip2: a decoder that is restarted at any stream behaves like a new one") {
   for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
 }
 
-TEST_CASE("bzip2: the text before a wrong checksum is all reported, whatever the room, then the fault") {
+TEST_CASE("bzip2: all text before a wrong checksum is delivered, for any output size, and then the error") {
   const byte_vector plain = sample_text(5000);
   byte_vector packed = bzip2_stream_of(plain, 1);
-  packed[10] ^= std::byte{1};  // of the block: behind the stream's header (4) and the block's magic number (6)
+  packed[10] ^= std::byte{1};  // in the block: after the header of the stream (4) and the magic number of the block (6)
   for_all_cuts(5000, [&](const size_chooser& in, const size_chooser& out) {
     const decoding got = decode(make, packed, in, out, plain.size());
     CHECK(got.failed);
@@ -83,13 +83,12 @@ TEST_CASE("bzip2: the text before a wrong checksum is all reported, whatever the
   });
 }
 
-TEST_CASE("bzip2: what never was bzip2, and what follows the last stream, are told apart") {
+TEST_CASE("bzip2: input that is not bzip2 and data after the last stream have different errors") {
   CHECK(
       error_of(bytes_of("plain text")) ==
       "is not bzip2 data: there is no bzip2 magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(
-      error_of(bytes_of("BZh0")) ==
-      "stream 1 is damaged (its header has a block size that cannot be) at compressed offset 4, decompressed offset 0");
+  CHECK(error_of(bytes_of("BZh0")) ==
+        "stream 1 is damaged (its header has an invalid block size) at compressed offset 4, decompressed offset 0");
   const byte_vector stream = bzip2_stream_of(sample_text(10));
   for (const std::string_view junk :
        {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\0", 1)}) {
@@ -101,7 +100,7 @@ TEST_CASE("bzip2: what never was bzip2, and what follows the last stream, are to
         "is empty: there is no bzip2 stream at compressed offset 0, decompressed offset 0");
 }
 
-TEST_CASE("bzip2: memory for blocks is refused over the limit, and asked for over what was granted") {
+TEST_CASE("bzip2: memory for blocks is refused above the limit, and requested above the granted size") {
   const byte_vector packed = bzip2_stream_of(sample_text(10), 9);
   byte_vector out(100);
   const auto refusing = make_bzip2_decoder({.window_bytes = 3'000'000});

@@ -1,6 +1,6 @@
-// The contract of decoders, passed by compress, as far as a format without an end mark can; and the quirks of its
-// codes. The oracle is an encoder that was written for being obvious; tests/cli holds the decoder against ncompress.
-#include "io/compress_decoder.hpp"
+// The contract of decoders for compress, as far as a format without an end mark can fulfil it, and the peculiarities of
+// its codes. The oracle is an encoder written for clarity; tests/cli compares the decoder with ncompress.
+#include "io/compress/compress_decoder.hpp"
 
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 const decoder_maker make = [] { return make_compress_decoder({}); };
 
-/// Writes codes as compress does: in groups of eight, padded where the width changes.
+/// Writes codes as compress does: in groups of eight, padded when the width changes.
 class code_writer {
  public:
   code_writer(unsigned widest, bool may_clear) : widest_(widest), next_(may_clear ? 257 : 256) {
@@ -31,7 +31,7 @@ class code_writer {
   }
 
   void code(unsigned value) { put(value, width_); }
-  void defined() {  // the decoder has one string more now
+  void defined() {  // to be called when the decoder defines a string
     if (next_ < 1U << widest_) ++next_;
   }
   void widen_if_outgrown() {
@@ -73,7 +73,7 @@ class code_writer {
 struct packing {
   unsigned widest = 16;
   bool may_clear = true;
-  std::size_t clear_every = 0;  // codes; 0: never
+  std::size_t clear_every = 0;  // number of codes; 0: never
 };
 
 std::map<std::string, unsigned> single_bytes() {
@@ -82,13 +82,13 @@ std::map<std::string, unsigned> single_bytes() {
   return codes;
 }
 
-byte_vector compressed(const byte_vector& plain, const packing& how = {}) {
-  const unsigned first_free = how.may_clear ? 257 : 256;
-  code_writer out(how.widest, how.may_clear);
+byte_vector compressed(const byte_vector& plain, const packing& settings = {}) {
+  const unsigned first_free = settings.may_clear ? 257 : 256;
+  code_writer out(settings.widest, settings.may_clear);
   std::map<std::string, unsigned> codes = single_bytes();
   unsigned next = first_free;
   std::string string;
-  bool is_first = true;  // since the start: the decoder defines nothing with it
+  bool is_first = true;  // the first code since the start: the decoder defines no string with it
   std::size_t written = 0;
   const auto write = [&] {
     out.widen_if_outgrown();
@@ -104,9 +104,9 @@ byte_vector compressed(const byte_vector& plain, const packing& how = {}) {
       continue;
     }
     write();
-    if (next < 1U << how.widest) codes[longer] = next++;
+    if (next < 1U << settings.widest) codes[longer] = next++;
     string = std::string(1, static_cast<char>(byte));
-    if (how.clear_every != 0 && written % how.clear_every == 0) {
+    if (settings.clear_every != 0 && written % settings.clear_every == 0) {
       out.widen_if_outgrown();
       out.clear();
       codes = single_bytes();
@@ -123,13 +123,16 @@ byte_vector mixed_text() {
 
 std::vector<decoder_sample> samples() {
   std::vector<decoder_sample> made;
-  const auto add = [&made](std::string name, const byte_vector& plain, const packing& how = {}) {
-    made.push_back(
-        {.name = std::move(name), .plain = plain, .packed = compressed(plain, how), .ends = {}, .clean_stops = {}});
+  const auto add = [&made](std::string name, const byte_vector& plain, const packing& settings = {}) {
+    made.push_back({.name = std::move(name),
+                    .plain = plain,
+                    .packed = compressed(plain, settings),
+                    .ends = {},
+                    .clean_stops = {}});
   };
   add("nothing", {});
   add("one byte", sample_text(1));
-  add("a run, whose codes stand for themselves", byte_vector(700, std::byte{'r'}));
+  add("a run, whose codes refer to the string being defined", byte_vector(700, std::byte{'r'}));
   add("text", sample_text(3000));
   add("noise that outgrows 9 bits", noise(900));
   add("no clearing", noise(900), {.may_clear = false});
@@ -144,7 +147,7 @@ std::string error_of(const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("compress: cuts of input and output change no byte, and the input may end behind the last code") {
+TEST_CASE("compress: cuts of input and output change no byte, and the input may end after the last code") {
   for (const decoder_sample& sample : samples()) check_cuts(make, sample);
   for (unsigned widest = 10; widest <= 16; ++widest) {
     CAPTURE(widest);
@@ -157,30 +160,30 @@ TEST_CASE("compress: cuts of input and output change no byte, and the input may 
   }
 }
 
-TEST_CASE("compress: calls with empty spans are harmless, and a decoder that begins anew is like a new one") {
+TEST_CASE("compress: calls with empty spans have no effect, and a restarted decoder behaves like a new one") {
   for (const decoder_sample& sample : samples()) {
     check_empty_calls(make, sample);
     check_restart(make, sample);
   }
 }
 
-TEST_CASE("compress: a cut gives a prefix of the text, and is told where it leaves a part of a code that is not zero") {
+TEST_CASE("compress: truncated input gives a prefix of the text, and an error if a partial code is not zero") {
   for (const decoder_sample& sample : samples()) {
     CAPTURE(sample.name);
-    std::size_t told = 0;
+    std::size_t reported = 0;
     for (std::size_t length = 0; length < sample.packed.size(); ++length) {
       const decoding got = decode(make, std::span(sample.packed).first(length), always(1), always(everything), 4096);
       CHECK(begin_alike(got.plain, sample.plain));
       CHECK(got.plain.size() <= sample.plain.size());
       CHECK_FALSE(got.failed);
-      if (!got.missing.empty()) ++told;
+      if (!got.missing.empty()) ++reported;
       if (length < 3) CHECK_FALSE(got.missing.empty());
     }
-    if (sample.packed.size() > 100) CHECK(told * 2 > sample.packed.size());
+    if (sample.packed.size() > 100) CHECK(reported * 2 > sample.packed.size());
   }
 }
 
-TEST_CASE("compress: whatever the damage, the verdict and the text do not depend on the cuts") {
+TEST_CASE("compress: the verdict and the text of damaged input do not depend on the cuts") {
   std::mt19937 random(1);
   const byte_vector packed = compressed(joined(sample_text(800), noise(600)), {.clear_every = 300});
   for (int i = 0; i < 2000; ++i) {
@@ -195,22 +198,23 @@ TEST_CASE("compress: whatever the damage, the verdict and the text do not depend
   }
 }
 
-TEST_CASE("compress: what cannot be is refused with its place") {
+TEST_CASE("compress: invalid headers and codes are refused with their offset") {
   CHECK(error_of(byte_vector{std::byte{0x1F}, std::byte{0x8B}, std::byte{0}}).starts_with("is not compress data"));
   CHECK(error_of(byte_vector{std::byte{0x1F}, std::byte{0x9D}, std::byte{0x91}}) ==
-        "stream 1 is damaged (its header has flags or a width of codes that cannot be) at compressed offset 3, "
+        "stream 1 is damaged (its header has invalid flags or an invalid code width) at compressed offset 3, "
         "decompressed offset 0");
   CHECK(error_of(code_writer(9, true).bytes()) ==
-        "stream 1 has codes of 9 bits only, which writers get wrong, at compressed offset 3, decompressed offset 0");
+        "stream 1 has only codes of 9 bits, which compressors write wrongly, at compressed offset 3, decompressed "
+        "offset 0");
   code_writer unknown(16, true);
   unknown.code('a');
   unknown.code(258);
   CHECK(error_of(unknown.bytes()) ==
-        "stream 1 is damaged (it has a code for a string that there is not yet) at compressed offset 6, "
+        "stream 1 is damaged (a code refers to a string that is not defined yet) at compressed offset 6, "
         "decompressed offset 1");
 }
 
-TEST_CASE("compress: the table of strings is memory that is asked for first") {
+TEST_CASE("compress: memory for the table of strings is requested before it is allocated") {
   const auto decoder = make_compress_decoder({.window_bytes = 1U << 10U});
   const decoding got = decode(*decoder, compressed(sample_text(100)), always(everything), always(everything), 200);
   CHECK(got.failed);

@@ -21,10 +21,10 @@ using io::name_change;
 
 namespace {
 
-// What the system calls of this program are to do, for the tests that want them to fail.
+// Replaced results of system calls, for tests of their failures.
 struct system_faults {
-  int fstat_error = 0;               // errno of every call; 0: none
-  std::size_t most_read = SIZE_MAX;  // bytes of one pread
+  int fstat_error = 0;              // errno of every fstat; 0: no failure
+  std::size_t max_read = SIZE_MAX;  // upper bound of one pread
 };
 
 system_faults faults;
@@ -38,7 +38,7 @@ struct with_faults {
 
 }  // namespace
 
-// These stand before those of the C library.
+// These definitions replace those of the C library.
 extern "C" int fstat(int fd, struct stat* out) noexcept {
   if (faults.fstat_error != 0) {
     errno = faults.fstat_error;
@@ -48,12 +48,12 @@ extern "C" int fstat(int fd, struct stat* out) noexcept {
 }
 
 extern "C" ssize_t pread(int fd, void* out, size_t size, off_t offset) {
-  return ::syscall(SYS_pread64, fd, out, std::min(size, faults.most_read), offset);
+  return ::syscall(SYS_pread64, fd, out, std::min(size, faults.max_read), offset);
 }
 
 namespace {
 
-// A file by its name, and what is done to it.
+// A file and the operations on it.
 struct log {
   test::temporary_folder folder;
   std::string path = folder.file("log", "");
@@ -63,7 +63,7 @@ struct log {
   void rename() const { std::filesystem::rename(path, path + ".1"); }
   void append_to_renamed(const std::string& text) const { std::ofstream(path + ".1", std::ios::app) << text; }
 
-  // All there is to be read, in steps of three bytes.
+  // Reads all available bytes, in steps of three bytes.
   std::string read() {
     std::string all;
     std::array<std::byte, 3> out{};
@@ -75,7 +75,7 @@ struct log {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(log, "what is written to a file is read once, as it comes") {
+TEST_CASE_FIXTURE(log, "bytes are read once, after they are written to the file") {
   CHECK(under_test.look() == name_change::appeared);
   CHECK(read().empty());
   append("first");
@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(log, "what is written to a file is read once, as it comes") {
   CHECK(under_test.pending() == 0);
 }
 
-TEST_CASE_FIXTURE(log, "a file that is renamed is read on, and the one that takes its name from its start") {
+TEST_CASE_FIXTURE(log, "a renamed file is read further, and the new file of the name from its start") {
   append("old");
   under_test.look();
   CHECK(read() == "old");
@@ -97,12 +97,12 @@ TEST_CASE_FIXTURE(log, "a file that is renamed is read on, and the one that take
   append("new");
   CHECK(under_test.look() == name_change::replaced);
   CHECK(read() == " latenew");
-  append_to_renamed(" later");  // by who still has it open
+  append_to_renamed(" later");  // by a process that still has it open
   append("er");
   CHECK(read() == " laterer");
 }
 
-TEST_CASE_FIXTURE(log, "while the name has no file, what had it is read, and one that comes is read from its start") {
+TEST_CASE_FIXTURE(log, "while the name has no file, the earlier file is read; a new file is read from its start") {
   under_test.look();
   append("a");
   rename();
@@ -116,20 +116,20 @@ TEST_CASE_FIXTURE(log, "while the name has no file, what had it is read, and one
   CHECK(read() == "c");
 }
 
-TEST_CASE_FIXTURE(log, "a file that was truncated is read again from its start") {
+TEST_CASE_FIXTURE(log, "a truncated file is read again from its start") {
   append("a long line");
   under_test.look();
   CHECK(read() == "a long line");
   std::filesystem::resize_file(path, 0);
   CHECK(read().empty());
   append("short");
-  CHECK(read().empty());  // not before it was said
+  CHECK(read().empty());  // not before look() reported it
   CHECK(under_test.look() == name_change::truncated);
   CHECK(read() == "short");
   CHECK(under_test.look() == name_change::none);
 }
 
-TEST_CASE_FIXTURE(log, "a file that was truncated and has grown past the place that was read is read from its start") {
+TEST_CASE_FIXTURE(log, "a truncated file that has grown beyond the read offset is read from its start") {
   append("a line\n");
   under_test.look();
   CHECK(read() == "a line\n");
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(log, "a file that was truncated and has grown past the place t
   CHECK(read() == "other lines, and more of them\n");
 }
 
-TEST_CASE_FIXTURE(log, "a file that had the name and is truncated is read again from its start") {
+TEST_CASE_FIXTURE(log, "a truncated earlier file of the name is read again from its start") {
   append("a long line");
   under_test.look();
   CHECK(read() == "a long line");
@@ -155,7 +155,7 @@ TEST_CASE_FIXTURE(log, "a file that had the name and is truncated is read again 
   CHECK(under_test.look() == name_change::none);
 }
 
-TEST_CASE_FIXTURE(log, "what overwrites a file that had the name, as shred does, is not read") {
+TEST_CASE_FIXTURE(log, "bytes that overwrite an earlier file of the name, as shred does, are not read") {
   append("a line");
   under_test.look();
   CHECK(read() == "a line");
@@ -166,7 +166,7 @@ TEST_CASE_FIXTURE(log, "what overwrites a file that had the name, as shred does,
   CHECK(read().empty());
 }
 
-TEST_CASE_FIXTURE(log, "once the end is set nothing is read that is written after it, to whichever file") {
+TEST_CASE_FIXTURE(log, "after the end is set, bytes that are written to any file are not read") {
   append("old");
   under_test.look();
   rename();
@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(log, "once the end is set nothing is read that is written afte
   CHECK(under_test.pending() == 0);
 }
 
-TEST_CASE_FIXTURE(log, "what is truncated after the end was set stays pending") {
+TEST_CASE_FIXTURE(log, "bytes that are truncated after the end was set stay pending") {
   append("a line");
   under_test.look();
   under_test.set_end();
@@ -189,10 +189,10 @@ TEST_CASE_FIXTURE(log, "what is truncated after the end was set stays pending") 
   CHECK(under_test.pending() == 6);
 }
 
-TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one that was truncated") {
+TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not treated as truncated") {
   for (const std::size_t most : {1, 2, 5, 63}) {
     CAPTURE(most);
-    const with_faults shorter({.most_read = most});
+    const with_faults shorter({.max_read = most});
     const std::string line = "a line that is longer than what is remembered of the file: " + std::string(80, 'x');
     const std::uint64_t before = under_test.position();
     append(line);
@@ -204,18 +204,18 @@ TEST_CASE_FIXTURE(log, "a file that is read in short pieces is not taken for one
     CHECK(under_test.position() == before + line.size() + 4);
   }
   std::filesystem::resize_file(path, 3);
-  const with_faults shorter({.most_read = 1});
+  const with_faults shorter({.max_read = 1});
   CHECK(under_test.look() == name_change::truncated);
 }
 
-TEST_CASE_FIXTURE(log, "where the size cannot be asked for that is said, and nothing is read twice") {
+TEST_CASE_FIXTURE(log, "an error of fstat is reported, and no byte is read twice") {
   append("first");
   under_test.look();
   CHECK(read() == "first");
   append("second");
   {
     const with_faults failing({.fstat_error = EIO});
-    CHECK_THROWS_WITH_AS(under_test.look(), "its size cannot be asked for: Input/output error", io::input_error);
+    CHECK_THROWS_WITH_AS(under_test.look(), "its size cannot be read: Input/output error", io::input_error);
     CHECK_THROWS_AS((void)under_test.pending(), io::input_error);
     CHECK_THROWS_AS(read(), io::input_error);
   }
@@ -224,7 +224,7 @@ TEST_CASE_FIXTURE(log, "where the size cannot be asked for that is said, and not
   CHECK(under_test.position() == 11);
 }
 
-TEST_CASE_FIXTURE(log, "a file of the same content under the same name is another file") {
+TEST_CASE_FIXTURE(log, "a new file with the same name and content is another file") {
   append("same");
   under_test.look();
   CHECK(read() == "same");
@@ -233,7 +233,7 @@ TEST_CASE_FIXTURE(log, "a file of the same content under the same name is anothe
   CHECK(read() == "same");
 }
 
-TEST_CASE_FIXTURE(log, "what had the name is forgotten when it has long not grown") {
+TEST_CASE_FIXTURE(log, "an earlier file of the name is forgotten when it has not grown for long") {
   using namespace std::chrono_literals;
   append("old");
   const auto now = io::followed_file::clock::now();
@@ -248,7 +248,7 @@ TEST_CASE_FIXTURE(log, "what had the name is forgotten when it has long not grow
   CHECK(read().empty());
 }
 
-TEST_CASE_FIXTURE(log, "only regular files are followed, and whoever waits for one is not kept by a FIFO") {
+TEST_CASE_FIXTURE(log, "only regular files are followed, and a FIFO does not block") {
   REQUIRE(::unlink(path.c_str()) == 0);
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK_THROWS_AS(under_test.look(), io::input_error);

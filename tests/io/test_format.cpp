@@ -1,4 +1,4 @@
-// Formats by content, held against names: the table's rows against bytes that the tools themselves wrote.
+// Detection of formats by content and name: the rows of the table, compared with bytes written by the tools themselves.
 #include "io/format.hpp"
 
 #include "io/input_error.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// The first bytes of what zstd, gzip, bzip2, xz, lz4, lzip, lzma and lzop write.
+/// The first bytes of files written by zstd, gzip, bzip2, xz, lz4, lzip, lzma and lzop.
 constexpr std::string_view zstd_head("\x28\xB5\x2F\xFD\x04\x58\x29\x00", 8);
 constexpr std::string_view skippable_head("\x5A\x2A\x4D\x18\x00\x00\x00\x00", 8);
 constexpr std::string_view gzip_head("\x1F\x8B\x08\x00\x00\x00\x00\x00", 8);
@@ -52,14 +52,14 @@ TEST_CASE("formats are found by content") {
   CHECK(detect(bytes_of("\x1F\x9D\x90it")).name == "compress");
 }
 
-TEST_CASE("what has no whole magic number is raw, text that begins like one included") {
+TEST_CASE("content without a complete magic number is raw, even if it begins like one") {
   for (const std::string_view text : {"", "a", "BZh", "BZh9 is ", "BZh91AX&", "\x28\xB5\x2F", "\x60\x2A\x4D\x18", "xz",
                                       "7zXZ", "LZIP", "LZIP is", "LZIP\n", "\x89LZO"}) {
     CHECK_MESSAGE(detect(bytes_of(text)).name == "raw", text);
   }
 }
 
-TEST_CASE("a suffix promises a format, in any case of letters, a hidden file's whole name none") {
+TEST_CASE("a suffix promises a format in upper and lower case, but not as the whole name of a hidden file") {
   for (const char* name : {"a.zst", "a.ZST", "dir.gz/a.tar.zstd", "x.tzst"}) CHECK(promised_by(name)->name == "zstd");
   for (const char* name : {"a.gz", "a.tgz", "reads.fq.BGZ"}) CHECK(promised_by(name)->name == "gzip");
   for (const char* name : {"a.bz2", "a.tbz2", "a.tbz", "a.tb2"}) CHECK(promised_by(name)->name == "bzip2");
@@ -73,7 +73,7 @@ TEST_CASE("a suffix promises a format, in any case of letters, a hidden file's w
   }
 }
 
-TEST_CASE("content decides where the name promises nothing") {
+TEST_CASE("content decides if the name promises nothing") {
   CHECK(settle_format("data", bytes_of(zstd_head), nullptr).name == "zstd");
   CHECK(settle_format("-", bytes_of(zstd_head), nullptr).name == "zstd");
   CHECK(settle_format("-", bytes_of(gzip_head), nullptr).name == "gzip");
@@ -83,7 +83,7 @@ TEST_CASE("content decides where the name promises nothing") {
   CHECK(settle_format("a.zst", bytes_of(zstd_head), nullptr).name == "zstd");
 }
 
-TEST_CASE("a name that promises what the content is not is an error that says what to do") {
+TEST_CASE("a name that contradicts the content is an error with a remedy") {
   CHECK(refusal("a.zst", "text") ==
         "is named .zst but does not hold zstd data; if it is text, rename it or give --input-format raw");
   CHECK(refusal("a.zst", "") == "is named .zst but is empty");
@@ -96,7 +96,7 @@ TEST_CASE("a name that promises what the content is not is an error that says wh
   CHECK(refusal("a.tbz2", "text").starts_with("is named .tbz2 but does not hold bzip2 data;"));
 }
 
-TEST_CASE("what has no magic number is found by its name alone, where it looks like nothing else") {
+TEST_CASE("a format without a magic number is found by its name, if the content has no other format") {
   CHECK(settle_format("-", bytes_of(lzma_head), nullptr).name == "raw");
   CHECK(settle_format("a.lzma", bytes_of(lzma_head), nullptr).name == "lzma");
   CHECK(settle_format("a.tlz", bytes_of(lzma_head), nullptr).name == "lzma");
@@ -104,31 +104,31 @@ TEST_CASE("what has no magic number is found by its name alone, where it looks l
   CHECK(refusal("a.lzma", xz_head) == "is named .lzma but holds xz data; rename it or give --input-format xz");
 }
 
-TEST_CASE("a suffix of two formats is kept by either") {
+TEST_CASE("content of either format matches a suffix of two formats") {
   CHECK(settle_format("a.tlz", bytes_of(lzip_head), nullptr).name == "lzip");
   CHECK(settle_format("a.lz4", bytes_of(skippable_head), nullptr).name == "lz4");
   CHECK(settle_format("a.zst", bytes_of(skippable_head), nullptr).name == "zstd");
 }
 
-TEST_CASE("what is recognised but cannot be read is refused with a hint, on standard input as well") {
+TEST_CASE("a recognised but unreadable format is refused with a hint, even on standard input") {
   for (const char* name : {"a.lzo", "-", "data"}) {
     const std::string error = refusal(name, lzop_head);
     CHECK_MESSAGE(error.find("lzop -dc FILE | gpuhist") != std::string::npos, error);
   }
 }
 
-TEST_CASE("a forced format is taken as it is") {
+TEST_CASE("a forced format is used without a check") {
   CHECK(settle_format("a.zst", bytes_of(gzip_head), format_named("raw")).name == "raw");
   CHECK(settle_format("a.txt", bytes_of("text"), format_named("zstd")).name == "zstd");
 }
 
-TEST_CASE("only formats that can be read can be forced") {
+TEST_CASE("only readable formats can be forced") {
   CHECK(input_format_names() == std::vector<std::string_view>{"auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip",
                                                               "bzip2", "lz4", "compress", "tar", "zip", "7z", "cpio"});
   for (const std::string_view name : {"lzop", "auto", "", "ZSTD"}) CHECK(format_named(name) == nullptr);
 }
 
-TEST_CASE("a head that is decided stays what it is, and only the front of a magic number is undecided") {
+TEST_CASE("more bytes do not change a decision, and only a partial magic number is undecided") {
   for (const std::string_view full :
        {zstd_head, skippable_head, gzip_head, bzip2_head, xz_head, lz4_head, legacy_lz4_head, lzip_head, lzop_head,
         std::string_view("BZh9 is text"), std::string_view("LZIP is text")}) {

@@ -1,5 +1,5 @@
-// The contract of decoders, passed by gzip, and what only gzip has: headers, padding, messages.
-#include "io/gzip_decoder.hpp"
+// The contract of decoders for gzip, and the properties of gzip alone: headers, padding, messages.
+#include "io/gzip/gzip_decoder.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -31,7 +31,7 @@ std::vector<decoder_sample> small_samples() {
   samples.push_back(gzip_sample_builder("a run").member(byte_vector(5000, std::byte{'a'})).build());
   samples.push_back(
       gzip_sample_builder("BGZF").block(sample_text(300)).block(noise(40), other_field).block({}).build());
-  samples.push_back(gzip_sample_builder("members of all kinds, padding behind and between")
+  samples.push_back(gzip_sample_builder("members of all kinds, padding between them and at the end")
                         .member(sample_text(100, 2), all_fields)
                         .member({})
                         .member(noise(70), {.level = 0, .name = "noise"})
@@ -51,7 +51,7 @@ byte_vector mixed_text() {
   return mixed;
 }
 
-/// More than the 64 KiB that ISA-L decodes into its own buffer, and distances up to the whole window.
+/// More than the 64 KiB of the buffer in ISA-L, with distances up to the whole window.
 std::vector<decoder_sample> large_samples() {
   const byte_vector mixed = mixed_text();
   const byte_vector far = joined(noise(32'768), joined(noise(32'768), noise(32'768)));
@@ -70,7 +70,7 @@ decoding decode_at_once(const byte_vector& packed) {
   return decode(make, packed, always(everything), always(everything), 1U << 20U);
 }
 
-/// A member of 200 bytes of text with a header of `flags`, made by hand: `fields` behind the fixed ones.
+/// A member of 200 bytes of text. Its header has `flags`, and `fields` after the fixed fields.
 byte_vector member_with(unsigned method, unsigned flags, std::string_view fields = {}) {
   constexpr std::size_t fixed_bytes = 10;
   byte_vector member = gzip_member_of(sample_text(200));
@@ -83,15 +83,15 @@ byte_vector member_with(unsigned method, unsigned flags, std::string_view fields
 
 }  // namespace
 
-TEST_CASE("gzip: cuts of input and output change neither a byte nor a member's end") {
+TEST_CASE("gzip: cuts of input and output change neither the bytes nor the end of a member") {
   for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("gzip: cuts change nothing in members of many blocks either") {
+TEST_CASE("gzip: cuts change nothing in members of many blocks") {
   for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("gzip: every level and strategy gives back what went in") {
+TEST_CASE("gzip: every level and strategy decodes to the original text") {
   const byte_vector plain = sample_text(20'000, 9);
   for (int level = 0; level <= 9; ++level)
     check_cuts(make, gzip_sample_builder("a level").member(plain, {.level = level}).build());
@@ -99,32 +99,32 @@ TEST_CASE("gzip: every level and strategy gives back what went in") {
     check_cuts(make, gzip_sample_builder("a strategy").member(plain, {.strategy = strategy}).build());
 }
 
-TEST_CASE("gzip: an input that stops inside a member is never accepted, one that stops in padding is") {
+TEST_CASE("gzip: an input that ends within a member is never accepted, one that ends in padding is") {
   for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
 }
 
-TEST_CASE("gzip: no damaged byte makes other content be accepted, whatever the cuts") {
+TEST_CASE("gzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, gzip_sample_builder("text and noise").member(sample_text(300)).member(noise(40)).build());
   check_damage(make, gzip_sample_builder("stored").member(sample_text(200), {.level = 0}).member({}).build());
   check_damage(make, gzip_sample_builder("fixed codes").member(sample_text(200), {.strategy = Z_FIXED}).build());
   check_damage(make, gzip_sample_builder("BGZF").block(sample_text(200)).block({}).build());
 }
 
-TEST_CASE("gzip: room for exactly the content is room enough for the verdict") {
+TEST_CASE("gzip: a member is verified with room for exactly its content") {
   for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
   for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
 }
 
-TEST_CASE("gzip: calls with empty spans are harmless, however many") {
+TEST_CASE("gzip: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
 }
 
-TEST_CASE("gzip: a decoder that begins anew, at any member, is like a new one") {
+TEST_CASE("gzip: a decoder that is restarted at any member behaves like a new one") {
   for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
   for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
-TEST_CASE("gzip: nothing is written behind the room that was given") {
+TEST_CASE("gzip: nothing is written after the end of the output span") {
   constexpr std::byte mark{0xA5};
   for (const decoder_sample& sample : large_samples()) {
     CAPTURE(sample.name);
@@ -145,10 +145,11 @@ TEST_CASE("gzip: nothing is written behind the room that was given") {
   }
 }
 
-TEST_CASE("gzip: what was decoded before a fault is all reported, whatever the room") {
+TEST_CASE("gzip: all text before an error is delivered, for any output size") {
   const byte_vector plain = sample_text(100'000);
   byte_vector packed = gzip_member_of(plain, {.level = 0});
-  // the second stored block: behind the first's header and its 65535 bytes; the complement of its length is wrong
+  // the second stored block, after the header of the first one and its 65535 bytes; the complement of its length is
+  // wrong
   constexpr std::size_t second = 10 + 5 + 65'535;
   packed[second + 3] ^= std::byte{1};
   for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
@@ -156,12 +157,13 @@ TEST_CASE("gzip: what was decoded before a fault is all reported, whatever the r
     CHECK(got.failed);
     CHECK(got.plain.size() == 65'535);
     CHECK(std::ranges::equal(got.plain, std::span(plain).first(got.plain.size())));
-    CHECK(got.error.starts_with("member 1 is damaged (a block that cannot be) at compressed offset "));
+    CHECK(got.error.starts_with("member 1 is damaged (an invalid block) at compressed offset "));
     CHECK_MESSAGE(got.error.ends_with(", decompressed offset 65535"), got.error);
   });
 }
 
-TEST_CASE("gzip: a wrong checksum and a wrong length are told with member, cause and both offsets, after all bytes") {
+TEST_CASE(
+    "gzip: a wrong checksum and a wrong length are reported with member, cause and both offsets, after all bytes") {
   const byte_vector first = gzip_member_of(sample_text(500));
   const byte_vector second = gzip_member_of(sample_text(200));
   const auto damaged_at = [&](std::size_t from_end) {
@@ -179,18 +181,18 @@ TEST_CASE("gzip: a wrong checksum and a wrong length are told with member, cause
   }
   for (const std::size_t place : {1U, 2U, 3U, 4U}) {
     CHECK(damaged_at(place).error ==
-          "member 2 is damaged (its text does not have the length that its end gives)" + where);
+          "member 2 is damaged (its text does not have the length that its trailer states)" + where);
   }
 }
 
-TEST_CASE("gzip: a decoder that began behind other members tells number and offsets of the whole input") {
+TEST_CASE("gzip: a decoder that began after other members reports the member number and offsets of the whole input") {
   byte_vector member = gzip_member_of(sample_text(200));
   member.back() ^= std::byte{1};
   const auto decoder = make();
   byte_vector out(200);
   decoder->restart({.frames = 41, .compressed_bytes = 5000});
   CHECK(decoder->fill(member, out).status == fill_status::failed);
-  CHECK(decoder->fault_cause() == "member 42 is damaged (its text does not have the length that its end gives)");
+  CHECK(decoder->fault_cause() == "member 42 is damaged (its text does not have the length that its trailer states)");
   CHECK(decoder->fault(7000) == decoder->fault_cause() + " at compressed offset " +
                                     std::to_string(5000 + member.size()) + ", decompressed offset 7200");
   decoder->restart({.frames = 2, .compressed_bytes = 100});
@@ -199,23 +201,23 @@ TEST_CASE("gzip: a decoder that began behind other members tells number and offs
         "member 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
 }
 
-TEST_CASE("gzip: a header's checksum is verified where there is one") {
+TEST_CASE("gzip: the checksum of a header is verified if it has one") {
   byte_vector packed = gzip_member_of(sample_text(100), all_fields);
   CHECK(decode_at_once(packed).accepted());
-  packed[4] ^= std::byte{1};  // the time
+  packed[4] ^= std::byte{1};  // in the time field
   const decoding got = decode_at_once(packed);
   CHECK(got.failed);
   CHECK(got.plain.empty());
   CHECK(got.error.starts_with("member 1 is damaged (its header does not match its checksum) at compressed offset "));
 }
 
-TEST_CASE("gzip: names and comments may be of any length") {
+TEST_CASE("gzip: names and comments may have any length") {
   const std::string name(70'000, 'n');
   const byte_vector packed = gzip_member_of(sample_text(100), {.name = name, .comment = name, .header_checksum = true});
   CHECK(decode(make, packed, always(1000), always(everything), 100).accepted());
 }
 
-TEST_CASE("gzip: an extra field without content is none") {
+TEST_CASE("gzip: an empty extra field is accepted") {
   CHECK(decode_at_once(member_with(8, 4, std::string_view("\0\0", 2))).accepted());
 }
 
@@ -228,7 +230,7 @@ TEST_CASE("gzip: reserved flags and methods other than deflate are refused") {
         "member 1 is compressed by method 7, not by deflate (8), at compressed offset 3, decompressed offset 0");
 }
 
-TEST_CASE("gzip: after a fault the decoder says the same again and takes nothing") {
+TEST_CASE("gzip: after an error every call reports the same error and takes no bytes") {
   const auto decoder = make();
   const byte_vector text = bytes_of("no gzip at all");
   CHECK(decoder->fill(text, {}).status == fill_status::failed);
@@ -240,7 +242,7 @@ TEST_CASE("gzip: after a fault the decoder says the same again and takes nothing
   CHECK(decoder->missing_at_end(0) == error);
 }
 
-TEST_CASE("gzip: what never was gzip, and what follows the last member, are told apart") {
+TEST_CASE("gzip: input that is not gzip and data after the last member have different errors") {
   CHECK(decode_at_once(bytes_of("plain text")).error ==
         "is not gzip data: there is no gzip magic number at its start, at compressed offset 0, decompressed offset 0");
   CHECK(decode_at_once(bytes_of(std::string_view("\0\0\0", 3))).error.starts_with("is not gzip data"));
@@ -255,6 +257,6 @@ TEST_CASE("gzip: what never was gzip, and what follows the last member, are told
   }
 }
 
-TEST_CASE("gzip: an input of no bytes at all is not a whole one") {
+TEST_CASE("gzip: an empty input is not complete") {
   CHECK(make()->missing_at_end(0) == "is empty: there is no gzip member at compressed offset 0, decompressed offset 0");
 }

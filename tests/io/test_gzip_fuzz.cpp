@@ -1,5 +1,5 @@
-// gzip against zlib: thousands of damaged, cut and mixed members, the same for the same seed.
-#include "io/gzip_decoder.hpp"
+// gzip compared with zlib: thousands of damaged, truncated and mixed members, reproducible from a seed.
+#include "io/gzip/gzip_decoder.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -12,9 +12,9 @@ using gpuhist::io::make_gzip_decoder;
 
 namespace {
 
-constexpr std::size_t most_text = std::size_t{1} << 18U;
+constexpr std::size_t max_text = std::size_t{1} << 18U;
 
-/// What zlib makes of one member at the front of `packed`: its text where all is well.
+/// The result of zlib for one member at the front of `packed`: its text if it is valid.
 struct zlib_verdict {
   bool good = false;
   byte_vector plain;
@@ -24,7 +24,7 @@ struct zlib_verdict {
 zlib_verdict ask_zlib(std::span<const std::byte> packed) {
   constexpr int gzip_wrapper = 16;
   zlib_verdict verdict;
-  verdict.plain.resize(most_text);
+  verdict.plain.resize(max_text);
   z_stream stream{};
   REQUIRE(inflateInit2(&stream, 15 + gzip_wrapper) == Z_OK);
   stream.next_in = reinterpret_cast<const Bytef*>(packed.data());
@@ -50,7 +50,7 @@ byte_vector some_member(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("gzip: of 20000 damaged members exactly those are accepted that zlib accepts, with the same text") {
+TEST_CASE("gzip: of 20000 damaged members the decoder accepts exactly those that zlib accepts, with the same text") {
   std::mt19937 random(20'000);
   const auto decoder = make_gzip_decoder({});
   std::size_t good = 0;
@@ -61,14 +61,14 @@ TEST_CASE("gzip: of 20000 damaged members exactly those are accepted that zlib a
     const auto once = std::span<const std::byte>(packed).first(expected.good ? expected.packed_bytes : packed.size());
     decoder->restart({});
     const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, static_cast<std::uint32_t>(trial));
-    const decoding got = decode(*decoder, once, cut, cut, most_text);
+    const decoding got = decode(*decoder, once, cut, cut, max_text);
     const bool accepted = got.accepted() && got.ends.size() == 1;
     if (accepted != expected.good) FAIL("trial ", trial, ": ", got.error, got.missing);
     if (accepted && got.plain != expected.plain) FAIL("trial ", trial, ": other text");
     if (!begin_alike(got.plain, expected.plain)) FAIL("trial ", trial, ": other text before the fault");
     if (accepted) ++good;
   }
-  // damage to a header's time or name that no checksum covers changes nothing
+  // damage to the time or name in a header is not covered by a checksum and changes no text
   CHECK(good > 0);
   CHECK(good < 4000);
 }

@@ -1,7 +1,7 @@
-// The contract of splitters, passed by gzip: blocks of BGZF are found, other members are not.
-#include "io/gzip_splitter.hpp"
+// The contract of splitters for gzip: BGZF blocks are found, other members are not.
+#include "io/gzip/gzip_splitter.hpp"
 
-#include "io/gzip_decoder.hpp"
+#include "io/gzip/gzip_decoder.hpp"
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -20,7 +20,7 @@ namespace {
 const std::string other_field("xy\1\0Z", 5);  // name, length, content
 const std::string empty_field("ab\0\0", 4);
 
-constexpr std::size_t block_header_bytes = 18;  // which confirm the end of the block before
+constexpr std::size_t block_header_bytes = 18;  // the header confirms the end of the previous block
 
 const decoder_maker make_decoder = [] { return make_gzip_decoder({}); };
 
@@ -28,7 +28,7 @@ std::vector<decoder_sample> samples() {
   std::vector<decoder_sample> result;
   result.push_back(gzip_sample_builder("one block").block(sample_text(700)).build());
   result.push_back(gzip_sample_builder("the empty block alone").block({}).build());
-  result.push_back(gzip_sample_builder("blocks, other fields in some, padding behind")
+  result.push_back(gzip_sample_builder("blocks, other fields in some, padding at the end")
                        .block(sample_text(300))
                        .block(noise(40), other_field)
                        .block({})
@@ -40,7 +40,7 @@ std::vector<decoder_sample> samples() {
   return result;
 }
 
-/// What a decoder for each frame that the splitter finds gives, one after another: as the pipeline does.
+/// The results of one decoder per frame that the splitter finds, joined, as in the pipeline.
 decoding decode_split(const byte_vector& packed) {
   std::vector<std::size_t> ends = split(make_gzip_splitter, packed, always(everything));
   if (ends.empty() || ends.back() != packed.size()) ends.push_back(packed.size());
@@ -70,18 +70,18 @@ std::string_view manner_of(const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("gzip: a splitter finds the BGZF blocks that the decoder finds, whatever the cuts") {
+TEST_CASE("gzip: a splitter finds the same BGZF blocks as the decoder, for any cuts") {
   for (const decoder_sample& sample : samples()) check_splits(make_gzip_splitter, sample, block_header_bytes);
 }
 
-TEST_CASE("gzip: a splitter finds all blocks before a damaged byte, and breaks at none") {
+TEST_CASE("gzip: a splitter finds all blocks before any damaged byte") {
   check_damaged_splits(make_gzip_splitter, samples().front(), block_header_bytes);
   check_damaged_splits(make_gzip_splitter,
                        gzip_sample_builder("small blocks").block(noise(30)).block({}).block(noise(5)).build(),
                        block_header_bytes);
 }
 
-TEST_CASE("gzip: members without a size are one frame without an end, and it is said why") {
+TEST_CASE("gzip: members without a size are one frame without an end, and the manner states the cause") {
   const byte_vector member = gzip_member_of(sample_text(500), {.name = "x", .extra = "BC"});
   const byte_vector two = joined(member, member);
   CHECK(split(make_gzip_splitter, two, always(7)).empty());
@@ -90,17 +90,17 @@ TEST_CASE("gzip: members without a size are one frame without an end, and it is 
   CHECK(manner_of(joined(block, block)) == "BGZF blocks found by their sizes");
   const byte_vector both = joined(joined(block, block), two);
   CHECK(split(make_gzip_splitter, both, always(7)) == std::vector<std::size_t>{block.size()});
-  CHECK(manner_of(both) == "BGZF blocks found by their sizes, up to what is none");
+  CHECK(manner_of(both) == "BGZF blocks found by their sizes, up to a member without a size");
 }
 
-TEST_CASE("gzip: a block whose size cannot be, as it is less than its header's, has no end") {
+TEST_CASE("gzip: a block whose size is smaller than its header has no end") {
   byte_vector block = bgzf_block_of(sample_text(500));
-  block[16] = std::byte{17};  // 18 bytes: the header, no more
+  block[16] = std::byte{17};  // 18 bytes: only the header
   block[17] = std::byte{0};
   CHECK(split(make_gzip_splitter, block, always(everything)).empty());
 }
 
-TEST_CASE("gzip: a block that lies about its size never makes other text be accepted") {
+TEST_CASE("gzip: a block with a wrong size never makes other text accepted") {
   const byte_vector text = sample_text(300);
   const byte_vector packed = joined(joined(bgzf_block_of(text), bgzf_block_of(noise(50))), bgzf_end());
   const byte_vector plain = joined(text, noise(50));
@@ -116,21 +116,21 @@ TEST_CASE("gzip: a block that lies about its size never makes other text be acce
     CHECK(got.plain == plain);
     ++accepted;
   }
-  CHECK(accepted == packed.size() + 10);  // as of decoders that ignore the size
+  CHECK(accepted == packed.size() + 10);  // as by decoders that ignore the size
 }
 
-TEST_CASE("gzip: a size that leads into text which looks like a block is never counted as another text") {
+TEST_CASE("gzip: a size that points into text that looks like a block never gives other text") {
   const byte_vector inner = joined(bgzf_block_of(noise(4000)), bgzf_end());
   byte_vector packed = joined(joined(bgzf_block_of(inner), bgzf_block_of(noise(50))), bgzf_end());
   const auto found = std::ranges::search(std::span(packed).subspan(1), std::span(inner).first(block_header_bytes));
-  REQUIRE(!found.empty());  // noise is stored
+  REQUIRE(!found.empty());  // noise is in stored blocks
   const auto size = static_cast<std::size_t>(found.begin() - std::span(packed).begin()) - 1;
   packed[16] = static_cast<std::byte>(size & 0xFFU);
   packed[17] = static_cast<std::byte>(size >> 8U);
   CHECK_FALSE(decode_split(packed).accepted());
 }
 
-TEST_CASE("gzip: what is held back is never more than a block, however long a name") {
+TEST_CASE("gzip: at most one block is held back, for names of any length") {
   byte_vector packed = bgzf_block_of(sample_text(100));
   const byte_vector named = gzip_member_of(sample_text(10), {.name = std::string(1'000'000, 'x')});
   packed.insert(packed.end(), named.begin(), named.end());

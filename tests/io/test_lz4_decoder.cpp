@@ -1,5 +1,6 @@
-// The contract of decoders, passed by lz4, and what only lz4 has: block sizes, skippable and legacy frames, messages.
-#include "io/lz4_decoder.hpp"
+// The contract of decoders for lz4, and the properties of lz4 alone: block sizes, skippable and legacy frames,
+// messages.
+#include "io/lz4/lz4_decoder.hpp"
 
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -60,7 +61,7 @@ std::vector<decoder_sample> legacy_samples() {
   return samples;
 }
 
-/// Text, noise and a run: blocks of both kinds, and repetitions across blocks.
+/// Text, noise and a run: blocks of both kinds, and matches across blocks.
 byte_vector mixed_text() {
   byte_vector mixed = joined(joined(sample_text(100'000), noise(80'000)), sample_text(60'000));
   mixed.resize(mixed.size() + 90'000, std::byte{'z'});
@@ -89,12 +90,12 @@ std::string error_of(const byte_vector& packed) { return decode_at_once(packed).
 
 }  // namespace
 
-TEST_CASE("lz4: cuts of input and output change neither a byte nor a frame's end") {
+TEST_CASE("lz4: cuts of input and output change neither the bytes nor the end of a frame") {
   for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
   for (const decoder_sample& sample : legacy_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("lz4: cuts change nothing in frames of many blocks either") {
+TEST_CASE("lz4: cuts change nothing in frames of many blocks") {
   for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
   const byte_vector large = joined(mixed_text(), joined(sample_text(7'000'000), mixed_text()));
   const decoder_sample legacy =
@@ -107,36 +108,36 @@ TEST_CASE("lz4: cuts change nothing in frames of many blocks either") {
   }
 }
 
-TEST_CASE("lz4: an input that stops inside a frame is never accepted, one that stops between two is") {
+TEST_CASE("lz4: an input that ends within a frame is never accepted, one that ends between frames is") {
   for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
   for (const decoder_sample& sample : legacy_samples()) check_truncations(make, sample);
 }
 
-TEST_CASE("lz4: no damaged byte makes other content be accepted, whatever the cuts") {
+TEST_CASE("lz4: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, lz4_sample_builder("text and noise").frame(sample_text(300)).frame(noise(40)).build());
   check_damage(make, lz4_sample_builder("all checks").frame(sample_text(200), all_checks).frame({}).build());
 }
 
-TEST_CASE("lz4: room for exactly the content is room enough for the verdict") {
+TEST_CASE("lz4: a frame is verified with room for exactly its content") {
   for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
   for (const decoder_sample& sample : legacy_samples()) check_exact_room(make, sample);
   for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
 }
 
-TEST_CASE("lz4: calls with empty spans are harmless, however many") {
+TEST_CASE("lz4: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
   for (const decoder_sample& sample : legacy_samples()) check_empty_calls(make, sample);
 }
 
-TEST_CASE("lz4: a decoder that begins anew, at any frame, is like a new one") {
+TEST_CASE("lz4: a decoder that is restarted at any frame behaves like a new one") {
   for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
   for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
-TEST_CASE("lz4: what was decoded before a fault is all reported, whatever the room") {
+TEST_CASE("lz4: all text before an error is delivered, for any output size") {
   const byte_vector plain = mixed_text();
   byte_vector packed = lz4_frame_of(plain, {.block_checksums = true});
-  packed[packed.size() - 10] ^= std::byte{1};  // the checksum of the last block, behind full ones of 64 KiB
+  packed[packed.size() - 10] ^= std::byte{1};  // the checksum of the last block, after full blocks of 64 KiB
   const std::size_t whole = plain.size() / 65'536 * 65'536;
   for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
     const decoding got = decode(make, packed, in, out, plain.size());
@@ -149,7 +150,7 @@ TEST_CASE("lz4: what was decoded before a fault is all reported, whatever the ro
   });
 }
 
-TEST_CASE("lz4: a fault is told with frame, cause and both offsets") {
+TEST_CASE("lz4: an error is reported with frame, cause and both offsets") {
   const byte_vector first = lz4_frame_of(sample_text(500));
   byte_vector second = lz4_frame_of(sample_text(200));
   second.back() ^= std::byte{1};
@@ -162,21 +163,21 @@ TEST_CASE("lz4: a fault is told with frame, cause and both offsets") {
         "frame 1 is damaged (its header does not match its checksum) at compressed offset 7, decompressed offset 0");
   byte_vector sized = lz4_frame_of(sample_text(200), all_checks);
   CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x24\x40", 6)))
-            .starts_with("frame 1 is damaged (its header says another version than 1) at compressed offset 6,"));
+            .starts_with("frame 1 is damaged (its header states another version than 1) at compressed offset 6,"));
   CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x66\x40", 6)))
             .starts_with("frame 1 is damaged (its header has reserved bits set)"));
   CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x64\x30", 6)))
-            .starts_with("frame 1 is damaged (its header has a block size that cannot be)"));
+            .starts_with("frame 1 is damaged (its header has an invalid block size)"));
 }
 
-TEST_CASE("lz4: a frame that needs a dictionary is refused, not decoded without it") {
+TEST_CASE("lz4: a frame that needs a dictionary is refused") {
   const byte_vector packed = lz4_frame_of(sample_text(200), {.dictionary_id = 77});
   CHECK(error_of(packed) ==
-        "frame 1 needs dictionary 77, which gpuhist cannot be given for lz4, at compressed offset 11, "
+        "frame 1 needs dictionary 77, and gpuhist takes no dictionaries for lz4, at compressed offset 11, "
         "decompressed offset 0");
 }
 
-TEST_CASE("lz4: blocks over the memory limit are refused at their header, and asked for over what was granted") {
+TEST_CASE("lz4: blocks above the memory limit are refused at their header, and requested above the granted size") {
   const byte_vector packed = lz4_frame_of(sample_text(10), {.block_size = LZ4F_max4MB});
   byte_vector out(100);
   const auto refusing = make_lz4_decoder({.window_bytes = 6U << 20U});
@@ -199,18 +200,18 @@ TEST_CASE("lz4: blocks over the memory limit are refused at their header, and as
   CHECK_MESSAGE(small->fault(0).starts_with("frame 1 needs a window of "), small->fault(0));
 }
 
-TEST_CASE("lz4: a legacy block that does not decode, or of no bytes, is damage") {
+TEST_CASE("lz4: a legacy block that does not decode or is empty is damaged") {
   byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(100)));
   const byte_vector good = legacy;
   legacy.resize(legacy.size() + 4);
-  CHECK(error_of(legacy) == "frame 2 is damaged (a legacy block of no bytes) at compressed offset " +
+  CHECK(error_of(legacy) == "frame 2 is damaged (an empty legacy block) at compressed offset " +
                                 std::to_string(legacy.size()) + ", decompressed offset 100");
   byte_vector damaged = good;
   for (std::size_t i = 8; i < damaged.size(); ++i) damaged[i] = std::byte{0xFF};
   CHECK(error_of(damaged).starts_with("frame 1 is damaged (its legacy block does not decode) at compressed offset "));
 }
 
-TEST_CASE("lz4: what never was lz4, and what follows the last frame, are told apart") {
+TEST_CASE("lz4: input that is not lz4 and data after the last frame have different errors") {
   CHECK(error_of(bytes_of("plain text")) ==
         "is not lz4 data: there is no lz4 magic number at its start, at compressed offset 0, decompressed offset 0");
   const byte_vector frame = lz4_frame_of(sample_text(10));
@@ -227,7 +228,7 @@ TEST_CASE("lz4: what never was lz4, and what follows the last frame, are told ap
             std::to_string(legacy.size()) + ", decompressed offset 10");
 }
 
-TEST_CASE("lz4: a decoder that began behind other frames tells number and offsets of the whole input") {
+TEST_CASE("lz4: a decoder that began after other frames reports the frame number and offsets of the whole input") {
   byte_vector frame = lz4_frame_of(sample_text(200));
   frame.back() ^= std::byte{1};
   const auto decoder = make();
@@ -244,6 +245,6 @@ TEST_CASE("lz4: a decoder that began behind other frames tells number and offset
         "frame 3 ends early: the input stops at compressed offset 111, decompressed offset 30");
 }
 
-TEST_CASE("lz4: an input of no bytes at all is not a whole one") {
+TEST_CASE("lz4: an empty input is not complete") {
   CHECK(make()->missing_at_end(0) == "is empty: there is no lz4 frame at compressed offset 0, decompressed offset 0");
 }

@@ -1,7 +1,7 @@
-// The contract of splitters, passed by lz4.
-#include "io/lz4_splitter.hpp"
+// The contract of splitters for lz4.
+#include "io/lz4/lz4_splitter.hpp"
 
-#include "io/lz4_decoder.hpp"
+#include "io/lz4/lz4_decoder.hpp"
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/lz4_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -22,7 +22,7 @@ std::string_view manner_of(const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("lz4: a splitter finds the frames that the decoder finds, whatever the cuts") {
+TEST_CASE("lz4: a splitter finds the same frames as the decoder, for any cuts") {
   check_splits(make_lz4_splitter, lz4_sample_builder("one").frame(sample_text(700)).build());
   check_splits(make_lz4_splitter,
                lz4_sample_builder("all kinds")
@@ -35,7 +35,7 @@ TEST_CASE("lz4: a splitter finds the frames that the decoder finds, whatever the
                    .build());
 }
 
-TEST_CASE("lz4: a splitter finds all frames before a damaged byte, and breaks at none") {
+TEST_CASE("lz4: a splitter finds all frames before any damaged byte") {
   check_damaged_splits(make_lz4_splitter, lz4_sample_builder("small frames")
                                               .frame(sample_text(100))
                                               .frame({})
@@ -43,12 +43,12 @@ TEST_CASE("lz4: a splitter finds all frames before a damaged byte, and breaks at
                                               .build());
 }
 
-TEST_CASE("lz4: legacy frames are followed no further, and it is said why") {
+TEST_CASE("lz4: a splitter is lost at a legacy frame, and the manner states the cause") {
   const byte_vector frame = lz4_frame_of(sample_text(500));
   CHECK(manner_of(joined(frame, frame)) == "frames found by the sizes of their blocks");
   const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(50)));
   const byte_vector both = joined(frame, joined(legacy, frame));
   CHECK(split(make_lz4_splitter, both, always(7)) == std::vector<std::size_t>{frame.size()});
-  CHECK(manner_of(both) == "legacy frames have no end that could be found");
-  CHECK(manner_of(joined(frame, noise(30))) == "no frame can be found behind what is no lz4 frame");
+  CHECK(manner_of(both) == "the end of a legacy frame cannot be found without decoding it");
+  CHECK(manner_of(joined(frame, noise(30))) == "no frame can be found after data that is not an lz4 frame");
 }

@@ -1,5 +1,6 @@
-// The contract of decoders, passed by lzip and by .lzma, and what only they have: versions, dictionaries, no magic.
-#include "io/lzip_decoder.hpp"
+// The contract of decoders for lzip and .lzma, and the properties of these formats alone: versions, dictionaries, no
+// magic number.
+#include "io/xz/lzip_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -53,32 +54,32 @@ std::string error_of(const decoder_maker& make, const byte_vector& packed) {
 
 }  // namespace
 
-TEST_CASE("lzip: cuts of input and output change neither a byte nor a member's end") {
+TEST_CASE("lzip: cuts of input and output change neither the bytes nor the end of a member") {
   for (const decoder_sample& sample : lzip_samples()) check_cuts(make_lzip, sample);
   check_cuts(make_lzip, packed_sample_builder("large").lzip(mixed_text()).lzip(mixed_text(), 20).build());
 }
 
-TEST_CASE("lzip: an input that stops inside a member is never accepted") {
+TEST_CASE("lzip: an input that ends within a member is never accepted") {
   for (const decoder_sample& sample : lzip_samples()) check_truncations(make_lzip, sample);
 }
 
-TEST_CASE("lzip: no damaged byte makes other content be accepted, whatever the cuts") {
+TEST_CASE("lzip: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make_lzip, packed_sample_builder("text and noise").lzip(sample_text(200)).lzip(noise(20)).build());
 }
 
-TEST_CASE("lzip: room for exactly the content is room enough for the verdict") {
+TEST_CASE("lzip: a member is verified with room for exactly its content") {
   for (const decoder_sample& sample : lzip_samples()) check_exact_room(make_lzip, sample);
 }
 
-TEST_CASE("lzip: calls with empty spans are harmless, however many") {
+TEST_CASE("lzip: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : lzip_samples()) check_empty_calls(make_lzip, sample);
 }
 
-TEST_CASE("lzip: a decoder that begins anew, at any member, is like a new one") {
+TEST_CASE("lzip: a decoder that is restarted at any member behaves like a new one") {
   for (const decoder_sample& sample : lzip_samples()) check_restart(make_lzip, sample);
 }
 
-TEST_CASE("lzip: the text before a wrong checksum is all reported, whatever the room, then the fault") {
+TEST_CASE("lzip: all text before a wrong checksum is delivered, for any output size, and then the error") {
   const byte_vector plain = mixed_text();
   byte_vector packed = lzip_member_of(plain);
   packed[packed.size() - 20] ^= std::byte{1};
@@ -93,7 +94,7 @@ TEST_CASE("lzip: the text before a wrong checksum is all reported, whatever the 
   });
 }
 
-TEST_CASE("lzip: versions and dictionaries that cannot be are refused at the header") {
+TEST_CASE("lzip: unknown versions and invalid dictionary sizes are refused at the header") {
   byte_vector packed = lzip_member_of(sample_text(10));
   packed[4] = std::byte{2};
   CHECK(error_of(make_lzip, packed) ==
@@ -103,12 +104,12 @@ TEST_CASE("lzip: versions and dictionaries that cannot be are refused at the hea
   for (const unsigned code : {0U, 11U, 30U, 12U + (1U << 5U)}) {
     packed[5] = static_cast<std::byte>(code);
     CHECK(error_of(make_lzip, packed) ==
-          "member 1 is damaged (its header has a dictionary size that cannot be) at compressed offset 6, "
+          "member 1 is damaged (its header has an invalid dictionary size) at compressed offset 6, "
           "decompressed offset 0");
   }
 }
 
-TEST_CASE("lzip: what never was lzip, and what follows the last member, are told apart: the latter is not ignored") {
+TEST_CASE("lzip: input that is not lzip and data after the last member have different errors") {
   CHECK(error_of(make_lzip, bytes_of("plain text")) ==
         "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
   const byte_vector member = lzip_member_of(sample_text(10));
@@ -122,8 +123,8 @@ TEST_CASE("lzip: what never was lzip, and what follows the last member, are told
         "is empty: there is no lzip member at compressed offset 0, decompressed offset 0");
 }
 
-TEST_CASE("lzip: a dictionary over the limit is refused at the header, and asked for over what was granted") {
-  const byte_vector packed = lzip_member_of(sample_text(10), 26 + (4U << 5U));  // 64 MiB less a quarter
+TEST_CASE("lzip: a dictionary above the limit is refused at the header, and requested above the granted size") {
+  const byte_vector packed = lzip_member_of(sample_text(10), 26 + (4U << 5U));  // 64 MiB minus a quarter
   byte_vector out(100);
   const auto refusing = make_lzip_decoder({.window_bytes = 47U << 20U});
   CHECK(refusing->fill(packed, out).status == fill_status::failed);
@@ -139,7 +140,7 @@ TEST_CASE("lzip: a dictionary over the limit is refused at the header, and asked
   CHECK(asking->fill(std::span(packed).subspan(asked.consumed), out).status == fill_status::frame_verified);
 }
 
-TEST_CASE("lzma: cuts of input and output change neither a byte nor the stream's end") {
+TEST_CASE("lzma: cuts of input and output change neither the bytes nor the end of the stream") {
   for (const decoder_sample& sample : lzma_samples()) check_cuts(make_lzma, sample);
   for (const bool sized : {false, true}) {
     check_cuts(make_lzma,
@@ -147,22 +148,22 @@ TEST_CASE("lzma: cuts of input and output change neither a byte nor the stream's
   }
 }
 
-TEST_CASE("lzma: an input that stops inside the stream is never accepted") {
+TEST_CASE("lzma: an input that ends within the stream is never accepted") {
   for (const decoder_sample& sample : lzma_samples()) check_truncations(make_lzma, sample);
 }
 
-TEST_CASE("lzma: room for exactly the content is room enough for the verdict") {
+TEST_CASE("lzma: a stream is verified with room for exactly its content") {
   for (const decoder_sample& sample : lzma_samples()) check_exact_room(make_lzma, sample);
 }
 
-TEST_CASE("lzma: calls with empty spans are harmless, and a decoder that begins anew is like a new one") {
+TEST_CASE("lzma: calls with empty spans have no effect, and a restarted decoder behaves like a new one") {
   for (const decoder_sample& sample : lzma_samples()) check_empty_calls(make_lzma, sample);
   for (const decoder_sample& sample : lzma_samples()) check_restart(make_lzma, sample);
 }
 
-TEST_CASE("lzma: a header that no encoder writes is none, and nothing may follow the stream") {
+TEST_CASE("lzma: a header that no encoder writes is refused, and so is data after the stream") {
   CHECK(error_of(make_lzma, bytes_of("plain text that is long enough")) ==
-        "is not lzma data: it begins with no header that encoders write, at compressed offset 13, "
+        "is not lzma data: it does not begin with a header that encoders write, at compressed offset 13, "
         "decompressed offset 0");
   const byte_vector stream = lzma_stream_of(sample_text(100), false);
   for (const auto& [place, value] : {std::pair{0U, 225U}, {1U, 1U}, {4U, 7U}, {12U, 0U}}) {
@@ -172,7 +173,7 @@ TEST_CASE("lzma: a header that no encoder writes is none, and nothing may follow
   }
   for (const byte_vector& more : {stream, bytes_of("x")}) {
     CHECK(error_of(make_lzma, joined(stream, more)) ==
-          "trailing data behind the end of the stream, at compressed offset " + std::to_string(stream.size()) +
+          "trailing data after the end of the stream, at compressed offset " + std::to_string(stream.size()) +
               ", decompressed offset 100");
   }
 }

@@ -1,4 +1,4 @@
-// Opening by name and standard input, and reading files at offsets.
+// Opening files and standard input, and reading files at offsets.
 #include "tests/io/source_fixture.hpp"
 #include "tests/support/socket_file.hpp"
 
@@ -34,7 +34,7 @@ class opening : public source_fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(opening, "a file is read at any offset, and ends where it ends") {
+TEST_CASE_FIXTURE(opening, "a file is read at any offset up to its end") {
   const temporary_folder folder;
   const io::source source = open(folder.file("f", "0123456789"));
   const auto& file = std::get<io::file_source>(source);
@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(opening, "a file is read at any offset, and ends where it ends
   CHECK(text_at(file, 5, std::uint64_t{1} << 63U).empty());
 }
 
-TEST_CASE_FIXTURE(opening, "a file that grew is read past its size hint") {
+TEST_CASE_FIXTURE(opening, "a file that has grown is read beyond its size hint") {
   const temporary_folder folder;
   const std::string path = folder.file("f", "old");
   const io::source source = open(path);
@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(opening, "a file that grew is read past its size hint") {
   CHECK(text_at(file, 100, 0) == "old and new");
 }
 
-TEST_CASE_FIXTURE(opening, "a file of /proc is read whole although its size is said to be 0") {
+TEST_CASE_FIXTURE(opening, "a file of /proc is read completely although its reported size is 0") {
   std::ifstream stream("/proc/version");
   const std::string expected{std::istreambuf_iterator<char>(stream), {}};
   const io::source source = open("/proc/version");
@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(opening,
   CHECK(::lseek(fd.get(), 0, SEEK_CUR) == 9);
 }
 
-TEST_CASE_FIXTURE(opening, "standard input beyond the end of its file holds nothing") {
+TEST_CASE_FIXTURE(opening, "standard input beyond the end of its file has no bytes") {
   const temporary_folder folder;
   const io::descriptor fd(::open(folder.file("f", "0123").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(fd.get(), 40, SEEK_SET);
@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(opening, "standard input beyond the end of its file holds noth
   CHECK(text_at(std::get<io::file_source>(source), 10, 0).empty());
 }
 
-TEST_CASE_FIXTURE(opening, "a file that is not open for reading fails at the offset that was asked for") {
+TEST_CASE_FIXTURE(opening, "a file that is not open for reading fails at the requested offset") {
   const temporary_folder folder;
   const io::descriptor fd(::open(folder.file("f", "0123").c_str(), O_WRONLY | O_CLOEXEC));
   const replaced_descriptor standard_input(STDIN_FILENO, fd.get());
@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(opening, "a file that is not open for reading fails at the off
   }
 }
 
-TEST_CASE_FIXTURE(opening, "standard input that is a pipe, a device or closed") {
+TEST_CASE_FIXTURE(opening, "standard input can be a pipe or a device, and is an error if closed") {
   {
     channel way = make_pipe();
     const replaced_descriptor standard_input(STDIN_FILENO, way.read.get());
@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(opening, "standard input that is a pipe, a device or closed") 
   CHECK(refusal("-") == "standard input is closed");
 }
 
-TEST_CASE_FIXTURE(opening, "what cannot be opened says why in the system's words") {
+TEST_CASE_FIXTURE(opening, "a path that cannot be opened is an error with the message of the system") {
   const temporary_folder folder;
   CHECK(refusal(folder / "missing") == "No such file or directory");
   CHECK(refusal("") == "No such file or directory");
@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(opening, "what cannot be opened says why in the system's words
   CHECK(refusal("-") == "is a directory");
 }
 
-TEST_CASE_FIXTURE(opening, "a file without permission says so (skipped for root, who may read it)") {
+TEST_CASE_FIXTURE(opening, "a file without permission is an error (skipped for root, who can read it)") {
   if (::geteuid() == 0) return;
   const temporary_folder folder;
   const std::string path = folder.file("f", "secret");
@@ -168,14 +168,15 @@ TEST_CASE_FIXTURE(opening, "a file without permission says so (skipped for root,
   CHECK(refusal(path) == "Permission denied");
 }
 
-TEST_CASE_FIXTURE(opening, "a socket by path is refused with a way to read it") {
+TEST_CASE_FIXTURE(opening, "a socket by path is refused with a remedy") {
   const temporary_folder folder;
   const std::string path = folder / "s";
   const io::descriptor listener = gpuhist::test::socket_file(path);
   CHECK(refusal(path).starts_with("is a socket"));
 }
 
-TEST_CASE_FIXTURE(opening, "a FIFO by name is opened at once and waits for its first writer, even a silent one") {
+TEST_CASE_FIXTURE(opening,
+                  "a FIFO is opened at once and waits for its first writer, even for one that writes nothing") {
   const temporary_folder folder;
   const std::string path = folder / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -184,7 +185,7 @@ TEST_CASE_FIXTURE(opening, "a FIFO by name is opened at once and waits for its f
     CHECK(read_text(source, 10) == "(nothing)");
     std::optional<bool> ready;
     start_waiting(source, ready);
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK_FALSE(ready.has_value());
     {
       const io::descriptor write(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
@@ -208,7 +209,7 @@ TEST_CASE_FIXTURE(opening, "a process substitution whose writer has finished is 
   }
 }
 
-TEST_CASE_FIXTURE(opening, "/dev/stdin is standard input, also where that is a FIFO that was left or a socket") {
+TEST_CASE_FIXTURE(opening, "/dev/stdin is standard input, even for a FIFO without a writer or a socket") {
   channel sockets = make_sockets();
   const replaced_descriptor standard_input(STDIN_FILENO, sockets.read.get());
   put(sockets.write, "by socket");

@@ -1,5 +1,5 @@
-// xz, lzip, bzip2 and lz4 against one call of the library that wrote them: 100000 damaged frames, the same for the same
-// seed, and every cut of small ones.
+// xz, lzip, bzip2 and lz4 compared with one call of the library that wrote the data: 100000 damaged frames,
+// reproducible from a seed, and small frames truncated at every byte.
 #include "io/format.hpp"
 
 #include "tests/io/lz4_samples.hpp"
@@ -17,9 +17,9 @@ using namespace gpuhist::test;
 
 namespace {
 
-constexpr std::size_t most_text = std::size_t{1} << 17U;
+constexpr std::size_t max_text = std::size_t{1} << 17U;
 
-/// What a library makes of one frame at the front of some bytes: its text where all is well.
+/// The result of a library for one frame at the front of some bytes: its text if it is valid.
 struct verdict {
   bool good = false;
   byte_vector plain;
@@ -28,7 +28,7 @@ struct verdict {
 
 verdict run_lzma(lzma_stream& coder, std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   coder.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
   coder.avail_in = packed.size();
   coder.next_out = reinterpret_cast<std::uint8_t*>(result.plain.data());
@@ -56,7 +56,7 @@ verdict ask_lzip(std::span<const std::byte> packed) {
 
 verdict ask_bzip2(std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   byte_vector in(packed.begin(), packed.end());
   bz_stream stream{};
   REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
@@ -73,7 +73,7 @@ verdict ask_bzip2(std::span<const std::byte> packed) {
 
 verdict ask_lz4(std::span<const std::byte> packed) {
   verdict result;
-  result.plain.resize(most_text);
+  result.plain.resize(max_text);
   LZ4F_dctx* context = nullptr;
   REQUIRE(LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) == 0);
   std::size_t took = packed.size();
@@ -120,16 +120,17 @@ constexpr std::array subjects{
     subject{.format = "lz4", .ask = ask_lz4, .make = some_lz4},
 };
 
-/// One damaged frame; whether it was accepted.
-bool try_damaged(const subject& of, gpuhist::io::decoder& decoder, const byte_vector& packed, std::uint32_t trial) {
-  const verdict expected = of.ask(packed);
+/// Decodes one damaged frame; returns whether it was accepted.
+bool try_damaged(const subject& format_under_test, gpuhist::io::decoder& decoder, const byte_vector& packed,
+                 std::uint32_t trial) {
+  const verdict expected = format_under_test.ask(packed);
   const auto once = std::span(packed).first(expected.good ? expected.packed_bytes : packed.size());
   decoder.restart({});
   const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
-  const decoding got = decode(decoder, once, cut, cut, most_text);
+  const decoding got = decode(decoder, once, cut, cut, max_text);
   const bool accepted = got.accepted() && got.ends.size() == 1;
-  if (accepted != expected.good) FAIL(of.format, ", trial ", trial, ": ", got.error, got.missing);
-  if (accepted && got.plain != expected.plain) FAIL(of.format, ", trial ", trial, ": other text");
+  if (accepted != expected.good) FAIL(format_under_test.format, ", trial ", trial, ": ", got.error, got.missing);
+  if (accepted && got.plain != expected.plain) FAIL(format_under_test.format, ", trial ", trial, ": other text");
   return accepted;
 }
 
@@ -137,40 +138,43 @@ bool try_damaged(const subject& of, gpuhist::io::decoder& decoder, const byte_ve
 
 TEST_CASE(
     "of 100000 damaged frames exactly those are accepted that the libraries accept, with the text that was in them") {
-  for (const subject& of : subjects) {
+  for (const subject& format_under_test : subjects) {
     std::mt19937 random(25'000);
-    const auto decoder = gpuhist::io::format_named(of.format)->make_decoder({});
+    const auto decoder = gpuhist::io::format_named(format_under_test.format)->make_decoder({});
     std::size_t good = 0;
     byte_vector text;
     byte_vector whole;
     for (std::uint32_t trial = 0; trial < 25'000; ++trial) {
       if (trial % 10 == 0) {
         text = some_text(random);
-        whole = of.make(text, random);
+        whole = format_under_test.make(text, random);
       }
       byte_vector packed = whole;
       damage(packed, random, 8);
-      if (!try_damaged(of, *decoder, packed, trial)) continue;
+      if (!try_damaged(format_under_test, *decoder, packed, trial)) continue;
       ++good;
       decoder->restart({});
-      const decoding got = decode(*decoder, packed, always(everything), always(everything), most_text);
-      if (!begin_alike(got.plain, text) || got.plain.size() < text.size()) FAIL(of.format, ", trial ", trial);
+      const decoding got = decode(*decoder, packed, always(everything), always(everything), max_text);
+      if (!begin_alike(got.plain, text) || got.plain.size() < text.size())
+        FAIL(format_under_test.format, ", trial ", trial);
     }
-    CAPTURE(of.format);
-    CHECK(good < 500);  // an overwritten byte that is what it was; what no checksum covers
+    CAPTURE(format_under_test.format);
+    CHECK(good < 500);  // a byte overwritten by its own value, or bytes that no checksum covers
   }
 }
 
-TEST_CASE("every cut of a small frame is refused, with the text before it") {
+TEST_CASE("a small frame that is truncated at any byte is refused, with the text before that byte") {
   std::mt19937 random(3);
-  for (const subject& of : subjects) {
-    CAPTURE(of.format);
+  for (const subject& format_under_test : subjects) {
+    CAPTURE(format_under_test.format);
     const byte_vector text = sample_text(300);
-    const byte_vector packed = of.make(text, random);
-    const auto make = [&of] { return gpuhist::io::format_named(of.format)->make_decoder({}); };
+    const byte_vector packed = format_under_test.make(text, random);
+    const auto make = [&format_under_test] {
+      return gpuhist::io::format_named(format_under_test.format)->make_decoder({});
+    };
     for (std::size_t length = 0; length < packed.size(); ++length) {
       const decoding got =
-          decode(make, std::span(packed).first(length), always(everything), always(everything), most_text);
+          decode(make, std::span(packed).first(length), always(everything), always(everything), max_text);
       CHECK_FALSE(got.accepted());
       CHECK(begin_alike(got.plain, text));
     }

@@ -1,4 +1,4 @@
-// Which names of a tree are wanted.
+// Patterns and filters for names of a tree.
 #include "io/path_pattern.hpp"
 
 #include <doctest/doctest.h>
@@ -16,10 +16,10 @@ bool matches(std::string_view pattern, std::string_view path, bool is_directory 
   return path_pattern(pattern).matches(path, is_directory);
 }
 
-/// All sequences of one to `most` of these components, with slashes between them.
-std::vector<std::string> all_of(const std::vector<std::string>& components, std::size_t most) {
+/// All sequences of one to `max_length` of these components, with slashes between them.
+std::vector<std::string> all_of(const std::vector<std::string>& components, std::size_t max_length) {
   std::vector<std::string> all = components;
-  for (std::size_t begin = 0, length = 1; length < most; ++length) {
+  for (std::size_t begin = 0, length = 1; length < max_length; ++length) {
     const std::size_t end = all.size();
     for (; begin < end; ++begin) {
       for (const std::string& each : components) all.push_back(all[begin] + "/" + each);
@@ -33,7 +33,7 @@ std::string_view after_slash(std::string_view text) {
   return slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
 }
 
-/// Of one component: * and ? only.
+/// Matches one component: * and ? only.
 bool naive_component(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern.front() == '*') {
@@ -43,7 +43,7 @@ bool naive_component(std::string_view pattern, std::string_view name) {
          naive_component(pattern.substr(1), name.substr(1));
 }
 
-/// By trying everything.
+/// Matches by trying every possibility.
 bool naive(std::string_view pattern, std::string_view path) {
   if (pattern.empty()) return path.empty();
   const std::string_view first = pattern.substr(0, pattern.find('/'));
@@ -56,7 +56,7 @@ bool naive(std::string_view pattern, std::string_view path) {
 
 }  // namespace
 
-TEST_CASE("a pattern without a slash is held against the last component, at any depth") {
+TEST_CASE("a pattern without a slash is compared with the last component, at any depth") {
   CHECK(matches("*.log", "x.log"));
   CHECK(matches("*.log", "a/b/x.log"));
   CHECK_FALSE(matches("*.log", "x.log/y"));
@@ -68,13 +68,13 @@ TEST_CASE("a pattern without a slash is held against the last component, at any 
   CHECK_FALSE(matches("\\*", "a/b"));
 }
 
-TEST_CASE("a leading dot is a character like any other") {
+TEST_CASE("a leading dot is not special") {
   CHECK(matches("*", ".hidden"));
   CHECK(matches("*.log", ".log"));
   CHECK(matches("a/*", "a/.git"));
 }
 
-TEST_CASE("a pattern with a slash is held against the whole path, and its stars cross no slash") {
+TEST_CASE("a pattern with a slash is compared with the whole path, and its stars match no slash") {
   CHECK(matches("a/*.log", "a/x.log"));
   CHECK_FALSE(matches("a/*.log", "b/a/x.log"));
   CHECK_FALSE(matches("a/*.log", "a/b/x.log"));
@@ -84,7 +84,7 @@ TEST_CASE("a pattern with a slash is held against the whole path, and its stars 
   CHECK_FALSE(matches("/x.log", "a/x.log"));
 }
 
-TEST_CASE("two stars match any number of components, also none") {
+TEST_CASE("two stars match zero or more components") {
   for (const std::string_view path : {"a/x.log", "a/b/x.log", "a/b/c/x.log"}) {
     CHECK(matches("a/**/*.log", path));
     CHECK(matches("**/x.log", path));
@@ -96,7 +96,7 @@ TEST_CASE("two stars match any number of components, also none") {
   CHECK_FALSE(matches("a/**/b/x", "a/c/x"));
 }
 
-TEST_CASE("patterns match what a naive matcher says, for all patterns and paths of a few components") {
+TEST_CASE("patterns agree with a naive matcher for all patterns and paths of a few components") {
   const std::vector<std::string> patterns = all_of({"**", "a", "?", "a*"}, 5);
   const std::vector<std::string> paths = all_of({"a", "b", "ab"}, 5);
   std::size_t matched = 0;
@@ -112,7 +112,7 @@ TEST_CASE("patterns match what a naive matcher says, for all patterns and paths 
   CHECK(matched > 10'000);
 }
 
-TEST_CASE("many stars take no more than a moment") {
+TEST_CASE("a pattern with many stars is matched in short time") {
   std::string deep = "a";
   std::string stars;
   for (int i = 0; i < 400; ++i) deep += "/a";
@@ -125,14 +125,14 @@ TEST_CASE("many stars take no more than a moment") {
   CHECK(matches(many + "*b", std::string(250, 'a') + "b"));
 }
 
-TEST_CASE("a slash at the end asks for directories, and is no slash otherwise") {
+TEST_CASE("a slash at the end selects directories, and has no other effect") {
   CHECK(matches("cache/", "a/cache", true));
   CHECK_FALSE(matches("cache/", "a/cache", false));
   CHECK(matches("a/cache/", "a/cache", true));
   CHECK_FALSE(matches("a/cache/", "b/a/cache", true));
 }
 
-TEST_CASE("bytes are matched one by one, whatever they would be in UTF-8") {
+TEST_CASE("bytes are matched one by one, even if they are valid UTF-8") {
   CHECK(matches("caf?.log", "caf\xe9.log"));
   CHECK_FALSE(matches("caf?.log", "caf\xc3\xa9.log"));
   CHECK(matches("*\n*", "a\nb"));
@@ -143,7 +143,7 @@ TEST_CASE("an empty pattern matches nothing") {
   CHECK_FALSE(matches("/", "a"));
 }
 
-TEST_CASE("everything is taken unless something is included, and what is excluded is not") {
+TEST_CASE("all files are selected unless a pattern includes some, and excluded files are never selected") {
   path_filter filter;
   CHECK(filter.takes_file("a/b"));
   CHECK(filter.enters_directory("a"));

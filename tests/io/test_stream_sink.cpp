@@ -1,4 +1,4 @@
-// stream_sink, and stream_source::hand_on_to: what goes out is what was given, in order, whatever the descriptor does.
+// stream_sink and stream_source::pass_through_to: the output is the input, in order, for every kind of descriptor.
 #include "io/stream_sink.hpp"
 
 #include "async/worker_pool.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Of which the place of every byte is told by those around it.
+// Text in which the neighbours of every byte identify its offset.
 std::string numbered(std::size_t size) {
   std::string text;
   for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
@@ -35,9 +35,9 @@ std::string numbered(std::size_t size) {
   return text;
 }
 
-std::string take_out(const io::descriptor& from, std::size_t most) {
-  std::string text(most, '\0');
-  const ssize_t got = ::read(from.get(), text.data(), most);
+std::string take_out(const io::descriptor& from, std::size_t max_bytes) {
+  std::string text(max_bytes, '\0');
+  const ssize_t got = ::read(from.get(), text.data(), max_bytes);
   REQUIRE(got >= 0);
   text.resize(static_cast<std::size_t>(got));
   return text;
@@ -57,7 +57,7 @@ struct sink_fixture : source_fixture {
   int failures = 0;
 };
 
-// A loop that a thread runs, as the program's main one does.
+// An event loop on a thread, like the main loop of the program.
 class running_loop {
  public:
   running_loop() = default;
@@ -69,7 +69,7 @@ class running_loop {
   async::event_loop& loop() { return loop_; }
 
  private:
-  bool has_ended_ = false;  // of the thread
+  bool has_ended_ = false;  // set on the thread to end the loop
   async::event_loop loop_;
   async::posted_call<std::function<void()>> end_{loop_, [this] { has_ended_ = true; }};
   std::thread thread_{[this] { loop_.run_until([this] { return has_ended_; }); }};
@@ -77,7 +77,7 @@ class running_loop {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(sink_fixture, "what there is no room for is kept, and goes out first when there is room again") {
+TEST_CASE_FIXTURE(sink_fixture, "bytes without room are buffered, and written first when there is room") {
   for (const bool nonblocking : {false, true}) {
     CAPTURE(nonblocking);
     for (const bool sockets : {false, true}) {
@@ -85,93 +85,94 @@ TEST_CASE_FIXTURE(sink_fixture, "what there is no room for is kept, and goes out
       const channel way = sockets ? make_sockets() : make_pipe();
       if (nonblocking) set_nonblocking(way.write);
       const int flags = ::fcntl(way.write.get(), F_GETFL);
-      io::stream_sink to = sink(way.write);
+      io::stream_sink output = sink(way.write);
       const std::string text = numbered(2'000'000);
-      REQUIRE(to.flush());
-      to.take(bytes_of(text));
-      CHECK_FALSE(to.flush());
-      CHECK(to.position() > 0);
-      CHECK(to.position() + to.left_over() == text.size());
+      REQUIRE(output.flush());
+      output.take(bytes_of(text));
+      CHECK_FALSE(output.flush());
+      CHECK(output.position() > 0);
+      CHECK(output.position() + output.unwritten_bytes() == text.size());
       std::string seen;
       while (seen.size() < text.size()) {
         seen += take_out(way.read, 10'000);
-        to.flush();
-        REQUIRE(to.position() + to.left_over() == text.size());
+        output.flush();
+        REQUIRE(output.position() + output.unwritten_bytes() == text.size());
       }
       CHECK(seen == text);
-      CHECK(to.flush());
-      CHECK(to.left_over() == 0);
+      CHECK(output.flush());
+      CHECK(output.unwritten_bytes() == 0);
       CHECK(::fcntl(way.write.get(), F_GETFL) == flags);
       CHECK(failures == 0);
     }
   }
 }
 
-TEST_CASE("write completes when all is written, however slowly it is read, and from any thread") {
+TEST_CASE("write completes when all bytes are written, for slow readers and from any thread") {
   std::signal(SIGPIPE, SIG_IGN);
   for (const bool nonblocking : {false, true}) {
     running_loop main;
     async::worker_pool pool(2);
     const channel way = make_pipe();
     if (nonblocking) set_nonblocking(way.write);
-    io::stream_sink to(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
+    io::stream_sink output(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
     const std::string text = numbered(1'000'000);
     std::promise<void> written;
-    async::spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { written.set_value(); });
+    async::spawn(pool, output.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { written.set_value(); });
     std::string seen;
     while (seen.size() < text.size()) seen += take_out(way.read, 30'000);
     written.get_future().wait();
     CHECK(seen == text);
-    CHECK(to.position() == text.size());
-    CHECK(to.left_over() == 0);
+    CHECK(output.position() == text.size());
+    CHECK(output.unwritten_bytes() == 0);
     pool.join();
   }
 }
 
-TEST_CASE("a cancel ends a write to a consumer that stalls, and what was not written is known") {
+TEST_CASE("a cancel ends a write to a consumer that stalls, and the unwritten bytes are known") {
   running_loop main;
   async::worker_pool pool(1);
   const channel way = make_pipe();
-  io::stream_sink to(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
+  io::stream_sink output(main.loop(), io::descriptor::borrowed(way.write.get()), 0, {});
   const std::string text = numbered(1'000'000);
   std::promise<void> ended;
-  async::spawn(pool, to.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { ended.set_value(); });
-  async::posted_call<std::function<void()>> cancel(main.loop(), [&] { to.cancel(); });
+  async::spawn(pool, output.write(bytes_of(text)), [&](const std::exception_ptr&) noexcept { ended.set_value(); });
+  async::posted_call<std::function<void()>> cancel(main.loop(), [&] { output.cancel(); });
   cancel.post();
   ended.get_future().wait();
-  CHECK(to.position() + to.left_over() == text.size());
-  CHECK_FALSE(to.fault().has_value());
-  CHECK_FALSE(to.flush());
+  CHECK(output.position() + output.unwritten_bytes() == text.size());
+  CHECK_FALSE(output.fault().has_value());
+  CHECK_FALSE(output.flush());
   pool.join();
 }
 
-TEST_CASE_FIXTURE(sink_fixture,
-                  "a consumer that leaves is a fault with its offset, told once, and nothing is taken after") {
+TEST_CASE_FIXTURE(
+    sink_fixture,
+    "a consumer that closes the stream is an error with its offset, reported once, and no more bytes are taken") {
   for (const bool sockets : {false, true}) {
     CAPTURE(sockets);
     failures = 0;
     channel way = sockets ? make_sockets() : make_pipe();
-    io::stream_sink to = sink(way.write);
-    to.take(bytes_of("12345"));
+    io::stream_sink output = sink(way.write);
+    output.take(bytes_of("12345"));
     way.read = {};
-    REQUIRE(to.flush());
-    to.take(bytes_of("678"));
-    REQUIRE(to.fault().has_value());
-    CHECK(to.fault()->error == EPIPE);
-    CHECK(to.fault()->offset == 5);
-    CHECK_FALSE(to.flush());
-    CHECK(to.left_over() == 3);
+    REQUIRE(output.flush());
+    output.take(bytes_of("678"));
+    REQUIRE(output.fault().has_value());
+    CHECK(output.fault()->error == EPIPE);
+    CHECK(output.fault()->offset == 5);
+    CHECK_FALSE(output.flush());
+    CHECK(output.unwritten_bytes() == 3);
     CHECK(failures == 1);
   }
 }
 
-TEST_CASE_FIXTURE(sink_fixture, "a device without room is a fault, /dev/null takes everything") {
+TEST_CASE_FIXTURE(sink_fixture, "a full device is an error, /dev/null takes everything") {
   const io::descriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
-  io::stream_sink to = sink(full);
-  to.take(bytes_of("x"));
-  REQUIRE(to.fault().has_value());
-  CHECK(to.fault()->error == ENOSPC);
-  CHECK(to.fault()->offset == 0);
+  io::stream_sink output = sink(full);
+  output.take(bytes_of("x"));
+  REQUIRE(output.fault().has_value());
+  CHECK(output.fault()->error == ENOSPC);
+  CHECK(output.fault()->offset == 0);
 
   const io::descriptor null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   io::stream_sink nothing = sink(null);
@@ -186,40 +187,41 @@ TEST_CASE_FIXTURE(sink_fixture, "a descriptor that cannot be written is refused"
   CHECK_THROWS_AS((void)sink(io::descriptor::borrowed(-1)), std::system_error);
 }
 
-TEST_CASE_FIXTURE(sink_fixture, "a file is written at its offset, and appended to where that was asked") {
+TEST_CASE_FIXTURE(sink_fixture, "a file is written at its offset, or appended to in append mode") {
   const temporary_folder folder;
   const std::string path = folder / "out";
   for (const int flags : {0, O_APPEND}) {
     CAPTURE(flags);
     const io::descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0600));
     put(fd, "before ");
-    io::stream_sink to = sink(fd);
-    to.take(bytes_of("behind"));
-    to.close();
-    CHECK_FALSE(to.fault().has_value());
+    io::stream_sink output = sink(fd);
+    output.take(bytes_of("after"));
+    output.close();
+    CHECK_FALSE(output.fault().has_value());
     REQUIRE(::lseek(fd.get(), 0, SEEK_SET) == 0);
-    CHECK(take_out(fd, 100) == "before behind");
+    CHECK(take_out(fd, 100) == "before after");
   }
 }
 
-TEST_CASE_FIXTURE(sink_fixture,
-                  "reading from a file that is written ahead of it is seen, behind it and elsewhere is not") {
+TEST_CASE_FIXTURE(
+    sink_fixture,
+    "reading from a file that is written after the read offset is detected, reading of other data is not") {
   const temporary_folder folder;
   const std::string path = folder / "same";
   const io::descriptor writing(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   const io::descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const io::stream_sink to = sink(writing);
-  CHECK_FALSE(to.feeds(reading.get()));
+  const io::stream_sink output = sink(writing);
+  CHECK_FALSE(output.feeds(reading.get()));
   put(writing, "12345");
-  CHECK(to.feeds(reading.get()));
+  CHECK(output.feeds(reading.get()));
   ::lseek(reading.get(), 5, SEEK_SET);
-  CHECK_FALSE(to.feeds(reading.get()));
+  CHECK_FALSE(output.feeds(reading.get()));
   const channel way = make_pipe();
   CHECK_FALSE(sink(way.write).feeds(way.read.get()));
 }
 
 TEST_CASE_FIXTURE(sink_fixture,
-                  "a source hands on what is read from it, in order, by tee from pipe to pipe and else by write") {
+                  "a source passes its bytes through in order, by tee from pipe to pipe and otherwise by write") {
   struct ends {
     const char* name;
     channel (*in)();
@@ -232,9 +234,9 @@ TEST_CASE_FIXTURE(sink_fixture,
     CAPTURE(each.name);
     channel in = each.in();
     const channel out = each.out();
-    io::stream_sink to = sink(out.write);
+    io::stream_sink output = sink(out.write);
     io::stream_source from = stream(in.read.get());
-    from.hand_on_to(to);
+    from.pass_through_to(output);
     CHECK(from.tees() == each.tees);
     std::string seen;
     std::string read;
@@ -250,20 +252,20 @@ TEST_CASE_FIXTURE(sink_fixture,
       CHECK(seen == read);
     }
     CHECK(from.position() == read.size());
-    CHECK(to.position() == read.size());
+    CHECK(output.position() == read.size());
     in.write = {};
     CHECK(read_text(from, 1).empty());
   }
 }
 
-TEST_CASE_FIXTURE(sink_fixture, "where there is no room nothing is read; room, or a cancel, ends the wait for it") {
+TEST_CASE_FIXTURE(sink_fixture, "without room nothing is read; room or a cancel ends the wait") {
   for (const bool tees : {true, false}) {
     CAPTURE(tees);
     const channel in = tees ? make_pipe() : make_sockets();
     const channel out = make_pipe();
-    io::stream_sink to = sink(out.write);
+    io::stream_sink output = sink(out.write);
     io::stream_source from = stream(in.read.get());
-    from.hand_on_to(to);
+    from.pass_through_to(output);
     std::string sent;
     std::string seen;
     std::string read;
@@ -282,7 +284,7 @@ TEST_CASE_FIXTURE(sink_fixture, "where there is no room nothing is read; room, o
     stall();
     std::optional<bool> ready;
     start_waiting(from, ready);
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK_FALSE(ready.has_value());
     seen += take_out(out.read, 60'000);
     finish_waiting(ready);
@@ -291,7 +293,7 @@ TEST_CASE_FIXTURE(sink_fixture, "where there is no room nothing is read; room, o
     stall();
     std::optional<bool> cancelled;
     start_waiting(from, cancelled);
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK_FALSE(cancelled.has_value());
     from.cancel();
     finish_waiting(cancelled);

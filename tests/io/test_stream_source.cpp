@@ -1,4 +1,4 @@
-// Streams: nothing is lost whatever the kind of descriptor, nothing hangs, and no flag of a shared one changes.
+// Streams: for every kind of descriptor no byte is lost, no call hangs, and no flag of a shared descriptor changes.
 #include "tests/io/source_fixture.hpp"
 
 #include <pty.h>
@@ -13,7 +13,7 @@ using namespace gpuhist::test;
 
 namespace {
 
-/// A terminal in raw mode: what is written to its master is read from its slave.
+/// A terminal in raw mode: bytes written to its master are read from its slave.
 channel make_terminal() {
   int master = -1;
   int slave = -1;
@@ -37,7 +37,7 @@ int flags_of(const io::descriptor& fd) { return ::fcntl(fd.get(), F_GETFL); }
 
 }  // namespace
 
-TEST_CASE_FIXTURE(source_fixture, "all that was written is read, in order, to the end") {
+TEST_CASE_FIXTURE(source_fixture, "all written bytes are read, in order, to the end") {
   for (const kind& each : {kinds[0], kinds[1]}) {
     for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{4096}}) {
       CAPTURE(each.name);
@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(source_fixture, "all that was written is read, in order, to th
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "after a read of a part, the rest makes the source readable again") {
+TEST_CASE_FIXTURE(source_fixture, "after a partial read the source is readable again") {
   for (const kind& each : kinds) {
     CAPTURE(each.name);
     const channel way = each.make();
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(source_fixture, "after a read of a part, the rest makes the so
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "where nothing is, read_some says so at once and readable waits for more") {
+TEST_CASE_FIXTURE(source_fixture, "without bytes read_some returns nothing at once, and readable waits") {
   for (const kind& each : kinds) {
     CAPTURE(each.name);
     const channel way = each.make();
@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(source_fixture, "where nothing is, read_some says so at once a
     CHECK(read_text(source, 10) == "(nothing)");
     std::optional<bool> ready;
     start_waiting(source, ready);
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK_FALSE(ready.has_value());
     put(way.write, "late");
     finish_waiting(ready);
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(source_fixture, "where nothing is, read_some says so at once a
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "the end of a terminal, which says it only once, is the end for good") {
+TEST_CASE_FIXTURE(source_fixture, "the end of a terminal, which is reported only once, is final") {
   int master = -1;
   int slave = -1;
   REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
@@ -104,17 +104,17 @@ TEST_CASE_FIXTURE(source_fixture, "a cancel ends a waiting readable, and every l
     io::stream_source source = stream(way.read.get());
     std::optional<bool> ready;
     start_waiting(source, ready);
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK_FALSE(ready.has_value());
     source.cancel();
-    run_what_is_ready();
+    run_ready_handlers();
     CHECK(ready == false);
     put(way.write, "late");
     CHECK_FALSE(readable(source));
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "a source that was moved goes on reading") {
+TEST_CASE_FIXTURE(source_fixture, "a moved source continues to read") {
   const channel way = make_pipe();
   io::stream_source first = stream(way.read.get());
   put(way.write, "ab");
@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(source_fixture, "a source that was moved goes on reading") {
   CHECK(second.position() == 2);
 }
 
-TEST_CASE_FIXTURE(source_fixture, "the flags of a shared descriptor are the same before, while and after") {
+TEST_CASE_FIXTURE(source_fixture, "the flags of a shared descriptor never change") {
   for (const kind& each : kinds) {
     CAPTURE(each.name);
     const channel way = each.make();
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(source_fixture, "the flags of a shared descriptor are the same
       io::stream_source source = stream(way.read.get(), 1U << 20U);
       std::optional<bool> ready;
       start_waiting(source, ready);
-      run_what_is_ready();
+      run_ready_handlers();
       CHECK_FALSE(ready.has_value());
       CHECK(flags_of(way.read) == read_flags);
       put(way.write, "x");
@@ -155,7 +155,7 @@ TEST_CASE("the flags of a shared descriptor survive a kill -9 of a process that 
     CAPTURE(each.name);
     const channel way = each.make();
     const int flags = flags_of(way.read);
-    const channel told = make_pipe();
+    const channel notification = make_pipe();
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -163,12 +163,12 @@ TEST_CASE("the flags of a shared descriptor survive a kill -9 of a process that 
       io::stream_source source = in_child.stream(way.read.get());
       std::optional<bool> ready;
       in_child.start_waiting(source, ready);
-      in_child.run_what_is_ready();
-      if (::write(told.write.get(), "w", 1) != 1) ::_exit(1);
+      in_child.run_ready_handlers();
+      if (::write(notification.write.get(), "w", 1) != 1) ::_exit(1);
       for (;;) ::pause();
     }
     char waits = 0;
-    REQUIRE(::read(told.read.get(), &waits, 1) == 1);
+    REQUIRE(::read(notification.read.get(), &waits, 1) == 1);
     CHECK(flags_of(way.read) == flags);
     ::kill(child, SIGKILL);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
@@ -176,7 +176,7 @@ TEST_CASE("the flags of a shared descriptor survive a kill -9 of a process that 
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "a pipe is enlarged to what was asked, or to what is allowed, and never shrunk") {
+TEST_CASE_FIXTURE(source_fixture, "a pipe is enlarged to the requested or the allowed size, and never shrunk") {
   const channel way = make_pipe();
   const auto size = [&] { return ::fcntl(way.read.get(), F_GETPIPE_SZ); };
   const int before = size();
@@ -188,7 +188,7 @@ TEST_CASE_FIXTURE(source_fixture, "a pipe is enlarged to what was asked, or to w
   CHECK(size() >= 2 * before);
 }
 
-TEST_CASE_FIXTURE(source_fixture, "/dev/null ends at once, /dev/zero never does and lets a cancel through") {
+TEST_CASE_FIXTURE(source_fixture, "/dev/null ends at once, /dev/zero never ends and can be cancelled") {
   const io::descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   io::stream_source nothing = stream(null.get());
   CHECK(read_all(nothing).empty());
@@ -200,11 +200,11 @@ TEST_CASE_FIXTURE(source_fixture, "/dev/null ends at once, /dev/zero never does 
   std::optional<bool> ready;
   start_waiting(zeros, ready);
   zeros.cancel();
-  run_what_is_ready();
+  run_ready_handlers();
   CHECK(ready == false);
 }
 
-TEST_CASE_FIXTURE(source_fixture, "a connection that is reset is an error at the offset where it broke") {
+TEST_CASE_FIXTURE(source_fixture, "a reset connection is an error at the offset of the reset") {
   channel way = make_sockets();
   io::stream_source source = stream(way.read.get());
   put(way.write, "12345");
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(source_fixture, "a connection that is reset is an error at the
   }
 }
 
-TEST_CASE_FIXTURE(source_fixture, "a socket of messages and the writing end of a pipe are refused") {
+TEST_CASE_FIXTURE(source_fixture, "a datagram socket and the write end of a pipe are refused") {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const channel messages{.read = io::descriptor(ends[0]), .write = io::descriptor(ends[1])};
@@ -231,14 +231,14 @@ TEST_CASE_FIXTURE(source_fixture, "a socket of messages and the writing end of a
   CHECK_THROWS_WITH_AS((void)stream(way.write.get()), "is not open for reading", io::input_error);
 }
 
-TEST_CASE_FIXTURE(source_fixture, "an inherited FIFO whose last writer has left is read to its end") {
+TEST_CASE_FIXTURE(source_fixture, "an inherited FIFO whose last writer has closed it is read to its end") {
   const temporary_folder folder;
   const std::string path = folder / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   io::descriptor opener(::open(path.c_str(), O_RDWR | O_CLOEXEC));  // so that the opens below do not wait
   const io::descriptor read(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  put(opener, "left behind");
+  put(opener, "last bytes");
   opener = {};
   io::stream_source source = stream(read.get());
-  CHECK(read_all(source, 4) == "left behind");
+  CHECK(read_all(source, 4) == "last bytes");
 }

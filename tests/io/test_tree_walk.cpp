@@ -1,4 +1,4 @@
-// Trees as they are met: names of every kind, loops, what is no file, what may not be read, and what is too deep.
+// Trees with names of every kind, loops, entries that are not files, unreadable directories, and great depth.
 #include "io/long_path.hpp"
 #include "io/tree_walk.hpp"
 #include "tests/support/socket_file.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-/// A tree to be walked, and what a walk says of it, without its root.
+/// A tree, and the results of a walk through it, without the path of its root.
 class tree {
  public:
   void file(const std::string& name, std::string_view content = "x") {
@@ -42,8 +42,8 @@ class tree {
   void link(const std::string& name, const std::string& target) { fs::create_symlink(target, root_ / name); }
   [[nodiscard]] std::string path(const std::string& name = "") const { return root_ / name; }
 
-  [[nodiscard]] std::vector<tree_entry> walk(walk_settings how = {}) const {
-    tree_walk walking(path(), std::move(how));
+  [[nodiscard]] std::vector<tree_entry> walk(walk_settings settings = {}) const {
+    tree_walk walking(path(), std::move(settings));
     std::vector<tree_entry> all;
     while (auto each = walking.next()) {
       REQUIRE(each->path.starts_with(path()));
@@ -54,11 +54,11 @@ class tree {
     return all;
   }
 
-  /// The files; anything else is a failure.
-  [[nodiscard]] words files(walk_settings how = {}) const {
+  /// The paths of the files; any other entry is a failure.
+  [[nodiscard]] words files(walk_settings settings = {}) const {
     words found;
-    for (const tree_entry& each : walk(std::move(how))) {
-      CHECK(each.what == tree_entry::kind::file);
+    for (const tree_entry& each : walk(std::move(settings))) {
+      CHECK(each.type == tree_entry::kind::file);
       found.push_back(each.path);
     }
     return found;
@@ -69,12 +69,12 @@ class tree {
 };
 
 walk_settings following() {
-  walk_settings how;
-  how.follow_links = true;
-  return how;
+  walk_settings settings;
+  settings.follow_links = true;
+  return settings;
 }
 
-/// The soft limit on descriptors, while this lives.
+/// Sets the soft limit on descriptors during its lifetime.
 class few_descriptors {
  public:
   explicit few_descriptors(rlim_t number) {
@@ -93,32 +93,32 @@ class few_descriptors {
 
 }  // namespace
 
-TEST_CASE("files come depth first, in the order of the bytes of each directory's names") {
-  tree it;
-  for (const char* name : {"b", "a/z", "a/b/c", "a.b", "a/Z", "B", "c/d"}) it.file(name);
-  fs::create_directory(it.path("empty"));
-  CHECK(it.files() == words{"B", "a/Z", "a/b/c", "a/z", "a.b", "b", "c/d"});
-  CHECK(it.files() == it.files());
+TEST_CASE("files are reported depth first, with the names of each directory in byte order") {
+  tree sample;
+  for (const char* name : {"b", "a/z", "a/b/c", "a.b", "a/Z", "B", "c/d"}) sample.file(name);
+  fs::create_directory(sample.path("empty"));
+  CHECK(sample.files() == words{"B", "a/Z", "a/b/c", "a/z", "a.b", "b", "c/d"});
+  CHECK(sample.files() == sample.files());
 }
 
-TEST_CASE("names of every kind are carried as they are") {
-  tree it;
+TEST_CASE("names of every kind are reported unchanged") {
+  tree sample;
   const words names = {"\n", " ", "*", "-rf", "a\nb", std::string(255, 'n'), "caf\xe9", "\xff\xfe"};
-  for (const std::string& each : names) it.file(each);
+  for (const std::string& each : names) sample.file(each);
   words sorted = names;
   std::ranges::sort(sorted, [](const std::string& a, const std::string& b) {
     return std::ranges::lexicographical_compare(
         a, b, [](char x, char y) { return static_cast<unsigned char>(x) < static_cast<unsigned char>(y); });
   });
-  CHECK(it.files() == sorted);
+  CHECK(sample.files() == sorted);
 }
 
 TEST_CASE("an empty directory has no files, and a root may be a link or end in a slash") {
-  tree it;
-  CHECK(it.files().empty());
-  it.file("real/x");
-  it.link("link", "real");
-  for (const std::string& root : {it.path("link"), it.path("link/"), it.path("link///")}) {
+  tree sample;
+  CHECK(sample.files().empty());
+  sample.file("real/x");
+  sample.link("link", "real");
+  for (const std::string& root : {sample.path("link"), sample.path("link/"), sample.path("link///")}) {
     tree_walk walking(root, {});
     const auto found = walking.next();
     REQUIRE(found);
@@ -127,32 +127,32 @@ TEST_CASE("an empty directory has no files, and a root may be a link or end in a
   }
 }
 
-TEST_CASE("a root that is not there, or is no directory, is said with the system's reason") {
-  tree it;
-  it.file("file");
+TEST_CASE("a root that does not exist or is not a directory is an error with the message of the system") {
+  tree sample;
+  sample.file("file");
   for (const auto& [name, reason] : {std::pair{"none", "No such file or directory"}, {"file", "Not a directory"}}) {
-    tree_walk walking(it.path(name), {});
-    const auto said = walking.next();
-    REQUIRE(said);
-    CHECK(said->what == tree_entry::kind::failed);
-    CHECK(said->path == it.path(name));
-    CHECK(said->error == reason);
+    tree_walk walking(sample.path(name), {});
+    const auto entry = walking.next();
+    REQUIRE(entry);
+    CHECK(entry->type == tree_entry::kind::failed);
+    CHECK(entry->path == sample.path(name));
+    CHECK(entry->error == reason);
     CHECK_FALSE(walking.next());
   }
 }
 
-TEST_CASE("links below the root are not followed, unless that is asked for") {
-  tree it;
-  it.file("a/x");
-  it.link("to-file", "a/x");
-  it.link("to-folder", "a");
-  it.link("to-nothing", "none");
+TEST_CASE("links below the root are followed only on request") {
+  tree sample;
+  sample.file("a/x");
+  sample.link("to-file", "a/x");
+  sample.link("to-folder", "a");
+  sample.link("to-nothing", "none");
   int links = 0;
-  for (const tree_entry& each : it.walk()) {
-    if (each.what == tree_entry::kind::file) {
+  for (const tree_entry& each : sample.walk()) {
+    if (each.type == tree_entry::kind::file) {
       CHECK(each.path == "a/x");
     } else {
-      CHECK(each.what == tree_entry::kind::skipped);
+      CHECK(each.type == tree_entry::kind::skipped);
       CHECK(each.cause == skip_cause::link);
       ++links;
     }
@@ -160,8 +160,8 @@ TEST_CASE("links below the root are not followed, unless that is asked for") {
   CHECK(links == 3);
 
   words found;
-  for (const tree_entry& each : it.walk(following())) {
-    if (each.what == tree_entry::kind::file) {
+  for (const tree_entry& each : sample.walk(following())) {
+    if (each.type == tree_entry::kind::file) {
       found.push_back(each.path);
     } else {
       CHECK(each.path == "to-nothing");
@@ -171,17 +171,17 @@ TEST_CASE("links below the root are not followed, unless that is asked for") {
   CHECK(found == words{"a/x", "to-file", "to-folder/x"});
 }
 
-TEST_CASE("a link to a directory above is said once, and not walked") {
-  tree it;
-  it.file("a/b/x");
-  it.link("a/b/up", "..");
-  it.link("a/self", ".");
-  it.link("around", "around");
+TEST_CASE("a link to a directory above it is reported once, and not walked") {
+  tree sample;
+  sample.file("a/b/x");
+  sample.link("a/b/up", "..");
+  sample.link("a/self", ".");
+  sample.link("around", "around");
   words loops;
   words files;
   words dangling;
-  for (const tree_entry& each : it.walk(following())) {
-    if (each.what == tree_entry::kind::file) {
+  for (const tree_entry& each : sample.walk(following())) {
+    if (each.type == tree_entry::kind::file) {
       files.push_back(each.path);
     } else if (each.cause == skip_cause::loop) {
       loops.push_back(each.path);
@@ -194,63 +194,63 @@ TEST_CASE("a link to a directory above is said once, and not walked") {
   CHECK(dangling == words{"around"});
 }
 
-TEST_CASE("FIFOs, sockets and devices are skipped, by what they are") {
-  tree it;
-  REQUIRE(::mkfifo(it.path("fifo").c_str(), 0600) == 0);
-  const gpuhist::io::descriptor listening = gpuhist::test::socket_file(it.path("sock"));
-  it.link("to-device", "/dev/null");
-  const auto all = it.walk(following());
+TEST_CASE("FIFOs, sockets and devices are skipped, with their kind as the cause") {
+  tree sample;
+  REQUIRE(::mkfifo(sample.path("fifo").c_str(), 0600) == 0);
+  const gpuhist::io::descriptor listening = gpuhist::test::socket_file(sample.path("sock"));
+  sample.link("to-device", "/dev/null");
+  const auto all = sample.walk(following());
   REQUIRE(all.size() == 3);
-  for (const tree_entry& each : all) CHECK(each.what == tree_entry::kind::skipped);
+  for (const tree_entry& each : all) CHECK(each.type == tree_entry::kind::skipped);
   CHECK(all[0].cause == skip_cause::fifo);
   CHECK(all[1].cause == skip_cause::socket);
   CHECK(all[2].cause == skip_cause::device);
   CHECK(name_of(all[0].cause) == "FIFO");
 }
 
-TEST_CASE("what is excluded is not entered, and only what is included is taken") {
-  tree it;
-  for (const char* name : {"a/x.log", "a/x.txt", "cache/y.log", "b/cache/z.log", "b/c/w.log"}) it.file(name);
-  walk_settings how;
-  how.filter.include.emplace_back("*.log");
-  how.filter.exclude.emplace_back("/cache/");
-  CHECK(it.files(how) == words{"a/x.log", "b/c/w.log", "b/cache/z.log"});
-  how.filter.exclude.emplace_back("cache/");
-  CHECK(it.files(how) == words{"a/x.log", "b/c/w.log"});
-  how.filter.exclude.emplace_back("b/**");
-  CHECK(it.files(how) == words{"a/x.log"});
+TEST_CASE("excluded directories are not entered, and only included files are reported") {
+  tree sample;
+  for (const char* name : {"a/x.log", "a/x.txt", "cache/y.log", "b/cache/z.log", "b/c/w.log"}) sample.file(name);
+  walk_settings settings;
+  settings.filter.include.emplace_back("*.log");
+  settings.filter.exclude.emplace_back("/cache/");
+  CHECK(sample.files(settings) == words{"a/x.log", "b/c/w.log", "b/cache/z.log"});
+  settings.filter.exclude.emplace_back("cache/");
+  CHECK(sample.files(settings) == words{"a/x.log", "b/c/w.log"});
+  settings.filter.exclude.emplace_back("b/**");
+  CHECK(sample.files(settings) == words{"a/x.log"});
 }
 
-TEST_CASE("the rest of a tree is walked where a directory cannot be read") {
-  tree it;
-  it.file("a/x");
-  it.file("b/y");
-  it.file("c/z");
-  tree_walk walking(it.path(), {});
-  CHECK(walking.next()->path == it.path("a/x"));
-  fs::remove_all(it.path("b"));  // as if somebody else did
-  const auto gone = walking.next();
-  REQUIRE(gone);
-  CHECK(gone->what == tree_entry::kind::failed);
-  CHECK(gone->path == it.path("b"));
-  CHECK(gone->error == "No such file or directory");
-  CHECK(walking.next()->path == it.path("c/z"));
+TEST_CASE("a directory that cannot be read does not end the walk") {
+  tree sample;
+  sample.file("a/x");
+  sample.file("b/y");
+  sample.file("c/z");
+  tree_walk walking(sample.path(), {});
+  CHECK(walking.next()->path == sample.path("a/x"));
+  fs::remove_all(sample.path("b"));  // as another process could do
+  const auto missing = walking.next();
+  REQUIRE(missing);
+  CHECK(missing->type == tree_entry::kind::failed);
+  CHECK(missing->path == sample.path("b"));
+  CHECK(missing->error == "No such file or directory");
+  CHECK(walking.next()->path == sample.path("c/z"));
   CHECK_FALSE(walking.next());
 }
 
-TEST_CASE("a tree deeper than PATH_MAX is walked to its bottom, and back, with few descriptors") {
-  const tree it;
+TEST_CASE("a tree deeper than PATH_MAX is walked completely with few descriptors") {
+  const tree sample;
   const std::string name(200, 'd');
   constexpr int depth = 60;
   static_assert(depth * 200 > 2 * PATH_MAX);
-  std::string deepest = it.path();
-  auto folder = open_path(it.path(), O_RDONLY | O_DIRECTORY);
+  std::string deepest = sample.path();
+  auto folder = open_path(sample.path(), O_RDONLY | O_DIRECTORY);
   for (int i = 0; i < depth; ++i) {
-    for (const char* file : {"above", "zbehind"}) {
+    for (const char* file : {"above", "zafter"}) {
       REQUIRE(open_below(folder, file, O_WRONLY | O_CREAT | O_EXCL));
     }
     REQUIRE(::mkdirat(folder.get(), name.c_str(), 0700) == 0);
-    REQUIRE(::mkdirat(folder.get(), "y", 0700) == 0);  // to be opened on the way back
+    REQUIRE(::mkdirat(folder.get(), "y", 0700) == 0);  // opened on the way back
     folder = open_below(folder, name.c_str(), O_RDONLY | O_DIRECTORY);
     deepest += name + "/";
   }
@@ -258,9 +258,9 @@ TEST_CASE("a tree deeper than PATH_MAX is walked to its bottom, and back, with f
   const few_descriptors few(32);
   std::size_t files = 0;
   bool saw_deepest = false;
-  tree_walk walking(it.path(), following());
+  tree_walk walking(sample.path(), following());
   while (const auto each = walking.next()) {
-    if (each->what == tree_entry::kind::file) {
+    if (each->type == tree_entry::kind::file) {
       ++files;
       CHECK(open_path(each->path, O_RDONLY));
     } else {

@@ -1,5 +1,5 @@
-// The contract of decoders, passed by xz, and what only xz has: padding, blocks, checks of several kinds, dictionaries.
-#include "io/xz_decoder.hpp"
+// The contract of decoders for xz, and the properties of xz alone: padding, blocks, kinds of checks, dictionaries.
+#include "io/xz/xz_decoder.hpp"
 
 #include "tests/io/packed_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -23,7 +23,7 @@ std::vector<decoder_sample> small_samples() {
   samples.push_back(packed_sample_builder("a stored chunk").xz(noise(100), {.check = LZMA_CHECK_SHA256}).build());
   samples.push_back(packed_sample_builder("no check").xz(sample_text(150), {.check = LZMA_CHECK_NONE}).build());
   samples.push_back(packed_sample_builder("blocks").xz(sample_text(300), {.block_bytes = 90}).build());
-  samples.push_back(packed_sample_builder("streams, padding between and behind, a filter")
+  samples.push_back(packed_sample_builder("streams, padding between them and at the end, a filter")
                         .xz(sample_text(100, 2))
                         .padding_in_fours(4)
                         .xz({})
@@ -59,16 +59,16 @@ std::string error_of(const byte_vector& packed) { return decode_at_once(packed).
 
 }  // namespace
 
-TEST_CASE("xz: cuts of input and output change neither a byte nor a stream's end") {
+TEST_CASE("xz: cuts of input and output change neither the bytes nor the end of a stream") {
   for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
   for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("xz: an input that stops inside a stream or its padding is never accepted, one that stops behind is") {
+TEST_CASE("xz: an input that ends within a stream or its padding is never accepted, one that ends after it is") {
   for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
 }
 
-TEST_CASE("xz: no damaged byte makes other content be accepted, whatever the cuts") {
+TEST_CASE("xz: damage never makes other content accepted, for any cuts of input and output") {
   check_damage(make, packed_sample_builder("text and noise").xz(sample_text(200)).xz(noise(20)).build());
   check_damage(make, packed_sample_builder("blocks, padding")
                          .xz(sample_text(150), {.check = LZMA_CHECK_CRC64, .block_bytes = 80})
@@ -77,21 +77,21 @@ TEST_CASE("xz: no damaged byte makes other content be accepted, whatever the cut
                          .build());
 }
 
-TEST_CASE("xz: room for exactly the content is room enough for the verdict") {
+TEST_CASE("xz: a stream is verified with room for exactly its content") {
   for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
   for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
 }
 
-TEST_CASE("xz: calls with empty spans are harmless, however many") {
+TEST_CASE("xz: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
 }
 
-TEST_CASE("xz: a decoder that begins anew, at any stream, is like a new one") {
+TEST_CASE("xz: a decoder that is restarted at any stream behaves like a new one") {
   for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
   for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
-TEST_CASE("xz: the text before a wrong check is all reported, whatever the room, then the fault") {
+TEST_CASE("xz: all text before a wrong check is delivered, for any output size, and then the error") {
   const byte_vector plain = mixed_text();
   byte_vector packed = xz_stream_of(plain);
   // from the end: footer (12), index (CRC-32, padding, sizes, 12 or 16 bytes), then the check of the only block
@@ -108,7 +108,7 @@ TEST_CASE("xz: the text before a wrong check is all reported, whatever the room,
   });
 }
 
-TEST_CASE("xz: damage is told with the stream, the block, the cause and both offsets") {
+TEST_CASE("xz: damage is reported with the stream, the block, the cause and both offsets") {
   const byte_vector first = xz_stream_of(sample_text(500));
   const byte_vector second = xz_stream_of(sample_text(200), {.block_bytes = 100});
   const auto damaged_at = [&](std::size_t place) {
@@ -124,18 +124,18 @@ TEST_CASE("xz: damage is told with the stream, the block, the cause and both off
   CHECK(damaged_at(14) ==
         "stream 2 is damaged (the header of block 1 is wrong, or does not match its checksum)" + where(24, 500));
   CHECK(damaged_at(second.size() - 1) ==
-        "stream 2 is damaged (its end is none, or does not match its checksum)" + where(second.size(), 700));
+        "stream 2 is damaged (its footer is invalid, or does not match its checksum)" + where(second.size(), 700));
   CHECK_MESSAGE(damaged_at(second.size() - 13)
                     .starts_with("stream 2 is damaged (its index does not match its blocks, or its checksum)"),
                 damaged_at(second.size() - 13));
 }
 
-TEST_CASE("xz: padding that is not a multiple of four bytes is an error, before a stream and at the end") {
+TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a stream and at the end") {
   const byte_vector stream = xz_stream_of(sample_text(10));
   for (const std::size_t zeros : {1U, 2U, 3U, 6U}) {
     byte_vector padded = stream;
     padded.resize(padded.size() + zeros);
-    const std::string error = "the padding behind stream 1 is not a multiple of four bytes, at compressed offset " +
+    const std::string error = "the padding after stream 1 is not a multiple of four bytes, at compressed offset " +
                               std::to_string(padded.size()) + ", decompressed offset 10";
     const decoding got = decode_at_once(padded);
     CHECK(got.ends.size() == 1);
@@ -144,7 +144,7 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error, before 
   }
 }
 
-TEST_CASE("xz: what never was xz, and what follows the last stream, are told apart") {
+TEST_CASE("xz: input that is not xz and data after the last stream have different errors") {
   CHECK(error_of(bytes_of("plain text")) ==
         "is not xz data: there is no xz magic number at its start, at compressed offset 0, decompressed offset 0");
   CHECK(error_of(bytes_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
@@ -160,9 +160,9 @@ TEST_CASE("xz: what never was xz, and what follows the last stream, are told apa
   CHECK(make()->missing_at_end(0) == "is empty: there is no xz stream at compressed offset 0, decompressed offset 0");
 }
 
-TEST_CASE("xz: a check of a kind that nobody knows is an error, not a stream without a check") {
+TEST_CASE("xz: an unknown kind of check is an error, not a stream without a check") {
   byte_vector packed = xz_stream_of(sample_text(100));
-  packed[7] = std::byte{2};  // no kind of check has the number 2, but the format gives its size
+  packed[7] = std::byte{2};  // the format defines the size of check 2, but no algorithm
   const std::uint32_t crc = lzma_crc32(reinterpret_cast<const std::uint8_t*>(packed.data()) + 6, 2, 0);
   for (unsigned i = 0; i < 4; ++i) packed[8 + i] = static_cast<std::byte>(crc >> (8 * i));
   CHECK(
@@ -170,7 +170,7 @@ TEST_CASE("xz: a check of a kind that nobody knows is an error, not a stream wit
       "stream 1 has checksums of a kind that liblzma does not know (2) at compressed offset 12, decompressed offset 0");
 }
 
-TEST_CASE("xz: a dictionary over the limit is refused at its header, one at the limit is not") {
+TEST_CASE("xz: a dictionary above the limit is refused at its header, one at the limit is not") {
   const byte_vector packed = xz_stream_of(sample_text(10), {.dictionary = 64U << 20U});
   byte_vector out(100);
   const auto refusing = make_xz_decoder({.window_bytes = 48U << 20U});
@@ -182,7 +182,7 @@ TEST_CASE("xz: a dictionary over the limit is refused at its header, one at the 
   CHECK(make_xz_decoder({.window_bytes = 64U << 20U})->fill(packed, out).status == fill_status::frame_verified);
 }
 
-TEST_CASE("xz: a larger dictionary is asked for, between two blocks of a stream as well") {
+TEST_CASE("xz: a larger dictionary is requested, even between two blocks of a stream") {
   const byte_vector plain = sample_text(600);
   const byte_vector packed = xz_stream_of_two_dictionaries(plain, 1U << 20U, 32U << 20U);
   for (const std::size_t cut : {std::size_t{1}, everything}) {
@@ -201,7 +201,7 @@ TEST_CASE("xz: a larger dictionary is asked for, between two blocks of a stream 
       text.insert(text.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
       if (status != fill_status::needs_window) continue;
       asked.push_back(decoder->window_wanted());
-      decoder->grant_window(0);  // as the pipeline does it: what was there before is given back first
+      decoder->grant_window(0);  // as in the pipeline: the earlier window is freed first
       decoder->grant_window(asked.back());
     }
     CHECK(asked == std::vector<std::uint64_t>{1U << 20U, 32U << 20U});

@@ -1,7 +1,8 @@
-// The contract of decoders, passed by zstd, and what only zstd has: windows, dictionaries, skippable frames, messages.
-#include "io/zstd_decoder.hpp"
+// The contract of decoders for zstd, and the properties of zstd alone: windows, dictionaries, skippable frames,
+// messages.
+#include "io/zstd/zstd_decoder.hpp"
 
-#include "io/zstd_frame.hpp"
+#include "io/zstd/zstd_frame.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 
@@ -45,7 +46,7 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
-/// Several blocks a frame: 128 KiB each.
+/// Several blocks of 128 KiB per frame.
 std::vector<decoder_sample> large_samples() {
   std::vector<decoder_sample> samples;
   byte_vector mixed = sample_text(200'000);
@@ -72,7 +73,7 @@ struct verdict {
   std::string error;
 };
 
-/// What one call says of bytes that are all there.
+/// The error of one call for a complete input.
 verdict fill_once(std::span<const std::byte> packed, const decoder_limits& limits = {}) {
   byte_vector out(1U << 16U);
   const auto decoder = make_zstd_decoder(limits);
@@ -82,44 +83,44 @@ verdict fill_once(std::span<const std::byte> packed, const decoder_limits& limit
 
 }  // namespace
 
-TEST_CASE("zstd: cuts of input and output change neither a byte nor a frame end") {
+TEST_CASE("zstd: cuts of input and output change neither the bytes nor the end of a frame") {
   for (const decoder_sample& sample : small_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("zstd: cuts change nothing in frames of several blocks either") {
+TEST_CASE("zstd: cuts change nothing in frames of several blocks") {
   for (const decoder_sample& sample : large_samples()) check_cuts(make, sample);
 }
 
-TEST_CASE("zstd: every level gives back what went in") {
+TEST_CASE("zstd: every level decodes to the original text") {
   const byte_vector plain = sample_text(150'000, 9);
   for (const int level : {-5, 1, 3, 9, 15, 19})
     check_cuts(make, zstd_sample_builder("a level").frame(plain, {.level = level}).build());
 }
 
-TEST_CASE("zstd: an input that stops inside a frame is never accepted") {
+TEST_CASE("zstd: an input that ends within a frame is never accepted") {
   for (const decoder_sample& sample : small_samples()) check_truncations(make, sample);
 }
 
-TEST_CASE("zstd: no damaged byte of a checksummed frame makes other content be accepted, whatever the cuts") {
+TEST_CASE("zstd: damage to a frame with checksum never makes other content accepted, for any cuts") {
   check_damage(make, zstd_sample_builder("text and noise").frame(sample_text(300)).frame(noise(40)).build());
   check_damage(make, zstd_sample_builder("unsized").frame(sample_text(200), {.content_size = false}).frame({}).build());
 }
 
-TEST_CASE("zstd: room for exactly the content is room enough for the verdict") {
+TEST_CASE("zstd: a frame is verified with room for exactly its content") {
   for (const decoder_sample& sample : small_samples()) check_exact_room(make, sample);
   for (const decoder_sample& sample : large_samples()) check_exact_room(make, sample);
 }
 
-TEST_CASE("zstd: calls with empty spans are harmless, however many") {
+TEST_CASE("zstd: any number of calls with empty spans has no effect") {
   for (const decoder_sample& sample : small_samples()) check_empty_calls(make, sample);
 }
 
-TEST_CASE("zstd: a decoder that begins anew, at any frame, is like a new one") {
+TEST_CASE("zstd: a decoder that is restarted at any frame behaves like a new one") {
   for (const decoder_sample& sample : small_samples()) check_restart(make, sample);
   for (const decoder_sample& sample : large_samples()) check_restart(make, sample);
 }
 
-TEST_CASE("zstd: a decoder that began behind other frames tells number and offsets of the whole input") {
+TEST_CASE("zstd: a decoder that began after other frames reports the frame number and offsets of the whole input") {
   byte_vector frame = zstd_frame_of(sample_text(200));
   frame.back() ^= std::byte{1};
   const auto decoder = make();
@@ -134,7 +135,7 @@ TEST_CASE("zstd: a decoder that began behind other frames tells number and offse
         "frame 3 ends early: the input stops at compressed offset 120, decompressed offset 30");
 }
 
-TEST_CASE("zstd: what was decoded before a fault in a later block is all reported, whatever the cuts") {
+TEST_CASE("zstd: all text before an error in a later block is delivered, for any cuts") {
   const byte_vector plain = sample_text(300'000);
   for (const bool content_size : {true, false}) {
     byte_vector packed = zstd_frame_of(plain, {.content_size = content_size});
@@ -142,7 +143,7 @@ TEST_CASE("zstd: what was decoded before a fault in a later block is all reporte
     const std::size_t first = header.header_bytes;
     const auto at = [&](std::size_t i) { return std::to_integer<std::size_t>(packed[i]); };
     const std::size_t length = (at(first) | at(first + 1) << 8U | at(first + 2) << 16U) >> 3U;
-    packed[first + 3 + length] |= std::byte{6};  // the second block is of the reserved type
+    packed[first + 3 + length] |= std::byte{6};  // the type of the second block is reserved
     for_all_cuts(100'000, [&](const size_chooser& in, const size_chooser& out) {
       const decoding got = decode(make, packed, in, out, plain.size());
       CHECK(got.failed);
@@ -153,7 +154,7 @@ TEST_CASE("zstd: what was decoded before a fault in a later block is all reporte
   }
 }
 
-TEST_CASE("zstd: a wrong checksum is told with frame number, cause and both offsets, after all its bytes") {
+TEST_CASE("zstd: a wrong checksum is reported with frame number, cause and both offsets, after all its bytes") {
   const byte_vector first = zstd_frame_of(sample_text(500));
   byte_vector second = zstd_frame_of(sample_text(200));
   second.back() ^= std::byte{1};
@@ -166,7 +167,7 @@ TEST_CASE("zstd: a wrong checksum is told with frame number, cause and both offs
                          std::to_string(packed.size() - 4) + ", decompressed offset 700");
 }
 
-TEST_CASE("zstd: after a fault the decoder says the same again and takes nothing") {
+TEST_CASE("zstd: after an error every call reports the same error and takes no bytes") {
   const auto decoder = make();
   const byte_vector text = bytes_of("no zstd at all");
   const auto first = decoder->fill(text, {});
@@ -179,7 +180,7 @@ TEST_CASE("zstd: after a fault the decoder says the same again and takes nothing
   CHECK(decoder->missing_at_end(0) == error);
 }
 
-TEST_CASE("zstd: what never was zstd, and what follows the last frame, are told apart") {
+TEST_CASE("zstd: input that is not zstd and data after the last frame have different errors") {
   CHECK(fill_once(bytes_of("plain text")).error ==
         "is not zstd data: there is no zstd magic number at its start, at "
         "compressed offset 0, decompressed offset 0");
@@ -191,7 +192,7 @@ TEST_CASE("zstd: what never was zstd, and what follows the last frame, are told 
                          std::to_string(frame.size()) + ", decompressed offset 10");
 }
 
-TEST_CASE("zstd: a piece of a magic number at the end is a frame that ends early") {
+TEST_CASE("zstd: a partial magic number at the end is a frame that ends early") {
   const byte_vector frame = zstd_frame_of(sample_text(10));
   for (std::size_t length = 1; length < 4; ++length) {
     const byte_vector packed =
@@ -202,12 +203,12 @@ TEST_CASE("zstd: a piece of a magic number at the end is a frame that ends early
   }
 }
 
-TEST_CASE("zstd: an input of no bytes at all is not a whole one, one of skippable frames alone is") {
+TEST_CASE("zstd: an empty input is not complete, one of only skippable frames is") {
   CHECK(make()->missing_at_end(0).starts_with("is empty"));
   CHECK(decode(make, skippable_frame(5), always(1), always(1), 0).accepted());
 }
 
-TEST_CASE("zstd: a window over the limit is refused at its header, one at the limit is not") {
+TEST_CASE("zstd: a window above the limit is refused at its header, one at the limit is not") {
   const byte_vector packed = zstd_frame_of(sample_text(10), {.content_size = false, .window_log = 27});
   const auto header = std::span(packed).first(gpuhist::io::parse_zstd_header(packed).header.header_bytes);
   const auto refused = fill_once(header, {.window_bytes = 96U << 20U});
@@ -219,13 +220,13 @@ TEST_CASE("zstd: a window over the limit is refused at its header, one at the li
   CHECK(fill_once(packed, {.window_bytes = 128U << 20U}).status == fill_status::frame_verified);
 }
 
-TEST_CASE("zstd: a window over what was granted is asked for before it is allocated") {
+TEST_CASE("zstd: a window above the granted size is requested before it is allocated") {
   const byte_vector wide = zstd_frame_of(sample_text(300), {.content_size = false, .window_log = 27});
   const byte_vector packed = joined(zstd_frame_of(sample_text(10)), wide);
   const auto decoder = make_zstd_decoder({.window_bytes = 128U << 20U, .granted_bytes = 1U << 20U});
   byte_vector out(400);
   std::size_t at = decoder->fill(packed, out).consumed;
-  for (int again = 0; again < 2; ++again) {  // asking changes nothing
+  for (int again = 0; again < 2; ++again) {  // a repeated request changes nothing
     const auto got = decoder->fill(std::span(packed).subspan(at), out);
     CHECK(got.status == fill_status::needs_window);
     CHECK(got.produced == 0);
@@ -247,14 +248,14 @@ TEST_CASE("zstd: a large window around little content needs no more than the con
   CHECK(fill_once(bytes_of(frame), {.window_bytes = 1024}).status == fill_status::frame_verified);
 }
 
-TEST_CASE("zstd: a window that no memory limit could allow is told as such") {
+TEST_CASE("zstd: a window that no memory limit allows has an error of its own") {
   const std::string_view header("\x28\xB5\x2F\xFD\x00\xFF", 6);
   const auto result = fill_once(bytes_of(header), {.window_bytes = std::uint64_t{1} << 50U});
   CHECK(result.status == fill_status::failed);
   CHECK_MESSAGE(result.error.find("that zstd can decode") != std::string::npos, result.error);
 }
 
-TEST_CASE("zstd: a frame that needs a dictionary says which") {
+TEST_CASE("zstd: a frame that needs a dictionary names its ID") {
   const std::string_view header("\x28\xB5\x2F\xFD\x02\x50\x34\x12", 8);
   const auto result = fill_once(bytes_of(header));
   CHECK(result.status == fill_status::failed);

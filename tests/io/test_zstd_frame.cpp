@@ -1,5 +1,5 @@
-// The header parser against libzstd's own words, and against the table of RFC 8878.
-#include "io/zstd_frame.hpp"
+// The header parser, compared with the results of libzstd and with the table of RFC 8878.
+#include "io/zstd/zstd_frame.hpp"
 
 #include "tests/io/zstd_samples.hpp"
 
@@ -9,7 +9,7 @@ using namespace gpuhist::test;
 using gpuhist::io::header_status;
 using gpuhist::io::parse_zstd_header;
 
-TEST_CASE("zstd header: every size that zstd writes is read, and no shorter piece is taken for a header") {
+TEST_CASE("zstd header: headers of all sizes that zstd writes are parsed, and no prefix of a header is complete") {
   for (const std::size_t size : {0U, 1U, 255U, 256U, 257U, 65'791U, 65'792U, 300'000U}) {
     for (const bool content_size : {true, false}) {
       for (const bool checksum : {true, false}) {
@@ -49,7 +49,7 @@ TEST_CASE("zstd header: all descriptors have the lengths and fields of RFC 8878"
     const std::size_t content = content_lengths[descriptor / 64];
     REQUIRE(parsed.status == header_status::complete);
     CHECK(parsed.header.header_bytes == 5 + (single ? 0U : 1U) + dictionary + content);
-    // the bytes behind the descriptor count up from 1, so each field says where it was read
+    // the bytes after the descriptor count up from 1, so the value of a field shows where it was read
     std::uint64_t next = single ? 1 : 2;
     const auto field = [&next](std::size_t length) {
       std::uint64_t value = 0;
@@ -88,7 +88,7 @@ TEST_CASE("zstd header: all sixteen skippable magic numbers, and their lengths")
   }
 }
 
-TEST_CASE("zstd header: what cannot be a magic number is told at its first wrong byte") {
+TEST_CASE("zstd header: a wrong magic number is rejected at its first wrong byte") {
   const byte_vector good = zstd_frame_of({});
   const byte_vector skippable = skippable_frame(0);
   for (const byte_vector* magic : {&good, &skippable}) {

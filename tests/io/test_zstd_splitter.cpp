@@ -1,5 +1,5 @@
-// The contract of splitters, passed by zstd.
-#include "io/zstd_splitter.hpp"
+// The contract of splitters for zstd.
+#include "io/zstd/zstd_splitter.hpp"
 
 #include "tests/contract/splitter_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -29,7 +29,7 @@ std::vector<decoder_sample> samples() {
 
 }  // namespace
 
-TEST_CASE("zstd: a splitter finds the frames that the decoder finds, whatever the cuts") {
+TEST_CASE("zstd: a splitter finds the same frames as the decoder, for any cuts") {
   for (const decoder_sample& sample : samples()) check_splits(make_zstd_splitter, sample);
   byte_vector mixed = sample_text(200'000);
   const byte_vector random = noise(150'000);
@@ -39,11 +39,11 @@ TEST_CASE("zstd: a splitter finds the frames that the decoder finds, whatever th
                zstd_sample_builder("blocks of all types").frame(mixed).frame(mixed, {.checksum = false}).build());
 }
 
-TEST_CASE("zstd: a splitter finds all frames before a damaged byte, and breaks at none") {
+TEST_CASE("zstd: a splitter finds all frames before any damaged byte") {
   for (const decoder_sample& sample : samples()) check_damaged_splits(make_zstd_splitter, sample);
 }
 
-TEST_CASE("zstd: what is no zstd frame is one frame without an end") {
+TEST_CASE("zstd: data that is not a zstd frame is one frame without an end") {
   byte_vector packed = zstd_frame_of(sample_text(50));
   const std::size_t end = packed.size();
   packed.resize(end + 100, std::byte{'x'});

@@ -1,4 +1,4 @@
-// What tests of zstd decode.
+// Samples for the tests of zstd.
 #include "tests/io/zstd_samples.hpp"
 
 #include <string_view>
@@ -15,7 +15,7 @@ byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings&
   byte_vector packed(ZSTD_compressBound(plain.size()) + 64);
   ZSTD_inBuffer in{plain.data(), plain.size(), 0};
   ZSTD_outBuffer out{packed.data(), packed.size(), 0};
-  if (!settings.content_size) {  // a first call that does not end the frame: zstd cannot know the size
+  if (!settings.content_size) {  // the first call does not end the frame, so that zstd cannot know the size
     REQUIRE_FALSE(ZSTD_isError(ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_continue)));
   }
   REQUIRE(ZSTD_compressStream2(context.get(), &out, &in, ZSTD_e_end) == 0);
@@ -26,7 +26,8 @@ byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings&
 byte_vector skippable_frame(std::size_t length, unsigned kind) {
   byte_vector frame{std::byte(0x50 + kind), std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18}};
   for (unsigned shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<std::byte>((length >> shift) & 0xFFU));
-  frame.resize(frame.size() + length, std::byte{0x28});  // the first byte of zstd's magic number, to tempt
+  frame.resize(frame.size() + length,
+               std::byte{0x28});  // the first byte of the magic number of zstd, to provoke a false match
   return frame;
 }
 

@@ -13,21 +13,21 @@ struct zstd_settings {
   int level = 3;
   bool checksum = true;
   bool content_size = true;
-  int window_log = 0;  ///< 0: zstd's choice
+  int window_log = 0;  ///< 0: chosen by zstd
 };
 
 /// One frame that holds `plain`.
 byte_vector zstd_frame_of(std::span<const std::byte> plain, const zstd_settings& settings = {});
 
-/// A skippable frame of `length` bytes behind its header; `kind` is the last digit of its magic number.
+/// A skippable frame with `length` bytes after its header; `kind` is the last digit of its magic number.
 byte_vector skippable_frame(std::size_t length, unsigned kind = 0);
 
-/// Text like a log's, with stretches of noise and of one letter, the same for the same seed.
+/// Text like a log, with parts of noise and of one repeated letter; reproducible from a seed.
 byte_vector sample_text(std::size_t length, std::uint32_t seed = 1);
 
 byte_vector noise(std::size_t length, std::uint32_t seed = 1);
 
-/// Frames one after another.
+/// Joins frames.
 class zstd_sample_builder {
  public:
   explicit zstd_sample_builder(std::string name) { sample_.name = std::move(name); }

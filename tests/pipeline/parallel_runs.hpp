@@ -1,11 +1,12 @@
-// For tests of frames decoded side by side: archives of random frames, plans with small buffers, runs over an engine
-// that answers in any order, and what a decoder alone, in order, makes of the same bytes.
+// Helpers for tests of frames that are decoded side by side: archives of random frames, plans with small buffers, runs
+// over an engine that completes jobs in any order, and the result of one decoder that decodes in order.
 #pragma once
 
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -35,7 +36,7 @@
 
 namespace gpuhist::test {
 
-/// Runs are many times as slow under a sanitizer: there so many times fewer of them.
+/// Runs are many times slower under a sanitizer. Tests make this many times fewer of them there.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr std::uint32_t fewer = 8;
 #else
@@ -50,14 +51,10 @@ inline byte_counts counts_of(std::span<const std::byte> text) {
   return counts;
 }
 
-inline std::string_view characters(const byte_vector& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// Aborts, with the seed, where nothing moved for a minute: a test of what must not come to a halt must not either.
+/// Aborts and prints the seed after a minute without progress, so that a test against deadlocks does not hang itself.
 class watchdog {
  public:
-  /// Something moved, and what comes next can be had again with this seed.
+  /// Notes progress. This seed reproduces the part that follows.
   void moved(std::uint32_t seed) {
     seed_ = seed;
     ++moves_;
@@ -68,9 +65,9 @@ class watchdog {
     std::mutex mutex;
     std::condition_variable_any asleep;
     std::unique_lock lock(mutex);
-    for (std::uint64_t seen = 0; !stop.stop_requested(); seen = moves_) {
+    for (std::uint64_t last_moves = 0; !stop.stop_requested(); last_moves = moves_) {
       asleep.wait_for(lock, stop, std::chrono::minutes(1), [] { return false; });
-      if (stop.stop_requested() || seen != moves_) continue;
+      if (stop.stop_requested() || last_moves != moves_) continue;
       std::fprintf(stderr, "nothing moved for a minute: seed %u\n", seed_.load());
       std::abort();
     }
@@ -81,12 +78,12 @@ class watchdog {
   std::jthread thread_{[this](const std::stop_token& stop) { watch(stop); }};
 };
 
-/// Another number in every call.
+/// Returns another random number in every call.
 class dice {
  public:
   explicit dice(std::uint32_t seed) : engine_(seed) {}
   std::uint32_t operator()() { return static_cast<std::uint32_t>(engine_()); }
-  std::uint32_t operator()(std::uint32_t least, std::uint32_t most) { return least + (*this)() % (most - least + 1); }
+  std::uint32_t operator()(std::uint32_t lower, std::uint32_t upper) { return lower + (*this)() % (upper - lower + 1); }
 
   template <typename T>
   T one_of(std::initializer_list<T> each) {
@@ -97,7 +94,7 @@ class dice {
   std::mt19937 engine_;
 };
 
-/// A plan for these files that counts all 256 values; its buffers are to be changed as wanted.
+/// A plan for these files that counts all 256 values. The caller may change its buffers.
 inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t chunk_bytes, std::uint32_t slots,
                                 std::uint32_t threads) {
   config::options typed;
@@ -110,7 +107,7 @@ inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t c
   return pipeline::make_plan(typed);
 }
 
-/// Buffers of any size that a run must get along with, the smallest as often as others.
+/// A plan with random buffers, of any size that a run must support; the smallest sizes are as likely as others.
 inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs, std::uint32_t chunk_bytes) {
   const std::uint32_t threads = random(1, 3);
   pipeline::plan planned = byte_plan(std::move(inputs), chunk_bytes, random(2, 5), threads);
@@ -124,21 +121,21 @@ inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs,
   return planned;
 }
 
-/// Frames of all sizes about a chunk's, empty ones, and skippable ones between them.
-inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t most_frames) {
-  zstd_sample_builder made("random");
-  made.frame({});
-  for (std::uint32_t left = random(0, most_frames); left > 0; --left) {
+/// Frames of various sizes, among them those of about one chunk, empty frames, and skippable frames between them.
+inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, std::uint32_t max_frames) {
+  zstd_sample_builder builder("random");
+  builder.frame({});
+  for (std::uint32_t remaining = random(0, max_frames); remaining > 0; --remaining) {
     const std::uint32_t size =
         random.one_of({0U, 1U, chunk_bytes - 1, chunk_bytes, chunk_bytes + 1, random(0, 9 * chunk_bytes)});
-    made.frame(random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),
-               {.level = 1,
-                .checksum = random(0, 3) != 0,
-                .content_size = random(0, 1) == 0,
-                .window_log = random.one_of({10, 13, 15})});
-    if (random(0, 5) == 0) made.skippable(random(0, 50), random(0, 15));
+    builder.frame(random(0, 3) == 0 ? noise(size, random()) : sample_text(size, random()),
+                  {.level = 1,
+                   .checksum = random(0, 3) != 0,
+                   .content_size = random(0, 1) == 0,
+                   .window_log = random.one_of({10, 13, 15})});
+    if (random(0, 5) == 0) builder.skippable(random(0, 50), random(0, 15));
   }
-  return made.build();
+  return builder.build();
 }
 
 inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> failing_job = {}) {
@@ -148,7 +145,7 @@ inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> 
   }};
 }
 
-/// A pipe with an archive in it, and a name under which it can be opened. Written by a thread, for it may not fit.
+/// A pipe that contains an archive, and a name to open it by. A thread writes it, because the pipe may be too small.
 class piped_archive {
  public:
   explicit piped_archive(byte_vector bytes) {
@@ -156,10 +153,10 @@ class piped_archive {
     REQUIRE(::pipe(ends) == 0);
     reading_ = ends[0];
     writer_ = std::jthread([bytes = std::move(bytes), out = ends[1]] {
-      sigset_t of_this_thread;  // nobody may read any more: that is no reason to die
-      ::sigemptyset(&of_this_thread);
-      ::sigaddset(&of_this_thread, SIGPIPE);
-      ::pthread_sigmask(SIG_BLOCK, &of_this_thread, nullptr);
+      sigset_t blocked;  // a closed reading end is to be an error of write(), not a signal
+      ::sigemptyset(&blocked);
+      ::sigaddset(&blocked, SIGPIPE);
+      ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
       for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t written = ::write(out, bytes.data() + at, bytes.size() - at);
         if (written < 0) break;
@@ -179,31 +176,31 @@ class piped_archive {
   std::jthread writer_;
 };
 
-/// Of a plan: what each of its decoders may have (decode_contexts), but with all of it granted.
+/// The limits of a plan's decoder (decode_contexts) if all memory for windows is granted to it.
 inline io::decoder_limits limits_of(const pipeline::plan& planned) {
   const std::uint64_t own =
       std::min<std::uint64_t>(std::uint64_t{8} << 20U, planned.buffers.window_limit / (4 * planned.buffers.decoders));
   return {.window_bytes = planned.buffers.window_limit - planned.buffers.decoders * own};
 }
 
-/// What one decoder, in order, makes of an archive.
+/// The result of one decoder that decodes an archive in order.
 struct in_order {
   byte_vector text;
-  std::size_t verified = 0;         ///< bytes of it
-  std::size_t verified_packed = 0;  ///< compressed bytes of that
-  std::size_t consumed = 0;         ///< of the archive
+  std::size_t verified = 0;         ///< bytes of the text
+  std::size_t verified_packed = 0;  ///< compressed bytes of the verified text
+  std::size_t consumed = 0;         ///< bytes of the archive
   std::string error;
 };
 
 inline in_order decode_in_order(const io::format& format, const io::decoder_limits& limits,
                                 std::span<const std::byte> packed, std::size_t cut, std::size_t plain_bound) {
   const auto decoder = format.make_decoder(limits);
-  decoding got = decode(*decoder, packed, always(cut), always(everything), plain_bound);
-  return {.text = std::move(got.plain),
-          .verified = got.ends.empty() ? 0 : got.ends.back().plain,
-          .verified_packed = got.ends.empty() ? 0 : got.ends.back().packed,
+  decoding decoded = decode(*decoder, packed, always(cut), always(everything), plain_bound);
+  return {.text = std::move(decoded.plain),
+          .verified = decoded.ends.empty() ? 0 : decoded.ends.back().plain,
+          .verified_packed = decoded.ends.empty() ? 0 : decoded.ends.back().packed,
           .consumed = decoder->consumed_total(),
-          .error = got.failed ? got.error : got.missing};
+          .error = decoded.failed ? decoded.error : decoded.missing};
 }
 
 }  // namespace gpuhist::test

@@ -1,8 +1,8 @@
-// Reports to render, made of texts, and what the suites of the report formats look at their renderings with.
+// Sample reports made from texts, and helpers with which the tests of the report formats read what was rendered.
 #pragma once
 
 #include "config/scheme.hpp"
-#include "pipeline/reports/report.hpp"
+#include "pipeline/report/formats/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,22 +15,22 @@
 
 namespace gpuhist::test {
 
-inline gpu::tally count(const pipeline::report& over, std::string_view text) {
-  gpu::tally made(over.partition.classes);
-  for (const char c : text) ++made.counts[over.partition.class_of[static_cast<unsigned char>(c)]];
-  return made;
+inline gpu::tally count(const pipeline::report& shape, std::string_view text) {
+  gpu::tally result(shape.partition.classes);
+  for (const char c : text) ++result.counts[shape.partition.class_of[static_cast<unsigned char>(c)]];
+  return result;
 }
 
 inline pipeline::report empty_report(const std::vector<std::string>& schemes) {
-  pipeline::report made;
+  pipeline::report result;
   std::vector<config::scheme> found;
   for (const std::string& each : schemes) found.push_back(config::find_scheme(each));
-  made.partition = pipeline::coarsest_partition(found);
-  for (const auto& each : found) made.schemes.push_back(pipeline::view_through(each, made.partition));
-  made.verified = gpu::tally(made.partition.classes);
-  made.unverified = gpu::tally(made.partition.classes);
-  made.complete = true;
-  return made;
+  result.partition = pipeline::coarsest_partition(found);
+  for (const auto& each : found) result.schemes.push_back(pipeline::view_through(each, result.partition));
+  result.verified = gpu::tally(result.partition.classes);
+  result.unverified = gpu::tally(result.partition.classes);
+  result.complete = true;
+  return result;
 }
 
 inline void add_input(pipeline::report& to, const std::string& name, std::string_view verified,
@@ -50,9 +50,9 @@ inline void add_input(pipeline::report& to, const std::string& name, std::string
 }
 
 inline pipeline::report report_of(const std::vector<std::string>& schemes, std::string_view text) {
-  pipeline::report made = empty_report(schemes);
-  add_input(made, "input", text);
-  return made;
+  pipeline::report result = empty_report(schemes);
+  add_input(result, "input", text);
+  return result;
 }
 
 inline pipeline::run_stats some_stats() {
@@ -65,7 +65,7 @@ inline pipeline::run_stats some_stats() {
   stats.schemes = {"letters", "classes"};
   stats.inputs = 3;
   stats.reading = {{"pread in ranges of 256 KiB by 2 threads", 2}, {"pipe of 1 MiB, straight into the slots", 1}};
-  stats.most_in_flight = 6;
+  stats.max_in_flight = 6;
   stats.decompression = "not compressed";
   stats.stages = {{"read", 1000, 0.5, 0.25, 1}, {"count", 1000, 0.75, 0.125, 2}};
   stats.limited_by = "read: busy 50 % of the time";
@@ -88,35 +88,35 @@ inline pipeline::run_stats some_stats() {
 }
 
 /// All that a format writes, in one text.
-inline std::string rendered(pipeline::renderer by, const pipeline::report& what,
+inline std::string rendered(pipeline::renderer render, const pipeline::report& shown,
                             const pipeline::render_target& target = {}) {
   std::string text;
-  by(what, target, [&](std::string_view piece) { text += piece; });
+  render(shown, target, [&](std::string_view piece) { text += piece; });
   return text;
 }
 
-inline std::string render_table(const pipeline::report& what, const pipeline::render_target& target) {
-  return rendered(pipeline::render_table, what, target);
+inline std::string render_table(const pipeline::report& shown, const pipeline::render_target& target) {
+  return rendered(pipeline::render_table, shown, target);
 }
-inline std::string render_json(const pipeline::report& what, const pipeline::render_target& target) {
-  return rendered(pipeline::render_json, what, target);
+inline std::string render_json(const pipeline::report& shown, const pipeline::render_target& target) {
+  return rendered(pipeline::render_json, shown, target);
 }
-inline std::string render_jsonl(const pipeline::report& what, const pipeline::render_target& target) {
-  return rendered(pipeline::render_jsonl, what, target);
+inline std::string render_jsonl(const pipeline::report& shown, const pipeline::render_target& target) {
+  return rendered(pipeline::render_jsonl, shown, target);
 }
-inline std::string render_csv(const pipeline::report& what, const pipeline::render_target& target) {
-  return rendered(pipeline::render_csv, what, target);
+inline std::string render_csv(const pipeline::report& shown, const pipeline::render_target& target) {
+  return rendered(pipeline::render_csv, shown, target);
 }
-inline std::string render_prometheus(const pipeline::report& what, const pipeline::render_target& target) {
-  return rendered(pipeline::render_prometheus, what, target);
+inline std::string render_prometheus(const pipeline::report& shown, const pipeline::render_target& target) {
+  return rendered(pipeline::render_prometheus, shown, target);
 }
 
 /// Changes one of the inputs.
 template <typename Change>
-void change_input(pipeline::report& of, std::size_t number, Change change) {
-  pipeline::input_report input = of.inputs[number];
+void change_input(pipeline::report& changed, std::size_t number, Change change) {
+  pipeline::input_report input = changed.inputs[number];
   change(input);
-  of.inputs.replace(number, std::move(input));
+  changed.inputs.replace(number, std::move(input));
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {

@@ -1,14 +1,14 @@
-// Every allocation of small runs fails once: whichever it is, the run ends, with the right counts or saying that it has
-// not.
+// Every allocation of small runs fails once. Each of these runs ends, with the right counts or reported as incomplete.
 #include "async/event_loop.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
-#include "pipeline/decoding/archive_bytes.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
-#include "pipeline/rolling_counts.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/decoding/archive_bytes.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-// How many allocations are left until one fails; below 0: none does.
+// The number of allocations before one fails; negative: none fails.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<long> allocations_left{-1};
 
@@ -74,16 +74,17 @@ config::options options_of(const std::vector<std::string>& inputs) {
 
 plan plan_of(const std::vector<std::string>& inputs) { return make_plan(options_of(inputs)); }
 
-// Up to 700 ordinals, evenly spread over all that a run without a failure has. The first pass of the allocations that
-// the process makes only once is spared. A hang is for ctest to find: another thread here would allocate, too.
+// Fails up to 700 allocations, one per run, evenly spread over all that a run without a failure makes. The first run is
+// spared, because the process makes some allocations only once. ctest ends a run that hangs: a thread for that purpose
+// would allocate, too.
 void fail_each(const plan& planned, const run_hooks& hooks, std::uint64_t expected) {
   const auto allocations_of_a_run = [&] {
     allocations_left = never;
-    const outcome done = run(planned, hooks);
-    const long left = allocations_left.exchange(-1);
-    REQUIRE(done.result.complete);
-    REQUIRE(done.result.verified.bytes() == expected);
-    return never - left;
+    const outcome finished = run(planned, hooks);
+    const long remaining = allocations_left.exchange(-1);
+    REQUIRE(finished.result.complete);
+    REQUIRE(finished.result.verified.bytes() == expected);
+    return never - remaining;
   };
   const long all = allocations_of_a_run();
   for (long at = 0; at < all; at += 1 + all / 700) {
@@ -91,9 +92,9 @@ void fail_each(const plan& planned, const run_hooks& hooks, std::uint64_t expect
     bool is_right = false;
     allocations_left = at;
     try {
-      const outcome done = run(planned, hooks);
+      const outcome finished = run(planned, hooks);
       allocations_left = -1;
-      is_right = !done.result.complete || done.result.verified.bytes() == expected;
+      is_right = !finished.result.complete || finished.result.verified.bytes() == expected;
     } catch (const std::exception&) {
       is_right = true;
     }
@@ -110,8 +111,7 @@ std::string sample(std::size_t bytes) {
 }
 
 std::string frame_of(std::string_view text) {
-  const test::byte_vector frame = test::zstd_frame_of(std::as_bytes(std::span(text)));
-  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
+  return test::string_of(test::zstd_frame_of(std::as_bytes(std::span(text))));
 }
 
 std::string many_frames(const std::string& text) {
@@ -133,25 +133,24 @@ TEST_CASE("a layer of an archive that ends without its verdict throws nothing, w
       rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {"member"});
       counts.open_group(0);
       {
-        guard layer(nullptr, counts);
+        verdict_gate layer(nullptr, counts);
         layer.note_bytes();
-        layer.hand_down({.input = 0, .bytes = 0});
+        layer.submit({.input = 0, .bytes = 0});
         if (is_interrupted) layer.note_interruption();
         allocations_left = at;
       }
       has_failed = allocations_left.exchange(-1) < 0;
-      report seen;
-      counts.write_to(seen);
-      CHECK_FALSE(seen.complete);
+      run_counts counted = counts.counts();
+      CHECK_FALSE(counted.complete);
       CHECK((counts.failure() != nullptr) == has_failed);
       if (has_failed) continue;
-      CHECK((*seen.inputs.begin()).error_kind == (is_interrupted ? failure_kind::stopped : failure_kind::damaged));
+      CHECK((*counted.inputs.begin()).error_kind == (is_interrupted ? failure_kind::stopped : failure_kind::damaged));
     }
     CHECK(at > 3);
   }
 }
 
-TEST_CASE("what a stream that is forwarded had to give is not lost where memory is short") {
+TEST_CASE("bytes of a forwarded stream are not lost if memory is insufficient") {
   std::array<int, 2> in{};
   std::array<int, 2> out{};
   REQUIRE(::pipe2(in.data(), O_CLOEXEC | O_NONBLOCK) == 0);
@@ -163,19 +162,19 @@ TEST_CASE("what a stream that is forwarded had to give is not lost where memory 
   async::event_loop loop;
   io::stream_sink to(loop, io::descriptor(out[1]), 0, {.written = {}, .failed = {}});
   io::stream_source from(loop.context().get_executor(), io::descriptor(in[0]), 0);
-  from.hand_on_to(to);
-  std::string seen(2 * text.size(), '\0');
+  from.pass_through_to(to);
+  std::string buffer(2 * text.size(), '\0');
   allocations_left = 0;
-  CHECK_THROWS_AS(static_cast<void>(from.read_some(std::as_writable_bytes(std::span(seen)))), std::bad_alloc);
+  CHECK_THROWS_AS(static_cast<void>(from.read_some(std::as_writable_bytes(std::span(buffer)))), std::bad_alloc);
   allocations_left = -1;
-  const std::optional<std::size_t> got = from.read_some(std::as_writable_bytes(std::span(seen)));
-  REQUIRE(got == text.size());
-  CHECK(seen.starts_with(text));
-  CHECK(to.position() + to.left_over() == text.size());
+  const std::optional<std::size_t> length = from.read_some(std::as_writable_bytes(std::span(buffer)));
+  REQUIRE(length == text.size());
+  CHECK(buffer.starts_with(text));
+  CHECK(to.position() + to.unwritten_bytes() == text.size());
   for (const int end : {in[1], out[0]}) ::close(end);
 }
 
-TEST_CASE("whichever allocation of a run fails, it ends, and never calls complete what is not") {
+TEST_CASE("whichever allocation of a run fails, the run ends and never reports incomplete counts as complete") {
   const test::temporary_folder folder;
   const std::string text = sample(100'000);
   std::vector<std::string> names;
@@ -193,7 +192,7 @@ TEST_CASE("whichever allocation of a run fails, it ends, and never calls complet
     const std::string archive = test::archive_of(members, archive_write_set_format_zip);
     fail_each(plan_of({folder.file("zip", archive)}), {}, 100'000);
   }
-  SUBCASE("more zstd inputs than are read at once") {  // a permit that is lost would be missed
+  SUBCASE("more zstd inputs than are read at once") {  // a lost permit would be noticed
     for (std::string& each : names) each = folder.file(each + ".zst", frame_of(sample(1000)));
     fail_each(plan_of(names), {}, 6000);
   }

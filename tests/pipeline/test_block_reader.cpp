@@ -1,4 +1,5 @@
-#include "pipeline/inputs/block_reader.hpp"
+// Blocks of an input that are read ahead and lent to decoders.
+#include "pipeline/flow/decoding/block_reader.hpp"
 
 #include "async/event_loop.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -20,8 +21,8 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-// A reader, and who takes every block that comes and keeps it. All is on one thread, which goes on only when told:
-// after settle(), nothing can happen before somebody gives a block back.
+// A reader, and a consumer that takes every block and keeps it. Both are on one thread and run only in settle(). After
+// settle() nothing happens before the test releases a block.
 struct reading {
   async::event_loop& context;
   std::shared_ptr<io::source> source;
@@ -41,7 +42,7 @@ struct reading {
   }
   reading(const reading&) = delete;
   reading& operator=(const reading&) = delete;
-  ~reading() {  // both coroutines end before what they use
+  ~reading() {  // both coroutines end before the objects that they use
     reader->give_up();
     taken.clear();
     settle();
@@ -57,7 +58,7 @@ struct reading {
 
   void settle() const { context.poll(); }
 
-  // How many blocks hold bytes and were not given back.
+  // The number of blocks that hold bytes and were not released.
   [[nodiscard]] std::ptrdiff_t on_loan() const {
     return std::ranges::count_if(taken, [](const block& each) { return each.memory != nullptr; });
   }
@@ -83,59 +84,59 @@ std::string numbered(std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("blocks hold the bytes of a file once and in order, whatever the sizes and however they come back") {
+TEST_CASE("blocks hold the bytes of a file once and in order, whatever their sizes and the order of their release") {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
-    workshop it;
+    workshop fixture;
     const std::string text = numbered(random() % 3 == 0 ? random() % 3 : random() % 2000);
     const std::size_t block_bytes = 1 + random() % 300;
     const std::size_t own = 2 + random() % 3;
     const auto pool = std::make_shared<block_pool>(block_bytes, random() % 3);
-    reading from(it.context, it.file(text), pool, own);
-    if (random() % 2 == 0) from.reader->read_farther_ahead();
-    std::string got;
-    std::size_t looked_at = 0;
-    while (!from.ended) {
-      from.settle();
-      for (; looked_at < from.taken.size(); ++looked_at) got += text_of(from.taken[looked_at]);
-      // any of those on loan, one at the least
-      const auto first = std::ranges::find_if(from.taken, [](const block& each) { return each.memory != nullptr; });
-      if (first != from.taken.end()) *first = {};
-      for (block& each : from.taken) {
+    reading consumer(fixture.context, fixture.file(text), pool, own);
+    if (random() % 2 == 0) consumer.reader->read_farther_ahead();
+    std::string received;
+    std::size_t checked = 0;
+    while (!consumer.ended) {
+      consumer.settle();
+      for (; checked < consumer.taken.size(); ++checked) received += text_of(consumer.taken[checked]);
+      // releases any of those on loan, but at least one
+      const auto first = std::ranges::find_if(consumer.taken, [](const block& each) { return each.memory != nullptr; });
+      if (first != consumer.taken.end()) *first = {};
+      for (block& each : consumer.taken) {
         if (random() % 2 == 0) each = {};
       }
     }
-    CHECK(got == text);
-    CHECK(from.clock.bytes == text.size());
-    CHECK(from.taken.back().error == nullptr);
-    for (std::size_t i = 0; i + 2 < from.taken.size(); ++i) CHECK(from.taken[i].bytes.size() <= block_bytes);
+    CHECK(received == text);
+    CHECK(consumer.clock.bytes == text.size());
+    CHECK(consumer.taken.back().error == nullptr);
+    for (std::size_t i = 0; i + 2 < consumer.taken.size(); ++i) CHECK(consumer.taken[i].bytes.size() <= block_bytes);
   }
 }
 
-TEST_CASE("no more than its own blocks are on loan from a reader, and extra ones only where they are of use") {
-  workshop it;
+TEST_CASE("a reader lends at most its own blocks, and extra ones only if it reads farther ahead") {
+  workshop fixture;
   const auto pool = std::make_shared<block_pool>(10, 3);
-  reading from(it.context, it.file(numbered(1000)), pool, 2);
-  from.settle();
-  CHECK(from.on_loan() == 2);
-  from.taken[0] = {};
-  from.settle();
-  CHECK(from.taken.size() == 3);
-  CHECK(from.on_loan() == 2);
-  from.reader->read_farther_ahead();
-  from.taken[1] = {};
-  from.settle();
-  CHECK(from.on_loan() == 2 + 3);
+  reading consumer(fixture.context, fixture.file(numbered(1000)), pool, 2);
+  consumer.settle();
+  CHECK(consumer.on_loan() == 2);
+  consumer.taken[0] = {};
+  consumer.settle();
+  CHECK(consumer.taken.size() == 3);
+  CHECK(consumer.on_loan() == 2);
+  consumer.reader->read_farther_ahead();
+  consumer.taken[1] = {};
+  consumer.settle();
+  CHECK(consumer.on_loan() == 2 + 3);
 }
 
-TEST_CASE("readers share the extra blocks, and each has its own whatever the others hold") {
-  workshop it;
+TEST_CASE("readers share the extra blocks, and each has its own blocks whatever the others hold") {
+  workshop fixture;
   const auto pool = std::make_shared<block_pool>(10, 4);
-  reading first(it.context, it.file(numbered(1000)), pool, 2);
+  reading first(fixture.context, fixture.file(numbered(1000)), pool, 2);
   first.reader->read_farther_ahead();
   first.settle();
   CHECK(first.on_loan() == 2 + 4);
-  reading second(it.context, it.file(numbered(1000)), pool, 3);
+  reading second(fixture.context, fixture.file(numbered(1000)), pool, 3);
   second.reader->read_farther_ahead();
   second.settle();
   CHECK(second.on_loan() == 3);
@@ -146,61 +147,61 @@ TEST_CASE("readers share the extra blocks, and each has its own whatever the oth
   CHECK(second.on_loan() == 3 + 4);
 }
 
-TEST_CASE("the memory of blocks is used again") {
-  workshop it;
+TEST_CASE("the memory of blocks is reused") {
+  workshop fixture;
   const auto pool = std::make_shared<block_pool>(10, 1);
-  reading from(it.context, it.file(numbered(2000)), pool, 2);
-  from.reader->read_farther_ahead();
+  reading consumer(fixture.context, fixture.file(numbered(2000)), pool, 2);
+  consumer.reader->read_farther_ahead();
   std::set<const std::byte*> places;
-  while (!from.ended) {
-    from.settle();
-    for (block& each : from.taken) {
+  while (!consumer.ended) {
+    consumer.settle();
+    for (block& each : consumer.taken) {
       if (each.memory) places.insert(each.memory.get());
       each.memory.reset();
     }
   }
-  CHECK(from.taken.size() == 201);
+  CHECK(consumer.taken.size() == 201);
   CHECK(places.size() <= 3);
 }
 
-TEST_CASE("a part of a block keeps all of it, also when the reader and its pool are gone") {
-  workshop it;
-  block kept;
+TEST_CASE("a part of a block keeps the whole block alive, also after the reader and its pool were destroyed") {
+  workshop fixture;
+  block part;
   {
-    reading from(it.context, it.file(numbered(1000)), std::make_shared<block_pool>(500, 0), 2);
-    from.settle();
-    kept = {.memory = from.taken[0].memory, .bytes = from.taken[0].bytes.subspan(100)};
-    from.taken.clear();
-    from.settle();
-    CHECK(from.ended);
+    reading consumer(fixture.context, fixture.file(numbered(1000)), std::make_shared<block_pool>(500, 0), 2);
+    consumer.settle();
+    part = {.memory = consumer.taken[0].memory, .bytes = consumer.taken[0].bytes.subspan(100)};
+    consumer.taken.clear();
+    consumer.settle();
+    CHECK(consumer.ended);
   }
-  CHECK(text_of(kept) == numbered(500).substr(100));
+  CHECK(text_of(part) == numbered(500).substr(100));
 }
 
-TEST_CASE("who gives up is told of the end though all blocks are on loan, and those stay readable") {
-  workshop it;
+TEST_CASE("after give_up() the end is reported even if all blocks are on loan, and those blocks stay readable") {
+  workshop fixture;
   const auto pool = std::make_shared<block_pool>(10, 0);
-  reading from(it.context, it.file(numbered(1000)), pool, 2);
-  from.settle();
-  CHECK_FALSE(from.ended);
-  from.reader->give_up();
-  from.settle();
-  CHECK(from.ended);
-  CHECK(from.taken.back().error == nullptr);
-  CHECK(text_of(from.taken[0]) + text_of(from.taken[1]) == numbered(20));
+  reading consumer(fixture.context, fixture.file(numbered(1000)), pool, 2);
+  consumer.settle();
+  CHECK_FALSE(consumer.ended);
+  consumer.reader->give_up();
+  consumer.settle();
+  CHECK(consumer.ended);
+  CHECK(consumer.taken.back().error == nullptr);
+  CHECK(text_of(consumer.taken[0]) + text_of(consumer.taken[1]) == numbered(20));
 }
 
-TEST_CASE("after a stop nothing more is read") {
-  workshop it;
-  reading from(it.context, it.file(numbered(1000)), std::make_shared<block_pool>(10, 0), 2);
-  from.stop.request_stop();
-  from.settle();
-  CHECK(from.ended);
-  CHECK(from.taken.size() == 1);
+TEST_CASE("after a stop no more bytes are read") {
+  workshop fixture;
+  reading consumer(fixture.context, fixture.file(numbered(1000)), std::make_shared<block_pool>(10, 0), 2);
+  consumer.stop.request_stop();
+  consumer.settle();
+  CHECK(consumer.ended);
+  CHECK(consumer.taken.size() == 1);
 }
 
-TEST_CASE("of a stream, what was read before comes first, and then what there is, as it comes") {
-  workshop it;
+TEST_CASE("for a stream, bytes that were read before come first, followed by the available bytes as they arrive") {
+  workshop fixture;
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const auto write = [&](std::string_view text) {
@@ -208,33 +209,34 @@ TEST_CASE("of a stream, what was read before comes first, and then what there is
   };
   write("more");
   {
-    io::source stream = io::open_source("/dev/fd/" + std::to_string(ends[0]), it.context.context().get_executor(), 0);
-    reading from(it.context, std::move(stream), std::make_shared<block_pool>(10, 0), 9, "twelve bytes");
-    from.settle();
-    REQUIRE(from.taken.size() == 3);
-    CHECK(text_of(from.taken[0]) == "twelve byt");
-    CHECK(text_of(from.taken[1]) == "es");
-    CHECK(text_of(from.taken[2]) == "more");
-    CHECK_FALSE(from.ended);
+    io::source stream =
+        io::open_source("/dev/fd/" + std::to_string(ends[0]), fixture.context.context().get_executor(), 0);
+    reading consumer(fixture.context, std::move(stream), std::make_shared<block_pool>(10, 0), 9, "twelve bytes");
+    consumer.settle();
+    REQUIRE(consumer.taken.size() == 3);
+    CHECK(text_of(consumer.taken[0]) == "twelve byt");
+    CHECK(text_of(consumer.taken[1]) == "es");
+    CHECK(text_of(consumer.taken[2]) == "more");
+    CHECK_FALSE(consumer.ended);
     write("and more than a block");
     ::close(ends[1]);
-    from.context.run_until([&] { return from.ended; });
-    std::string got;
-    for (std::size_t i = 3; i < from.taken.size(); ++i) got += text_of(from.taken[i]);
-    CHECK(got == "and more than a block");
+    consumer.context.run_until([&] { return consumer.ended; });
+    std::string received;
+    for (std::size_t i = 3; i < consumer.taken.size(); ++i) received += text_of(consumer.taken[i]);
+    CHECK(received == "and more than a block");
   }
   ::close(ends[0]);
 }
 
-TEST_CASE("what a source fails with comes behind what was read before") {
-  workshop it;
-  const std::string path = it.folder.file("file", "text");
-  // a file that cannot be read any more, without the means of a test to make the disk fail
+TEST_CASE("the error of a source comes after the bytes that were read before it") {
+  workshop fixture;
+  const std::string path = fixture.folder.file("file", "text");
+  // a file that cannot be read; a test has no means to make the disk fail
   io::source unreadable = io::file_source(io::descriptor(::open(path.c_str(), O_WRONLY)), 0, 4);
-  reading from(it.context, std::move(unreadable), std::make_shared<block_pool>(10, 0), 2, "head");
-  from.settle();
-  REQUIRE(from.ended);
-  REQUIRE(from.taken.size() == 2);
-  CHECK(text_of(from.taken[0]) == "head");
-  CHECK_THROWS_AS(std::rethrow_exception(from.taken[1].error), io::input_error);
+  reading consumer(fixture.context, std::move(unreadable), std::make_shared<block_pool>(10, 0), 2, "head");
+  consumer.settle();
+  REQUIRE(consumer.ended);
+  REQUIRE(consumer.taken.size() == 2);
+  CHECK(text_of(consumer.taken[0]) == "head");
+  CHECK_THROWS_AS(std::rethrow_exception(consumer.taken[1].error), io::input_error);
 }

@@ -1,6 +1,7 @@
-#include "pipeline/collector.hpp"
+// Chunks that an engine completes in any order are merged in stream order.
+#include "pipeline/flow/collector.hpp"
 
-#include "pipeline/cutter.hpp"
+#include "pipeline/flow/cutter.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/shuffling_engine.hpp"
 
@@ -15,14 +16,14 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-// Feeds `chunks` chunks of 8 bytes, chunk n of letter 'a' + n % 26, through an engine that fails one of them.
+// Feeds `chunks` chunks of 8 bytes through an engine that fails one of them. Chunk n holds the letter 'a' + n % 26.
 struct failing_run {
   async::worker_pool pool{2};
   test::shuffling_engine engine;
   ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
   std::stop_source stop;
-  std::vector<std::uint64_t> prefixes;  // bytes seen after each merge
+  std::vector<std::uint64_t> prefixes;  // bytes merged so far, after each merge
   collector collected{slots, engine, counts, stop, [this] {
                         const std::scoped_lock lock(mutex);
                         prefixes.push_back(counts.merged_bytes());
@@ -35,9 +36,9 @@ struct failing_run {
 
   void feed(int chunks) {
     for (int n = 0; n < chunks; ++n) {
-      const place where = test::run(pool, cut.reserve(8));
-      std::fill(where.bytes.begin(), where.bytes.end(), static_cast<std::byte>('a' + n % 26));
-      cut.commit(where, 8, {.input = 0});
+      const reservation reserved = test::run(pool, cut.reserve(8));
+      std::fill(reserved.bytes.begin(), reserved.bytes.end(), static_cast<std::byte>('a' + n % 26));
+      cut.commit(reserved, 8, {.input = 0});
     }
     cut.flush();
     test::run_wait(pool, [&] { return collected.settled(); });
@@ -46,26 +47,27 @@ struct failing_run {
 
 }  // namespace
 
-TEST_CASE("chunks that finish in any order are merged in stream order: at every moment the counts are of a prefix") {
+TEST_CASE(
+    "chunks that finish in any order are merged in stream order: at every moment the counts are those of a prefix") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
-    failing_run it(seed, {});
-    it.feed(100);
-    CHECK(it.collected.merged_chunks() == 100);
-    CHECK(it.counts.merged_bytes() == 800);
-    CHECK(std::is_sorted(it.prefixes.begin(), it.prefixes.end()));
-    CHECK_FALSE(it.collected.lost());
+    failing_run tested(seed, {});
+    tested.feed(100);
+    CHECK(tested.collected.merged_chunks() == 100);
+    CHECK(tested.counts.merged_bytes() == 800);
+    CHECK(std::is_sorted(tested.prefixes.begin(), tested.prefixes.end()));
+    CHECK_FALSE(tested.collected.lost());
   }
 }
 
-TEST_CASE("a chunk that cannot be counted ends the prefix, says where, asks for a stop, and loses nothing before it") {
+TEST_CASE("a chunk that cannot be counted ends the prefix, is reported, requests a stop, and loses no earlier byte") {
   for (std::uint64_t lost = 0; lost < 20; ++lost) {
-    failing_run it(static_cast<unsigned>(lost + 1), lost);
-    it.feed(20);
-    CHECK(it.stop.stop_requested());
-    REQUIRE(it.collected.lost());
-    CHECK(it.collected.lost()->input == 0);
-    CHECK(it.collected.lost()->offset == lost * 8);
-    CHECK(it.counts.merged_bytes() == lost * 8);
-    CHECK(it.collected.merged_chunks() == 20);  // all slots came back all the same
+    failing_run tested(static_cast<unsigned>(lost + 1), lost);
+    tested.feed(20);
+    CHECK(tested.stop.stop_requested());
+    REQUIRE(tested.collected.lost());
+    CHECK(tested.collected.lost()->input == 0);
+    CHECK(tested.collected.lost()->offset == lost * 8);
+    CHECK(tested.counts.merged_bytes() == lost * 8);
+    CHECK(tested.collected.merged_chunks() == 20);  // nevertheless, all slots were released
   }
 }

@@ -1,6 +1,6 @@
-// Whole runs over archives whose frames are decoded side by side: the report is what one decoder, in order, gives,
-// snapshots and what was left in the middle are exactly prefixes.
-#include "pipeline/decoding/compressed_inputs.hpp"
+// Whole runs over archives whose frames are decoded side by side: the report equals that of one decoder that decodes in
+// order, and snapshots and interrupted runs count exactly a prefix.
+#include "pipeline/flow/decoding/compressed_inputs.hpp"
 
 #include "tests/io/gzip_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
@@ -22,54 +22,55 @@ test::byte_counts sum(const test::byte_counts& left, const test::byte_counts& ri
   return both;
 }
 
-std::span<const std::byte> first(const test::byte_vector& text, std::uint64_t bytes) {
+std::span<const std::byte> prefix_of(const test::byte_vector& text, std::uint64_t bytes) {
   return std::span(text).first(bytes);
 }
 
-// What is counted of an input is a prefix of its text: of frames that ended, and behind them of one that has not.
-void check_prefix(const input_report& said, const test::decoder_sample& archive) {
-  const std::uint64_t verified = said.verified.bytes();
-  const std::uint64_t bytes = verified + said.unverified.bytes();
+// The counts of an input are those of a prefix of its text: frames that have ended, and then part of the next frame.
+void check_prefix(const input_report& input, const test::decoder_sample& archive) {
+  const std::uint64_t verified = input.verified.bytes();
+  const std::uint64_t bytes = verified + input.unverified.bytes();
   REQUIRE(bytes <= archive.plain.size());
-  CHECK(sum(said.verified.counts, said.unverified.counts) == test::counts_of(first(archive.plain, bytes)));
-  CHECK(said.verified.counts == test::counts_of(first(archive.plain, verified)));
+  CHECK(sum(input.verified.counts, input.unverified.counts) == test::counts_of(prefix_of(archive.plain, bytes)));
+  CHECK(input.verified.counts == test::counts_of(prefix_of(archive.plain, verified)));
   const bool at_a_frame = std::ranges::any_of(archive.ends, [&](const auto& end) { return end.plain == verified; });
   CHECK((verified == 0 || at_a_frame));
 }
 
-void check_totals(const report& said) {
+void check_totals(const run_counts& counts) {
   test::byte_counts verified(256);
   test::byte_counts unverified(256);
-  for (const input_report& each : said.inputs) {
+  for (const input_report& each : counts.inputs) {
     verified = sum(verified, each.verified.counts);
     unverified = sum(unverified, each.unverified.counts);
   }
-  CHECK(said.verified.counts == verified);
-  CHECK(said.unverified.counts == unverified);
+  CHECK(counts.verified.counts == verified);
+  CHECK(counts.unverified.counts == unverified);
 }
 
 // Several archives of random frames, in files.
 struct archives {
   test::temporary_folder folder;
-  std::vector<test::decoder_sample> made;
+  std::vector<test::decoder_sample> samples;
   std::vector<std::string> names;
 
-  archives(test::dice& random, std::uint32_t number, std::uint32_t chunk_bytes, std::uint32_t most_frames) {
+  archives(test::dice& random, std::uint32_t number, std::uint32_t chunk_bytes, std::uint32_t max_frames) {
     for (std::uint32_t i = 0; i < number; ++i) {
-      made.push_back(test::random_archive(random, chunk_bytes, most_frames));
-      names.push_back(folder.file(std::to_string(i), test::characters(made.back().packed)));
+      samples.push_back(test::random_archive(random, chunk_bytes, max_frames));
+      names.push_back(folder.file(std::to_string(i), test::characters(samples.back().packed)));
     }
   }
 
-  void check_prefixes(const report& said) const {
-    for (std::size_t i = 0; i < said.inputs.size(); ++i) check_prefix(said.inputs[i], made[i]);  // those opened so far
-    check_totals(said);
+  void check_prefixes(const run_counts& counts) const {
+    for (std::size_t i = 0; i < counts.inputs.size(); ++i)
+      check_prefix(counts.inputs[i], samples[i]);  // the inputs opened so far
+    check_totals(counts);
   }
 };
 
-// How much text of a damaged frame comes out before its fault, and where and as what the fault is noticed, may depend
-// on how the bytes were cut (decoder_contract); nothing else may. And where a gzip header's size of its block is wrong,
-// that is a fault to who relies on it, and nothing to who does not look.
+// The length of the text before an error in a damaged frame, and the place and the kind of the error, may depend on how
+// the bytes were cut (decoder_contract); nothing else may. A wrong block size in a gzip header is an error for a
+// decoder that uses the size, and no error for one that ignores it.
 struct expectation {
   std::vector<test::in_order> readings;
   std::size_t packed_bytes = 0;
@@ -82,42 +83,43 @@ struct expectation {
     }
   }
 
-  void check(const input_report& said) const {
-    const bool wrong_size = said.error.find("sizes in headers") != std::string::npos;
-    const test::in_order& one = readings.front();
+  void check(const input_report& input) const {
+    const bool wrong_size = input.error.find("sizes in headers") != std::string::npos;
+    const test::in_order& reference = readings.front();
     if (!wrong_size) {
-      CHECK(said.verified.counts == test::counts_of(first(one.text, one.verified)));
-      CHECK(said.complete == one.error.empty());
+      CHECK(input.verified.counts == test::counts_of(prefix_of(reference.text, reference.verified)));
+      CHECK(input.complete == reference.error.empty());
     }
-    const bool alike = std::ranges::any_of(readings, [&](const test::in_order& each) {
-      return said.error == each.error && said.compressed_bytes == each.consumed &&
-             said.unverified.counts == test::counts_of(std::span(each.text).subspan(each.verified));
+    const bool is_equal = std::ranges::any_of(readings, [&](const test::in_order& each) {
+      return input.error == each.error && input.compressed_bytes == each.consumed &&
+             input.unverified.counts == test::counts_of(std::span(each.text).subspan(each.verified));
     });
-    const bool is_damage = wrong_size || one.error.find(" is damaged (") != std::string::npos;
+    const bool is_damage = wrong_size || reference.error.find(" is damaged (") != std::string::npos;
     if (!is_damage) {
-      CHECK_MESSAGE(alike, said.error, " instead of ", one.error);
-    } else if (!alike) {
-      check_damage(said, wrong_size);
+      CHECK_MESSAGE(is_equal, input.error, " instead of ", reference.error);
+    } else if (!is_equal) {
+      check_damage(input, wrong_size);
     }
   }
 
-  // Of the text as far as any decoder alone gets, what is counted is a prefix, and the error says where it ends.
-  void check_damage(const input_report& said, bool wrong_size) const {
+  // The counts are those of a prefix of the longest text that a decoder alone produces, and the error says where it
+  // ends.
+  void check_damage(const input_report& input, bool wrong_size) const {
     const auto longest = std::ranges::max_element(readings, {}, [](const auto& each) { return each.text.size(); });
-    const std::uint64_t verified = said.verified.bytes();
-    const std::uint64_t bytes = verified + said.unverified.bytes();
-    CAPTURE(said.error);
+    const std::uint64_t verified = input.verified.bytes();
+    const std::uint64_t bytes = verified + input.unverified.bytes();
+    CAPTURE(input.error);
     CAPTURE(longest->error);
-    CHECK_FALSE(said.complete);
+    CHECK_FALSE(input.complete);
     REQUIRE(bytes <= longest->text.size());
-    CHECK(sum(said.verified.counts, said.unverified.counts) == test::counts_of(first(longest->text, bytes)));
+    CHECK(sum(input.verified.counts, input.unverified.counts) == test::counts_of(prefix_of(longest->text, bytes)));
     CHECK(verified <= longest->verified);
     CHECK((wrong_size || verified == longest->verified));
-    CHECK(said.error.ends_with(", decompressed offset " + std::to_string(bytes)));
-    CHECK(compressed_offset_of(said.error) <= *said.compressed_bytes);
-    CHECK((compressed_offset_of(said.error) >= longest->verified_packed || wrong_size));
-    CHECK(*said.compressed_bytes <= packed_bytes);
-    if (!wrong_size) CHECK(frame_of(said.error) == frame_of(longest->error));
+    CHECK(input.error.ends_with(", decompressed offset " + std::to_string(bytes)));
+    CHECK(compressed_offset_of(input.error) <= *input.compressed_bytes);
+    CHECK((compressed_offset_of(input.error) >= longest->verified_packed || wrong_size));
+    CHECK(*input.compressed_bytes <= packed_bytes);
+    if (!wrong_size) CHECK(frame_of(input.error) == frame_of(longest->error));
   }
 
   static std::uint64_t compressed_offset_of(const std::string& error) {
@@ -129,7 +131,7 @@ struct expectation {
   static std::string frame_of(const std::string& error) { return error.substr(0, error.find(" is ")); }
 };
 
-// Runs the archive with several buffers, from a file or from a pipe.
+// Runs the archive with random buffers, from a file or from a pipe.
 void check_like_in_order(const io::format& format, const test::byte_vector& packed, std::uint32_t seed,
                          std::size_t plain_bound) {
   CAPTURE(seed);
@@ -140,12 +142,12 @@ void check_like_in_order(const io::format& format, const test::byte_vector& pack
   const std::string name = piped ? piped->name() : folder.file("a", test::characters(packed));
   plan planned = test::random_plan(random, {name}, random.one_of({1U, 40U, 1000U}));
   planned.forced_format = &format;
-  const outcome done = run(planned, test::shuffled(seed));
-  expectation(planned, packed, plain_bound).check(done.result.inputs[0]);
-  check_totals(done.result);
+  const outcome finished = run(planned, test::shuffled(seed));
+  expectation(planned, packed, plain_bound).check(finished.result.inputs[0]);
+  check_totals(finished.result);
 }
 
-// Frames with and without checksum and content size, empty and skippable ones, of little text.
+// Frames with and without checksum and content size, empty frames and skippable frames, with little text.
 test::decoder_sample small_archive() {
   return test::zstd_sample_builder("small")
       .frame(test::sample_text(70))
@@ -158,7 +160,7 @@ test::decoder_sample small_archive() {
       .build();
 }
 
-// Blocks that say how long they are, and members that do not, of little text.
+// Blocks whose size is in the header, and members without it, with little text.
 test::decoder_sample small_gzip_archive() {
   return test::gzip_sample_builder("small")
       .block(test::sample_text(70))
@@ -171,15 +173,15 @@ test::decoder_sample small_gzip_archive() {
       .build();
 }
 
-// Every format with an archive of it.
-void for_all_formats(const std::function<void(const io::format&, const test::decoder_sample&)>& law) {
-  law(zstd(), small_archive());
-  law(gzip(), small_gzip_archive());
+// Calls `check` with each format and an archive of that format.
+void for_all_formats(const std::function<void(const io::format&, const test::decoder_sample&)>& check) {
+  check(zstd(), small_archive());
+  check(gzip(), small_gzip_archive());
 }
 
 }  // namespace
 
-TEST_CASE("archives of any frames give the report that a decoder alone, in order, gives") {
+TEST_CASE("for archives of any frames the report equals that of one decoder that decodes in order") {
   test::watchdog watchdog;
   for (std::uint32_t seed = 1; seed <= 600 / test::fewer; ++seed) {
     watchdog.moved(seed);
@@ -189,7 +191,7 @@ TEST_CASE("archives of any frames give the report that a decoder alone, in order
   }
 }
 
-TEST_CASE("an archive that stops at any byte gives what a decoder alone gives of it") {
+TEST_CASE("for an archive that is truncated at any byte the report equals that of one decoder") {
   test::watchdog watchdog;
   for_all_formats([&](const io::format& format, const test::decoder_sample& archive) {
     for (std::size_t length = 0; length < archive.packed.size(); length += test::fewer) {
@@ -204,8 +206,8 @@ TEST_CASE("an archive that stops at any byte gives what a decoder alone gives of
   });
 }
 
-TEST_CASE("an archive damaged at any byte gives what a decoder alone gives of it") {
-  constexpr std::size_t bound = std::size_t{1} << 18U;  // a damaged run may be long: 128 KiB a block of zstd
+TEST_CASE("for an archive that is damaged at any byte the report equals that of one decoder") {
+  constexpr std::size_t bound = std::size_t{1} << 18U;  // one damaged block of zstd may decode to 128 KiB
   test::watchdog watchdog;
   for_all_formats([&](const io::format& format, const test::decoder_sample& archive) {
     for (std::size_t place = 0; place < archive.packed.size(); place += test::fewer) {
@@ -221,7 +223,8 @@ TEST_CASE("an archive damaged at any byte gives what a decoder alone gives of it
   });
 }
 
-TEST_CASE("every snapshot of archives that are decoded side by side is of exactly a prefix of each, and they grow") {
+TEST_CASE(
+    "every snapshot of archives that are decoded side by side is exactly of a prefix of each, and the prefixes grow") {
   test::watchdog watchdog;
   std::uint64_t snapshots = 0;
   for (std::uint32_t seed = 1; seed <= 32 / test::fewer; ++seed) {
@@ -235,27 +238,27 @@ TEST_CASE("every snapshot of archives that are decoded side by side is of exactl
     } else {
       planned.snapshot_every = std::chrono::milliseconds(1);
     }
-    std::vector<std::uint64_t> before(all.made.size());
+    std::vector<std::uint64_t> before(all.samples.size());
     run_hooks hooks = test::shuffled(seed);
-    hooks.snapshot = [&](const report& now) {
+    hooks.snapshot = [&](const run_counts& counts) {
       ++snapshots;
-      all.check_prefixes(now);
-      for (std::size_t i = 0; i < now.inputs.size(); ++i) {
-        const std::uint64_t bytes = now.inputs[i].verified.bytes() + now.inputs[i].unverified.bytes();
+      all.check_prefixes(counts);
+      for (std::size_t i = 0; i < counts.inputs.size(); ++i) {
+        const std::uint64_t bytes = counts.inputs[i].verified.bytes() + counts.inputs[i].unverified.bytes();
         CHECK(bytes >= before[i]);
         before[i] = bytes;
       }
     };
-    const outcome done = run(planned, hooks);
-    CHECK(done.result.complete);
-    for (std::size_t i = 0; i < all.made.size(); ++i) {
-      CHECK(done.result.inputs[i].verified.counts == test::counts_of(all.made[i].plain));
+    const outcome finished = run(planned, hooks);
+    CHECK(finished.result.complete);
+    for (std::size_t i = 0; i < all.samples.size(); ++i) {
+      CHECK(finished.result.inputs[i].verified.counts == test::counts_of(all.samples[i].plain));
     }
   }
   CHECK(snapshots > 30 / test::fewer);
 }
 
-TEST_CASE("a signal in the middle leaves a prefix of every archive, and says where the reading ended") {
+TEST_CASE("a signal during a run leaves a prefix of every archive, and the report says where reading ended") {
   test::watchdog watchdog;
   std::uint32_t in_the_middle = 0;
   for (std::uint32_t seed = 1; seed <= 96 / test::fewer; ++seed) {
@@ -268,23 +271,24 @@ TEST_CASE("a signal in the middle leaves a prefix of every archive, and says whe
     run_hooks hooks = test::shuffled(seed);
     hooks.watch_signals = true;
     bool sent = false;
-    hooks.snapshot = [&](const report&) {
+    hooks.snapshot = [&](const run_counts&) {
       if (!std::exchange(sent, true)) ::kill(::getpid(), SIGINT);
     };
-    const outcome done = run(planned, hooks);
-    CHECK((done.signal == SIGINT || done.signal == 0));
-    all.check_prefixes(done.result);
-    for (std::size_t i = 0; i < all.made.size(); ++i) {
-      const input_report& said = done.result.inputs[i];
-      CHECK(said.complete == said.error.empty());
-      CHECK((said.complete ? said.verified.bytes() == all.made[i].plain.size() : done.signal == SIGINT));
+    const outcome finished = run(planned, hooks);
+    CHECK((finished.signal == SIGINT || finished.signal == 0));
+    all.check_prefixes(finished.result);
+    for (std::size_t i = 0; i < all.samples.size(); ++i) {
+      const input_report& input = finished.result.inputs[i];
+      CHECK(input.complete == input.error.empty());
+      CHECK((input.complete ? input.verified.bytes() == all.samples[i].plain.size() : finished.signal == SIGINT));
     }
-    if (!done.result.complete) ++in_the_middle;
+    if (!finished.result.complete) ++in_the_middle;
   }
   CHECK(in_the_middle > 10 / test::fewer);
 }
 
-TEST_CASE("an engine that fails at any chunk leaves a prefix of every archive, and says where one of them ends") {
+TEST_CASE(
+    "an engine that fails at any chunk leaves a prefix of every archive, and the report says where one of them ends") {
   test::watchdog watchdog;
   for (std::uint32_t seed = 1; seed <= 16 / test::fewer; ++seed) {
     test::dice random(seed);
@@ -294,16 +298,16 @@ TEST_CASE("an engine that fails at any chunk leaves a prefix of every archive, a
       watchdog.moved(seed);
       CAPTURE(seed);
       CAPTURE(failing);
-      const outcome done = run(planned, test::shuffled(seed, failing));
-      all.check_prefixes(done.result);
-      if (done.engine_failure.empty()) {
-        CHECK(done.result.complete);
+      const outcome finished = run(planned, test::shuffled(seed, failing));
+      all.check_prefixes(finished.result);
+      if (finished.engine_failure.empty()) {
+        CHECK(finished.result.complete);
         break;
       }
-      CHECK_FALSE(done.result.complete);
-      CHECK(std::ranges::any_of(done.result.inputs, [&](const input_report& each) {
+      CHECK_FALSE(finished.result.complete);
+      CHECK(std::ranges::any_of(finished.result.inputs, [&](const input_report& each) {
         const std::uint64_t bytes = each.verified.bytes() + each.unverified.bytes();
-        return done.engine_failure ==
+        return finished.engine_failure ==
                each.name + ": not counted from offset " + std::to_string(bytes) + " on: the device fell off the bus";
       }));
     }

@@ -1,8 +1,8 @@
-// Memory that cannot be had while counts are merged, at every allocation: nothing throws where nothing may, every slot
-// comes back, and what is called complete is right.
-#include "pipeline/collector.hpp"
-#include "pipeline/cutter.hpp"
-#include "pipeline/rolling_counts.hpp"
+// Each allocation fails while counts are merged: nothing throws where it must not, every slot is released, and inputs
+// that are reported as complete have the right counts.
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "pipeline/flow/cutter.hpp"
 #include "support/failing_resources.hpp"
 #include "tests/support/run_coroutine.hpp"
 
@@ -28,32 +28,31 @@ using test::failing_resource;
 
 namespace {
 
-constexpr unsigned last_tried = 3000;  // no run here asks for more
+constexpr unsigned last_tried = 3000;  // no run here makes so many requests
 constexpr input_id input_count = 5;
 
 using expected_counts = std::array<std::array<std::uint64_t, 256>, input_count>;
 
-// What holds at any moment: the totals are the sum of the inputs, and an input that is complete has the counts
-// expected.
+// Invariants that hold at any moment: the totals are the sum of the inputs, and a complete input has the expected
+// counts.
 void check_report(const rolling_counts& counts, const expected_counts& expected) {
-  report seen;
-  counts.write_to(seen);
+  run_counts current = counts.counts();
   gpu::tally sum(256);
   bool all_are_complete = true;
   std::size_t number = 0;
-  for (const input_report& each : seen.inputs) {
+  for (const input_report& each : current.inputs) {
     sum += each.verified;
     all_are_complete = all_are_complete && each.complete;
     if (each.complete) CHECK(std::ranges::equal(each.verified.counts, expected.at(number)));
     ++number;
   }
-  CHECK(sum == seen.verified);
-  if (!seen.complete) return;
+  CHECK(sum == current.verified);
+  if (!current.complete) return;
   CHECK(number == input_count);
   CHECK(all_are_complete);
 }
 
-// A run as a list of operations on its counts; after one that returns false nothing follows, as in a run that stops.
+// A run as a list of operations on its counts. No operation follows one that returns false, as in a run that stops.
 struct script {
   std::vector<std::function<bool(rolling_counts&)>> operations;
   expected_counts expected{};
@@ -64,8 +63,8 @@ struct script {
       std::array<std::uint32_t, 512> rows{};
       rows[letter] = bytes - 1;
       rows[256 + letter] = 1;
-      const std::array<segment, 2> both{segment{.owner = owner, .where = {0, bytes - 1}, .pane = 1},
-                                        segment{.owner = owner, .where = {bytes - 1, bytes}, .pane = 2}};
+      const std::array<segment, 2> both{segment{.owner = owner, .extent = {0, bytes - 1}, .pane = 1},
+                                        segment{.owner = owner, .extent = {bytes - 1, bytes}, .pane = 2}};
       const merged_part part = counts.merge(both, rows);
       return !part.failure && !counts.failure();
     });
@@ -79,7 +78,7 @@ struct script {
     });
   }
 
-  // Returns whether all was done.
+  // Returns whether all operations succeeded.
   bool run(rolling_counts& counts, failing_resource& failing) const {
     const failing_resource::scope armed(failing);
     try {
@@ -91,18 +90,19 @@ struct script {
 };
 
 group_end damaged_end() {
-  return {.text_bytes = 7,
-          .compressed_bytes = 70,
-          .lost = {{.compressed_begin = 10, .compressed_end = 20, .text_offset = 3, .cause = std::string(40, 'c')},
-                   {.compressed_begin = 30, .compressed_end = 40, .text_offset = 5, .cause = std::string(40, 'd')}},
-          .lost_stretches = 2,
-          .wrong = [](std::uint64_t before) {
-            return input_failure{.kind = failure_kind::damaged,
-                                 .text = "a checksum is wrong, after this many bytes: " + std::to_string(before)};
-          }};
+  return {
+      .text_bytes = 7,
+      .compressed_bytes = 70,
+      .lost_ranges = {{.compressed_begin = 10, .compressed_end = 20, .text_offset = 3, .cause = std::string(40, 'c')},
+                      {.compressed_begin = 30, .compressed_end = 40, .text_offset = 5, .cause = std::string(40, 'd')}},
+      .number_of_lost_ranges = 2,
+      .failure = [](std::uint64_t before) {
+        return input_failure{.kind = failure_kind::damaged,
+                             .text = "a checksum is wrong, after this many bytes: " + std::to_string(before)};
+      }};
 }
 
-// A plain input, one of frames in two groups, a damaged one of no text, one that fails, and one with lost stretches.
+// A plain input, one of frames in two groups, a damaged one without text, one that fails, and one with lost ranges.
 script mixed_run() {
   script all;
   all.merge({.input = 0}, 'a', 5);
@@ -133,7 +133,8 @@ script mixed_run() {
 
 }  // namespace
 
-TEST_CASE("whichever allocation fails, totals are the sum of the inputs, and what is complete is right") {
+TEST_CASE(
+    "whichever allocation fails, the totals are the sum of the inputs, and complete inputs have the right counts") {
   const script all = mixed_run();
   for (unsigned nth = 1; nth <= last_tried; ++nth) {
     CAPTURE(nth);
@@ -148,19 +149,18 @@ TEST_CASE("whichever allocation fails, totals are the sum of the inputs, and wha
     CHECK(stop.stop_requested() == (counts.failure() != nullptr));
     if (!failing.was_reached()) {
       CHECK(is_whole);
-      CHECK(nth > 40);  // so many there are to fail
+      CHECK(nth > 40);  // a run makes more allocations than this
       break;
     }
-    report seen;
-    counts.write_to(seen);
-    CHECK_FALSE(seen.complete);  // inputs 2 to 4 are damaged in any case, and never called sound
-    for (const std::size_t wrong : {2U, 3U, 4U}) CHECK_FALSE(seen.inputs[wrong].complete);
+    run_counts current = counts.counts();
+    CHECK_FALSE(current.complete);  // inputs 2 to 4 are damaged in any case, and never reported as complete
+    for (const std::size_t wrong : {2U, 3U, 4U}) CHECK_FALSE(current.inputs[wrong].complete);
   }
 }
 
 namespace {
 
-// Counts at once, in submit(), and answers all that it holds backwards when it holds three.
+// Counts at once, in submit(), and completes its jobs in reverse order when it holds three.
 class backward_engine final : public gpu::engine {
  public:
   std::string_view name() const override { return "backward"; }
@@ -175,25 +175,25 @@ class backward_engine final : public gpu::engine {
         ++job.rows[i * 256 + std::to_integer<std::size_t>(job.bytes[at])];
       }
     }
-    const std::unique_ptr<int> needs_memory = std::make_unique<int>(1);  // or throws, and has not taken the job
-    held_.at(count_++) = &job;
-    if (count_ == held_.size()) answer();
+    const std::unique_ptr<int> needs_memory = std::make_unique<int>(1);  // may throw: then the job is not accepted
+    pending_.at(count_++) = &job;
+    if (count_ == pending_.size()) answer();
   }
 
   void answer() {
     while (count_ > 0) {
-      gpu::counting_job* const job = held_.at(--count_);
-      job->done(*job, nullptr);
+      gpu::counting_job* const job = pending_.at(--count_);
+      job->on_complete(*job, nullptr);
     }
   }
 
  private:
   gpu::partition rows_ = gpu::partition::identity();
-  std::array<gpu::counting_job*, 3> held_{};
+  std::array<gpu::counting_job*, 3> pending_{};
   std::size_t count_ = 0;
 };
 
-// Chunks of three segments: the end of an input, a small one, and the begin of the next.
+// Chunks of three segments: the end of an input, a small input, and the beginning of the next one.
 struct collected_run {
   static constexpr unsigned slot_count = 4;
   async::worker_pool pool{1};
@@ -201,15 +201,15 @@ struct collected_run {
   ring slots{{.slots = slot_count, .chunk_bytes = 64, .max_extents = 8, .row_classes = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"0", "1", "2", "3", "4"}};
   std::stop_source stop;
-  bool goes_on;
+  bool continues;
   unsigned merges = 0;
   collector collected{slots, engine, counts, stop, [this] { ++merges; }};
   cutter cut{slots, collected};
   expected_counts expected{};
   std::array<std::uint64_t, input_count> lengths{};
 
-  explicit collected_run(bool goes_on_behind_loss) : goes_on(goes_on_behind_loss) {
-    if (goes_on) collected.go_on_behind_loss([] { throw std::bad_alloc(); });
+  explicit collected_run(bool continues_after_loss) : continues(continues_after_loss) {
+    if (continues) collected.continue_after_loss([] { throw std::bad_alloc(); });
   }
 
   void feed(failing_resource& failing) {
@@ -223,7 +223,7 @@ struct collected_run {
       try {
         counts.finish(input, lengths.at(input));
       } catch (const std::bad_alloc&) {
-        return finish();  // the reader of the input ends the run
+        return finish();  // as the reader of the input ends the run
       }
     }
     finish();
@@ -231,14 +231,14 @@ struct collected_run {
 
   void fill(input_id input, unsigned char letter, std::size_t bytes) {
     while (bytes > 0) {
-      auto where = cut.try_reserve(bytes);
-      while (!where) {
+      auto reserved = cut.try_reserve(bytes);
+      while (!reserved) {
         engine.answer();
-        where = cut.try_reserve(bytes);
+        reserved = cut.try_reserve(bytes);
       }
-      const std::size_t part = where->bytes.size();
-      std::fill(where->bytes.begin(), where->bytes.end(), static_cast<std::byte>(letter));
-      cut.commit(*where, part, {.input = input});
+      const std::size_t part = reserved->bytes.size();
+      std::fill(reserved->bytes.begin(), reserved->bytes.end(), static_cast<std::byte>(letter));
+      cut.commit(*reserved, part, {.input = input});
       expected.at(input).at(letter) += part;
       lengths.at(input) += part;
       bytes -= part;
@@ -253,25 +253,24 @@ struct collected_run {
 
 }  // namespace
 
-TEST_CASE("whichever allocation of a collector fails, it settles, all slots come back, and a loss is noted") {
-  for (const bool goes_on : {false, true}) {
-    CAPTURE(goes_on);
+TEST_CASE("whichever allocation of a collector fails, it settles, all slots are released, and a loss is recorded") {
+  for (const bool continues : {false, true}) {
+    CAPTURE(continues);
     for (unsigned nth = 1; nth <= last_tried; ++nth) {
       CAPTURE(nth);
-      collected_run run(goes_on);
+      collected_run run(continues);
       failing_resource failing(test::resource::memory, nth);
       run.feed(failing);
       test::run_wait(run.pool, [&] { return run.collected.settled(); });
       for (unsigned i = 0; i < collected_run::slot_count; ++i) CHECK(run.slots.try_acquire() != nullptr);
       CHECK(run.merges > 0);
       check_report(run.counts, run.expected);
-      report seen;
-      run.counts.write_to(seen);
+      run_counts current = run.counts.counts();
       const bool is_reported = run.collected.lost() || run.collected.failure();
-      if (is_reported && !goes_on) CHECK(run.stop.stop_requested());
-      if (!is_reported) CHECK(run.counts.merged_bytes() == seen.verified.bytes());
+      if (is_reported && !continues) CHECK(run.stop.stop_requested());
+      if (!is_reported) CHECK(run.counts.merged_bytes() == current.verified.bytes());
       if (!failing.was_reached()) {
-        CHECK(seen.complete);
+        CHECK(current.complete);
         CHECK_FALSE(is_reported);
         CHECK(nth > 20);
         break;
@@ -280,7 +279,7 @@ TEST_CASE("whichever allocation of a collector fails, it settles, all slots come
   }
 }
 
-TEST_CASE("what is called after a merge may throw: the run is stopped for it, and the collector settles") {
+TEST_CASE("the callback after a merge may throw: the run is stopped, and the collector settles") {
   async::worker_pool pool(1);
   backward_engine engine;
   ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
@@ -288,10 +287,10 @@ TEST_CASE("what is called after a merge may throw: the run is stopped for it, an
   const std::stop_source stop;
   collector collected(slots, engine, counts, stop, [] { throw std::bad_alloc(); });
   cutter cut(slots, collected);
-  const auto where = cut.try_reserve(8);
-  REQUIRE(where);
-  std::fill(where->bytes.begin(), where->bytes.end(), std::byte{'x'});
-  cut.commit(*where, 8, {.input = 0});
+  const auto reserved = cut.try_reserve(8);
+  REQUIRE(reserved);
+  std::fill(reserved->bytes.begin(), reserved->bytes.end(), std::byte{'x'});
+  cut.commit(*reserved, 8, {.input = 0});
   engine.answer();
   test::run_wait(pool, [&] { return collected.settled(); });
   CHECK(counts.merged_bytes() == 8);

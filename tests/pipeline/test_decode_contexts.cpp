@@ -1,4 +1,5 @@
-#include "pipeline/decoding/decode_contexts.hpp"
+// Decode contexts, and the memory for windows that they share.
+#include "pipeline/flow/decoding/decode_contexts.hpp"
 
 #include "async/event_loop.hpp"
 #include "tests/io/zstd_samples.hpp"
@@ -20,7 +21,7 @@ constexpr std::uint64_t kib = 1024;
 
 const io::format& zstd() { return *io::format_named("zstd"); }
 
-// Contexts with everything behind them. All but the engine is on one thread, which goes on only when told.
+// Contexts with all later stages. Everything except the engine is on one thread and runs only in settle().
 struct workshop {
   async::event_loop context;
   ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_classes = 256}};
@@ -35,7 +36,7 @@ struct workshop {
 
   void settle() { context.poll(); }
 
-  // Asks for a context; there once its turn came.
+  // Requests a context. The lease is empty until the context is granted.
   std::shared_ptr<decode_contexts::lease> ask() {
     auto answer = std::make_shared<decode_contexts::lease>();
     const auto wait = [](decode_contexts& from, std::shared_ptr<decode_contexts::lease> to) -> async::task<> {
@@ -52,20 +53,20 @@ struct workshop {
     return taken;
   }
 
-  // Asks for the window that its decoder wants; whether it was granted.
-  std::shared_ptr<bool> ask_for_window(decode_context& of) {
+  // Requests the window that the context's decoder wants. The value is whether it was granted.
+  std::shared_ptr<bool> ask_for_window(decode_context& requester) {
     auto answer = std::make_shared<bool>(false);
     const auto wait = [](decode_context& on, std::shared_ptr<bool> to) -> async::task<> {
       co_await on.grant_window();
       *to = true;
     };
-    async::spawn(context, wait(of, answer), [](const std::exception_ptr&) noexcept {});
+    async::spawn(context, wait(requester, answer), [](const std::exception_ptr&) noexcept {});
     settle();
     return answer;
   }
 };
 
-// A frame of little text that needs a window of 2^window_log bytes to be decoded.
+// A frame of little text. Decoding it needs a window of 2^window_log bytes.
 test::byte_vector frame_of_window(int window_log) {
   return test::zstd_frame_of(test::sample_text(50), {.content_size = false, .window_log = window_log});
 }
@@ -78,48 +79,48 @@ io::fill_result begin_frame(decode_context& on, int window_log, std::span<std::b
 
 }  // namespace
 
-TEST_CASE("there are as many contexts as were made, and who waits first is served first") {
-  workshop it(3);
-  CHECK(it.contexts.size() == 3);
+TEST_CASE("there are as many contexts as requested, and waiting tasks are served in order") {
+  workshop fixture(3);
+  CHECK(fixture.contexts.size() == 3);
   std::vector<decode_contexts::lease> out;
-  for (int i = 0; i < 3; ++i) out.push_back(it.take());
+  for (int i = 0; i < 3; ++i) out.push_back(fixture.take());
   CHECK(std::set{&*out[0], &*out[1], &*out[2]}.size() == 3);
-  const auto first = it.ask();
-  const auto second = it.ask();
+  const auto first = fixture.ask();
+  const auto second = fixture.ask();
   CHECK_FALSE(*first);
   decode_context* released = &*out[0];
   out[0].release();
-  it.settle();
+  fixture.settle();
   CHECK(&**first == released);
   CHECK_FALSE(*second);
   released = &*out[2];
   out[2].release();
-  it.settle();
+  fixture.settle();
   CHECK(&**second == released);
 }
 
-TEST_CASE("a decoder serves one group after another of its format, until its words are wanted longer") {
-  workshop it(1);
-  decode_contexts::lease borrowed = it.take();
+TEST_CASE("a decoder serves one group after another of its format, until its error message must be kept") {
+  workshop fixture(1);
+  decode_contexts::lease borrowed = fixture.take();
   decode_context& context = *borrowed;
   const io::decoder* const first = &context.decoder_for(zstd());
   borrowed.release();
-  borrowed = it.take();
+  borrowed = fixture.take();
   CHECK(&*borrowed == &context);
   CHECK(&context.decoder_for(zstd()) == first);
   std::byte out[64];
   const std::byte junk[8]{};
   REQUIRE(context.decoder_for(zstd()).fill(junk, out).status == io::fill_status::failed);
-  const auto kept = context.keep_decoder();
-  CHECK(kept.get() == first);
+  const auto kept_decoder = context.keep_decoder();
+  CHECK(kept_decoder.get() == first);
   CHECK(&context.decoder_for(zstd()) != first);
   CHECK(begin_frame(context, 10, out).status == io::fill_status::frame_verified);
-  CHECK(kept->fault(7).find("is not zstd data") == 0);
+  CHECK(kept_decoder->fault(7).find("is not zstd data") == 0);
 }
 
-TEST_CASE("a decoder of another format takes the place of the first") {
-  workshop it(1);
-  const decode_contexts::lease borrowed = it.take();
+TEST_CASE("a decoder of another format replaces the first") {
+  workshop fixture(1);
+  const decode_contexts::lease borrowed = fixture.take();
   decode_context& context = *borrowed;
   std::byte out[64];
   REQUIRE(begin_frame(context, 10, out).status == io::fill_status::frame_verified);
@@ -128,11 +129,12 @@ TEST_CASE("a decoder of another format takes the place of the first") {
   CHECK(begin_frame(context, 10, out).status == io::fill_status::frame_verified);
 }
 
-// Of 1 MiB, two contexts have 128 KiB each for themselves, and 768 KiB are for who needs more.
-TEST_CASE("small windows are every context's own, larger ones share what is left and wait for each other in order") {
-  workshop it(2);
-  decode_contexts::lease borrowed = it.take();
-  const decode_contexts::lease other_borrowed = it.take();
+// Of 1 MiB, the two contexts have 128 KiB each for themselves, and 768 KiB are shared.
+TEST_CASE(
+    "small windows come from each context's own memory; larger ones share the rest, in the order of their requests") {
+  workshop fixture(2);
+  decode_contexts::lease borrowed = fixture.take();
+  const decode_contexts::lease other_borrowed = fixture.take();
   decode_context& first = *borrowed;
   decode_context& second = *other_borrowed;
   std::byte out[64];
@@ -141,71 +143,71 @@ TEST_CASE("small windows are every context's own, larger ones share what is left
   CHECK(begun.status == io::fill_status::needs_window);
   CHECK(first.decoder_for(zstd()).window_wanted() == 512 * kib);
   CHECK(begin_frame(second, 19, out).status == io::fill_status::needs_window);
-  CHECK(*it.ask_for_window(first));
-  const auto other = it.ask_for_window(second);
-  CHECK_FALSE(*other);
+  CHECK(*fixture.ask_for_window(first));
+  const auto second_grant = fixture.ask_for_window(second);
+  CHECK_FALSE(*second_grant);
   const test::byte_vector frame = frame_of_window(19);
   const auto rest = std::span(frame).subspan(begun.consumed);
   CHECK(first.decoder_for(zstd()).fill(rest, out).status == io::fill_status::frame_verified);
   borrowed.release();
-  it.settle();
-  CHECK(*other);
+  fixture.settle();
+  CHECK(*second_grant);
 }
 
-TEST_CASE("what was granted to a group is not its successor's") {
-  workshop it(1);
+TEST_CASE("a window that was granted to one group is not granted to the next") {
+  workshop fixture(1);
   std::byte out[64];
   for (int i = 0; i < 3; ++i) {
-    const decode_contexts::lease borrowed = it.take();
+    const decode_contexts::lease borrowed = fixture.take();
     decode_context& context = *borrowed;
     CHECK(begin_frame(context, 19, out).status == io::fill_status::needs_window);
-    CHECK(*it.ask_for_window(context));
+    CHECK(*fixture.ask_for_window(context));
   }
 }
 
-TEST_CASE("a group that needs another window gives back what it has before it waits") {
-  workshop it(1, 1536 * kib);  // of which 384 KiB are its own
-  const decode_contexts::lease borrowed = it.take();
+TEST_CASE("a group that needs another window returns its first one before it waits") {
+  workshop fixture(1, 1536 * kib);  // 384 KiB of it are the context's own
+  const decode_contexts::lease borrowed = fixture.take();
   decode_context& context = *borrowed;
   std::byte out[64];
   CHECK(begin_frame(context, 19, out).status == io::fill_status::needs_window);
-  CHECK(*it.ask_for_window(context));
+  CHECK(*fixture.ask_for_window(context));
   CHECK(begin_frame(context, 20, out).status == io::fill_status::needs_window);
-  CHECK(*it.ask_for_window(context));  // both together would be more than there is
+  CHECK(*fixture.ask_for_window(context));  // both together would exceed the memory
   CHECK(begin_frame(context, 20, out).status == io::fill_status::frame_verified);
 }
 
-TEST_CASE("a window that is more than all of the memory for windows is refused, not waited for") {
-  workshop it(2);
+TEST_CASE("a window that exceeds all memory for windows is refused, not waited for") {
+  workshop fixture(2);
   std::byte out[64];
-  const decode_contexts::lease borrowed = it.take();
+  const decode_contexts::lease borrowed = fixture.take();
   decode_context& context = *borrowed;
   CHECK(begin_frame(context, 20, out).status == io::fill_status::failed);
   CHECK(context.decoder_for(zstd()).fault(0).find("needs a window of 1 MiB, more than the 768 KiB left") !=
         std::string::npos);
 }
 
-TEST_CASE("what all contexts have cut is counted after a flush, of those in use and of those that are not") {
-  workshop it(2);
-  decode_contexts::lease both[]{it.take(), it.take()};
+TEST_CASE("after a flush the text in all contexts is counted, whether the contexts are in use or not") {
+  workshop fixture(2);
+  decode_contexts::lease both[]{fixture.take(), fixture.take()};
   std::uint64_t written = 0;
   const auto write = [&](decode_context& on) -> async::task<> {
-    const place where = co_await on.cut.reserve(30);
-    std::memset(where.bytes.data(), 'x', where.bytes.size());
-    on.cut.commit(where, where.bytes.size(), {.input = 0});
-    written += where.bytes.size();
+    const reservation reserved = co_await on.cut.reserve(30);
+    std::memset(reserved.bytes.data(), 'x', reserved.bytes.size());
+    on.cut.commit(reserved, reserved.bytes.size(), {.input = 0});
+    written += reserved.bytes.size();
   };
-  for (const auto& each : both) async::spawn(it.context, write(*each), [](const std::exception_ptr&) noexcept {});
-  it.settle();
+  for (const auto& each : both) async::spawn(fixture.context, write(*each), [](const std::exception_ptr&) noexcept {});
+  fixture.settle();
   CHECK(written == 60);
   both[1].release();
   std::vector<cut_mark> marks;
-  it.contexts.flush(marks);
+  fixture.contexts.flush(marks);
   CHECK(marks.size() == 2);
   bool settled = false;
-  const auto wait = [](collector& of) -> async::task<> { co_await of.settled(); };
-  async::spawn(it.context, wait(it.collected), [&](const std::exception_ptr&) noexcept { settled = true; });
-  it.context.run_until([&] { return settled; });
-  CHECK(it.collected.has_merged(marks));
-  CHECK(it.counts.merged_bytes() == 60);
+  const auto wait = [](collector& awaited) -> async::task<> { co_await awaited.settled(); };
+  async::spawn(fixture.context, wait(fixture.collected), [&](const std::exception_ptr&) noexcept { settled = true; });
+  fixture.context.run_until([&] { return settled; });
+  CHECK(fixture.collected.has_merged(marks));
+  CHECK(fixture.counts.merged_bytes() == 60);
 }

@@ -1,5 +1,5 @@
-// The default of --memory-limit: within what the control groups of the process allow.
-#include "pipeline/default_memory_limit.hpp"
+// The default of --memory-limit: within the limits of the process's control groups.
+#include "pipeline/program/default_memory_limit.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -31,7 +31,7 @@ struct machine {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(machine, "without control groups, or without a limit in them, there is none") {
+TEST_CASE_FIXTURE(machine, "without control groups, or without a limit in them, there is no limit") {
   CHECK_FALSE(limit());
   write("proc/self/cgroup", "0::/a/b\n");
   CHECK_FALSE(limit());
@@ -42,7 +42,7 @@ TEST_CASE_FIXTURE(machine, "without control groups, or without a limit in them, 
   CHECK(default_memory_limit(root / ".") == 1024 * mib);
 }
 
-TEST_CASE_FIXTURE(machine, "the least limit of the own group of version 2 and of those above it holds") {
+TEST_CASE_FIXTURE(machine, "in version 2 the lowest limit of the process's own group and of its ancestors applies") {
   write("proc/self/cgroup", "0::/a/b/c\n");
   write("sys/fs/cgroup/a/b/c/memory.max", "800000000\n");
   CHECK(limit() == 800'000'000);
@@ -50,13 +50,13 @@ TEST_CASE_FIXTURE(machine, "the least limit of the own group of version 2 and of
   CHECK(limit() == 700'000'000);
   write("sys/fs/cgroup/a/b/memory.max", "max\n");
   CHECK(limit() == 700'000'000);
-  write("sys/fs/cgroup/memory.max", "600000000\n");  // as a container sees its own group
+  write("sys/fs/cgroup/memory.max", "600000000\n");  // where a container sees its own group
   CHECK(limit() == 600'000'000);
   write("sys/fs/cgroup/other/memory.max", "5\n");
   CHECK(limit() == 600'000'000);
 }
 
-TEST_CASE_FIXTURE(machine, "groups of version 1 count by their controller of memory") {
+TEST_CASE_FIXTURE(machine, "in version 1 the group of the memory controller applies") {
   write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:hugetlb,memory:/a/b\n1:name=systemd:/a:b\n0::/u\n");
   write("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
   CHECK_FALSE(limit());
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(machine, "groups of version 1 count by their controller of mem
   CHECK(limit() == 200'000'000);
 }
 
-TEST_CASE_FIXTURE(machine, "a group outside of the container's view is looked for from the top that is seen") {
+TEST_CASE_FIXTURE(machine, "if the group is outside the container's view, the limit at the visible root applies") {
   for (const char* path : {"/docker/0123", "/../../outside", "/"}) {
     CAPTURE(path);
     write("proc/self/cgroup", "4:memory:" + std::string(path) + "\n0::" + path + "\n");
@@ -77,7 +77,7 @@ TEST_CASE_FIXTURE(machine, "a group outside of the container's view is looked fo
   }
 }
 
-TEST_CASE_FIXTURE(machine, "by default three quarters of the limit are taken, within bounds") {
+TEST_CASE_FIXTURE(machine, "the default is three quarters of the limit, within bounds") {
   write("proc/self/cgroup", "0::/\n");
   for (const auto& [group, expected] :
        {std::pair{4096 * mib, 1024 * mib}, {1200 * mib, 900 * mib}, {400 * mib, 300 * mib}, {20 * mib, 64 * mib}}) {

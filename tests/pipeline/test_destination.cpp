@@ -1,71 +1,43 @@
-// Destinations: which are replaced whole, which are written in place, and what their errors say.
-#include "pipeline/output/destination.hpp"
+// Destinations: which are replaced as a whole, which are written in place, and their errors.
+#include "pipeline/report/output/destination.hpp"
 
 #include "config/usage_error.hpp"
-#include "pipeline/stop_signals.hpp"
+#include "tests/pipeline/destination_files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <new>
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 using gpuhist::io::descriptor;
 using gpuhist::pipeline::destination;
-using gpuhist::pipeline::destination_error;
 using gpuhist::pipeline::writing;
 using folder = gpuhist::test::temporary_folder;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string content(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+using gpuhist::test::content;
+using gpuhist::test::error_of;
+using gpuhist::test::inode_of;
+using gpuhist::test::name_of;
+using gpuhist::test::put;
+using gpuhist::test::write_failure;
 
 mode_t mode_of(const std::string& path) {
   struct stat status{};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_mode & 07777U;
-}
-
-ino_t inode_of(const std::string& path) {
-  struct stat status{};
-  REQUIRE(::stat(path.c_str(), &status) == 0);
-  return status.st_ino;
-}
-
-struct outcome {
-  int code = 0;
-  std::string message;
-};
-
-outcome error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const destination_error& error) {
-    return {error.code().value(), error.what()};
-  }
-  return {};
 }
 
 struct pipe_ends {
@@ -82,46 +54,23 @@ pipe_ends make_pipe() {
 std::string read_all(int fd) {
   std::string all;
   char buffer[4096];
-  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) > 0;)
-    all.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t length = 0; (length = ::read(fd, buffer, sizeof buffer)) > 0;)
+    all.append(buffer, static_cast<std::size_t>(length));
   return all;
 }
 
-/// Locks a file as another process would that appends to it.
-class other_locker {
- public:
-  explicit other_locker(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
-
-  void lock() const {
-    while (!set(F_WRLCK)) std::this_thread::yield();
-  }
-  void unlock() const { REQUIRE(set(F_UNLCK)); }
-
- private:
-  [[nodiscard]] bool set(short type) const {
-    struct flock whole{};
-    whole.l_type = type;
-    whole.l_whence = SEEK_SET;
-    return ::fcntl(fd_.get(), F_OFD_SETLK, &whole) == 0;
-  }
-
-  descriptor fd_;
-};
-
-std::string name_of(const descriptor& fd) { return "fd:" + std::to_string(fd.get()); }
-
 }  // namespace
 
-TEST_CASE("a regular file appears whole, at commit and not before, with the umask's mode") {
-  const folder here;
-  const std::string path = here / "result";
+TEST_CASE("a regular file appears as a whole, at commit and not before, with the umask's mode") {
+  const folder directory;
+  const std::string path = directory / "result";
   const mode_t mask = ::umask(027);
   {
     destination out(path, writing::whole);
     out.write("one ");
     out.write("two");
     CHECK_FALSE(fs::exists(path));
-    CHECK(here.entries() == 1);  // the temporary file, in the same folder
+    CHECK(directory.entries() == 1);  // the temporary file, in the same folder
     for (const auto& each : fs::directory_iterator(fs::path(path).parent_path())) {
       CHECK(each.path().filename().string().starts_with(".result."));
       CHECK(each.path().filename().string().size() == std::string(".result.XXXXXX").size());
@@ -132,12 +81,12 @@ TEST_CASE("a regular file appears whole, at commit and not before, with the umas
   ::umask(mask);
   CHECK(content(path) == "one two");
   CHECK(mode_of(path) == 0640);
-  CHECK(here.entries() == 1);
+  CHECK(directory.entries() == 1);
 }
 
-TEST_CASE("without a commit the old file stays as it was and nothing else stays") {
-  const folder here;
-  const std::string path = here / "result";
+TEST_CASE("without a commit the old file is unchanged and no other file remains") {
+  const folder directory;
+  const std::string path = directory / "result";
   put(path, "old");
   const ino_t before = inode_of(path);
   {
@@ -146,12 +95,12 @@ TEST_CASE("without a commit the old file stays as it was and nothing else stays"
   }
   CHECK(content(path) == "old");
   CHECK(inode_of(path) == before);
-  CHECK(here.entries() == 1);
+  CHECK(directory.entries() == 1);
 }
 
 TEST_CASE("a file that is replaced keeps its mode, whatever the umask") {
-  const folder here;
-  const std::string path = here / "result";
+  const folder directory;
+  const std::string path = directory / "result";
   for (const mode_t mode : {0600U, 0644U, 0666U, 0755U}) {
     put(path, "old");
     REQUIRE(::chmod(path.c_str(), mode) == 0);
@@ -165,51 +114,52 @@ TEST_CASE("a file that is replaced keeps its mode, whatever the umask") {
   }
 }
 
-TEST_CASE("a name as long as names may be can be written") {
-  const folder here;
-  const std::string path = here / std::string(255, 'n');
+TEST_CASE("a name of the maximum length can be written") {
+  const folder directory;
+  const std::string path = directory / std::string(255, 'n');
   destination out(path, writing::whole);
   out.write("text");
   out.commit();
   CHECK(content(path) == "text");
 }
 
-TEST_CASE("a path without a folder is one in the current folder") {
-  const folder here;
+TEST_CASE("a path without a folder is in the current folder") {
+  const folder directory;
   const fs::path before = fs::current_path();
-  fs::current_path(here / "");
+  fs::current_path(directory / "");
   {
     destination out("bare", writing::whole);
     out.write("text");
     out.commit();
   }
   fs::current_path(before);
-  CHECK(content(here / "bare") == "text");
+  CHECK(content(directory / "bare") == "text");
 }
 
-TEST_CASE("a symbolic link stays and its target is replaced, through any number of links, or made where it dangles") {
-  const folder here;
-  fs::create_directory(here / "sub");
-  put(here / "sub/target", "old");
-  fs::create_symlink("sub/second", here / "link");
-  fs::create_symlink("target", here / "sub/second");
-  fs::create_symlink(here / "sub/made", here / "dangling");
+TEST_CASE(
+    "a symbolic link stays; its target is replaced, through any number of links, or created if it does not exist") {
+  const folder directory;
+  fs::create_directory(directory / "sub");
+  put(directory / "sub/target", "old");
+  fs::create_symlink("sub/second", directory / "link");
+  fs::create_symlink("target", directory / "sub/second");
+  fs::create_symlink(directory / "sub/made", directory / "dangling");
   for (const std::string name : {"link", "dangling"}) {
-    destination out(here / name, writing::whole);
+    destination out(directory / name, writing::whole);
     out.write("new");
     out.commit();
-    CHECK(fs::is_symlink(here / name));
+    CHECK(fs::is_symlink(directory / name));
   }
-  CHECK(fs::is_symlink(here / "sub/second"));
-  CHECK(content(here / "sub/target") == "new");
-  CHECK(content(here / "sub/made") == "new");
-  fs::create_symlink("loop", here / "loop");
-  CHECK(error_of([&] { destination(here / "loop", writing::whole); }).code == ELOOP);
+  CHECK(fs::is_symlink(directory / "sub/second"));
+  CHECK(content(directory / "sub/target") == "new");
+  CHECK(content(directory / "sub/made") == "new");
+  fs::create_symlink("loop", directory / "loop");
+  CHECK(error_of([&] { destination(directory / "loop", writing::whole); }).code == ELOOP);
 }
 
-TEST_CASE("a live file is made empty by the first write, written in place and can be tailed") {
-  const folder here;
-  const std::string path = here / "live";
+TEST_CASE("a live file is truncated by the first write, written in place and can be tailed") {
+  const folder directory;
+  const std::string path = directory / "live";
   put(path, "old and longer");
   const ino_t before = inode_of(path);
   {
@@ -223,227 +173,25 @@ TEST_CASE("a live file is made empty by the first write, written in place and ca
   CHECK(content(path) == "line 1\nline 2\n");
   out.commit();
   CHECK(inode_of(path) == before);
-  CHECK(here.entries() == 1);
+  CHECK(directory.entries() == 1);
 }
 
-TEST_CASE("what is appended comes behind what was there, which stays") {
-  const folder here;
-  const std::string path = here / "log";
-  put(path, "old\n");
-  const ino_t before = inode_of(path);
-  for (const std::string text : {"one\n", "two\n"}) {
-    destination out(path, writing::append);
-    CHECK_FALSE(out.is_fresh());
-    out.write(text);
-    out.commit();
-  }
-  CHECK(content(path) == "old\none\ntwo\n");
-  CHECK(inode_of(path) == before);
-  CHECK(here.entries() == 1);
-}
-
-TEST_CASE("what is appended after a line that has no end begins a new line, and the torn line stays as it was") {
-  const folder here;
-  const std::string path = here / "log";
-  put(path, "old\ntorn");
-  for (const std::string text : {"one\n", "two\n"}) {
-    destination out(path, writing::append);
-    out.write(text);
-    CHECK_FALSE(out.is_fresh());
-    out.commit();
-  }
-  CHECK(content(path) == "old\ntorn\none\ntwo\n");
-}
-
-TEST_CASE("a descriptor that the shell opened to append is appended to as the file itself is") {
-  const folder here;
-  const std::string path = here / "log";
-  put(path, "old\ntorn");
-  const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  for (const std::string text : {"one\n", "two\n"}) {
-    destination out(name_of(opened), writing::append);
-    out.write([&](const gpuhist::pipeline::text_sink& to) {
-      CHECK_FALSE(out.is_fresh());
-      to(text);
-    });
-    out.commit();
-  }
-  CHECK(content(path) == "old\ntorn\none\ntwo\n");
-}
-
-TEST_CASE("a file with a torn header gets a new one, a file with a torn line after it does not") {
-  const folder here;
-  const std::string path = here / "log";
-  for (const bool by_shell : {false, true}) {
-    for (const auto& [old, expected] : {std::pair<std::string, std::string>{"", "header\nrecord\n"},
-                                        {"head", "head\nheader\nrecord\n"},
-                                        {"header\nrec", "header\nrec\nrecord\n"},
-                                        {std::string(5000, 'x'), std::string(5000, 'x') + "\nrecord\n"}}) {
-      CAPTURE(by_shell);
-      put(path, old);
-      const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-      destination out(by_shell ? name_of(opened) : path, writing::append);
-      out.write([&](const gpuhist::pipeline::text_sink& to) {
-        if (out.is_fresh()) to("header\n");
-        to("record\n");
-      });
-      CHECK(content(path) == expected);
-    }
-  }
-}
-
-TEST_CASE("a destination is fresh until something stands in it") {
-  const folder here;
-  for (const writing how : {writing::whole, writing::live, writing::append}) {
-    destination out(here / ("new" + std::to_string(static_cast<int>(how))), how);
+TEST_CASE("a destination is fresh until it has content") {
+  const folder directory;
+  for (const writing manner : {writing::whole, writing::live, writing::append}) {
+    destination out(directory / ("new" + std::to_string(static_cast<int>(manner))), manner);
     CHECK(out.is_fresh());
     out.write("x");
     CHECK_FALSE(out.is_fresh());
   }
-  put(here / "old", "old");
-  CHECK(destination(here / "old", writing::whole).is_fresh());
-  CHECK(destination(here / "old", writing::live).is_fresh());
+  put(directory / "old", "old");
+  CHECK(destination(directory / "old", writing::whole).is_fresh());
+  CHECK(destination(directory / "old", writing::live).is_fresh());
 }
 
-TEST_CASE("two that append to one file lose nothing of each other") {
-  const folder here;
-  const std::string path = here / "log";
-  destination one(path, writing::append);
-  destination two(path, writing::append);
-  for (int i = 0; i < 3; ++i) {
-    one.write("1\n");
-    two.write("2\n");
-  }
-  CHECK(content(path) == "1\n2\n1\n2\n1\n2\n");
-}
-
-TEST_CASE("records of any size that several append at once stand one after the other, below one header") {
-  const folder here;
-  const std::string path = here / "log";
-  constexpr int appenders = 4;
-  constexpr int records = 5;
-  constexpr std::size_t lines = 20'000;  // of a record: several blocks of a write
-  std::vector<std::thread> all;
-  for (int number = 0; number < appenders; ++number) {
-    all.emplace_back([&, number] {
-      for (int record = 0; record < records; ++record) {
-        destination out(path, writing::append);
-        out.write([&](const gpuhist::pipeline::text_sink& to) {
-          if (out.is_fresh()) to("header\n");
-          for (std::size_t line = 0; line < lines; ++line) to("the line of " + std::to_string(number) + "\n");
-        });
-        out.commit();
-      }
-    });
-  }
-  for (std::thread& each : all) each.join();
-  std::ifstream in(path);
-  std::string line;
-  REQUIRE(std::getline(in, line));
-  CHECK(line == "header");
-  int read = 0;
-  for (; std::getline(in, line); ++read) {
-    const std::string first = line;
-    std::size_t same = 1;
-    while (same < lines && std::getline(in, line) && line == first) ++same;
-    REQUIRE(same == lines);
-  }
-  CHECK(read == appenders * records);
-}
-
-TEST_CASE("a record is written though another process releases its lock for two milliseconds at a time only") {
-  constexpr int records = 6;
-  constexpr int most_rounds = 120;  // with a pause of 5 ms between attempts 15 are usual, with one of 100 ms 300
-  const folder here;
-  const std::string path = here / "log";
-  const other_locker other(path);
-  std::atomic<int> written = 0;
-  other.lock();
-  std::thread writer([&] {
-    destination out(path, writing::append);
-    for (; written < records; ++written) out.write("record\n");
-  });
-  int rounds = 0;
-  for (; rounds < most_rounds && written < records; ++rounds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(110));
-    other.unlock();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    other.lock();
-  }
-  CHECK(written == records);
-  other.unlock();
-  writer.join();
-}
-
-TEST_CASE("after a stop signal a destination waits for a lock 5 seconds in all, however many records there are") {
-  const folder here;
-  const std::string path = here / "log";
-  const other_locker other(path);
-  {
-    const gpuhist::pipeline::kept_stop_signal kept;
-    other.lock();
-    destination out(path, writing::append);
-    ::raise(SIGTERM);
-    CHECK_THROWS_AS(out.write("record\n"), destination_error);
-    const auto first_failed = std::chrono::steady_clock::now();
-    for (int i = 0; i < 8; ++i) CHECK_THROWS_AS(out.write("record\n"), destination_error);
-    CHECK(std::chrono::steady_clock::now() - first_failed < std::chrono::seconds(5));
-    other.unlock();
-    out.write("written\n");  // one that needs not wait
-  }
-  CHECK(content(path) == "written\n");
-  const gpuhist::pipeline::kept_stop_signal forgets_the_signal;
-}
-
-TEST_CASE("what does not fit behind a file is cut off again, also where the shell has opened it to append") {
-  const folder here;
-  const std::string path = here / "log";
-  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const rlimit small{.rlim_cur = 10, .rlim_max = limit.rlim_max};
-  for (const bool by_shell : {false, true}) {
-    for (const std::string old : {"old\n", "torn", ""}) {
-      CAPTURE(by_shell);
-      put(path, old);
-      const descriptor opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-      const std::string name = by_shell ? name_of(opened) : path;
-      outcome failed;
-      {
-        destination out(name, writing::append);
-        REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-        failed = error_of([&] { out.write("more than ten bytes\n"); });
-        REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-      }
-      CHECK(failed.code == EFBIG);
-      CHECK(failed.message == "cannot write " + name + ": File too large");
-      CHECK(content(path) == old);
-    }
-  }
-  std::signal(SIGXFSZ, previous);
-}
-
-TEST_CASE("what others appended without a lock stays where a write fails") {
-  const folder here;
-  const std::string path = here / "log";
-  put(path, "old\n");
-  for (const bool by_shell : {false, true}) {
-    CAPTURE(by_shell);
-    const descriptor other(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    destination out(by_shell ? name_of(other) : path, writing::append);
-    CHECK_THROWS_AS(out.write([&](const gpuhist::pipeline::text_sink& to) {
-      to(std::string(std::size_t{1} << 20U, 'x'));  // larger than a block: it is written at once
-      REQUIRE(::write(other.get(), "other\n", 6) == 6);
-      throw std::bad_alloc();
-    }),
-                    std::bad_alloc);
-    CHECK(content(path).ends_with("xother\n"));
-  }
-}
-
-TEST_CASE("a file that is replaced at every write holds the last text alone, and keeps its mode") {
-  const folder here;
-  const std::string path = here / "metrics";
+TEST_CASE("a file that is replaced at every write holds only the last text and keeps its mode") {
+  const folder directory;
+  const std::string path = directory / "metrics";
   put(path, "old");
   REQUIRE(::chmod(path.c_str(), 0640) == 0);
   destination out(path, writing::replacing);
@@ -455,90 +203,91 @@ TEST_CASE("a file that is replaced at every write holds the last text alone, and
     CHECK(content(path) == text);
     CHECK(inode_of(path) != before);
     CHECK(mode_of(path) == 0640);
-    CHECK(here.entries() == 1);
+    CHECK(directory.entries() == 1);
   }
   out.commit();
   CHECK(content(path) == "three");
 }
 
-TEST_CASE("a file that may be there only once is not replaced, not even if it came while it was written") {
-  const folder here;
-  const std::string path = here / "archive";
+TEST_CASE("a file that must be new is not replaced, even if it was created while this one was written") {
+  const folder directory;
+  const std::string path = directory / "archive";
   {
     destination out(path, writing::once);
     out.write("new");
     CHECK(content(out.pending_path()) == "new");
     put(path, "other");
-    const outcome failed = error_of([&] { out.commit(); });
+    const write_failure failed = error_of([&] { out.commit(); });
     CHECK(failed.code == EEXIST);
     CHECK(failed.message == "cannot write " + path + ": File exists");
   }
   CHECK(content(path) == "other");
   CHECK(error_of([&] { destination(path, writing::once); }).code == EEXIST);
-  CHECK(here.entries() == 1);
+  CHECK(directory.entries() == 1);
   fs::remove(path);
   destination out(path, writing::once);
   out.write("new");
   out.commit();
   CHECK(content(path) == "new");
   CHECK(out.pending_path().empty());
-  CHECK(here.entries() == 1);
+  CHECK(directory.entries() == 1);
 }
 
-TEST_CASE("what is no file cannot be replaced, and is told before anything is counted") {
+TEST_CASE("a target that is not a file cannot be replaced, which is reported before anything is counted") {
   const pipe_ends ends = make_pipe();
   for (const std::string& name : {std::string("/dev/null"), name_of(ends.write)}) {
-    CHECK_THROWS_WITH_AS(destination(name, writing::replacing),
-                         (name + " is no file that every snapshot could replace; give --output a regular file, or take "
-                                 "another --format")
-                             .c_str(),
-                         gpuhist::config::usage_error);
+    CHECK_THROWS_WITH_AS(
+        destination(name, writing::replacing),
+        (name + " is not a regular file, which every snapshot could replace; give --output a regular file, or "
+                "another --format")
+            .c_str(),
+        gpuhist::config::usage_error);
   }
 }
 
-TEST_CASE("a FIFO, a device and a descriptor are written in place by those that append as well") {
+TEST_CASE("a FIFO, a device and a descriptor are written in place also in append mode") {
   const pipe_ends ends = make_pipe();
   destination out(name_of(ends.write), writing::append);
   CHECK(out.is_fresh());
   out.write("text");
   out.commit();
-  char got[8];
-  CHECK(::read(ends.read.get(), got, sizeof got) == 4);
+  char received[8];
+  CHECK(::read(ends.read.get(), received, sizeof received) == 4);
   destination("/dev/null", writing::append).write("text");
 }
 
-TEST_CASE("a full device is told with its name and the system's reason") {
-  for (const writing how : {writing::whole, writing::live, writing::append}) {
-    destination out("/dev/full", how);
-    const outcome failed = error_of([&] { out.write("x"); });
+TEST_CASE("a full device is reported with its name and the system's reason") {
+  for (const writing manner : {writing::whole, writing::live, writing::append}) {
+    destination out("/dev/full", manner);
+    const write_failure failed = error_of([&] { out.write("x"); });
     CHECK(failed.code == ENOSPC);
     CHECK(failed.message == "cannot write /dev/full: No space left on device");
   }
   CHECK(fs::is_character_file("/dev/full"));
 }
 
-TEST_CASE("what cannot be opened is told at once") {
-  const folder here;
-  fs::create_directory(here / "sub");
-  CHECK(error_of([&] { destination(here / "none/result", writing::whole); }).message ==
-        "cannot write " + (here / "none/result") + ": No such file or directory");
-  CHECK(error_of([&] { destination(here / "sub", writing::whole); }).code == EISDIR);
-  CHECK(error_of([&] { destination(here / "sub", writing::live); }).code == EISDIR);
-  put(here / "file", "");
-  CHECK(error_of([&] { destination(here / "file/below", writing::whole); }).code == ENOTDIR);
+TEST_CASE("a path that cannot be opened is reported at once") {
+  const folder directory;
+  fs::create_directory(directory / "sub");
+  CHECK(error_of([&] { destination(directory / "none/result", writing::whole); }).message ==
+        "cannot write " + (directory / "none/result") + ": No such file or directory");
+  CHECK(error_of([&] { destination(directory / "sub", writing::whole); }).code == EISDIR);
+  CHECK(error_of([&] { destination(directory / "sub", writing::live); }).code == EISDIR);
+  put(directory / "file", "");
+  CHECK(error_of([&] { destination(directory / "file/below", writing::whole); }).code == ENOTDIR);
   CHECK(error_of([] { destination("", writing::whole); }).code == ENOENT);
-  CHECK(error_of([&] { destination(here / "none/a\x1b[m\n", writing::whole); }).message.find("a\\x1b[m\\x0a: ") !=
+  CHECK(error_of([&] { destination(directory / "none/a\x1b[m\n", writing::whole); }).message.find("a\\x1b[m\\x0a: ") !=
         std::string::npos);
-  CHECK(here.entries() == 2);
+  CHECK(directory.entries() == 2);
 }
 
-TEST_CASE("a file that may not be written is not replaced either") {
-  if (::geteuid() == 0) return;  // root may
-  const folder here;
-  put(here / "file", "old");
-  REQUIRE(::chmod((here / "file").c_str(), 0444) == 0);
-  CHECK(error_of([&] { destination(here / "file", writing::whole); }).code == EACCES);
-  CHECK(content(here / "file") == "old");
+TEST_CASE("a file without write permission is not replaced") {
+  if (::geteuid() == 0) return;  // root may write it
+  const folder directory;
+  put(directory / "file", "old");
+  REQUIRE(::chmod((directory / "file").c_str(), 0444) == 0);
+  CHECK(error_of([&] { destination(directory / "file", writing::whole); }).code == EACCES);
+  CHECK(content(directory / "file") == "old");
 }
 
 TEST_CASE("a descriptor is written in place and left open") {
@@ -551,22 +300,22 @@ TEST_CASE("a descriptor is written in place and left open") {
     CHECK_FALSE(out.terminal_width());
   }
   CHECK(::fcntl(ends.write.get(), F_GETFD) >= 0);
-  char got[8];
-  CHECK(::read(ends.read.get(), got, sizeof got) == 4);
+  char received[8];
+  CHECK(::read(ends.read.get(), received, sizeof received) == 4);
   CHECK(error_of([] { destination("fd:9999", writing::whole); }).message ==
         "cannot write fd:9999: Bad file descriptor");
   CHECK(error_of([] { destination("fd:x", writing::whole); }).code == EBADF);
 }
 
-TEST_CASE("a name of a descriptor keeps the offset and the file that the shell has opened, through a link as well") {
-  const folder here;
-  const std::string path = here / "log";
+TEST_CASE("a name of a descriptor keeps the offset and the file that the shell has opened, also through a link") {
+  const folder directory;
+  const std::string path = directory / "log";
   put(path, "0123456789");
   const ino_t before = inode_of(path);
   const descriptor log(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const std::string number = std::to_string(log.get());
-  fs::create_symlink("/dev/fd/" + number, here / "link");
-  for (const std::string& name : {"fd:" + number, "/dev/fd/" + number, "/proc/self/fd/" + number, here / "link"}) {
+  fs::create_symlink("/dev/fd/" + number, directory / "link");
+  for (const std::string& name : {"fd:" + number, "/dev/fd/" + number, "/proc/self/fd/" + number, directory / "link"}) {
     destination out(name, writing::whole);
     out.write("+");
     out.commit();
@@ -575,14 +324,14 @@ TEST_CASE("a name of a descriptor keeps the offset and the file that the shell h
   CHECK(inode_of(path) == before);
 }
 
-TEST_CASE("no name and /dev/stdout are standard output, which is only borrowed") {
-  const folder here;
+TEST_CASE("no name and /dev/stdout are standard output, which is not closed") {
+  const folder directory;
   const descriptor saved(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-  const descriptor file(::open((here / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const descriptor file(::open((directory / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   std::fflush(stdout);
   REQUIRE(::dup2(file.get(), STDOUT_FILENO) == STDOUT_FILENO);
-  const auto text_to = [](const std::optional<std::string>& where, std::string_view text) {
-    destination out(where, writing::whole);
+  const auto text_to = [](const std::optional<std::string>& name, std::string_view text) {
+    destination out(name, writing::whole);
     out.write(text);
     out.commit();
   };
@@ -590,17 +339,17 @@ TEST_CASE("no name and /dev/stdout are standard output, which is only borrowed")
   text_to("/dev/stdout", "two\n");
   text_to("fd:1", "three\n");
   REQUIRE(::dup2(saved.get(), STDOUT_FILENO) == STDOUT_FILENO);
-  CHECK(content(here / "out") == "one\ntwo\nthree\n");
+  CHECK(content(directory / "out") == "one\ntwo\nthree\n");
 }
 
-TEST_CASE("a FIFO is written in place and stays one") {
-  const folder here;
-  const std::string path = here / "fifo";
+TEST_CASE("a FIFO is written in place and remains a FIFO") {
+  const folder directory;
+  const std::string path = directory / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  std::string got;
+  std::string received;
   std::thread reader([&] {
     const descriptor in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    got = read_all(in.get());
+    received = read_all(in.get());
   });
   {
     destination out(path, writing::whole);
@@ -608,29 +357,29 @@ TEST_CASE("a FIFO is written in place and stays one") {
     out.commit();
   }
   reader.join();
-  CHECK(got == "text");
+  CHECK(received == "text");
   CHECK(fs::is_fifo(path));
 }
 
-TEST_CASE("a reader that left is told as EPIPE") {
+TEST_CASE("a reader that has closed its end is reported as EPIPE") {
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
   pipe_ends ends = make_pipe();
   destination out(name_of(ends.write), writing::live);
   ends.read = descriptor();
-  const outcome failed = error_of([&] { out.write("x"); });
+  const write_failure failed = error_of([&] { out.write("x"); });
   CHECK(failed.code == EPIPE);
   CHECK(failed.message == "cannot write " + name_of(ends.write) + ": Broken pipe");
   std::signal(SIGPIPE, previous);
 }
 
-TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and keeps its flags") {
+TEST_CASE("a descriptor that is non-blocking gets every byte, and keeps its flags") {
   pipe_ends ends = make_pipe();
   const int flags = ::fcntl(ends.write.get(), F_GETFL);
   REQUIRE(::fcntl(ends.write.get(), F_SETFL, flags | O_NONBLOCK) == 0);
   std::string text(1 << 20, 'x');  // many times the capacity of the pipe
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 23);
-  std::string got;
-  std::thread reader([&] { got = read_all(ends.read.get()); });
+  std::string received;
+  std::thread reader([&] { received = read_all(ends.read.get()); });
   {
     destination out(name_of(ends.write), writing::whole);
     out.write(text);
@@ -639,33 +388,33 @@ TEST_CASE("a descriptor that somebody made non-blocking gets every byte, and kee
   CHECK(::fcntl(ends.write.get(), F_GETFL) == (flags | O_NONBLOCK));
   ends.write = descriptor();
   reader.join();
-  CHECK(got == text);
+  CHECK(received == text);
 }
 
-TEST_CASE("a descriptor that the process was not started with is no destination") {
-  const auto given = gpuhist::io::open_descriptors::of_process();
+TEST_CASE("a descriptor that the process was not started with is not a destination") {
+  const auto inherited = gpuhist::io::open_descriptors::of_process();
   const pipe_ends opened_since = make_pipe();
-  CHECK(given.contains(STDERR_FILENO));
-  CHECK_FALSE(given.contains(opened_since.write.get()));
-  CHECK(error_of([&] { destination(name_of(opened_since.write), writing::whole, given); }).message ==
+  CHECK(inherited.contains(STDERR_FILENO));
+  CHECK_FALSE(inherited.contains(opened_since.write.get()));
+  CHECK(error_of([&] { destination(name_of(opened_since.write), writing::whole, inherited); }).message ==
         "cannot write " + name_of(opened_since.write) + ": Bad file descriptor");
 }
 
-TEST_CASE("the files of a destination are known as they are, whatever name they have at the moment") {
+TEST_CASE("the files of a destination are recognized by any name that they have at the moment") {
   using role = gpuhist::io::output_files::role;
-  const folder here;
-  const std::string path = here / "file";
+  const folder directory;
+  const std::string path = directory / "file";
   const auto role_of = [](const destination& out, const std::string& name) {
     struct stat found{};
     return ::stat(name.c_str(), &found) == 0 ? out.files()->find(found) : std::nullopt;
   };
-  put(here / "other", "x");
-  for (const writing how : {writing::whole, writing::live, writing::append, writing::replacing}) {
-    CAPTURE(static_cast<int>(how));
+  put(directory / "other", "x");
+  for (const writing manner : {writing::whole, writing::live, writing::append, writing::replacing}) {
+    CAPTURE(static_cast<int>(manner));
     put(path, "old");
-    destination out(path, how);
+    destination out(path, manner);
     CHECK(role_of(out, path) == role::output);
-    CHECK(role_of(out, here / "other") == std::nullopt);
+    CHECK(role_of(out, directory / "other") == std::nullopt);
     if (!out.pending_path().empty()) CHECK(role_of(out, out.pending_path()) == role::temporary);
     for (int time = 0; time < 2; ++time) out.write("new");
     CHECK(role_of(out, path) == role::output);
@@ -676,15 +425,15 @@ TEST_CASE("the files of a destination are known as they are, whatever name they 
   CHECK(role_of(destination("/dev/null", writing::live), "/dev/null") == std::nullopt);
 }
 
-TEST_CASE("a temporary file goes with an exception, wherever it is thrown") {
-  const folder here;
-  const auto fails_with = [&](const std::function<void(destination&)>& what) {
+TEST_CASE("a temporary file is removed after an exception, wherever it is thrown") {
+  const folder directory;
+  const auto fails_with = [&](const std::function<void(destination&)>& action) {
     try {
-      destination out(here / "result", writing::whole);
-      CHECK(here.entries() == 1);
-      what(out);
+      destination out(directory / "result", writing::whole);
+      CHECK(directory.entries() == 1);
+      action(out);
     } catch (const std::bad_alloc&) {
-      return here.entries() == 0;
+      return directory.entries() == 0;
     }
     return false;
   };
@@ -697,8 +446,8 @@ TEST_CASE("a temporary file goes with an exception, wherever it is thrown") {
   }));
 }
 
-TEST_CASE("standard output of a closed process is an error and not a silence") {
-  const folder here;
+TEST_CASE("a descriptor that cannot be written is an error and is not ignored") {
+  const folder directory;
   const descriptor read_only(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   destination out(name_of(read_only), writing::whole);
   CHECK(error_of([&] { out.write("x"); }).code == EBADF);

@@ -1,5 +1,5 @@
 // The list of devices, for people and for programs.
-#include "pipeline/reports/devices_report.hpp"
+#include "pipeline/report/formats/devices_report.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -53,8 +53,8 @@ devices_report two_devices() {
           .schemes = {{"letters", "ranges/AVX3", {"ranges", "scalar"}}, {"bytes", "tables", {"scalar"}}}};
 }
 
-std::string table_of(const devices_report& what, unsigned width = 80) {
-  return render_devices_table(what, {.width = width});
+std::string table_of(const devices_report& devices, unsigned width = 80) {
+  return render_devices_table(devices, {.width = width});
 }
 
 bool has_line(const std::string& text, const std::string& line) {
@@ -63,7 +63,7 @@ bool has_line(const std::string& text, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("people see every engine with its reason, and of a device what it is and how it hangs on the host") {
+TEST_CASE("people see every engine with its reason, and each device with its properties and its link to the host") {
   const std::string table = table_of(two_devices());
   CAPTURE(table);
   CHECK(has_line(table, "auto          yes: takes cuda: NVIDIA H200, 132 multiprocessors"));
@@ -84,28 +84,28 @@ TEST_CASE("people see every engine with its reason, and of a device what it is a
   }
 }
 
-TEST_CASE("asked for more, people see what the tuning of each device depends on, and all kernels of a scheme") {
-  devices_report what = two_devices();
-  what.verbose = true;
-  const std::string table = table_of(what, 200);
+TEST_CASE("in verbose mode, people see what the tuning of each device depends on, and all kernels of a scheme") {
+  devices_report devices = two_devices();
+  devices.verbose = true;
+  const std::string table = table_of(devices, 200);
   CAPTURE(table);
   CHECK(has_line(table, "  shared      228 KiB a multiprocessor, 227 KiB a block at most"));
   CHECK(has_line(table, "  threads     2048 a multiprocessor"));
   CHECK(has_line(table, "  L2 cache    60 MiB"));
-  CHECK(has_line(table, "  tuning      of text that lies on it: " + describe(large_device().tuning)));
+  CHECK(has_line(table, "  tuning      for text in its memory: " + describe(large_device().tuning)));
   CHECK(table.find("512 threads a block, 3 a multiprocessor") != std::string::npos);
-  CHECK(has_line(table, "scheme        host kernel, and all that --kernel may name"));
+  CHECK(has_line(table, "scheme        host kernel, and all kernels that --kernel may name"));
   CHECK(has_line(table, "letters       ranges/AVX3: ranges, scalar"));
-  std::size_t tunings = 0;  // none of a device whose properties could not be read
+  std::size_t tunings = 0;  // none for a device whose properties could not be read
   for (std::size_t at = table.find("tuning"); at != std::string::npos; at = table.find("tuning", at + 1)) ++tunings;
   CHECK(tunings == 1);
 }
 
-TEST_CASE("asked for more, programs get the tuning of each device as data, and all else stays as it was") {
-  devices_report what = two_devices();
-  const json brief = json::parse(render_devices_json(what));
-  what.verbose = true;
-  json out = json::parse(render_devices_json(what));
+TEST_CASE("in verbose mode, programs get the tuning of each device as data, and all other fields are unchanged") {
+  devices_report devices = two_devices();
+  const json brief = json::parse(render_devices_json(devices));
+  devices.verbose = true;
+  json out = json::parse(render_devices_json(devices));
   json& device = out["cuda"]["devices"][0];
   CHECK(device["tuning"] == json{{"threads", 512},
                                  {"blocks_per_multiprocessor", 3},
@@ -126,18 +126,18 @@ TEST_CASE("asked for more, programs get the tuning of each device as data, and a
   CHECK(out == brief);
 }
 
-TEST_CASE("a device that cannot be used says why, and nothing it says moves a cursor") {
+TEST_CASE("a device that cannot be used is listed with the reason, and none of its text moves the cursor") {
   const std::string table = table_of(two_devices());
   CAPTURE(table);
   CHECK(table.find("  usable      no: cudaErrorUnknown: fell off the \\x1b[2Jbus") != std::string::npos);
   CHECK(table.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("what the system does not report of a link is said so, and a link at its best is said once") {
+TEST_CASE("link properties that the system does not report are marked, and a link at its best is shown once") {
   const auto link_line = [](const gpu::pci_place& place) {
-    devices_report what = two_devices();
-    what.found.cuda.devices[0].place = place;
-    const std::string table = table_of(what);
+    devices_report devices = two_devices();
+    devices.found.cuda.devices[0].place = place;
+    const std::string table = table_of(devices);
     const auto at = table.find("  link        ") + 14;
     return table.substr(at, table.find('\n', at) - at);
   };
@@ -156,24 +156,24 @@ TEST_CASE("no line is wider than the terminal, and wrapping loses no word") {
     for (std::string word; in >> word;) all.push_back(word);
     return all;
   };
-  devices_report what = two_devices();
-  what.verbose = true;
+  devices_report devices = two_devices();
+  devices.verbose = true;
   for (const unsigned width : {50U, 60U, 80U, 200U}) {
     CAPTURE(width);
-    const std::string table = table_of(what, width);
+    const std::string table = table_of(devices, width);
     std::istringstream lines(table);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
-    CHECK(words(table) == words(table_of(what, 100000)));
+    CHECK(words(table) == words(table_of(devices, 100000)));
   }
 }
 
 TEST_CASE("without CUDA the table says that it was not built in") {
-  devices_report what = two_devices();
-  what.found.cuda = {};
-  CHECK(has_line(table_of(what), "CUDA          built without CUDA"));
+  devices_report devices = two_devices();
+  devices.found.cuda = {};
+  CHECK(has_line(table_of(devices), "CUDA          built without CUDA"));
 }
 
-TEST_CASE("programs get one line with everything; what is not reported is null") {
+TEST_CASE("programs get one line with everything; values that are not reported are null") {
   const std::string text = render_devices_json(two_devices());
   CHECK(text.find('\n') == text.size() - 1);
   const json out = json::parse(text);

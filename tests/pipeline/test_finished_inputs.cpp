@@ -1,8 +1,8 @@
-// Inputs that are over are kept out of memory, and come back as they were, in the order of the inputs.
-#include "pipeline/reports/finished_inputs.hpp"
-#include "pipeline/reports/input_reports.hpp"
-#include "pipeline/reports/pending_inputs.hpp"
-#include "pipeline/rolling_counts.hpp"
+// Reports of finished inputs are spilled and read back unchanged, in the order of the inputs.
+#include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/input_reports.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/report/formats/pending_inputs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -30,27 +30,27 @@ constexpr std::size_t classes = 7;
 
 input_report sample(unsigned seed) {
   std::mt19937_64 chosen(seed);
-  input_report made;
-  made.name = std::string(chosen() % 300, static_cast<char>(chosen())) + "\n\xff";
-  made.format = seed % 3 == 0 ? "zstd" : "raw";
-  if (seed % 3 == 0) made.compressed_bytes = chosen();
-  made.complete = seed % 2 == 0;
-  made.error = made.complete ? "" : std::string(chosen() % 50, 'e');
-  made.error_kind = static_cast<failure_kind>(seed % (static_cast<unsigned>(failure_kind::unknown) + 1));
-  made.verified = gpu::tally(classes);
-  made.unverified = gpu::tally(classes);
-  for (std::uint64_t& each : made.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
-  if (seed % 5 == 0) made.unverified.counts[chosen() % classes] = std::numeric_limits<std::uint64_t>::max();
+  input_report input;
+  input.name = std::string(chosen() % 300, static_cast<char>(chosen())) + "\n\xff";
+  input.format = seed % 3 == 0 ? "zstd" : "raw";
+  if (seed % 3 == 0) input.compressed_bytes = chosen();
+  input.complete = seed % 2 == 0;
+  input.error = input.complete ? "" : std::string(chosen() % 50, 'e');
+  input.error_kind = static_cast<failure_kind>(seed % (static_cast<unsigned>(failure_kind::unknown) + 1));
+  input.verified = gpu::tally(classes);
+  input.unverified = gpu::tally(classes);
+  for (std::uint64_t& each : input.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
+  if (seed % 5 == 0) input.unverified.counts[chosen() % classes] = std::numeric_limits<std::uint64_t>::max();
   if (seed % 11 == 0) {
-    made.lost = {
+    input.lost_ranges = {
         {.compressed_begin = chosen(), .compressed_end = 2, .text_offset = 3, .unverified_bytes = 4, .cause = ""},
         {.compressed_begin = 0, .compressed_end = chosen(), .cause = "damaged"}};
-    made.lost_stretches = chosen();
+    input.number_of_lost_ranges = chosen();
   }
-  return made;
+  return input;
 }
 
-/// $TMPDIR, while this lives.
+/// Sets $TMPDIR while this exists.
 class temporary_files_in {
  public:
   explicit temporary_files_in(const std::string& folder) : before_(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "") {
@@ -66,37 +66,36 @@ class temporary_files_in {
 
 }  // namespace
 
-TEST_CASE("a report of an input is unpacked as it was") {
+TEST_CASE("an unpacked report of an input equals the packed one") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
-    const input_report made = sample(seed);
-    CHECK(unpacked_report(packed_report(made), classes) == made);
+    const input_report input = sample(seed);
+    CHECK(unpacked_report(packed_report(input), classes) == input);
   }
   CHECK(unpacked_report(packed_report({}), 0) == input_report{});
 }
 
 TEST_CASE("a small file's report takes few bytes") {
-  input_report made;
-  made.name = "logs/2026-03-11/host-12.log";
-  made.format = "raw";
-  made.verified = gpu::tally(256);
-  made.unverified = gpu::tally(256);
-  for (std::size_t i = 0; i < 40; ++i) made.verified.counts[32 + 2 * i] = 100 + i;
-  CHECK(packed_report(made).size() < 160);
+  input_report input;
+  input.name = "logs/2026-03-11/host-12.log";
+  input.format = "raw";
+  input.verified = gpu::tally(256);
+  input.unverified = gpu::tally(256);
+  for (std::size_t i = 0; i < 40; ++i) input.verified.counts[32 + 2 * i] = 100 + i;
+  CHECK(packed_report(input).size() < 160);
 }
 
-TEST_CASE(
-    "reports come back in the order of the inputs, from memory and from a file, whatever the order they ended in") {
+TEST_CASE("reports are read back in the order of the inputs, from memory and from a file, whichever ended first") {
   for (const std::size_t in_memory : {std::size_t{0}, std::size_t{1000}, std::size_t{1} << 20U}) {
     CAPTURE(in_memory);
-    const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
+    const auto finished = std::make_shared<finished_inputs>(classes, in_memory);
     constexpr unsigned number = 300;
-    std::vector<finished_inputs::location> where(number);
-    for (unsigned i = number; i > 0; --i) where[i - 1] = kept->lay_down(sample(i - 1));
-    for (const finished_inputs::location each : where) kept->append(each);
-    input_reports all(kept, number);
+    std::vector<finished_inputs::location> locations(number);
+    for (unsigned i = number; i > 0; --i) locations[i - 1] = finished->spill(sample(i - 1));
+    for (const finished_inputs::location each : locations) finished->append(each);
+    input_reports all(finished, number);
     all.push_back(sample(number));
-    all.push_back(where[5]);
+    all.push_back(locations[5]);
     CHECK(all.size() == number + 2);
     unsigned seed = 0;
     for (const input_report& each : all) {
@@ -108,35 +107,36 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("with no folder for a file, memory takes what it may, then an error names folder, cause and remedy") {
-  const test::temporary_folder here;
-  const temporary_files_in nowhere(here / "none");
+TEST_CASE(
+    "without a folder for the file, memory is filled up to its limit, then an error names folder, cause and remedy") {
+  const test::temporary_folder folder;
+  const temporary_files_in nowhere(folder / "none");
   spilled_bytes bytes(100);
   bytes.append(std::string(50, 'a'));
   bytes.append(std::string(50, 'b'));
   for (int times = 0; times < 2; ++times) {
     CHECK_THROWS_WITH_AS(bytes.append("c"),
-                         ("the reports of finished inputs need a temporary file in " + (here / "none") +
+                         ("the reports of finished inputs need a temporary file in " + (folder / "none") +
                           ": No such file or directory; make room there, or set TMPDIR to another folder")
                              .c_str(),
                          spill_error);
     CHECK(bytes.held() == 100);
   }
   CHECK(bytes.read(0, 100) == std::string(50, 'a') + std::string(50, 'b'));
-  const temporary_files_in files_here(here / "");
-  CHECK(bytes.append("c") == 100);  // as soon as there is a folder
+  const temporary_files_in files_in_folder(folder / "");
+  CHECK(bytes.append("c") == 100);  // works as soon as there is a folder
   CHECK(bytes.read(49, 1) == "a");
   CHECK(bytes.read(50, 50) == std::string(50, 'b'));
   CHECK(bytes.read(100, 1) == "c");
 }
 
-// The largest size that a file may have, while this lives.
+// Limits the size of files while this exists.
 class largest_file {
  public:
   explicit largest_file(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
     ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &now);
+    const rlimit lowered{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &lowered);
   }
   largest_file(const largest_file&) = delete;
   largest_file& operator=(const largest_file&) = delete;
@@ -150,9 +150,9 @@ class largest_file {
   rlimit before_{};
 };
 
-TEST_CASE("a file that takes only part of a write loses nothing: the error leaves all bytes where they were") {
-  const test::temporary_folder here;
-  const temporary_files_in files_here(here / "");
+TEST_CASE("a file that takes only part of a write loses nothing: after the error all bytes are where they were") {
+  const test::temporary_folder folder;
+  const temporary_files_in files_in_folder(folder / "");
   spilled_bytes bytes(100);
   bytes.append(std::string(100, 'a'));
   {
@@ -165,12 +165,12 @@ TEST_CASE("a file that takes only part of a write loses nothing: the error leave
   CHECK(bytes.append("c") == 200);
   CHECK(bytes.read(0, 100) == std::string(100, 'a'));
   CHECK(bytes.read(100, 100) == std::string(100, 'b'));
-  CHECK(here.entries() == 0);
+  CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("where the reports of finished inputs find no room, the counts are right, incomplete, and ask for a stop") {
-  const test::temporary_folder here;
-  const temporary_files_in nowhere(here / "none");
+TEST_CASE("if reports of finished inputs find no room, counts are right but incomplete, and a stop is requested") {
+  const test::temporary_folder folder;
+  const temporary_files_in nowhere(folder / "none");
   rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {});
   std::stop_source stop;
   counts.stop_on_failure(stop);
@@ -179,23 +179,22 @@ TEST_CASE("where the reports of finished inputs find no room, the counts are rig
   input_id opened = 0;
   while (!stop.stop_requested()) {
     const input_id next = counts.open_input(std::string(4000, 'n') + std::to_string(opened++));
-    const segment it{.owner = {.input = next}, .where = {0, 3}};
-    CHECK_FALSE(counts.merge({&it, 1}, row).failure);
+    const segment part{.owner = {.input = next}, .extent = {0, 3}};
+    CHECK_FALSE(counts.merge({&part, 1}, row).failure);
     counts.finish(next, 3);
-    REQUIRE(opened < 1000);  // memory takes about a quarter of that
+    REQUIRE(opened < 1000);  // memory holds about a quarter of that
   }
   CHECK_THROWS_AS(std::rethrow_exception(counts.failure()), spill_error);
-  report seen;
-  counts.write_to(seen);
-  CHECK_FALSE(seen.complete);
-  CHECK(seen.verified.counts['x'] == 3 * opened);
-  CHECK(seen.inputs.size() == opened);
-  for (const input_report& each : seen.inputs) CHECK(each.verified.counts['x'] == 3);
+  run_counts current = counts.counts();
+  CHECK_FALSE(current.complete);
+  CHECK(current.verified.counts['x'] == 3 * opened);
+  CHECK(current.inputs.size() == opened);
+  for (const input_report& each : current.inputs) CHECK(each.verified.counts['x'] == 3);
 }
 
-TEST_CASE("the file leaves nothing behind, and memory holds no more than it may") {
-  const test::temporary_folder here;
-  const temporary_files_in files_here(here / "");
+TEST_CASE("the spill file leaves nothing in its folder, and memory holds at most its limit") {
+  const test::temporary_folder folder;
+  const temporary_files_in files_in_folder(folder / "");
   spilled_bytes bytes(1000);
   std::string all;
   for (int i = 0; i < 500; ++i) {
@@ -204,19 +203,19 @@ TEST_CASE("the file leaves nothing behind, and memory holds no more than it may"
     all += piece;
     CHECK(bytes.held() <= 1000);
   }
-  CHECK(here.entries() == 0);
+  CHECK(folder.entries() == 0);
   CHECK(bytes.read(0, 500) == all.substr(0, 500));
   CHECK(bytes.read(all.size() - 10, 100) == all.substr(all.size() - 10));
 }
 
-TEST_CASE("what was laid down last can be taken back, from memory and from a file, and others come in its place") {
+TEST_CASE("reports that were spilled last can be dropped, from memory and from a file, and others take their place") {
   for (const std::size_t in_memory : {std::size_t{0}, std::size_t{2000}, std::size_t{1} << 20U}) {
     CAPTURE(in_memory);
-    const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
+    const auto finished = std::make_shared<finished_inputs>(classes, in_memory);
     std::vector<unsigned> expected;
     std::mt19937 chosen(7);
     for (unsigned seed = 0; seed < 400;) {
-      pending_inputs pending(*kept, classes);
+      pending_inputs pending(*finished, classes);
       gpu::tally sum(classes);
       for (auto number = chosen() % 6; number > 0; --number) {
         pending.add(sample(++seed));
@@ -228,24 +227,24 @@ TEST_CASE("what was laid down last can be taken back, from memory and from a fil
         pending.keep();
         CHECK(pending.size() == 0);
       } else {
-        expected.resize(expected.size() - pending.size());  // by its end
+        expected.resize(expected.size() - pending.size());  // dropped at the end of `pending`
       }
     }
     REQUIRE(expected.size() > 100);
-    const input_reports all(kept, expected.size());
+    const input_reports all(finished, expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(all[i] == sample(expected[i]));
   }
 }
 
-TEST_CASE("inputs of several results that are added in turns count in the order in which their results are kept") {
+TEST_CASE("inputs of several results that are added in turns have the order in which their results are kept") {
   for (const std::size_t in_memory : {std::size_t{0}, std::size_t{1} << 20U}) {
     CAPTURE(in_memory);
-    const auto kept = std::make_shared<finished_inputs>(classes, in_memory);
+    const auto finished = std::make_shared<finished_inputs>(classes, in_memory);
     std::vector<unsigned> expected;
     std::mt19937 chosen(11);
     constexpr std::size_t number = 5;
     std::deque<pending_inputs> pending;
-    for (std::size_t i = 0; i < number; ++i) pending.emplace_back(*kept, classes);
+    for (std::size_t i = 0; i < number; ++i) pending.emplace_back(*finished, classes);
     std::vector<std::vector<unsigned>> seeds(number);
     unsigned seed = 0;
     const auto add_to = [&](std::size_t i) {
@@ -254,10 +253,10 @@ TEST_CASE("inputs of several results that are added in turns count in the order 
     };
     for (int step = 0; step < 2000; ++step) {
       const std::size_t i = chosen() % number;
-      if (const auto what = chosen() % 16; what > 1) {
+      if (const auto action = chosen() % 16; action > 1) {
         add_to(i);
         continue;
-      } else if (what == 1) {
+      } else if (action == 1) {
         expected.insert(expected.end(), seeds[i].begin(), seeds[i].end());
         pending[i].keep();
       } else {
@@ -266,54 +265,52 @@ TEST_CASE("inputs of several results that are added in turns count in the order 
       CHECK(pending[i].size() == 0);
       seeds[i].clear();
     }
-    for (int more = 0; more < 5000; ++more) add_to(more % 2 == 0 ? 0 : 1);  // more locations than memory takes
+    for (int more = 0; more < 5000; ++more) add_to(more % 2 == 0 ? 0 : 1);  // more locations than memory holds
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
       expected.insert(expected.end(), seeds[i].begin(), seeds[i].end());
       pending[i].keep();
     }
-    const input_reports all(kept, expected.size());
-    REQUIRE(kept->now().order_bytes == expected.size() * sizeof(finished_inputs::location));
+    const input_reports all(finished, expected.size());
+    REQUIRE(finished->now().order_bytes == expected.size() * sizeof(finished_inputs::location));
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(all[i] == sample(expected[i]));
   }
 }
 
-TEST_CASE("--count-unverified holds for inputs that were laid down as for others") {
-  const auto kept = std::make_shared<finished_inputs>(classes);
-  input_report one = sample(1);
-  one.unverified.counts[2] = 5;
-  kept->append(kept->lay_down(one));
-  input_reports all(kept, 1);
-  all.push_back(one);
+TEST_CASE("--count-unverified applies to spilled inputs as to others") {
+  const auto finished = std::make_shared<finished_inputs>(classes);
+  input_report input = sample(1);
+  input.unverified.counts[2] = 5;
+  finished->append(finished->spill(input));
+  input_reports all(finished, 1);
+  all.push_back(input);
   all.count_unverified();
   for (const input_report& each : all) {
     CHECK(each.counted_unverified);
-    CHECK(each.verified.counts[2] == one.verified.counts[2] + 5);
+    CHECK(each.verified.counts[2] == input.verified.counts[2] + 5);
   }
 }
 
-TEST_CASE("inputs leave the rolling counts when all of their text was merged, and their reports stay in order") {
+TEST_CASE("inputs leave the rolling counts when all their text was merged, and their reports stay in order") {
   rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {});
   constexpr input_id number = 100;
   std::vector<std::uint32_t> row(256);
   for (input_id i = 0; i < number; ++i) CHECK(counts.open_input("input " + std::to_string(i)) == i);
   for (input_id i = number; i-- > 0;) {
     row['x'] = i;
-    const segment it{.owner = {.input = i}, .where = {0, i}};
+    const segment part{.owner = {.input = i}, .extent = {0, i}};
     if (i % 2 == 0) counts.finish(i, i);
-    if (i > 0) CHECK_FALSE(counts.merge({&it, 1}, row).failure);
+    if (i > 0) CHECK_FALSE(counts.merge({&part, 1}, row).failure);
     if (i % 2 != 0) counts.fail(i, i, {.kind = failure_kind::stopped, .text = "left"});
     CHECK(counts.merged_bytes(i) == i);
-    counts.set_format(i, "late");  // of no consequence: it is over
-    report seen;
-    counts.write_to(seen);
-    CHECK(seen.inputs.size() == number);
-    CHECK_FALSE(seen.complete);
+    counts.set_format(i, "late");  // no effect: the input has finished
+    run_counts current = counts.counts();
+    CHECK(current.inputs.size() == number);
+    CHECK_FALSE(current.complete);
   }
   CHECK(counts.inputs() == number);
-  report seen;
-  counts.write_to(seen);
+  run_counts current = counts.counts();
   input_id i = 0;
-  for (const input_report& each : seen.inputs) {
+  for (const input_report& each : current.inputs) {
     CHECK(each.name == "input " + std::to_string(i));
     CHECK(each.format == "unknown");
     CHECK(each.verified.counts['x'] == i);
@@ -323,6 +320,6 @@ TEST_CASE("inputs leave the rolling counts when all of their text was merged, an
     ++i;
   }
   CHECK(i == number);
-  CHECK(counts.open_group(3) > 0);  // a group that begins when its input is damaged already: dropped, no harm done
+  CHECK(counts.open_group(3) > 0);  // a group that begins after its input was damaged is dropped without harm
   counts.close_group(3, 1, {});
 }

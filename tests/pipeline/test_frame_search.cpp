@@ -1,4 +1,5 @@
-#include "pipeline/decoding/frame_search.hpp"
+// The search for the magic number of a frame in text that arrives in pieces.
+#include "pipeline/flow/decoding/frame_search.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,18 +34,18 @@ TEST_CASE("a magic number is found where it first ends, however the bytes before
   }
 }
 
-TEST_CASE("a magic number that began before the first piece is found, but for one that had not") {
+TEST_CASE("a magic number that began before the first piece is found only if its beginning was given") {
   const std::string before = "xab";
   const std::string piece = "ac..";
-  frame_search knows("abac", std::as_bytes(std::span(before)));
-  const auto hit = knows.find(std::as_bytes(std::span(piece)));
+  frame_search search("abac", std::as_bytes(std::span(before)));
+  const auto hit = search.find(std::as_bytes(std::span(piece)));
   REQUIRE(hit);
   CHECK(hit->before == 2);
   CHECK(hit->at == 0);
   CHECK_FALSE(frame_search("abac", {}).find(std::as_bytes(std::span(piece))));
 }
 
-TEST_CASE("of a format without a magic number no frame is found, whatever goes by") {
+TEST_CASE("no frame is found in a format without a magic number, whatever the bytes") {
   const std::string bytes(1000, '\0');
   frame_search search("", std::as_bytes(std::span(bytes)));
   for (int pieces = 0; pieces < 3; ++pieces) CHECK_FALSE(search.find(std::as_bytes(std::span(bytes))));

@@ -1,5 +1,5 @@
-// What a failure is does not depend on its text.
-#include "pipeline/inputs/input_failure.hpp"
+// The kind of a failure does not depend on its text.
+#include "pipeline/counts/input_failure.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ using gpuhist::io::input_error;
 using gpuhist::io::is_cut_short;
 using gpuhist::io::name_of;
 
-TEST_CASE("each kind of failure has a name of its own, by which it is found") {
+TEST_CASE("each kind of failure has a unique name and is found by it") {
   std::set<std::string_view> names;
   for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
     const auto kind = static_cast<failure_kind>(i);
@@ -24,7 +24,7 @@ TEST_CASE("each kind of failure has a name of its own, by which it is found") {
   CHECK_FALSE(failure_kind_named("not a kind"));
 }
 
-TEST_CASE("a failure has the kind of what was thrown, whatever its words are") {
+TEST_CASE("a failure has the kind of the exception, whatever its text") {
   const auto kind = [](const auto& thrown) { return failure_from(std::make_exception_ptr(thrown)).kind; };
   for (const char* words : {"not read", "stopped at offset 7", "frame 1 is damaged", ""}) {
     CAPTURE(words);
@@ -36,13 +36,13 @@ TEST_CASE("a failure has the kind of what was thrown, whatever its words are") {
   CHECK(kind(std::bad_alloc()) == failure_kind::out_of_memory);
 }
 
-TEST_CASE("what is thrown on for a failure is that failure again") {
+TEST_CASE("a failure that is thrown and caught again is the same failure") {
   for (const input_failure& each : {not_read(), left_at(0), left_at(12)}) {
     CHECK(failure_from(std::make_exception_ptr(as_error(each))) == each);
   }
 }
 
-TEST_CASE("only what the run ended before is cut short") {
+TEST_CASE("an input is cut short only if the run ended before it") {
   for (unsigned i = 0; i <= static_cast<unsigned>(failure_kind::unknown); ++i) {
     const auto kind = static_cast<failure_kind>(i);
     CHECK(is_cut_short(kind) == (kind == not_read().kind || kind == left_at(1).kind));

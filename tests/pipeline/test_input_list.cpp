@@ -1,9 +1,9 @@
-// Which inputs a run has, in their order, also where it is stopped while they are looked for.
-#include "pipeline/inputs/input_list.hpp"
+// The inputs of a run, in their order, also if the run is stopped during the search for them.
+#include "pipeline/flow/inputs/input_list.hpp"
 
 #include "async/event_loop.hpp"
 #include "async/worker_pool.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/run_coroutine.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -19,13 +19,13 @@
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 
-TEST_CASE("a stop while a tree is walked never loses a file without a report, however late it comes") {
+TEST_CASE("a stop during the walk of a tree never loses a file without a report, however late it arrives") {
   const test::temporary_folder folder;
   std::filesystem::create_directory(folder / "tree");
   for (int i = 0; i < 5000; ++i) {
     std::filesystem::create_symlink("nowhere", folder / ("tree/link" + std::to_string(i)));
   }
-  static_cast<void>(folder.file("tree/text", "text"));  // the last one in their order
+  static_cast<void>(folder.file("tree/text", "text"));  // the last entry in their order
   config::options typed;
   typed.inputs = {folder / "tree"};
   typed.recursive = true;
@@ -46,8 +46,8 @@ TEST_CASE("a stop while a tree is walked never loses a file without a report, ho
       });
       all = test::run(pool, list.next(10));
     }
-    const std::vector<listed_input> left = list.left();
-    all.insert(all.end(), left.begin(), left.end());
+    const std::vector<listed_input> unread = list.unreached();
+    all.insert(all.end(), unread.begin(), unread.end());
     REQUIRE(all.size() == 1);
     CHECK(all[0].error.is_none() == all[0].name.ends_with("text"));
   }

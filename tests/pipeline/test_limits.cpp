@@ -1,5 +1,5 @@
-// What limited a run and what would help, case by case: runs made up so that there is no doubt.
-#include "pipeline/statistics/limits.hpp"
+// What limited a run and what would help, case by case, for made-up runs with a clear answer.
+#include "pipeline/flow/statistics/limits.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ stage_stats copying(double busy) { return {.name = "copy to device", .bytes = gi
 
 stage_stats kernels(double busy) { return {.name = "count", .bytes = gigabyte, .busy_seconds = busy}; }
 
-/// A second's work on 2 threads of a machine with 2 cores.
+/// One second of work on 2 threads of a machine with 2 cores.
 run_stats run_of(std::vector<stage_stats> stages) {
   run_stats stats;
   stats.engine = "host";
@@ -61,28 +61,30 @@ TEST_CASE("nothing limits a run without text") {
   CHECK(judge(run_stats{}).limited_by == "nothing: there was no text");
 }
 
-TEST_CASE("a source that was waited for most of the time limited the run, whatever else was busy") {
-  const verdict said = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
-  CHECK(said.limited_by == "the source: reading waited for it 76 % of the time");
-  CHECK(said.would_help == "a faster writer: gpuhist had nothing to do meanwhile");
+TEST_CASE("if reading waited for the source most of the time, the source is the limit, whatever else was busy") {
+  const verdict judged = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
+  CHECK(judged.limited_by == "the source: reading waited for it 76 % of the time");
+  CHECK(judged.would_help == "a faster writer: gpuhist waited for it");
 }
 
-TEST_CASE("a consumer that was waited for most of the time limited the run, not the source that waited with it") {
+TEST_CASE(
+    "if writing waited for the consumer most of the time, the consumer is the limit, not the source that waited as "
+    "well") {
   run_stats stats = run_of({reading(0.1, 0.8), counting(0.1)});
   stats.consumer_waiting_seconds = 0.75;
-  CHECK(judge(stats).limited_by == "the consumer: standard output took no more 75 % of the time");
-  CHECK(judge(stats).would_help == "a faster consumer: gpuhist had nothing to do meanwhile");
+  CHECK(judge(stats).limited_by == "the consumer: standard output accepted no data 75 % of the time");
+  CHECK(judge(stats).would_help == "a faster consumer: gpuhist waited for it");
   stats.consumer_waiting_seconds = 0.4;
   CHECK(judge(stats).limited_by == "the source: reading waited for it 80 % of the time");
 }
 
-TEST_CASE("reading a pipe is the work of one thread: files would be read by all") {
-  const verdict said = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
-  CHECK(said.limited_by == "read: busy 80 % of the time");
-  CHECK(said.would_help == "giving files by name instead of through a pipe: files are read by all threads");
+TEST_CASE("a pipe is read by one thread; files would be read by all") {
+  const verdict judged = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
+  CHECK(judged.limited_by == "read: busy 80 % of the time");
+  CHECK(judged.would_help == "giving files by name instead of through a pipe: files are read by all threads");
 }
 
-TEST_CASE("reading files is limited by the disk where the bytes came from it, else by the threads or the cores") {
+TEST_CASE("reading files is limited by the disk if the bytes came from it, else by the threads or the cores") {
   run_stats stats = run_of({reading_files(1.6), counting(0.3)});
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time on 2 threads; the pool of 2 threads 95 %");
   CHECK(judge(stats).would_help == "more cores: the bytes came from the page cache at the speed of its memory");
@@ -92,19 +94,19 @@ TEST_CASE("reading files is limited by the disk where the bytes came from it, el
   CHECK(judge(stats).would_help == "a faster disk: 90 % of the bytes came from it, not from the page cache");
 }
 
-TEST_CASE("one decoder wants more frames or more archives, several want more threads while there are cores") {
+TEST_CASE("one decoder needs more frames or more archives; several need more threads while there are cores") {
   run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
   stats.compressed_inputs = 1;
   CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
   CHECK(
       judge(stats).would_help.starts_with("an archive of independent frames (as pzstd writes them), or more archives"));
   stats.stages[1].workers = stats.threads;
-  CHECK(judge(stats).would_help == "more or faster cores: that is what decompression takes");
+  CHECK(judge(stats).would_help == "more or faster cores for decompression");
   stats.cores = 16;
   CHECK(judge(stats).would_help == "more --threads (16 cores)");
 }
 
-TEST_CASE("where an option keeps frames one after the other, more frames, archives or threads are not promised") {
+TEST_CASE("if an option keeps frames in sequence, more frames, archives or threads are not recommended") {
   run_stats stats = run_of({reading(0.1), decompressing(0.9), counting(0.2)});
   stats.compressed_inputs = 1;
   for (const std::string option : {"--window", "--pass-through=text"}) {
@@ -114,35 +116,35 @@ TEST_CASE("where an option keeps frames one after the other, more frames, archiv
       CHECK(judge(stats).limited_by == "decompress: busy 90 % of the time");
       CHECK(judge(stats).would_help ==
             "faster cores: " + option +
-                " keeps text in its order, one frame decoded after the other; without it independent frames (as "
-                "pzstd writes them) are decoded side by side");
+                " needs the text in order, so frames are decoded in sequence; without it independent frames (as pzstd "
+                "writes them) are decoded in parallel");
     }
   }
 }
 
-TEST_CASE("what is handed on is read once, in order: giving files by name would not help") {
+TEST_CASE("bytes that are passed through are read once, in order: giving files by name would not help") {
   run_stats stats = run_of({reading(0.8, 0.1), counting(0.4)});
-  stats.hands_on = true;
+  stats.passes_through = true;
   CHECK(judge(stats).limited_by == "read: busy 80 % of the time");
   CHECK(judge(stats).would_help ==
-        "a run without --pass-through: what is handed on is read once, in order, by one thread");
+        "a run without --pass-through: forwarded input is read once, in order, by one thread");
 }
 
-TEST_CASE("counting on the host wants more threads while there are cores, then a GPU, or fewer buckets") {
+TEST_CASE("counting on the host needs more threads while there are cores, then a GPU, or fewer buckets") {
   run_stats stats = run_of({reading_files(0.2), counting(1.7)});
   CHECK(judge(stats).limited_by == "count: busy 85 % of the time on 2 threads; the pool of 2 threads 95 %");
   CHECK(judge(stats).would_help == "a GPU (--engine cuda), or more cores");
   stats.counting.kernel = "tables";
   stats.counted_classes = 256;
   CHECK(judge(stats).would_help ==
-        "a GPU (--engine cuda), or schemes of fewer buckets: 256 classes are more than SIMD compares count");
+        "a GPU (--engine cuda), or schemes with fewer buckets: 256 classes are too many for SIMD comparisons");
   stats.cores = 4;
   CHECK(judge(stats).would_help == "more --threads (4 cores)");
 }
 
-TEST_CASE("stages that share the pool's threads limit a run together, and the one with most of the time is named") {
-  const verdict said = judge(run_of({reading_files(0.9), counting(1.0)}));
-  CHECK(said.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
+TEST_CASE("stages that share the pool's threads limit a run together, and the one with the most time is named") {
+  const verdict judged = judge(run_of({reading_files(0.9), counting(1.0)}));
+  CHECK(judged.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
 }
 
 TEST_CASE("a device is limited by its link or by its kernels") {
@@ -155,15 +157,15 @@ TEST_CASE("a device is limited by its link or by its kernels") {
   CHECK(judge(stats).would_help == "more devices (--devices)");
 }
 
-TEST_CASE("a device that took longer to start than the text to count is start-up") {
+TEST_CASE("a run whose device took longer to start than to count the text is limited by start-up") {
   run_stats stats = run_of({reading_files(0.4), copying(0.97), kernels(0.1)});
   stats.counting.device = "NVIDIA H200";
   stats.counting.startup_seconds = 1.25;
-  CHECK(judge(stats).limited_by == "start-up: the device took 1.250 s to be ready, the text 1.000 s");
-  CHECK(judge(stats).would_help == "more text in one run, or --engine host for so little");
+  CHECK(judge(stats).limited_by == "start-up: the device took 1.250 s to start, counting 1.000 s");
+  CHECK(judge(stats).would_help == "more text in one run, or --engine host for little text");
 }
 
-TEST_CASE("text that fits into a slot, or into all of them while nothing was busy, is start-up") {
+TEST_CASE("a run whose text fits into a slot, or into all while nothing was busy, is limited by start-up") {
   run_stats stats = run_of({reading(0.9), counting(0.1)});
   stats.chunks = 1;
   CHECK(judge(stats).limited_by == "start-up: all of the text fits into one slot of 256 KiB");
@@ -174,17 +176,16 @@ TEST_CASE("text that fits into a slot, or into all of them while nothing was bus
   CHECK(judge(stats).would_help == "more text in one run: all inputs of one run share its start-up");
 }
 
-TEST_CASE("many small inputs are limited by being opened, unless the threads were busy") {
+TEST_CASE("many small inputs are limited by opening them, unless the threads were busy") {
   run_stats stats = run_of({reading_files(0.3), counting(0.1)});
   stats.inputs = 100'000;
-  CHECK(judge(stats).limited_by ==
-        "opening inputs: 100,000 of them, of 9.8 KiB on average, are opened, read and closed");
-  CHECK(judge(stats).would_help == "fewer and larger inputs, as of `cat`");
+  CHECK(judge(stats).limited_by == "opening inputs: 100,000 inputs of 9.8 KiB on average are opened, read and closed");
+  CHECK(judge(stats).would_help == "fewer and larger inputs, for example by `cat`");
   stats.stages = {reading_files(0.3), counting(1.6)};
   CHECK(judge(stats).limited_by.starts_with("count: "));
 }
 
-TEST_CASE("slots that were waited for while nothing was busy were too few") {
+TEST_CASE("if reading waited for slots while nothing was busy, there were too few slots") {
   run_stats stats = run_of({reading(0.3), counting(0.4)});
   stats.slot_waiting_seconds = 0.45;
   CHECK(judge(stats).limited_by ==
@@ -194,12 +195,12 @@ TEST_CASE("slots that were waited for while nothing was busy were too few") {
   CHECK(judge(stats).limited_by == "count: busy 90 % of the time on 2 threads");
 }
 
-TEST_CASE("where nothing was busy the busiest stage is named, and nothing is promised") {
-  const verdict said = judge(run_of({reading(0.3), counting(0.4)}));
-  CHECK(said.limited_by == "no stage alone: the busiest is read: busy 30 % of the time");
+TEST_CASE("if nothing was busy, the busiest stage is named and nothing is recommended") {
+  const verdict judged = judge(run_of({reading(0.3), counting(0.4)}));
+  CHECK(judged.limited_by == "no single stage: the busiest is read: busy 30 % of the time");
 }
 
-TEST_CASE("a run that was stopped says so, and what limited it until then") {
+TEST_CASE("a run that was stopped is reported as stopped, with its limit until then") {
   run_stats stats = run_of({reading(0, 0.9), counting(0.1)});
   stats.stopped = true;
   CHECK(judge(stats).limited_by ==

@@ -1,8 +1,8 @@
-// Measures against values that NumPy and SciPy computed (measure_values.py), and at the edges: no bytes, one byte, one
-// value, counts near 2^63.
-#include "pipeline/measures/chi_squared_tail.hpp"
-#include "pipeline/measures/measure.hpp"
-#include "pipeline/measures/previous_baseline.hpp"
+// Measures, compared with values that NumPy and SciPy computed (measure_values.py), and at the edges: no bytes, one
+// byte, one value, counts near 2^63.
+#include "pipeline/report/measures/chi_squared_tail.hpp"
+#include "pipeline/report/measures/measure.hpp"
+#include "pipeline/report/measures/previous_baseline.hpp"
 
 #include "measure_values.hpp"
 
@@ -25,26 +25,26 @@ namespace {
 
 using formula = std::uint64_t (*)(std::uint64_t byte);
 
-byte_counts made_by(formula of) {
-  byte_counts made{};
-  for (std::size_t byte = 0; byte < made.size(); ++byte) made[byte] = of(byte);
-  return made;
+byte_counts counts_by(formula count_at) {
+  byte_counts result{};
+  for (std::size_t byte = 0; byte < result.size(); ++byte) result[byte] = count_at(byte);
+  return result;
 }
 
-/// As measure_values.py has them.
+/// The samples of measure_values.py.
 const std::map<std::string_view, byte_counts>& samples() {
-  static const std::map<std::string_view, byte_counts> made = {
-      {"noise", made_by([](std::uint64_t b) { return (37 * b * b + 11 * b + 5) % 97 + 20; })},
-      {"falling", made_by([](std::uint64_t b) { return 1'000'000 / (b + 1); })},
-      {"falling a little less", made_by([](std::uint64_t b) { return 1'000'000 / (b + 2) + 300; })},
-      {"a few", made_by([](std::uint64_t b) { return b >= 60 && b < 100 ? 3 * (b % 7) : 0; })},
-      {"one value", made_by([](std::uint64_t b) -> std::uint64_t { return b == 97 ? 5000 : 0; })},
-      {"another value", made_by([](std::uint64_t b) -> std::uint64_t { return b == 98 ? 700 : 0; })},
-      {"chance", made_by([](std::uint64_t b) { return (37 * b * b + 11 * b + 5) % 37 + 82; })},
-      {"chance again", made_by([](std::uint64_t b) { return (29 * b * b + 7 * b + 3) % 37 + 82; })},
-      {"flat", made_by([](std::uint64_t b) { return 10 + b % 2; })},
-      {"huge", made_by([](std::uint64_t b) { return (std::uint64_t{1} << 55U) + b * (std::uint64_t{1} << 46U); })}};
-  return made;
+  static const std::map<std::string_view, byte_counts> result = {
+      {"noise", counts_by([](std::uint64_t b) { return (37 * b * b + 11 * b + 5) % 97 + 20; })},
+      {"falling", counts_by([](std::uint64_t b) { return 1'000'000 / (b + 1); })},
+      {"falling a little less", counts_by([](std::uint64_t b) { return 1'000'000 / (b + 2) + 300; })},
+      {"a few", counts_by([](std::uint64_t b) { return b >= 60 && b < 100 ? 3 * (b % 7) : 0; })},
+      {"one value", counts_by([](std::uint64_t b) -> std::uint64_t { return b == 97 ? 5000 : 0; })},
+      {"another value", counts_by([](std::uint64_t b) -> std::uint64_t { return b == 98 ? 700 : 0; })},
+      {"chance", counts_by([](std::uint64_t b) { return (37 * b * b + 11 * b + 5) % 37 + 82; })},
+      {"chance again", counts_by([](std::uint64_t b) { return (29 * b * b + 7 * b + 3) % 37 + 82; })},
+      {"flat", counts_by([](std::uint64_t b) { return 10 + b % 2; })},
+      {"huge", counts_by([](std::uint64_t b) { return (std::uint64_t{1} << 55U) + b * (std::uint64_t{1} << 46U); })}};
+  return result;
 }
 
 measurement take(std::string_view name, const byte_counts& counts, const byte_counts* baseline = nullptr) {
@@ -59,14 +59,14 @@ std::optional<double> value_of(std::string_view name, const byte_counts& counts,
 }
 
 byte_counts counts_of(std::string_view text) {
-  byte_counts made{};
-  for (const char c : text) ++made[static_cast<unsigned char>(c)];
-  return made;
+  byte_counts result{};
+  for (const char c : text) ++result[static_cast<unsigned char>(c)];
+  return result;
 }
 
 }  // namespace
 
-TEST_CASE("every measure is what SciPy says it is, and nothing where a sample cannot support it") {
+TEST_CASE("every measure equals SciPy's value, and has no value if the sample cannot support one") {
   std::set<std::string_view> checked;
   for (const gpuhist::test::measure_value& each : gpuhist::test::measure_values) {
     CAPTURE(each.sample);
@@ -86,20 +86,19 @@ TEST_CASE("every measure is what SciPy says it is, and nothing where a sample ca
   CHECK(checked.size() == all_measures().size());
 }
 
-TEST_CASE("names of measures are their own, of letters, digits and underscores, and each row is complete") {
+TEST_CASE("names of measures are unique and consist of letters, digits and underscores, and each row is complete") {
   std::set<std::string_view> names;
   for (const measure& each : all_measures()) {
     CAPTURE(each.name);
     CHECK(names.insert(each.name).second);
     CHECK(each.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos);
-    CHECK_FALSE(each.words.empty());
-    CHECK(static_cast<bool>(each.of));
+    CHECK(static_cast<bool>(each.function));
     CHECK(find_measure(each.name) == &each);
   }
   CHECK(find_measure("entropie") == nullptr);
 }
 
-TEST_CASE("of no bytes there are no measures but numbers of things, and each says why") {
+TEST_CASE("without bytes only counts of things have a value, and each other measure says why it has none") {
   const byte_counts none{};
   const byte_counts& baseline = samples().at("noise");
   for (const measure& each : all_measures()) {
@@ -115,21 +114,21 @@ TEST_CASE("of no bytes there are no measures but numbers of things, and each say
   }
 }
 
-TEST_CASE("of one byte the entropy is 0, the mean is the byte, and no test of a distribution is made") {
-  const byte_counts one = counts_of("A");
-  CHECK(value_of("entropy", one) == 0.0);
-  CHECK_FALSE(std::signbit(*value_of("entropy", one)));
-  CHECK(value_of("entropy_corrected", one) == 0.0);
-  CHECK(value_of("mean", one) == 65.0);
-  CHECK(value_of("distinct", one) == 1.0);
-  CHECK(value_of("printable_share", one) == 1.0);
+TEST_CASE("for one byte the entropy is 0, the mean is the byte, and tests of a distribution have no value") {
+  const byte_counts single = counts_of("A");
+  CHECK(value_of("entropy", single) == 0.0);
+  CHECK_FALSE(std::signbit(*value_of("entropy", single)));
+  CHECK(value_of("entropy_corrected", single) == 0.0);
+  CHECK(value_of("mean", single) == 65.0);
+  CHECK(value_of("distinct", single) == 1.0);
+  CHECK(value_of("printable_share", single) == 1.0);
   for (const std::string_view name : {"chi2", "chi2_p", "chi2_baseline", "chi2_baseline_p", "icd", "icd_p"}) {
     CAPTURE(name);
-    CHECK_FALSE(value_of(name, one, &samples().at("noise")).has_value());
+    CHECK_FALSE(value_of(name, single, &samples().at("noise")).has_value());
   }
 }
 
-TEST_CASE("chi-squared needs an expected count of 5, which 1,280 bytes are the first to have") {
+TEST_CASE("chi-squared needs an expected count of 5, which takes 1,280 bytes or more") {
   byte_counts counts{};
   counts['x'] = 1279;
   CHECK(take("chi2", counts).found == finding::none("an expected count is under 5"));
@@ -138,7 +137,7 @@ TEST_CASE("chi-squared needs an expected count of 5, which 1,280 bytes are the f
   CHECK(value_of("chi2_p", counts) == 0.0);
 }
 
-TEST_CASE("what is equal to its baseline diverges by nothing, and what shares no value with it by one bit") {
+TEST_CASE("a sample diverges by 0 from an equal baseline, and by one bit from one without a common value") {
   for (const auto& [name, counts] : samples()) {
     CAPTURE(name);
     CHECK(value_of("jsd", counts, &counts) == 0.0);
@@ -150,21 +149,22 @@ TEST_CASE("what is equal to its baseline diverges by nothing, and what shares no
   CHECK(value_of("jsd", samples().at("one value"), &samples().at("another value")) == 1.0);
 }
 
-TEST_CASE("the character distribution does not ask which values are frequent, only how frequent they are") {
+TEST_CASE("the character distribution depends on how frequent values are, not on which values are frequent") {
   byte_counts turned = samples().at("falling");
   std::ranges::reverse(turned);
   CHECK(value_of("icd", turned, &samples().at("falling")) == 0.0);
   CHECK(*value_of("jsd", turned, &samples().at("falling")) > 0.5);
 }
 
-TEST_CASE("counts near 2^63 overflow nothing: every measure is finite and what the same shares give of fewer bytes") {
-  const std::uint64_t most = (std::uint64_t{1} << 63U) - 1;
+TEST_CASE(
+    "counts near 2^63 do not overflow: every measure is finite and equals that of fewer bytes with the same shares") {
+  const std::uint64_t largest = (std::uint64_t{1} << 63U) - 1;
   byte_counts huge{};
   byte_counts same{};
   byte_counts full;
-  full.fill(most);
+  full.fill(largest);
   for (std::size_t byte = 32; byte < 40; ++byte) {
-    huge[byte] = most;
+    huge[byte] = largest;
     same[byte] = 1000;
   }
   for (const measure& each : all_measures()) {
@@ -182,7 +182,7 @@ TEST_CASE("counts near 2^63 overflow nothing: every measure is finite and what t
   CHECK(value_of("chi2_p", full) == 1.0);
 }
 
-TEST_CASE("without a baseline, or with an empty one, what compares says so, and the rest is as it is") {
+TEST_CASE("without a baseline, or with an empty one, measures that compare say so, and the others are unchanged") {
   const byte_counts none{};
   for (const measure& each : all_measures()) {
     CAPTURE(each.name);
@@ -198,7 +198,7 @@ TEST_CASE("without a baseline, or with an empty one, what compares says so, and 
   }
 }
 
-TEST_CASE("entropy of few random bytes is biased low, and corrected it is nearer to the truth") {
+TEST_CASE("the entropy of few random bytes is biased low, and the corrected one is closer to the true value") {
   constexpr int rounds = 200;
   constexpr int bytes = 2000;
   std::mt19937 chosen(7);
@@ -215,7 +215,7 @@ TEST_CASE("entropy of few random bytes is biased low, and corrected it is nearer
   CHECK(std::abs(corrected - 8) < 0.01);
 }
 
-TEST_CASE("p-values of random bytes are spread evenly: one in ten is under a tenth") {
+TEST_CASE("p-values of random bytes are spread evenly: one in ten is below 0.1") {
   constexpr int rounds = 1000;
   std::mt19937 chosen(11);
   std::uniform_int_distribution<std::size_t> any(0, 255);
@@ -229,7 +229,7 @@ TEST_CASE("p-values of random bytes are spread evenly: one in ten is under a ten
   CHECK(low < 140);
 }
 
-TEST_CASE("lines, code points and shares are what can be counted by hand") {
+TEST_CASE("lines, code points and shares equal those counted by hand") {
   const byte_counts counts = counts_of(
       "gr\xc3\xb6\xc3\x9f"
       "e\nx\n\xff");
@@ -241,33 +241,33 @@ TEST_CASE("lines, code points and shares are what can be counted by hand") {
   CHECK_FALSE(value_of("mean_line_length", counts_of("no end")).has_value());
 }
 
-TEST_CASE("the upper tail of chi-squared is 1 at nothing, 0 beyond all doubles, and its median near the freedom") {
+TEST_CASE(
+    "the upper tail of chi-squared is 1 at 0 and 0 at huge values, and its median is near the degrees of freedom") {
   CHECK(chi_squared_tail(0, 5) == 1.0);
   CHECK(chi_squared_tail(1e300, 255) == 0.0);
   CHECK(chi_squared_tail(4.351460191096, 5) == doctest::Approx(0.5).epsilon(1e-9));
   CHECK(chi_squared_tail(2, 2) == doctest::Approx(std::exp(-1)).epsilon(1e-12));
 }
 
-TEST_CASE(
-    "the baseline of previous windows is the sum of the last ones, recounted from scratch, and nothing at first") {
+TEST_CASE("the baseline of previous windows is the sum of the last ones, recounted from scratch, and absent at first") {
   std::mt19937_64 chosen(3);
   for (const std::size_t windows : {1U, 2U, 5U}) {
     CAPTURE(windows);
-    previous_baseline kept(windows);
-    CHECK(kept.get() == nullptr);
+    previous_baseline baseline(windows);
+    CHECK(baseline.get() == nullptr);
     std::deque<byte_counts> closed;
     for (int i = 0; i < 20; ++i) {
       byte_counts next{};
       for (std::uint64_t& each : next) each = chosen() >> 8U;
-      kept.close(next);
+      baseline.close(next);
       closed.push_back(next);
       if (closed.size() > windows) closed.pop_front();
       byte_counts sum{};
       for (const byte_counts& each : closed) {
         for (std::size_t byte = 0; byte < sum.size(); ++byte) sum[byte] += each[byte];
       }
-      REQUIRE(kept.get() != nullptr);
-      CHECK(*kept.get() == sum);
+      REQUIRE(baseline.get() != nullptr);
+      CHECK(*baseline.get() == sum);
     }
   }
 }

@@ -1,8 +1,8 @@
-// An engine that miscounts and does not know it: no wrong count gets through.
+// An engine that miscounts without reporting an error: no wrong count is accepted.
 #include "gpu/engines.hpp"
 #include "gpu/job_check.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -20,7 +20,7 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-// Counts by the obvious loop, at once, then lets `lie` at the rows of its n-th job.
+// Counts with a plain loop, at once, then lets `lie` change the rows of its n-th job.
 class lying_engine : public test::shuffling_engine {
  public:
   lying_engine(const gpu::partition& rows, unsigned job, std::function<void(std::span<std::uint32_t>)> lie)
@@ -36,14 +36,14 @@ class lying_engine : public test::shuffling_engine {
         ++job.rows[i * columns.classes + columns.class_of[std::to_integer<std::size_t>(job.bytes[at])]];
       }
     }
-    if (seen_++ == lie_at_) lie_(job.rows);
-    job.done(job, nullptr);
+    if (jobs_++ == lie_at_) lie_(job.rows);
+    job.on_complete(job, nullptr);
   }
 
  private:
   unsigned lie_at_;
   std::function<void(std::span<std::uint32_t>)> lie_;
-  std::atomic<unsigned> seen_{0};
+  std::atomic<unsigned> jobs_{0};
 };
 
 outcome run_with_lie(const std::string& path, const std::function<void(std::span<std::uint32_t>)>& lie) {
@@ -51,7 +51,7 @@ outcome run_with_lie(const std::string& path, const std::function<void(std::span
   typed.inputs = {path};
   typed.buckets = {"bytes"};
   typed.engine = "host";
-  typed.threads = 1;  // so that chunks are counted in the order of their bytes
+  typed.threads = 1;  // so that chunks are counted in order
   typed.chunk_size = 1000;
   typed.slots = 2;
   return run(make_plan(typed), {.make_engine = [&](std::string_view, const gpu::engine_request& request) {
@@ -62,7 +62,7 @@ outcome run_with_lie(const std::string& path, const std::function<void(std::span
 
 }  // namespace
 
-TEST_CASE("a row that does not sum up to the bytes of its extent ends the counts there, and the engine is named") {
+TEST_CASE("a row whose sum is not the size of its extent ends the counts there, and the engine is named") {
   const test::temporary_folder folder;
   const std::string path = folder.file("text", std::string(20000, 'a'));
   const std::vector<std::pair<std::function<void(std::span<std::uint32_t>)>, std::string>> lies{
@@ -70,21 +70,21 @@ TEST_CASE("a row that does not sum up to the bytes of its extent ends the counts
       {[](auto rows) { --rows['a']; }, "999"},
       {[](auto rows) { rows['z'] = 0xffffffff; }, "4294968295"},
       {[](auto rows) { std::ranges::fill(rows, 0U); }, "0"}};
-  for (const auto& [lie, said] : lies) {
-    CAPTURE(said);
-    const outcome done = run_with_lie(path, lie);
-    CHECK_FALSE(done.result.complete);
-    CHECK(done.result.verified.counts['a'] == 7000);
-    CHECK(done.engine_failure == path + ": not counted from offset 7000 on: the engine 'liar' miscounted: " + said +
-                                     " bytes where there are 1000, at offset 0 of a chunk of 1000");
+  for (const auto& [lie, counted] : lies) {
+    CAPTURE(counted);
+    const outcome finished = run_with_lie(path, lie);
+    CHECK_FALSE(finished.result.complete);
+    CHECK(finished.result.verified.counts['a'] == 7000);
+    CHECK(finished.engine_failure == path + ": not counted from offset 7000 on: the engine 'liar' miscounted: " +
+                                         counted + " bytes where there are 1000, at offset 0 of a chunk of 1000");
   }
 }
 
-TEST_CASE("the rows of a chunk are looked at one by one: sums that agree over all of them do not hide a lie") {
+TEST_CASE("the rows of a chunk are checked one by one: a right sum over all of them does not hide a wrong row") {
   const std::vector<std::byte> bytes(10);
   const std::vector<gpu::extent> extents{{0, 4}, {5, 10}};
   std::vector<std::uint32_t> rows{2, 2, 1, 4};
-  const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .done = {}};
+  const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .on_complete = {}};
   CHECK_NOTHROW(gpu::check_rows(job, 2, "liar"));
   rows = {2, 3, 1, 3};
   CHECK_THROWS_AS(gpu::check_rows(job, 2, "liar"), gpu::engine_error);

@@ -1,6 +1,6 @@
-// The history of the slots, against an oracle that remembers every transition and integrates over all of them.
-#include "pipeline/ring.hpp"
-#include "pipeline/statistics/occupancy.hpp"
+// The history of the slots, compared with an oracle that records every transition and integrates over all of them.
+#include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/statistics/occupancy.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 
@@ -25,7 +25,7 @@ struct transition {
   int counting = 0;
 };
 
-// Time that `count` was worth, from begin to end, in slots x nanoseconds.
+// The integral of `count` from begin to end, in slots x nanoseconds.
 double integral(const std::vector<transition>& all, int transition::* count, std::int64_t begin, std::int64_t end) {
   double sum = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -65,12 +65,12 @@ void check_against_oracle(const slot_history& history, const std::vector<transit
 
 }  // namespace
 
-TEST_CASE("the history of random transitions is what integrating over every one of them gives") {
+TEST_CASE("the history of random transitions equals the integral over every one of them") {
   std::mt19937 random(11);
   const occupancy::time_point begin{std::chrono::hours(3)};
   for (int run = 0; run < 60; ++run) {
     const int slots = 1 + static_cast<int>(random() % 9);
-    occupancy kept(static_cast<std::size_t>(slots), begin);
+    occupancy recorder(static_cast<std::size_t>(slots), begin);
     std::vector<transition> all{{}};
     std::vector<phase> phases(static_cast<std::size_t>(slots), phase::free);
     const std::int64_t longest = std::int64_t{1} << (random() % 34);
@@ -81,21 +81,21 @@ TEST_CASE("the history of random transitions is what integrating over every one 
       const auto to = static_cast<phase>(random() % 3);
       next.filling += (to == phase::filling ? 1 : 0) - (slot == phase::filling ? 1 : 0);
       next.counting += (to == phase::counting ? 1 : 0) - (slot == phase::counting ? 1 : 0);
-      kept.move(slot, to, begin + nanoseconds(next.at));
+      recorder.move(slot, to, begin + nanoseconds(next.at));
       slot = to;
       all.push_back(next);
     }
     const std::int64_t end = all.back().at + static_cast<std::int64_t>(random() % 1000) + 1;
-    check_against_oracle(kept.read(begin + nanoseconds(end)), all, slots, end);
+    check_against_oracle(recorder.read(begin + nanoseconds(end)), all, slots, end);
   }
 }
 
-TEST_CASE("a run of more than a millisecond has 32 steps or more, however long it is") {
+TEST_CASE("a run of more than a millisecond has at least 32 steps, however long it is") {
   const occupancy::time_point begin{};
   for (std::int64_t length = 1'100'000; length < std::int64_t{1} << 54U; length = length * 5 / 3) {
-    occupancy kept(2, begin);
-    kept.move(phase::free, phase::filling, begin + nanoseconds(length / 2));
-    const slot_history history = kept.read(begin + nanoseconds(length));
+    occupancy recorder(2, begin);
+    recorder.move(phase::free, phase::filling, begin + nanoseconds(length / 2));
+    const slot_history history = recorder.read(begin + nanoseconds(length));
     CHECK(history.in_use.size() >= occupancy::bins / 2);
     CHECK(history.in_use.size() <= occupancy::bins);
     CHECK(history.in_use.front() == 0);
@@ -103,32 +103,32 @@ TEST_CASE("a run of more than a millisecond has 32 steps or more, however long i
   }
 }
 
-TEST_CASE("a history without time has no shares but free ones, and one that ends early ends with its last transition") {
+TEST_CASE("a history without time has only free shares, and one that is read early ends with its last transition") {
   const occupancy::time_point begin{};
-  occupancy kept(2, begin);
-  CHECK(kept.read(begin).free_share == 1);
-  CHECK(kept.read(begin).in_use.empty());
-  kept.move(phase::free, phase::filling, begin + nanoseconds(5));
-  kept.move(phase::filling, phase::counting, begin + nanoseconds(10));
-  const slot_history history = kept.read(begin);
+  occupancy recorder(2, begin);
+  CHECK(recorder.read(begin).free_share == 1);
+  CHECK(recorder.read(begin).in_use.empty());
+  recorder.move(phase::free, phase::filling, begin + nanoseconds(5));
+  recorder.move(phase::filling, phase::counting, begin + nanoseconds(10));
+  const slot_history history = recorder.read(begin);
   CHECK(history.filling_share == doctest::Approx(0.25));
   CHECK(history.free_share == doctest::Approx(0.75));
 }
 
 TEST_CASE("the ring keeps the history of its slots") {
   async::worker_pool pool(1);
-  ring it({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_classes = 1});
-  it.begin_history();
-  slot* only = test::run(pool, it.acquire());
-  it.begin_counting(*only);
-  CHECK(only->now == phase::counting);
+  ring tested({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_classes = 1});
+  tested.begin_history();
+  slot* only = test::run(pool, tested.acquire());
+  tested.begin_counting(*only);
+  CHECK(only->current_phase == phase::counting);
   const auto later = std::chrono::steady_clock::now() + std::chrono::hours(1);
-  CHECK(it.history(later).counting_share == doctest::Approx(0.5).epsilon(0.01));
-  CHECK(it.history(later).none_free_share == 0);
-  slot* other = test::run(pool, it.acquire());
-  CHECK(it.history(later).filling_share == doctest::Approx(0.5).epsilon(0.01));
-  CHECK(it.history(later).none_free_share == doctest::Approx(1).epsilon(0.01));
-  it.release(*only);
-  it.release(*other);
-  CHECK(it.history(later).free_share == doctest::Approx(1).epsilon(0.01));
+  CHECK(tested.history(later).counting_share == doctest::Approx(0.5).epsilon(0.01));
+  CHECK(tested.history(later).none_free_share == 0);
+  slot* other = test::run(pool, tested.acquire());
+  CHECK(tested.history(later).filling_share == doctest::Approx(0.5).epsilon(0.01));
+  CHECK(tested.history(later).none_free_share == doctest::Approx(1).epsilon(0.01));
+  tested.release(*only);
+  tested.release(*other);
+  CHECK(tested.history(later).free_share == doctest::Approx(1).epsilon(0.01));
 }

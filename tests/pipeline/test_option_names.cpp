@@ -1,10 +1,11 @@
-// The options know engines, formats and schemes as text only; here their names are held against the tables below.
+// The options know engines, formats and schemes only as text. Here their names are compared with the tables that define
+// them.
 #include "config/option_table.hpp"
 #include "config/scheme.hpp"
 #include "gpu/engines.hpp"
 #include "io/format.hpp"
-#include "pipeline/measures/measure.hpp"
-#include "pipeline/reports/report.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/measures/measure.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,11 +20,11 @@ namespace {
 
 using names = std::vector<std::string_view>;
 
-/// In one text, so that a difference can be read.
-std::string sorted(names of) {
-  std::sort(of.begin(), of.end());
+/// Sorted, in one text, so that a difference is easy to read.
+std::string sorted(names values) {
+  std::sort(values.begin(), values.end());
   std::string text;
-  for (const std::string_view each : of) text += std::string(each) + " ";
+  for (const std::string_view each : values) text += std::string(each) + " ";
   return text;
 }
 
@@ -46,7 +47,7 @@ TEST_CASE("--engine offers the engines that there are, and no other") {
   CHECK(offered("--engine") == sorted(gpuhist::gpu::engine_names()));
 }
 
-TEST_CASE("--measures offers the measures that there are, all of them together, and no other") {
+TEST_CASE("--measures offers the measures that there are, `all`, and no other") {
   names known = {"all"};
   for (const auto& each : gpuhist::pipeline::measures::all_measures()) known.push_back(each.name);
   CHECK(offered("--measures") == sorted(known));

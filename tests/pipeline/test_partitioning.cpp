@@ -1,5 +1,5 @@
-// The coarsest partition: nothing is lost by counting it instead of the 256 byte values, and nothing finer would do.
-#include "pipeline/partitioning.hpp"
+// The coarsest partition: it loses nothing compared with the 256 byte values, and has no more classes than it needs.
+#include "pipeline/counts/partitioning.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,46 +24,46 @@ using generator = std::mt19937_64;
 
 scheme random_scheme(generator& random) {
   const auto buckets = 1 + random() % (random() % 4 == 0 ? 256 : 9);
-  scheme made{"random", {}, {}};
-  for (std::size_t i = 0; i < buckets; ++i) made.buckets.push_back(std::to_string(i));
-  for (auto& bucket : made.bucket_of) bucket = static_cast<std::uint16_t>(random() % buckets);
-  return made;
+  scheme result{"random", {}, {}};
+  for (std::size_t i = 0; i < buckets; ++i) result.buckets.push_back(std::to_string(i));
+  for (auto& bucket : result.bucket_of) bucket = static_cast<std::uint16_t>(random() % buckets);
+  return result;
 }
 
 std::vector<scheme> random_schemes(generator& random) {
-  std::vector<scheme> made;
-  for (auto left = random() % 4; left > 0; --left) made.push_back(random_scheme(random));
-  return made;
+  std::vector<scheme> result;
+  for (auto remaining = random() % 4; remaining > 0; --remaining) result.push_back(random_scheme(random));
+  return result;
 }
 
 tally random_counts(generator& random) {
-  tally made(256);
-  for (auto& count : made.counts) count = random() >> (random() % 48 + 8);
-  return made;
+  tally result(256);
+  for (auto& count : result.counts) count = random() >> (random() % 48 + 8);
+  return result;
 }
 
-/// The oracle's way from 256 counts to those of a partition.
-tally seen_through(const tally& all, const partition& classes) {
-  tally seen(classes.classes);
-  for (std::size_t byte = 0; byte < 256; ++byte) seen.counts.at(classes.class_of[byte]) += all.counts[byte];
-  return seen;
+/// The oracle: folds 256 counts to those of a partition.
+tally folded_to(const tally& all, const partition& classes) {
+  tally folded(classes.classes);
+  for (std::size_t byte = 0; byte < 256; ++byte) folded.counts.at(classes.class_of[byte]) += all.counts[byte];
+  return folded;
 }
 
-std::vector<std::uint64_t> fold_of_all(const tally& all, const scheme& one) {
-  std::vector<std::uint64_t> buckets(one.buckets.size());
-  for (std::size_t byte = 0; byte < 256; ++byte) buckets.at(one.bucket_of[byte]) += all.counts[byte];
+std::vector<std::uint64_t> fold_of_all(const tally& all, const scheme& folding) {
+  std::vector<std::uint64_t> buckets(folding.buckets.size());
+  for (std::size_t byte = 0; byte < 256; ++byte) buckets.at(folding.bucket_of[byte]) += all.counts[byte];
   return buckets;
 }
 
 }  // namespace
 
-TEST_CASE("the fold of the coarsest partition is the fold of the 256 counts, and so is the number of lines") {
+TEST_CASE("the fold of the coarsest partition equals the fold of the 256 counts, and so does the number of lines") {
   generator random(1);
   for (int round = 0; round < 300; ++round) {
     const std::vector<scheme> schemes = random_schemes(random);
     const partition coarsest = coarsest_partition(schemes);
     const tally all = random_counts(random);
-    const tally counted = seen_through(all, coarsest);
+    const tally counted = folded_to(all, coarsest);
     CHECK(lines_in(counted, coarsest) == all.counts['\n']);
     for (const scheme& each : schemes) {
       const std::vector<std::uint64_t> folded = view_through(each, coarsest).fold(counted);
@@ -73,7 +73,7 @@ TEST_CASE("the fold of the coarsest partition is the fold of the 256 counts, and
   }
 }
 
-TEST_CASE("two byte values share a class exactly when every scheme agrees about them and neither ends a line") {
+TEST_CASE("two byte values share a class exactly if they share a bucket in every scheme and neither ends a line") {
   generator random(2);
   for (int round = 0; round < 20; ++round) {
     const std::vector<scheme> schemes = random_schemes(random);
@@ -113,16 +113,16 @@ TEST_CASE("the partitions of the built-in schemes have the sizes that follow fro
   CHECK(coarsest_partition(std::vector{find_scheme("letters"), find_scheme("classes")}).classes == 14);
 }
 
-TEST_CASE("a scheme can be seen through any partition that is finer than it") {
+TEST_CASE("a scheme can be folded from any partition that is finer than it") {
   generator random(4);
   const tally all = random_counts(random);
   for (const std::string_view name : gpuhist::config::scheme_names()) {
-    const scheme one = find_scheme(name);
-    CHECK(view_through(one, partition::identity()).fold(all) == fold_of_all(all, one));
+    const scheme folding = find_scheme(name);
+    CHECK(view_through(folding, partition::identity()).fold(all) == fold_of_all(all, folding));
   }
 }
 
-TEST_CASE("a tally of nothing folds to zeros") {
+TEST_CASE("an empty tally folds to zeros") {
   const partition coarsest = coarsest_partition(std::vector{find_scheme("letters")});
   CHECK(view_through(find_scheme("letters"), coarsest).fold(tally{}) == std::vector<std::uint64_t>(8));
   CHECK(lines_in(tally{}, coarsest) == 0);
@@ -140,8 +140,8 @@ TEST_CASE("built-in, custom and folded schemes together fold from their partitio
     const auto schemes = gpuhist::config::make_schemes(typed, random() % 2 == 0);
     const partition coarsest = coarsest_partition(schemes);
     const tally counts = random_counts(random);
-    const tally seen = seen_through(counts, coarsest);
-    for (const scheme& each : schemes) CHECK(view_through(each, coarsest).fold(seen) == fold_of_all(counts, each));
-    CHECK(lines_in(seen, coarsest) == counts.counts['\n']);
+    const tally folded = folded_to(counts, coarsest);
+    for (const scheme& each : schemes) CHECK(view_through(each, coarsest).fold(folded) == fold_of_all(counts, each));
+    CHECK(lines_in(folded, coarsest) == counts.counts['\n']);
   }
 }

@@ -1,5 +1,5 @@
-// The plan: what is typed against what there is.
-#include "pipeline/plan.hpp"
+// The plan: the options, checked against the machine.
+#include "pipeline/program/plan.hpp"
 
 #include "config/usage_error.hpp"
 
@@ -10,7 +10,7 @@
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 
-TEST_CASE("devices have no meaning for the host engine, wherever they were asked for") {
+TEST_CASE("devices are refused for the host engine, wherever they were requested") {
   for (const bool all : {false, true}) {
     config::options typed;
     typed.buckets = {"letters"};
@@ -28,7 +28,7 @@ TEST_CASE("devices have no meaning for the host engine, wherever they were asked
   }
 }
 
-TEST_CASE("however many threads there are, the default memory has room for the windows of ordinary archives") {
+TEST_CASE("the default memory has room for the windows of ordinary archives, however many threads there are") {
   constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
   for (const std::uint64_t limit : {64, 128, 256, 512, 1024}) {
     for (unsigned threads = 1; threads <= 512; threads += threads < 8 ? 1 : 23) {
@@ -44,7 +44,7 @@ TEST_CASE("however many threads there are, the default memory has room for the w
       CHECK(sizes.decoders >= 1);
       CHECK(sizes.decoders < sizes.slots);
       CHECK(sizes.decoders <= threads);
-      // three quarters of it are lent to one decoder at a time: 8 MiB for zstd's level 19, 128 MiB for --long=27
+      // three quarters can be lent to one decoder at a time: 8 MiB for zstd's level 19, 128 MiB for --long=27
       CHECK(sizes.window_limit / 4 * 3 >= (limit == 1024 ? 128 : 8) * mib);
       CHECK(sizes.window_limit / sizes.decoders >= 1 * mib);
       CHECK(sizes.window_limit + sizes.slots * std::uint64_t{sizes.chunk_bytes} < limit * mib);
@@ -52,7 +52,7 @@ TEST_CASE("however many threads there are, the default memory has room for the w
   }
 }
 
-TEST_CASE("a device that is not there is an error of the plan, before anything is opened") {
+TEST_CASE("a device that does not exist is an error of the plan, before anything is opened") {
   config::options typed;
   typed.buckets = {"letters"};
   typed.devices = {4000};
@@ -62,7 +62,7 @@ TEST_CASE("a device that is not there is an error of the plan, before anything i
   }
 }
 
-TEST_CASE("the plan keeps what it found out of the engine") {
+TEST_CASE("the plan keeps the forecast of the engine") {
   config::options typed;
   typed.buckets = {"letters"};
   typed.engine = "cuda";

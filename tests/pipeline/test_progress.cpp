@@ -1,6 +1,6 @@
-// Where progress is shown, and how much there is to read.
-#include "pipeline/inputs/source_bytes.hpp"
-#include "pipeline/output/progress.hpp"
+// Where progress is shown, and how many bytes there are to read.
+#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/report/output/progress.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -13,38 +13,38 @@
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 
-TEST_CASE("by default progress is shown only on a terminal, in its foreground, that is not typed on") {
+TEST_CASE("by default progress is shown only on a terminal, in its foreground, and not if input is typed there") {
   for (int bits = 0; bits < 8; ++bits) {
     const bool terminal = (bits & 1) != 0;
     const bool foreground = (bits & 2) != 0;
     const bool typed_on = (bits & 4) != 0;
     const progress_style expected = terminal && foreground && !typed_on ? progress_style::line : progress_style::none;
-    CHECK(choose_progress_style({.asked = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) ==
-          expected);
+    CHECK(choose_progress_style(
+              {.requested = {}, .terminal = terminal, .foreground = foreground, .typed_on = typed_on}) == expected);
   }
 }
 
 TEST_CASE("--progress shows it anywhere, --no-progress and -q nowhere") {
   for (const bool terminal : {false, true}) {
-    for (const bool others : {false, true}) {
-      progress_setting given{.asked = true, .terminal = terminal, .foreground = others, .typed_on = others};
-      CHECK(choose_progress_style(given) == (terminal ? progress_style::line : progress_style::log));
-      given.quiet = true;
-      CHECK(choose_progress_style(given) == progress_style::none);
-      given = {.asked = false, .terminal = terminal, .foreground = others, .typed_on = others};
-      CHECK(choose_progress_style(given) == progress_style::none);
+    for (const bool unrelated : {false, true}) {
+      progress_setting setting{.requested = true, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      CHECK(choose_progress_style(setting) == (terminal ? progress_style::line : progress_style::log));
+      setting.quiet = true;
+      CHECK(choose_progress_style(setting) == progress_style::none);
+      setting = {.requested = false, .terminal = terminal, .foreground = unrelated, .typed_on = unrelated};
+      CHECK(choose_progress_style(setting) == progress_style::none);
     }
   }
 }
 
-TEST_CASE("what there is to read is the sum of regular files, each as often as it is named") {
+TEST_CASE("the bytes to read are the sum of regular files, each as often as it is named") {
   const test::temporary_folder folder;
   const std::string large = folder.file("large", std::string(1000, 'x'));
   const std::string small = folder.file("small", "12");
   CHECK(source_bytes_of(std::vector<std::string>{large, small, large}) == 2002);
 }
 
-TEST_CASE("one input whose size cannot be known leaves the sum unknown, and is not opened to find out") {
+TEST_CASE("one input of unknown size makes the sum unknown, and it is not opened to find out") {
   const test::temporary_folder folder;
   const std::string file = folder.file("file", "12");
   const std::string fifo = folder / "fifo";
@@ -53,7 +53,7 @@ TEST_CASE("one input whose size cannot be known leaves the sum unknown, and is n
   CHECK_FALSE(source_bytes_of(std::vector<std::string>{file, "/dev/null"}).has_value());
 }
 
-TEST_CASE("inputs that will fail have nothing to read") {
+TEST_CASE("inputs that will fail have no bytes to read") {
   const test::temporary_folder folder;
   const std::string file = folder.file("file", "12");
   CHECK(source_bytes_of(std::vector<std::string>{file, file + ".missing", "/tmp"}) == 2);

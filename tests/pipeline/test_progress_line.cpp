@@ -1,5 +1,5 @@
-// The text of the line of progress and of the line of status.
-#include "pipeline/output/progress_line.hpp"
+// The text of the progress line and of the status line.
+#include "pipeline/report/output/progress_line.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,35 +14,36 @@ constexpr std::uint64_t gib = 1ULL << 30U;
 
 progress_view archive() {
   return {.now = {.source_bytes = 13 * gib / 10, .text_bytes = 98 * gib / 10, .seconds = 5},
-          .rates = {.source = 280e6, .text = 2.1e9},
+          .rates = {.source = 280.0 * mib, .text = 2.1 * gib},
           .total = 31 * gib / 10,
           .compressed = true};
 }
 
 progress_view raw_stream() {
   return {.now = {.source_bytes = 700 * mib, .text_bytes = 699 * mib, .seconds = 12.2},
-          .rates = {.source = 57.6e6, .text = 57.6e6},
+          .rates = {.source = 57.6 * mib, .text = 57.6 * mib},
           .total = {},
           .compressed = false};
 }
 
 }  // namespace
 
-TEST_CASE("of an archive: the share of what lies on disk, both amounts and rates, and the time left") {
-  CHECK(progress_line(archive(), 79) == " 41 %  1.3 of 3.1 GiB read (280 MB/s), 9.8 GiB counted (2.1 GB/s), 7 s left");
+TEST_CASE("for an archive: the share of its bytes on disk, both amounts and rates, and the time left") {
+  CHECK(progress_line(archive(), 79) ==
+        " 41 %  1.3 of 3.1 GiB read (280 MiB/s), 9.8 GiB counted (2.1 GiB/s), 7 s left");
 }
 
-TEST_CASE("of text as it is, only what was read, for what is counted is the same") {
+TEST_CASE("for uncompressed text: only the amount read, because the same amount is counted") {
   progress_view view = raw_stream();
-  CHECK(progress_line(view, 79) == "700 MiB read (58 MB/s), 13 s");
+  CHECK(progress_line(view, 79) == "700 MiB read (58 MiB/s), 13 s");
   view.total = 1400 * mib;
-  CHECK(progress_line(view, 79) == " 50 %  0.7 of 1.4 GiB read (58 MB/s), 13 s left");
+  CHECK(progress_line(view, 79) == " 50 %  0.7 of 1.4 GiB read (58 MiB/s), 13 s left");
 }
 
-TEST_CASE("without a size the time is that which has passed, and there is no share") {
+TEST_CASE("without a size the line shows the elapsed time, and no share") {
   progress_view view = archive();
   view.total.reset();
-  CHECK(progress_line(view, 79) == "1.3 GiB read (280 MB/s), 9.8 GiB counted (2.1 GB/s), 5 s");
+  CHECK(progress_line(view, 79) == "1.3 GiB read (280 MiB/s), 9.8 GiB counted (2.1 GiB/s), 5 s");
 }
 
 TEST_CASE("a file that grew past its size, and one without bytes, have no share") {
@@ -54,7 +55,7 @@ TEST_CASE("a file that grew past its size, and one without bytes, have no share"
   }
 }
 
-TEST_CASE("a run that stands still does not say when it will be over, and one that has read all is at 100 %") {
+TEST_CASE("a stalled run shows no time left, and one that has read everything is at 100 %") {
   progress_view view = archive();
   view.rates = {};
   CHECK(progress_line(view, 200) == " 41 %  1.3 of 3.1 GiB read (0 B/s), 9.8 GiB counted (0 B/s)");
@@ -66,7 +67,7 @@ TEST_CASE("a run that stands still does not say when it will be over, and one th
   CHECK(progress_line(view, 200).starts_with(" 99 %"));
 }
 
-TEST_CASE("a line fits every width, and keeps what matters most: share, amount, time") {
+TEST_CASE("a line fits every width and keeps the most important parts: share, amount, time") {
   for (const progress_view& view : {archive(), raw_stream()}) {
     for (std::size_t width = 1; width < 200; ++width) {
       const std::string line = progress_line(view, width);
@@ -76,8 +77,8 @@ TEST_CASE("a line fits every width, and keeps what matters most: share, amount, 
       CHECK(progress_line(view, 200).size() >= line.size());
     }
   }
-  CHECK(progress_line(archive(), 66) == " 41 %  1.3 of 3.1 GiB read, 9.8 GiB counted (2.1 GB/s), 7 s left");
-  CHECK(progress_line(archive(), 39) == " 41 %  9.8 GiB (2.1 GB/s), 7 s left");
+  CHECK(progress_line(archive(), 67) == " 41 %  1.3 of 3.1 GiB read, 9.8 GiB counted (2.1 GiB/s), 7 s left");
+  CHECK(progress_line(archive(), 40) == " 41 %  9.8 GiB (2.1 GiB/s), 7 s left");
   CHECK(progress_line(archive(), 24) == " 41 %  9.8 GiB, 7 s left");
   CHECK(progress_line(archive(), 20) == " 41 %  9.8 GiB");
   CHECK(progress_line(archive(), 5) == " 41 %");
@@ -103,13 +104,13 @@ TEST_CASE("amounts and rates change their unit before they need a fourth digit")
     return progress_line(view, 200);
   };
   CHECK(shown(1023, 999) == "1023 B read (999 B/s), 13 s");
-  CHECK(shown(1024, 999.6) == "1.0 KiB read (1.0 kB/s), 13 s");
-  CHECK(shown(1024 * 1024 - 1, 999'600) == "1.0 MiB read (1.0 MB/s), 13 s");
-  CHECK(shown(10 * mib, 9.9e6) == "10 MiB read (9.9 MB/s), 13 s");
-  CHECK(shown(10 * mib, 9.96e6) == "10 MiB read (10 MB/s), 13 s");
+  CHECK(shown(1024, 1023.6) == "1.0 KiB read (1.0 KiB/s), 13 s");
+  CHECK(shown(1024 * 1024 - 1, 1024 * 1023.6) == "1.0 MiB read (1.0 MiB/s), 13 s");
+  CHECK(shown(10 * mib, 9.9 * mib) == "10 MiB read (9.9 MiB/s), 13 s");
+  CHECK(shown(10 * mib, 9.96 * mib) == "10 MiB read (10 MiB/s), 13 s");
 }
 
-TEST_CASE("times are told in their two largest units, rounded upwards") {
+TEST_CASE("times are shown in their two largest units, rounded up") {
   CHECK(for_people(0) == "0 s");
   CHECK(for_people(0.1) == "1 s");
   CHECK(for_people(4) == "4 s");
@@ -120,8 +121,8 @@ TEST_CASE("times are told in their two largest units, rounded upwards") {
   CHECK(for_people(-1) == "0 s");
 }
 
-TEST_CASE("the line of status is exact in bytes") {
+TEST_CASE("the status line is exact in bytes") {
   CHECK(status_line({.source_bytes = 1, .text_bytes = 300000, .seconds = 1.5}) ==
-        "300000 bytes counted (293 KiB), 1 byte read, 1.50 s, 200 kB/s");
-  CHECK(status_line({}) == "0 bytes counted (0 B), 0 bytes read, 0.00 s, 0 B/s");
+        "300,000 bytes counted, 1 byte read, 1.50 s, 200,000 bytes/s");
+  CHECK(status_line({}) == "0 bytes counted, 0 bytes read, 0.00 s, 0 bytes/s");
 }

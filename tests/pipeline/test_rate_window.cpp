@@ -1,5 +1,5 @@
-// Rates over a sliding window, with times given.
-#include "pipeline/output/rate_window.hpp"
+// Rates over a sliding window, at times chosen by the test.
+#include "pipeline/report/output/rate_window.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,7 @@ TEST_CASE("a run that is younger than the window has the rates since its start")
   CHECK(window.rates().text == doctest::Approx(1500));
 }
 
-TEST_CASE("what lies before the window does not count: a run that stalls for as long comes to rate 0") {
+TEST_CASE("times before the window do not count: a run that stalls for a whole window has rate 0") {
   rate_window window(3);
   for (int i = 1; i <= 100; ++i) window.add(at(0.2 * i, 1000ULL * static_cast<unsigned>(i), 0));
   CHECK(window.rates().source == doctest::Approx(5000));
@@ -39,7 +39,7 @@ TEST_CASE("a run that becomes faster shows its new rate one window later") {
   CHECK(window.rates().source == doctest::Approx(1000));
 }
 
-TEST_CASE("samples that are further apart than the window are compared two by two") {
+TEST_CASE("samples that are farther apart than the window are compared in pairs") {
   rate_window window(3);
   window.add(at(10, 100, 0));
   window.add(at(20, 1100, 0));

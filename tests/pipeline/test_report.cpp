@@ -1,5 +1,5 @@
-// What all report formats share: the table they are found in, and names that are safe to print.
-#include "pipeline/reports/report.hpp"
+// The common parts of the report formats: the table that lists them, and names that are safe to print.
+#include "pipeline/report/formats/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 using namespace gpuhist::pipeline;
 
-TEST_CASE("what is printed is safe on a terminal, and what is harmless is left alone") {
+TEST_CASE("printed text is safe on a terminal, and harmless text is unchanged") {
   CHECK(printable("plain caf\xc3\xa9 \xe2\x82\xac \\ \"") == "plain caf\xc3\xa9 \xe2\x82\xac \\ \"");
   CHECK(printable("\x1b[31m\n\t\x7f") == "\\x1b[31m\\x0a\\x09\\x7f");
   CHECK(printable("\xc2\x9b"
@@ -20,7 +20,7 @@ TEST_CASE("what is printed is safe on a terminal, and what is harmless is left a
   CHECK(printable("") == "");
 }
 
-TEST_CASE("the table of formats is found by name") {
+TEST_CASE("formats are found by name in their table") {
   std::vector<std::string_view> names;
   for (const report_format& each : report_formats()) {
     names.push_back(each.name);

@@ -1,7 +1,7 @@
-// The JSON report: parsed back and held against the counts it was made of.
-#include "pipeline/reports/report.hpp"
-#include "pipeline/reports/run_id.hpp"
-#include "pipeline/reports/text.hpp"
+// The JSON report: parsed, and compared with the counts that it was made from.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/run_id.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 
@@ -23,8 +23,8 @@ namespace {
 
 using keys = std::vector<std::string>;
 
-ordered_json parsed(const report& what) {
-  const std::string text = render_json(what, {});
+ordered_json parsed(const report& shown) {
+  const std::string text = render_json(shown, {});
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
   CHECK(text.back() == '\n');
   return ordered_json::parse(text);
@@ -38,7 +38,7 @@ std::vector<std::string> keys_of(const ordered_json& object) {
 
 }  // namespace
 
-TEST_CASE("the JSON result says what was counted, scheme by scheme, in scheme order") {
+TEST_CASE("the JSON result has the counts of each scheme, in the order of the schemes") {
   const ordered_json out = parsed(report_of({"letters", "classes"}, "abc xyz\nABC 12\n\xff"));
   CHECK(keys_of(out) == keys{"kind", "schema", "complete", "bytes", "lines", "buckets", "inputs"});
   CHECK(out["kind"] == "result");
@@ -68,47 +68,47 @@ TEST_CASE("the buckets of every scheme add up to the bytes") {
   CHECK(out["lines"] == std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST_CASE("byte counts are 256 numbers, kept only where asked for") {
-  report what = report_of({"bytes"}, "aab\n");
-  CHECK_FALSE(parsed(what).contains("byte_counts"));
-  what.byte_counts = true;
-  const ordered_json counts = parsed(what)["byte_counts"];
+TEST_CASE("byte counts are 256 numbers, and are written only on request") {
+  report shown = report_of({"bytes"}, "aab\n");
+  CHECK_FALSE(parsed(shown).contains("byte_counts"));
+  shown.byte_counts = true;
+  const ordered_json counts = parsed(shown)["byte_counts"];
   CHECK(counts.size() == 256);
   for (std::size_t byte = 0; byte < 256; ++byte) {
     CHECK(counts[byte] == (byte == 'a' ? 2 : byte == 'b' || byte == '\n' ? 1 : 0));
   }
 }
 
-TEST_CASE("byte counts are kept of inputs and of what is unverified as well, but not of snapshots") {
-  report what = empty_report({"bytes"});
-  add_input(what, "one", "aab\n");
-  add_input(what, "two", "a", "zz", "damaged");
-  what.byte_counts = true;
-  const ordered_json out = parsed(what);
+TEST_CASE("byte counts are also written for inputs and for unverified bytes, but not for snapshots") {
+  report shown = empty_report({"bytes"});
+  add_input(shown, "one", "aab\n");
+  add_input(shown, "two", "a", "zz", "damaged");
+  shown.byte_counts = true;
+  const ordered_json out = parsed(shown);
   CHECK(out["inputs"][0]["byte_counts"]['a'] == 2);
   CHECK(out["inputs"][1]["byte_counts"]['a'] == 1);
   CHECK(out["inputs"][1]["unverified"]["byte_counts"]['z'] == 2);
   CHECK(out["unverified"]["byte_counts"]['z'] == 2);
-  what.what = report::kind::snapshot;
-  CHECK_FALSE(parsed(what).contains("byte_counts"));
-  CHECK_FALSE(parsed(what)["provisional"].contains("byte_counts"));
+  shown.type = report::kind::snapshot;
+  CHECK_FALSE(parsed(shown).contains("byte_counts"));
+  CHECK_FALSE(parsed(shown)["provisional"].contains("byte_counts"));
 }
 
-TEST_CASE("JSON says where case was ignored, and only there") {
-  report what = report_of({"letters"}, "abc");
-  CHECK_FALSE(parsed(what).contains("ignore_case"));
-  what.ignore_case = true;
-  CHECK(parsed(what)["ignore_case"] == true);
-  what.what = report::kind::snapshot;
-  CHECK(parsed(what)["ignore_case"] == true);
+TEST_CASE("JSON reports ignored case only if it was ignored") {
+  report shown = report_of({"letters"}, "abc");
+  CHECK_FALSE(parsed(shown).contains("ignore_case"));
+  shown.ignore_case = true;
+  CHECK(parsed(shown)["ignore_case"] == true);
+  shown.type = report::kind::snapshot;
+  CHECK(parsed(shown)["ignore_case"] == true);
 }
 
-TEST_CASE("what was not verified stands beside the totals, in the totals' form, and only where there is some") {
-  report what = empty_report({"letters"});
-  add_input(what, "good", "abc\n");
-  add_input(what, "bad.zst", "a\n", "zz\n", "frame 2 is damaged at offset 17");
-  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 99; });
-  const ordered_json out = parsed(what);
+TEST_CASE("unverified bytes are beside the totals, in the same form, and only if there are any") {
+  report shown = empty_report({"letters"});
+  add_input(shown, "good", "abc\n");
+  add_input(shown, "bad.zst", "a\n", "zz\n", "frame 2 is damaged at offset 17");
+  change_input(shown, 1, [&](auto& input) { input.compressed_bytes = 99; });
+  const ordered_json out = parsed(shown);
   CHECK(out["complete"] == false);
   CHECK(out["bytes"] == 6);
   CHECK(out["lines"] == 2);
@@ -127,52 +127,52 @@ TEST_CASE("what was not verified stands beside the totals, in the totals' form, 
 }
 
 TEST_CASE("an input that could not be opened has no counts and does no harm") {
-  report what = report_of({"letters"}, "abc");
-  what.inputs.push_back({.name = "none",
-                         .format = "unknown",
-                         .compressed_bytes = {},
-                         .complete = false,
-                         .error = "No such file or directory",
-                         .verified = {},
-                         .unverified = {}});
-  const ordered_json out = parsed(what);
+  report shown = report_of({"letters"}, "abc");
+  shown.inputs.push_back({.name = "none",
+                          .format = "unknown",
+                          .compressed_bytes = {},
+                          .complete = false,
+                          .error = "No such file or directory",
+                          .verified = {},
+                          .unverified = {}});
+  const ordered_json out = parsed(shown);
   CHECK(out["inputs"][1]["bytes"] == 0);
   CHECK(out["inputs"][1]["lines"] == 0);
   CHECK(out["inputs"][1]["buckets"]["letters"]["other"] == 0);
-  CHECK(line_with(render_table(what, {}), "INCOMPLETE") == "INCOMPLETE  none: No such file or directory");
+  CHECK(line_with(render_table(shown, {}), "INCOMPLETE") == "INCOMPLETE  none: No such file or directory");
 }
 
-TEST_CASE("names and errors that are not UTF-8 never throw, and names are carried losslessly") {
-  report what = empty_report({"letters"});
-  add_input(what, "caf\xe9\n\x1b[31m", "abc", "", "bad byte \xff\xfe in \xed\xa0\x80");
-  add_input(what, "caf\xc3\xa9", "abc");
-  what.stats = some_stats();
-  what.stats->engine_reason = "\xff";
-  what.stats->counting.device = "\x80";
-  what.stats->limited_by = "\xc3";
-  const ordered_json out = parsed(what);
+TEST_CASE("names and errors that are not UTF-8 never throw, and names are written without loss") {
+  report shown = empty_report({"letters"});
+  add_input(shown, "caf\xe9\n\x1b[31m", "abc", "", "bad byte \xff\xfe in \xed\xa0\x80");
+  add_input(shown, "caf\xc3\xa9", "abc");
+  shown.stats = some_stats();
+  shown.stats->engine_reason = "\xff";
+  shown.stats->counting.device = "\x80";
+  shown.stats->limited_by = "\xc3";
+  const ordered_json out = parsed(shown);
   CHECK(out["inputs"][0]["name"] == "caf\xef\xbf\xbd\n\x1b[31m");
   CHECK(out["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   CHECK(is_utf8(out["inputs"][0]["error"].get<std::string>()));
   CHECK(out["inputs"][1]["name"] == "caf\xc3\xa9");
   CHECK_FALSE(out["inputs"][1].contains("name_base64"));
-  what.what = report::kind::snapshot;
-  CHECK(parsed(what)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
+  shown.type = report::kind::snapshot;
+  CHECK(parsed(shown)["inputs"][0]["name_base64"] == base64("caf\xe9\n\x1b[31m"));
   for (int byte = 0; byte < 256; ++byte) {
-    change_input(what, 0, [&](auto& it) { it.name = static_cast<char>(byte); });
-    change_input(what, 0, [&](auto& it) { it.error = static_cast<char>(byte); });
-    CHECK_NOTHROW(render_json(what, {}));
-    CHECK_NOTHROW(render_table(what, {}));
+    change_input(shown, 0, [&](auto& input) { input.name = static_cast<char>(byte); });
+    change_input(shown, 0, [&](auto& input) { input.error = static_cast<char>(byte); });
+    CHECK_NOTHROW(render_json(shown, {}));
+    CHECK_NOTHROW(render_table(shown, {}));
   }
 }
 
-TEST_CASE("a snapshot says of each input which prefix it counts") {
-  report what = empty_report({"letters"});
-  add_input(what, "a", "ab\n", "cc");
-  add_input(what, "b", "", "");
-  what.what = report::kind::snapshot;
-  what.elapsed_seconds = 1.5;
-  const ordered_json out = parsed(what);
+TEST_CASE("a snapshot reports for each input which prefix it counts") {
+  report shown = empty_report({"letters"});
+  add_input(shown, "a", "ab\n", "cc");
+  add_input(shown, "b", "", "");
+  shown.type = report::kind::snapshot;
+  shown.elapsed_seconds = 1.5;
+  const ordered_json out = parsed(shown);
   CHECK(keys_of(out) ==
         keys{"kind", "schema", "elapsed_seconds", "bytes", "lines", "buckets", "provisional", "inputs"});
   CHECK(out["kind"] == "snapshot");
@@ -183,30 +183,30 @@ TEST_CASE("a snapshot says of each input which prefix it counts") {
   CHECK(out["provisional"]["buckets"]["letters"]["a-d"] == 2);
   CHECK(out["inputs"][0].dump() == R"({"name":"a","format":"raw","prefix_bytes":5,"bytes":3,"provisional_bytes":2})");
   CHECK(out["inputs"][1].dump() == R"({"name":"b","format":"raw","prefix_bytes":0,"bytes":0,"provisional_bytes":0})");
-  what.unverified = {};
-  CHECK(parsed(what)["provisional"]["bytes"] == 0);  // always there
+  shown.unverified = {};
+  CHECK(parsed(shown)["provisional"]["bytes"] == 0);  // always present
 }
 
-TEST_CASE("lines of JSON name the run where it has a name, and JSON of one line never does") {
-  report what = empty_report({"letters"});
-  add_input(what, "a", "ab\n", "cc");
-  add_input(what, "b", "", "");
+TEST_CASE("lines of JSON name the run if it has a name, and JSON of one line never does") {
+  report shown = empty_report({"letters"});
+  add_input(shown, "a", "ab\n", "cc");
+  add_input(shown, "b", "", "");
   const render_target target{.run = "0123456789abcdef"};
   for (const auto kind : {report::kind::result, report::kind::snapshot}) {
-    what.what = kind;
-    for (const std::string& line : lines_of(render_jsonl(what, target))) {
+    shown.type = kind;
+    for (const std::string& line : lines_of(render_jsonl(shown, target))) {
       const ordered_json out = ordered_json::parse(line);
       CHECK(out["run"] == "0123456789abcdef");
       CHECK(keys_of(out)[2] == "run");
     }
-    for (const std::string& line : lines_of(render_jsonl(what, {}))) {
+    for (const std::string& line : lines_of(render_jsonl(shown, {}))) {
       CHECK_FALSE(ordered_json::parse(line).contains("run"));
     }
-    CHECK_FALSE(ordered_json::parse(render_json(what, target)).contains("run"));
+    CHECK_FALSE(ordered_json::parse(render_json(shown, target)).contains("run"));
   }
 }
 
-TEST_CASE("names of runs are 16 hexadecimal digits, and different") {
+TEST_CASE("names of runs are 16 hexadecimal digits, and each is different") {
   std::set<std::string> names;
   for (int i = 0; i < 1000; ++i) {
     const std::string name = make_run_id();
@@ -216,10 +216,10 @@ TEST_CASE("names of runs are 16 hexadecimal digits, and different") {
   }
 }
 
-TEST_CASE("the JSON statistics hold every stage and what limited the run") {
-  report what = report_of({"letters"}, "abc");
-  what.stats = some_stats();
-  ordered_json stats = parsed(what)["stats"];
+TEST_CASE("the JSON statistics contain every stage and the limit of the run") {
+  report shown = report_of({"letters"}, "abc");
+  shown.stats = some_stats();
+  ordered_json stats = parsed(shown)["stats"];
   CHECK(stats["seconds"] == 1.0);
   CHECK(stats["engine"]["name"] == "host");
   CHECK(stats["engine"]["reason"] == "no CUDA device");
@@ -239,8 +239,8 @@ TEST_CASE("the JSON statistics hold every stage and what limited the run") {
   CHECK(stats["decompression"] == "not compressed");
   CHECK(stats["limited_by"] == "read: busy 50 % of the time");
   CHECK(stats["would_help"] == "giving files by name");
-  what.stats->counting.timeline = {4, 3, 2, 1};
-  stats = parsed(what)["stats"];
+  shown.stats->counting.timeline = {4, 3, 2, 1};
+  stats = parsed(shown)["stats"];
   CHECK(stats["engine"]["timeline"].dump() ==
         R"({"span_seconds":4.0,"copy_busy_seconds":3.0,"kernel_busy_seconds":2.0,"overlap_seconds":1.0})");
 }

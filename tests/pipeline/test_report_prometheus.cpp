@@ -1,5 +1,5 @@
-// The Prometheus report: escapes, families, what a snapshot says. That a parser takes it is shown in tests/cli.
-#include "pipeline/reports/text.hpp"
+// The Prometheus report: escapes, families, snapshots. tests/cli shows that a parser accepts it.
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 
@@ -11,11 +11,11 @@ using namespace gpuhist::pipeline;
 using namespace gpuhist::test;
 
 TEST_CASE("labels are UTF-8 and escaped, whatever the name") {
-  report what = empty_report({"letters"});
-  add_input(what, "a\"b\\c\nd", "abc");
-  add_input(what, "caf\xc3\xa9", "abc");
-  add_input(what, "caf\xe9\n", "abc");
-  const std::string text = render_prometheus(what, {});
+  report shown = empty_report({"letters"});
+  add_input(shown, "a\"b\\c\nd", "abc");
+  add_input(shown, "caf\xc3\xa9", "abc");
+  add_input(shown, "caf\xe9\n", "abc");
+  const std::string text = render_prometheus(shown, {});
   CHECK(is_utf8(text));
   CHECK(line_with(text, "gpuhist_input_bytes{index=\"0\"") ==
         R"(gpuhist_input_bytes{index="0",input="a\"b\\c\nd",format="raw"} 3)");
@@ -26,20 +26,20 @@ TEST_CASE("labels are UTF-8 and escaped, whatever the name") {
 }
 
 TEST_CASE("on a terminal no name moves the cursor") {
-  report what = empty_report({"letters"});
-  add_input(what, "\x1b[2J", "abc");
-  CHECK(render_prometheus(what, {.terminal = true}).find('\x1b') == std::string::npos);
+  report shown = empty_report({"letters"});
+  add_input(shown, "\x1b[2J", "abc");
+  CHECK(render_prometheus(shown, {.terminal = true}).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("a family is announced once and its samples stand together") {
-  report what = empty_report({"letters", "classes"});
-  add_input(what, "same", "abc", "z", "damaged");
-  add_input(what, "same", "abc");
-  change_input(what, 1, [&](auto& it) { it.compressed_bytes = 2; });
-  what.skipped = {{.what = "FIFO", .count = 3, .first = "a"}, {.what = "socket", .count = 1, .first = "b"}};
+TEST_CASE("a family is announced once and its samples are adjacent") {
+  report shown = empty_report({"letters", "classes"});
+  add_input(shown, "same", "abc", "z", "damaged");
+  add_input(shown, "same", "abc");
+  change_input(shown, 1, [&](auto& input) { input.compressed_bytes = 2; });
+  shown.skipped = {{.cause = "FIFO", .count = 3, .first = "a"}, {.cause = "socket", .count = 1, .first = "b"}};
   std::set<std::string> families;
   std::string family;
-  for (const std::string& line : lines_of(render_prometheus(what, {}))) {
+  for (const std::string& line : lines_of(render_prometheus(shown, {}))) {
     if (line.starts_with("# HELP ")) {
       family = line.substr(7, line.find(' ', 7) - 7);
       CHECK(families.insert(family).second);
@@ -52,21 +52,21 @@ TEST_CASE("a family is announced once and its samples stand together") {
   CHECK(families.size() == 13);
 }
 
-TEST_CASE("what was skipped in trees is a family with the cause as its label, where anything was") {
-  report what = report_of({"letters"}, "abc");
-  CHECK(render_prometheus(what, {}).find("skipped") == std::string::npos);
-  what.skipped = {{.what = "", .count = 7, .first = ""}, {.what = "FIFO", .count = 3, .first = "a"}};
-  const std::string text = render_prometheus(what, {});
+TEST_CASE("names that were skipped in trees are a family with the cause as its label, if there are any") {
+  report shown = report_of({"letters"}, "abc");
+  CHECK(render_prometheus(shown, {}).find("skipped") == std::string::npos);
+  shown.skipped = {{.cause = "", .count = 7, .first = ""}, {.cause = "FIFO", .count = 3, .first = "a"}};
+  const std::string text = render_prometheus(shown, {});
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"FIFO\"") == "gpuhist_skipped_names{cause=\"FIFO\"} 3");
   CHECK(line_with(text, "gpuhist_skipped_names{cause=\"unknown\"") == "gpuhist_skipped_names{cause=\"unknown\"} 7");
 }
 
-TEST_CASE("a run that is not over is not complete, and what waits for its verdict is unverified") {
-  report what = empty_report({"letters"});
-  add_input(what, "a", "abc", "zz");
-  CHECK(line_with(render_prometheus(what, {}), "gpuhist_complete") == "gpuhist_complete 1");
-  what.what = report::kind::snapshot;
-  const std::string text = render_prometheus(what, {});
+TEST_CASE("a run in progress is not complete, and bytes without a verdict are unverified") {
+  report shown = empty_report({"letters"});
+  add_input(shown, "a", "abc", "zz");
+  CHECK(line_with(render_prometheus(shown, {}), "gpuhist_complete") == "gpuhist_complete 1");
+  shown.type = report::kind::snapshot;
+  const std::string text = render_prometheus(shown, {});
   CHECK(line_with(text, "gpuhist_complete") == "gpuhist_complete 0");
   CHECK(line_with(text, "gpuhist_bytes") == "gpuhist_bytes 3");
   CHECK(line_with(text, "gpuhist_unverified_bytes") == "gpuhist_unverified_bytes 2");

@@ -1,7 +1,7 @@
-// What --stats tells people, line by line.
-#include "pipeline/reports/report.hpp"
-#include "pipeline/reports/sparkline.hpp"
-#include "pipeline/reports/text.hpp"
+// The lines that --stats prints for people.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/sparkline.hpp"
+#include "pipeline/report/formats/text.hpp"
 
 #include "tests/pipeline/report_samples.hpp"
 
@@ -14,7 +14,7 @@
 using namespace gpuhist::pipeline;
 using namespace gpuhist::test;
 
-TEST_CASE("the statistics for people have a line a stage and end with what limited the run and what would help") {
+TEST_CASE("the statistics for people have one line per stage and end with what limited the run and what would help") {
   run_stats stats = some_stats();
   const std::string text = render_stats(stats, {});
   CHECK(line_with(text, "engine") == "engine      host (no CUDA device)");
@@ -23,7 +23,7 @@ TEST_CASE("the statistics for people have a line a stage and end with what limit
   CHECK(line_with(text, "text") == "text        1,000 bytes in 1.000 s = 0.00 GB/s");
   CHECK(line_with(text, "chunks") == "chunks      4 chunks through 16 slots of 256 KiB, 2 threads");
   CHECK(line_with(text, "decompress") == "decompress  not compressed");
-  CHECK(line_with(text, "memory") == "memory      14 MiB at the most, of a limit of 1 GiB");
+  CHECK(line_with(text, "memory") == "memory      14 MiB at most, of a limit of 1 GiB");
   CHECK(line_with(text, "stage") == "stage  bytes  busy s  waiting s  workers    busy  GB/s busy");
   CHECK(line_with(text, "read") == "read   1,000   0.500      0.250        1  50.0 %       0.00");
   CHECK(line_with(text, "count") == "count  1,000   0.750      0.125        2  37.5 %       0.00");
@@ -39,7 +39,7 @@ TEST_CASE("the statistics for people have a line a stage and end with what limit
   CHECK_NOTHROW(render_stats(run_stats{}, {}));
 }
 
-TEST_CASE("every manner of reading has a line with its inputs") {
+TEST_CASE("every manner of reading has a line with the number of its inputs") {
   const std::string text = render_stats(some_stats(), {});
   CHECK(line_with(text, "inputs") == "inputs      2 inputs: pread in ranges of 256 KiB by 2 threads");
   CHECK(
@@ -61,7 +61,7 @@ TEST_CASE("the slots over time are one line: blocks or digits, and the shares of
   }
 }
 
-TEST_CASE("a sparkline has a column a share, or the mean of neighbours where there are more than columns") {
+TEST_CASE("a sparkline has one column per share, or the mean of neighbours if there are more shares than columns") {
   const std::vector<double> shares = {0, 0.001, 0.5, 0.999, 1, 2, -1};
   CHECK(sparkline(shares, 7, false) == "0159990");
   CHECK(sparkline(shares, 100, false) == "0159990");
@@ -72,7 +72,7 @@ TEST_CASE("a sparkline has a column a share, or the mean of neighbours where the
   CHECK(sparkline(shares, 0, true).empty());
 }
 
-TEST_CASE("the table of stages gives up columns where the width does not suffice, never the busy share") {
+TEST_CASE("the table of stages drops columns if the width is insufficient, but never the busy share") {
   for (const unsigned width : {24U, 30U, 40U, 60U, 80U}) {
     for (const std::string& line : lines_of(render_stats(some_stats(), {.width = width}))) {
       if (line.starts_with("read ")) CHECK((columns(line) <= width && line.find("50.0 %") != std::string::npos));

@@ -1,10 +1,9 @@
-// How reports come to their destination and which kernel counts: which wishes fit together, and what is said of those
-// that do not.
-#include "pipeline/resolve.hpp"
+// How reports are written and which kernel counts: which options fit together, and the errors for those that do not.
+#include "pipeline/program/resolve.hpp"
 
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/partitioning.hpp"
+#include "pipeline/counts/partitioning.hpp"
 
 #include <doctest/doctest.h>
 
@@ -25,23 +24,24 @@ struct wish {
   bool snapshots = false;
 };
 
-options typed(const wish& of) {
-  options made;
-  made.format = of.format;
-  made.output = of.output;
-  made.append = of.append;
-  if (of.snapshots) made.snapshot_every = std::chrono::milliseconds(1000);
-  return made;
+options typed(const wish& wanted) {
+  options requested;
+  requested.format = wanted.format;
+  requested.output = wanted.output;
+  requested.append = wanted.append;
+  if (wanted.snapshots) requested.snapshot_every = std::chrono::milliseconds(1000);
+  return requested;
 }
 
-writing resolved(const wish& of) {
-  const options made = typed(of);
-  return resolve_writing(made, *resolve_report_format(made));
+writing resolved(const wish& wanted) {
+  const options requested = typed(wanted);
+  return resolve_writing(requested, *resolve_report_format(requested));
 }
 
 }  // namespace
 
-TEST_CASE("reports appear whole, snapshots one after another, and where each stands alone each replaces the last") {
+TEST_CASE(
+    "reports appear as a whole, snapshots in sequence; where a file holds one report, each snapshot replaces it") {
   CHECK(resolved({}) == writing::whole);
   CHECK(resolved({.output = {}}) == writing::whole);
   CHECK(resolved({.format = "prometheus"}) == writing::whole);
@@ -52,45 +52,45 @@ TEST_CASE("reports appear whole, snapshots one after another, and where each sta
   CHECK(resolved({.format = "prometheus", .snapshots = true}) == writing::replacing);
 }
 
-TEST_CASE("nothing is appended to standard output, nor to what must stand alone") {
+TEST_CASE("nothing is appended to standard output, nor in a format with one report per file") {
   CHECK_THROWS_WITH_AS(resolved({.output = {}, .append = true}),
                        "--append: there is no file to append to; give --output FILE", usage_error);
-  CHECK_THROWS_WITH_AS(
-      resolved({.format = "prometheus", .append = true}),
-      "--append: a report of format prometheus stands alone in its file; leave --append out, or take jsonl or csv",
-      usage_error);
+  CHECK_THROWS_WITH_AS(resolved({.format = "prometheus", .append = true}),
+                       "--append: a report of format prometheus must be alone in its file; leave --append out, or give "
+                       "--format jsonl or csv",
+                       usage_error);
 }
 
 TEST_CASE("a stream cannot be replaced at every snapshot") {
   CHECK_THROWS_WITH_AS(resolved({.format = "prometheus", .output = {}, .snapshots = true}),
-                       "--snapshot-every: every snapshot of format prometheus replaces the one before, which a stream "
-                       "cannot; give --output FILE, or take jsonl",
+                       "--snapshot-every: every snapshot of format prometheus replaces the previous one, which is "
+                       "impossible in a stream; give --output FILE, or --format jsonl",
                        usage_error);
 }
 
-TEST_CASE("errors of schemes name the option, or where its value came from") {
-  options made;
-  made.buckets = {"nope"};
-  made.origins["--buckets"] = "job.toml:3: buckets";
-  CHECK_THROWS_WITH_AS(resolve_schemes(made),
+TEST_CASE("errors in schemes name the option, or the source of its value") {
+  options requested;
+  requested.buckets = {"nope"};
+  requested.origins["--buckets"] = "job.toml:3: buckets";
+  CHECK_THROWS_WITH_AS(resolve_schemes(requested),
                        "job.toml:3: buckets: there is no scheme \"nope\"; known are letters, alphabet, bytes, classes, "
                        "utf8; bucket=characters;... defines one",
                        usage_error);
 }
 
-TEST_CASE("a kernel goes with the engine that has it and with the classes that it can count") {
+TEST_CASE("a kernel is accepted for the engine that has it and for the classes that it can count") {
   const auto letters = coarsest_partition(std::array{gpuhist::config::find_scheme("letters")});
   const auto all = gpuhist::gpu::partition::identity();
-  options made;
-  CHECK(resolve_kernel(made, "host", all).empty());
-  made.kernel = "ranges";
-  CHECK(resolve_kernel(made, "host", letters) == "ranges");
-  CHECK(resolve_kernel(made, "auto", letters) == "ranges");
-  CHECK_THROWS_WITH_AS(resolve_kernel(made, "cuda", letters),
+  options requested;
+  CHECK(resolve_kernel(requested, "host", all).empty());
+  requested.kernel = "ranges";
+  CHECK(resolve_kernel(requested, "host", letters) == "ranges");
+  CHECK(resolve_kernel(requested, "auto", letters) == "ranges");
+  CHECK_THROWS_WITH_AS(resolve_kernel(requested, "cuda", letters),
                        "--kernel: ranges counts on the host; give --engine host, or lane_private", usage_error);
-  CHECK_THROWS_AS(resolve_kernel(made, "host", all), usage_error);
-  made.kernel = "lane_private";
-  CHECK(resolve_kernel(made, "cuda", all) == "lane_private");
-  CHECK_THROWS_AS(resolve_kernel(made, "host", letters), usage_error);
-  CHECK_THROWS_AS(resolve_kernel(made, "auto", letters), usage_error);
+  CHECK_THROWS_AS(resolve_kernel(requested, "host", all), usage_error);
+  requested.kernel = "lane_private";
+  CHECK(resolve_kernel(requested, "cuda", all) == "lane_private");
+  CHECK_THROWS_AS(resolve_kernel(requested, "host", letters), usage_error);
+  CHECK_THROWS_AS(resolve_kernel(requested, "auto", letters), usage_error);
 }

@@ -1,4 +1,5 @@
-#include "pipeline/ring.hpp"
+// The slots of the ring and their memory.
+#include "pipeline/flow/ring.hpp"
 
 #include "tests/support/run_coroutine.hpp"
 
@@ -22,14 +23,13 @@ constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_
 
 }  // namespace
 
-TEST_CASE(
-    "all parts of all slots lie apart, page-aligned, in the memory that is registered, and text lies beside text") {
+TEST_CASE("all parts of all slots are apart, page-aligned and in the registered memory, and texts are adjacent") {
   async::worker_pool pool(1);
-  ring it(small);
-  CHECK(it.memory().size() == small.mapped_bytes());
+  ring tested(small);
+  CHECK(tested.memory().size() == small.mapped_bytes());
   std::map<const std::byte*, std::size_t> parts;  // by their first byte
-  const std::byte* text = it.memory().data();
-  for (const slot& each : it.slots()) {
+  const std::byte* text = tested.memory().data();
+  for (const slot& each : tested.slots()) {
     CHECK(each.bytes.data() == text);
     text += 4096;
     CHECK(each.bytes.size() == 5);
@@ -41,50 +41,50 @@ TEST_CASE(
       CHECK(parts.try_emplace(part.data(), part.size()).second);
     }
   }
-  const std::byte* end_of_last = it.memory().data();
+  const std::byte* end_of_last = tested.memory().data();
   for (const auto& [begin, size] : parts) {
     CHECK(begin >= end_of_last);
     end_of_last = begin + size;
   }
-  CHECK(end_of_last <= it.memory().data() + it.memory().size());
+  CHECK(end_of_last <= tested.memory().data() + tested.memory().size());
 }
 
-TEST_CASE("the memory of a ring outlives it for whoever keeps it") {
+TEST_CASE("the memory of a ring outlives it for every owner") {
   async::worker_pool pool(1);
   std::span<std::byte> memory;
   std::shared_ptr<const void> owner;
   {
-    ring it(small);
-    memory = it.memory();
-    owner = it.memory_owner();
+    ring tested(small);
+    memory = tested.memory();
+    owner = tested.memory_owner();
   }
   memory.front() = std::byte{1};
   CHECK(memory.front() == std::byte{1});
 }
 
-TEST_CASE("every slot is handed out once, and one that is waited for comes when one is released") {
+TEST_CASE("every slot is given to one caller, and a waiting caller gets the next slot that is released") {
   async::worker_pool pool(2);
-  ring it(small);
+  ring tested(small);
   std::set<slot*> taken;
-  for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, it.acquire()));
+  for (int i = 0; i < 3; ++i) taken.insert(test::run(pool, tested.acquire()));
   CHECK(taken.size() == 3);
-  for (const slot* each : taken) CHECK(each->now == phase::filling);
+  for (const slot* each : taken) CHECK(each->current_phase == phase::filling);
 
-  auto waiting = std::async(std::launch::async, [&] { return test::run(pool, it.acquire()); });
+  auto waiting = std::async(std::launch::async, [&] { return test::run(pool, tested.acquire()); });
   CHECK(waiting.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
   slot* freed = *taken.begin();
-  it.release(*freed);
+  tested.release(*freed);
   CHECK(waiting.get() == freed);
-  CHECK(it.waiting_seconds() > 0);
+  CHECK(tested.waiting_seconds() > 0);
 }
 
-TEST_CASE("the slot freed last is taken first") {
+TEST_CASE("the slot that was released last is taken first") {
   async::worker_pool pool(1);
-  ring it(small);
-  slot* first = test::run(pool, it.acquire());
-  slot* second = test::run(pool, it.acquire());
-  it.release(*first);
-  it.release(*second);
-  CHECK(test::run(pool, it.acquire()) == second);
-  CHECK(test::run(pool, it.acquire()) == first);
+  ring tested(small);
+  slot* first = test::run(pool, tested.acquire());
+  slot* second = test::run(pool, tested.acquire());
+  tested.release(*first);
+  tested.release(*second);
+  CHECK(test::run(pool, tested.acquire()) == second);
+  CHECK(test::run(pool, tested.acquire()) == first);
 }

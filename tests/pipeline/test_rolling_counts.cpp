@@ -1,4 +1,5 @@
-#include "pipeline/rolling_counts.hpp"
+// Counts of a run in progress: frames, groups, inputs, and which of their bytes are verified.
+#include "pipeline/counts/rolling_counts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,13 +11,13 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-// Class 0: '\n'; class 1: everything else. Rows come as 256 columns, as from a device.
+// Class 0: '\n'; class 1: all other values. Rows have 256 columns, as from a device.
 gpu::partition lines_and_rest() {
-  gpu::partition two;
-  two.class_of.fill(1);
-  two.class_of['\n'] = 0;
-  two.classes = 2;
-  return two;
+  gpu::partition classes;
+  classes.class_of.fill(1);
+  classes.class_of['\n'] = 0;
+  classes.classes = 2;
+  return classes;
 }
 
 struct counted {
@@ -26,20 +27,16 @@ struct counted {
     std::vector<std::uint32_t> row(256);
     row['\n'] = newlines;
     row['x'] = letters;
-    const segment it{.owner = owner, .where = {0, newlines + letters}};
-    CHECK_FALSE(counts.merge({&it, 1}, row).failure);
+    const segment part{.owner = owner, .extent = {0, newlines + letters}};
+    CHECK_FALSE(counts.merge({&part, 1}, row).failure);
   }
 
   void drop(const text_owner& owner, std::uint32_t bytes) {
-    const segment it{.owner = owner, .where = {0, bytes}};
-    counts.drop({&it, 1}, "the engine failed");
+    const segment part{.owner = owner, .extent = {0, bytes}};
+    counts.drop({&part, 1}, "the engine failed");
   }
 
-  report now() const {
-    report out;
-    counts.write_to(out);
-    return out;
-  }
+  run_counts snapshot() const { return counts.counts(); }
 };
 
 using tally_counts = std::vector<std::uint64_t>;
@@ -49,193 +46,193 @@ input_failure unreadable(const std::string& text) { return {.kind = failure_kind
 }  // namespace
 
 TEST_CASE("totals are the sum of the inputs, folded to the partition") {
-  counted it;
-  it.merge({.input = 0}, 1, 2);
-  it.merge({.input = 1}, 10, 20);
-  it.merge({.input = 0}, 100, 200);
-  const report seen = it.now();
-  CHECK(seen.verified.counts == tally_counts{111, 222});
-  CHECK(seen.inputs[0].verified.counts == tally_counts{101, 202});
-  CHECK(seen.inputs[1].verified.counts == tally_counts{10, 20});
-  CHECK(it.counts.merged_bytes() == 333);
-  CHECK(it.counts.merged_bytes(0) == 303);
+  counted tested;
+  tested.merge({.input = 0}, 1, 2);
+  tested.merge({.input = 1}, 10, 20);
+  tested.merge({.input = 0}, 100, 200);
+  const run_counts snapshot = tested.snapshot();
+  CHECK(snapshot.verified.counts == tally_counts{111, 222});
+  CHECK(snapshot.inputs[0].verified.counts == tally_counts{101, 202});
+  CHECK(snapshot.inputs[1].verified.counts == tally_counts{10, 20});
+  CHECK(tested.counts.merged_bytes() == 333);
+  CHECK(tested.counts.merged_bytes(0) == 303);
 }
 
-TEST_CASE("a frame is provisional until its verdict and all of its bytes are there, in whichever order they come") {
+TEST_CASE("a frame is provisional until its verdict and all of its bytes have arrived, in either order") {
   for (const bool verdict_first : {true, false}) {
     CAPTURE(verdict_first);
-    counted it;
-    const text_owner frame{.input = 0, .group = it.counts.open_group(0), .frame = 7};
-    it.merge(frame, 1, 1);
-    CHECK(it.now().verified.bytes() == 0);
-    CHECK(it.now().unverified.counts == tally_counts{1, 1});
-    if (verdict_first) it.counts.conclude(frame, 5, true);
-    CHECK(it.now().verified.bytes() == 0);
-    it.merge(frame, 2, 1);
-    if (!verdict_first) it.counts.conclude(frame, 5, true);
-    CHECK(it.now().verified.counts == tally_counts{3, 2});
-    CHECK(it.now().unverified.bytes() == 0);
+    counted tested;
+    const text_owner frame{.input = 0, .group = tested.counts.open_group(0), .frame = 7};
+    tested.merge(frame, 1, 1);
+    CHECK(tested.snapshot().verified.bytes() == 0);
+    CHECK(tested.snapshot().unverified.counts == tally_counts{1, 1});
+    if (verdict_first) tested.counts.conclude(frame, 5, true);
+    CHECK(tested.snapshot().verified.bytes() == 0);
+    tested.merge(frame, 2, 1);
+    if (!verdict_first) tested.counts.conclude(frame, 5, true);
+    CHECK(tested.snapshot().verified.counts == tally_counts{3, 2});
+    CHECK(tested.snapshot().unverified.bytes() == 0);
   }
 }
 
-TEST_CASE("what was decoded of a damaged frame is never part of the verified counts") {
+TEST_CASE("text that was decoded from a damaged frame is never part of the verified counts") {
   for (const bool concluded : {true, false}) {
-    counted it;
-    const group_id group = it.counts.open_group(0);
+    counted tested;
+    const group_id group = tested.counts.open_group(0);
     const text_owner damaged{.input = 0, .group = group, .frame = 2};
-    it.merge({.input = 0, .group = group}, 1, 0);
-    it.merge(damaged, 4, 4);
-    if (concluded) it.counts.conclude(damaged, 8, false);
-    it.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .wrong = [](std::uint64_t before) {
-                                       return input_failure{
-                                           .kind = failure_kind::damaged,
-                                           .text = "frame 2 is damaged behind " + std::to_string(before)};
-                                     }});
-    it.counts.finish(1, 0);
-    const report seen = it.now();
-    CHECK(seen.verified.counts == tally_counts{1, 0});
-    CHECK(seen.unverified.counts == tally_counts{4, 4});
-    CHECK(seen.inputs[0].unverified.counts == tally_counts{4, 4});
-    CHECK(seen.inputs[0].error == "frame 2 is damaged behind 0");
-    CHECK(seen.inputs[0].error_kind == failure_kind::damaged);
-    CHECK(seen.inputs[0].compressed_bytes == 3);
-    CHECK_FALSE(seen.inputs[0].complete);
-    CHECK(seen.inputs[1].complete);
-    CHECK_FALSE(seen.complete);
+    tested.merge({.input = 0, .group = group}, 1, 0);
+    tested.merge(damaged, 4, 4);
+    if (concluded) tested.counts.conclude(damaged, 8, false);
+    tested.counts.close_group(0, group, {.text_bytes = 9, .compressed_bytes = 3, .failure = [](std::uint64_t before) {
+                                           return input_failure{
+                                               .kind = failure_kind::damaged,
+                                               .text = "frame 2 is damaged behind " + std::to_string(before)};
+                                         }});
+    tested.counts.finish(1, 0);
+    const run_counts snapshot = tested.snapshot();
+    CHECK(snapshot.verified.counts == tally_counts{1, 0});
+    CHECK(snapshot.unverified.counts == tally_counts{4, 4});
+    CHECK(snapshot.inputs[0].unverified.counts == tally_counts{4, 4});
+    CHECK(snapshot.inputs[0].error == "frame 2 is damaged behind 0");
+    CHECK(snapshot.inputs[0].error_kind == failure_kind::damaged);
+    CHECK(snapshot.inputs[0].compressed_bytes == 3);
+    CHECK_FALSE(snapshot.inputs[0].complete);
+    CHECK(snapshot.inputs[1].complete);
+    CHECK_FALSE(snapshot.complete);
   }
 }
 
-TEST_CASE("what is merged of a younger group shows only once the groups before it are whole") {
-  counted it;
-  const group_id first = it.counts.open_group(0);
-  const group_id second = it.counts.open_group(0);
-  it.merge({.input = 0, .group = second}, 10, 0);
-  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8});
-  CHECK(it.now().verified.bytes() == 0);
-  CHECK(it.counts.merged_bytes(0) == 0);
-  CHECK(it.counts.merged_bytes() == 10);
-  it.merge({.input = 0, .group = first}, 1, 0);
-  CHECK(it.now().verified.counts == tally_counts{1, 0});
-  it.counts.close_group(0, first, {.text_bytes = 3, .compressed_bytes = 4});
-  CHECK(it.now().verified.counts == tally_counts{1, 0});
-  CHECK(it.counts.merged_bytes(0) == 1);
-  it.merge({.input = 0, .group = first}, 1, 1);
-  CHECK(it.now().verified.counts == tally_counts{12, 1});
-  it.counts.finish(0, 13);
-  CHECK(it.now().inputs[0].complete);
-  CHECK(it.now().inputs[0].compressed_bytes == 8);
+TEST_CASE("merged text of a younger group becomes visible only when the groups before it are whole") {
+  counted tested;
+  const group_id first = tested.counts.open_group(0);
+  const group_id second = tested.counts.open_group(0);
+  tested.merge({.input = 0, .group = second}, 10, 0);
+  tested.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8});
+  CHECK(tested.snapshot().verified.bytes() == 0);
+  CHECK(tested.counts.merged_bytes(0) == 0);
+  CHECK(tested.counts.merged_bytes() == 10);
+  tested.merge({.input = 0, .group = first}, 1, 0);
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 0});
+  tested.counts.close_group(0, first, {.text_bytes = 3, .compressed_bytes = 4});
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 0});
+  CHECK(tested.counts.merged_bytes(0) == 1);
+  tested.merge({.input = 0, .group = first}, 1, 1);
+  CHECK(tested.snapshot().verified.counts == tally_counts{12, 1});
+  tested.counts.finish(0, 13);
+  CHECK(tested.snapshot().inputs[0].complete);
+  CHECK(tested.snapshot().inputs[0].compressed_bytes == 8);
 }
 
-TEST_CASE("behind a damaged group nothing counts, whether it was merged before the damage was known or after") {
-  counted it;
-  const group_id first = it.counts.open_group(0);
-  const group_id second = it.counts.open_group(0);
-  const group_id third = it.counts.open_group(0);
-  it.merge({.input = 0, .group = third}, 100, 0);
-  it.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
-  it.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .wrong = [](std::uint64_t before) {
-                                      return input_failure{.kind = failure_kind::damaged,
-                                                           .text = "damaged behind " + std::to_string(before)};
-                                    }});
-  it.merge({.input = 0, .group = first}, 0, 5);
-  it.counts.close_group(0, first, {.text_bytes = 5, .compressed_bytes = 4});
-  it.merge({.input = 0, .group = third}, 100, 0);
-  it.counts.conclude({.input = 0, .group = third, .frame = 2}, 7, true);
-  it.counts.close_group(0, third, {.text_bytes = 200, .compressed_bytes = 12});
-  const report seen = it.now();
-  CHECK(seen.verified.counts == tally_counts{0, 5});
-  CHECK(seen.unverified.counts == tally_counts{10, 0});
-  CHECK(seen.inputs[0].error == "damaged behind 5");
-  CHECK(seen.inputs[0].error_kind == failure_kind::damaged);
-  CHECK_FALSE(seen.inputs[0].complete);
+TEST_CASE("text after a damaged group is not counted, whether it was merged before the damage was known or after") {
+  counted tested;
+  const group_id first = tested.counts.open_group(0);
+  const group_id second = tested.counts.open_group(0);
+  const group_id third = tested.counts.open_group(0);
+  tested.merge({.input = 0, .group = third}, 100, 0);
+  tested.merge({.input = 0, .group = second, .frame = 1}, 10, 0);
+  tested.counts.close_group(0, second, {.text_bytes = 10, .compressed_bytes = 8, .failure = [](std::uint64_t before) {
+                                          return input_failure{.kind = failure_kind::damaged,
+                                                               .text = "damaged behind " + std::to_string(before)};
+                                        }});
+  tested.merge({.input = 0, .group = first}, 0, 5);
+  tested.counts.close_group(0, first, {.text_bytes = 5, .compressed_bytes = 4});
+  tested.merge({.input = 0, .group = third}, 100, 0);
+  tested.counts.conclude({.input = 0, .group = third, .frame = 2}, 7, true);
+  tested.counts.close_group(0, third, {.text_bytes = 200, .compressed_bytes = 12});
+  const run_counts snapshot = tested.snapshot();
+  CHECK(snapshot.verified.counts == tally_counts{0, 5});
+  CHECK(snapshot.unverified.counts == tally_counts{10, 0});
+  CHECK(snapshot.inputs[0].error == "damaged behind 5");
+  CHECK(snapshot.inputs[0].error_kind == failure_kind::damaged);
+  CHECK_FALSE(snapshot.inputs[0].complete);
 }
 
-TEST_CASE("an input is complete when it ended, everything of it was merged, and nothing is unverified") {
-  counted it;
-  it.counts.finish(1, 0);
-  CHECK_FALSE(it.now().complete);
-  it.counts.finish(0, 3);
-  CHECK_FALSE(it.now().complete);
-  it.merge({.input = 0}, 1, 2);
-  CHECK(it.now().complete);
+TEST_CASE("an input is complete when it has ended, all of its text was merged, and nothing is unverified") {
+  counted tested;
+  tested.counts.finish(1, 0);
+  CHECK_FALSE(tested.snapshot().complete);
+  tested.counts.finish(0, 3);
+  CHECK_FALSE(tested.snapshot().complete);
+  tested.merge({.input = 0}, 1, 2);
+  CHECK(tested.snapshot().complete);
 }
 
-TEST_CASE("an input whose text was dropped is over when the rest was, and says from where on it was not counted") {
-  counted it;
-  it.merge({.input = 0}, 1, 2);
-  it.drop({.input = 0}, 4);
-  it.counts.finish(0, 10);
-  CHECK(it.counts.inputs_in_order() == 0);  // 3 bytes are still on their way
-  it.drop({.input = 0}, 3);
-  CHECK(it.counts.inputs_in_order() == 1);
-  const report seen = it.now();
-  CHECK_FALSE(seen.complete);
-  CHECK_FALSE(seen.inputs[0].complete);
-  CHECK(seen.inputs[0].error == "not counted from offset 3 on: the engine failed");
-  CHECK(seen.inputs[0].error_kind == failure_kind::not_counted);
-  CHECK(seen.verified.counts == tally_counts{1, 2});
+TEST_CASE("an input with dropped text finishes with the rest of its text, and reports where its counts end") {
+  counted tested;
+  tested.merge({.input = 0}, 1, 2);
+  tested.drop({.input = 0}, 4);
+  tested.counts.finish(0, 10);
+  CHECK(tested.counts.inputs_in_order() == 0);  // 3 bytes are still to come
+  tested.drop({.input = 0}, 3);
+  CHECK(tested.counts.inputs_in_order() == 1);
+  const run_counts snapshot = tested.snapshot();
+  CHECK_FALSE(snapshot.complete);
+  CHECK_FALSE(snapshot.inputs[0].complete);
+  CHECK(snapshot.inputs[0].error == "not counted from offset 3 on: the engine failed");
+  CHECK(snapshot.inputs[0].error_kind == failure_kind::not_counted);
+  CHECK(snapshot.verified.counts == tally_counts{1, 2});
 }
 
-TEST_CASE("a group of which text was dropped ends the counts of its input once its turn has come") {
-  counted it;
-  for (int group = 1; group <= 3; ++group) it.counts.open_group(0);
-  it.drop({.input = 0, .group = 2}, 5);
-  it.merge({.input = 0, .group = 3}, 0, 7);
-  it.counts.close_group(0, 3, {.text_bytes = 7});
-  it.counts.close_group(0, 2, {.text_bytes = 5});
-  CHECK(it.now().inputs[0].error.empty());  // the first group may yet end before that
-  it.merge({.input = 0, .group = 1}, 1, 3);
-  it.counts.close_group(0, 1, {.text_bytes = 4});
-  CHECK(it.now().inputs[0].error == "not counted from offset 4 on: the engine failed");
-  CHECK(it.now().inputs[0].error_kind == failure_kind::not_counted);
-  CHECK(it.now().verified.counts == tally_counts{1, 3});
-  it.merge({.input = 0, .group = 3}, 0, 7);  // of no matter any more
-  CHECK(it.now().verified.counts == tally_counts{1, 3});
+TEST_CASE("a group with dropped text ends the counts of its input when its turn comes") {
+  counted tested;
+  for (int group = 1; group <= 3; ++group) tested.counts.open_group(0);
+  tested.drop({.input = 0, .group = 2}, 5);
+  tested.merge({.input = 0, .group = 3}, 0, 7);
+  tested.counts.close_group(0, 3, {.text_bytes = 7});
+  tested.counts.close_group(0, 2, {.text_bytes = 5});
+  CHECK(tested.snapshot().inputs[0].error.empty());  // the first group may still end before that
+  tested.merge({.input = 0, .group = 1}, 1, 3);
+  tested.counts.close_group(0, 1, {.text_bytes = 4});
+  CHECK(tested.snapshot().inputs[0].error == "not counted from offset 4 on: the engine failed");
+  CHECK(tested.snapshot().inputs[0].error_kind == failure_kind::not_counted);
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 3});
+  tested.merge({.input = 0, .group = 3}, 0, 7);  // no effect any more
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 3});
 }
 
-TEST_CASE("text of an input that has ended before it is in no count, and the counts are incomplete") {
+TEST_CASE("text that is merged after the end of its input is not counted, and the counts are incomplete") {
   for (const bool failed : {true, false}) {
     CAPTURE(failed);
-    counted it;
-    it.merge({.input = 0}, 1, 2);
+    counted tested;
+    tested.merge({.input = 0}, 1, 2);
     if (failed) {
-      it.counts.fail(0, 3, unreadable("the stream failed"));
+      tested.counts.fail(0, 3, unreadable("the stream failed"));
     } else {
-      it.counts.finish(0, 3);
+      tested.counts.finish(0, 3);
     }
-    CHECK(it.counts.inputs_in_order() == 1);
-    it.merge({.input = 0}, 4, 5);
-    it.merge({.input = 0, .group = 1}, 4, 5);
-    it.merge({.input = 1}, 1, 1);
-    it.counts.finish(1, 2);
-    const report seen = it.now();
-    CHECK_FALSE(seen.complete);
-    CHECK(seen.verified.counts == tally_counts{2, 3});
-    CHECK(seen.inputs[0].verified.counts == tally_counts{1, 2});
-    CHECK(seen.inputs[1].verified.counts == tally_counts{1, 1});
+    CHECK(tested.counts.inputs_in_order() == 1);
+    tested.merge({.input = 0}, 4, 5);
+    tested.merge({.input = 0, .group = 1}, 4, 5);
+    tested.merge({.input = 1}, 1, 1);
+    tested.counts.finish(1, 2);
+    const run_counts snapshot = tested.snapshot();
+    CHECK_FALSE(snapshot.complete);
+    CHECK(snapshot.verified.counts == tally_counts{2, 3});
+    CHECK(snapshot.inputs[0].verified.counts == tally_counts{1, 2});
+    CHECK(snapshot.inputs[1].verified.counts == tally_counts{1, 1});
   }
 }
 
-TEST_CASE("text of a group that was committed before it is in no count") {
-  counted it;
-  it.counts.open_group(0);
-  it.counts.open_group(0);
-  it.merge({.input = 0, .group = 1}, 1, 2);
-  it.counts.close_group(0, 1, {.text_bytes = 3});
-  it.merge({.input = 0, .group = 1}, 4, 5);
-  it.counts.close_group(0, 1, {.text_bytes = 3});
-  it.merge({.input = 0, .group = 7}, 4, 5);
-  CHECK(it.now().verified.counts == tally_counts{1, 2});
+TEST_CASE("text that is merged after the end of its group is not counted") {
+  counted tested;
+  tested.counts.open_group(0);
+  tested.counts.open_group(0);
+  tested.merge({.input = 0, .group = 1}, 1, 2);
+  tested.counts.close_group(0, 1, {.text_bytes = 3});
+  tested.merge({.input = 0, .group = 1}, 4, 5);
+  tested.counts.close_group(0, 1, {.text_bytes = 3});
+  tested.merge({.input = 0, .group = 7}, 4, 5);
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 2});
 }
 
-TEST_CASE("an input that fails after its end keeps the length that it had: what is on its way is still merged") {
-  counted it;
-  it.counts.fail(0, 3, unreadable("reading failed"));
-  it.counts.fail(0, 0, unreadable("reading failed again"));
-  CHECK(it.counts.inputs_in_order() == 0);
-  it.merge({.input = 0}, 1, 2);
-  CHECK(it.counts.inputs_in_order() == 1);
-  CHECK(it.now().inputs[0].error == "reading failed");
-  CHECK(it.now().inputs[0].error_kind == failure_kind::unreadable);
-  CHECK(it.now().verified.counts == tally_counts{1, 2});
+TEST_CASE("an input that fails again after its end keeps its length, and text up to there is still merged") {
+  counted tested;
+  tested.counts.fail(0, 3, unreadable("reading failed"));
+  tested.counts.fail(0, 0, unreadable("reading failed again"));
+  CHECK(tested.counts.inputs_in_order() == 0);
+  tested.merge({.input = 0}, 1, 2);
+  CHECK(tested.counts.inputs_in_order() == 1);
+  CHECK(tested.snapshot().inputs[0].error == "reading failed");
+  CHECK(tested.snapshot().inputs[0].error_kind == failure_kind::unreadable);
+  CHECK(tested.snapshot().verified.counts == tally_counts{1, 2});
 }

@@ -1,9 +1,9 @@
-// Whole runs, in process: files in, report out, over every kind of engine.
+// Whole runs in one process: files in, report out, with every kind of engine.
 
 #include "config/usage_error.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -90,15 +90,15 @@ TEST_CASE("every byte of every file is counted once, whatever the sizes, slots, 
       CAPTURE(engine.name);
       CAPTURE(*typed.chunk_size);
       CAPTURE(*typed.slots);
-      const outcome done = run(make_plan(typed), engine.hooks);
-      CHECK(done.result.complete);
-      REQUIRE(done.result.inputs.size() == expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(done.result.inputs[i].verified.counts == expected[i]);
+      const outcome finished = run(make_plan(typed), engine.hooks);
+      CHECK(finished.result.complete);
+      REQUIRE(finished.result.inputs.size() == expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(finished.result.inputs[i].verified.counts == expected[i]);
     }
   }
 }
 
-TEST_CASE("a file that grows while it is read is counted to an end that it really had") {
+TEST_CASE("a file that grows while it is read is counted up to a size that it really had") {
   const test::temporary_folder folder;
   const std::string path = folder.file("growing", std::string(100000, 'x'));
   std::atomic<bool> stop = false;
@@ -108,12 +108,12 @@ TEST_CASE("a file that grows while it is read is counted to an end that it reall
   });
   config::options typed = byte_options({path, path, path});
   typed.chunk_size = 1000;
-  const outcome done = run(make_plan(typed), {});
+  const outcome finished = run(make_plan(typed), {});
   stop = true;
   writer.join();
   const auto final_size = std::filesystem::file_size(path);
-  CHECK(done.result.complete);
-  for (const input_report& each : done.result.inputs) {
+  CHECK(finished.result.complete);
+  for (const input_report& each : finished.result.inputs) {
     CHECK(each.verified.counts['x'] >= 100000);
     CHECK(each.verified.counts['x'] <= final_size);
     CHECK(each.verified.counts['x'] == each.verified.bytes());
@@ -129,14 +129,14 @@ TEST_CASE("a file that shrinks while it is read counts no byte that was not in i
   config::options typed = byte_options({path});
   typed.chunk_size = 500;
   typed.threads = 2;
-  const outcome done = run(make_plan(typed), {});
+  const outcome finished = run(make_plan(typed), {});
   writer.join();
-  CHECK(done.result.complete);
-  CHECK(done.result.verified.counts['x'] == done.result.verified.bytes());
-  CHECK(done.result.verified.bytes() <= 4000000);
+  CHECK(finished.result.complete);
+  CHECK(finished.result.verified.counts['x'] == finished.result.verified.bytes());
+  CHECK(finished.result.verified.bytes() <= 4000000);
 }
 
-TEST_CASE("an engine that fails in the middle leaves the counts of a prefix and says where it ends") {
+TEST_CASE("an engine that fails during a run leaves the counts of a prefix, and the report says where it ends") {
   const test::temporary_folder folder;
   const std::string path = folder.file("text", std::string(100000, 'a'));
   config::options typed = byte_options({path});
@@ -145,13 +145,13 @@ TEST_CASE("an engine that fails in the middle leaves the counts of a prefix and 
   const run_hooks failing{.make_engine = [](std::string_view, const gpu::engine_request& request) {
     return gpu::engine_choice{.taken = std::make_unique<test::shuffling_engine>(request.counted, 1, 42), .reason = {}};
   }};
-  const outcome done = run(make_plan(typed), failing);
-  CHECK_FALSE(done.result.complete);
-  CHECK(done.result.verified.counts['a'] == 42000);
-  CHECK(done.engine_failure.find(path + ": not counted from offset 42000 on: the device fell off the bus") == 0);
+  const outcome finished = run(make_plan(typed), failing);
+  CHECK_FALSE(finished.result.complete);
+  CHECK(finished.result.verified.counts['a'] == 42000);
+  CHECK(finished.engine_failure.find(path + ": not counted from offset 42000 on: the device fell off the bus") == 0);
 }
 
-TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is not less than the last") {
+TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is at least the last one") {
   const test::temporary_folder folder;
   std::mt19937 random(5);
   const std::string text = random_text(random, 300000);
@@ -160,24 +160,24 @@ TEST_CASE("every snapshot is of a prefix, snapshots grow, and the result is not 
   typed.snapshot_every = std::uint64_t{20000};
   std::uint64_t last = 0;
   int snapshots = 0;
-  const run_hooks watching{.snapshot = [&](const report& now) {
-    const std::uint64_t length = now.inputs[0].verified.bytes();
-    CHECK(now.inputs[0].verified.counts == oracle(std::string_view(text).substr(0, length)));
+  const run_hooks watching{.snapshot = [&](const run_counts& counts) {
+    const std::uint64_t length = counts.inputs[0].verified.bytes();
+    CHECK(counts.inputs[0].verified.counts == oracle(std::string_view(text).substr(0, length)));
     CHECK(length > last);
     last = length;
     ++snapshots;
   }};
-  const outcome done = run(make_plan(typed), watching);
+  const outcome finished = run(make_plan(typed), watching);
   CHECK(snapshots > 0);
-  CHECK(done.result.verified.counts == oracle(text));
+  CHECK(finished.result.verified.counts == oracle(text));
 }
 
-TEST_CASE("what a snapshot's receiver throws ends the run and comes back from it") {
+TEST_CASE("an exception of the hook for snapshots ends the run and is rethrown") {
   const test::temporary_folder folder;
   config::options typed = byte_options({folder.file("text", std::string(1000000, 'x'))});
   typed.chunk_size = 100;
   typed.snapshot_every = std::uint64_t{1000};
-  const run_hooks throwing{.snapshot = [](const report&) { throw std::runtime_error("the disk is full"); }};
+  const run_hooks throwing{.snapshot = [](const run_counts&) { throw std::runtime_error("the disk is full"); }};
   CHECK_THROWS_WITH(run(make_plan(typed), throwing), "the disk is full");
 }
 

@@ -1,9 +1,11 @@
-// What a run tells while it goes on: progress by time, status by signal. Fed by a pipe, so that it goes on until told.
-#include "pipeline/driver.hpp"
-#include "pipeline/inputs/input_failure.hpp"
-#include "pipeline/output/status_signal.hpp"
-#include "pipeline/plan.hpp"
+// Reports during a run: progress by time, status by signal. A pipe feeds the run, so that the test decides when it
+// ends.
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/flow/status_signal.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -62,7 +64,7 @@ class fed_pipe {
   std::array<int, 2> ends_{};
 };
 
-gpu::engine_choice asked_to_stop_while_it_is_made(std::string_view name, const gpu::engine_request& request) {
+gpu::engine_choice stop_while_engine_is_made(std::string_view name, const gpu::engine_request& request) {
   ::kill(::getpid(), SIGTERM);
   return gpu::make_engine(name, request);
 }
@@ -73,7 +75,7 @@ config::options with_windows(config::options typed, std::uint64_t bytes) {
   return typed;
 }
 
-// Counts on the host, and says of itself what only an engine with a device can say.
+// Counts on the host, and reports states that only an engine with a device has.
 class engine_with_a_device final : public gpu::engine {
  public:
   engine_with_a_device(const gpu::engine_request& request, bool still_waking, bool device_lost)
@@ -84,10 +86,10 @@ class engine_with_a_device final : public gpu::engine {
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(gpu::counting_job& job) override { host_->submit(job); }
   gpu::engine_stats stats() const override {
-    gpu::engine_stats seen = host_->stats();
-    seen.still_waking = still_waking_;
-    seen.device_lost = device_lost_;
-    return seen;
+    gpu::engine_stats stats = host_->stats();
+    stats.still_waking = still_waking_;
+    stats.device_lost = device_lost_;
+    return stats;
   }
 
  private:
@@ -98,86 +100,86 @@ class engine_with_a_device final : public gpu::engine {
 
 }  // namespace
 
-TEST_CASE("progress is told again and again, never goes back, and reaches what was read") {
+TEST_CASE("progress is reported repeatedly, never decreases, and reaches the amount read") {
   fed_pipe input;
   std::string sent(10000, 'x');
   input.write(sent);
-  std::vector<run_progress> told;
+  std::vector<run_progress> reports;
   run_hooks hooks;
   hooks.progress_interval = 1ms;
-  hooks.progress = [&](const run_progress& now) {
-    told.push_back(now);
-    if (now.source_bytes != sent.size()) return;
+  hooks.progress = [&](const run_progress& progress) {
+    reports.push_back(progress);
+    if (progress.source_bytes != sent.size()) return;
     if (sent.size() >= 50000) return input.end();
     input.write(std::string(10000, 'y'));
     sent.resize(sent.size() + 10000);
   };
-  const outcome done = run(input.planned(), hooks);
-  CHECK(done.result.verified.bytes() == 50000);
-  REQUIRE(told.size() >= 5);
-  for (std::size_t i = 1; i < told.size(); ++i) {
-    CHECK(told[i].source_bytes >= told[i - 1].source_bytes);
-    CHECK(told[i].text_bytes >= told[i - 1].text_bytes);
-    CHECK(told[i].seconds > told[i - 1].seconds);
-    CHECK(told[i].text_bytes <= told[i].source_bytes);
+  const outcome finished = run(input.planned(), hooks);
+  CHECK(finished.result.verified.bytes() == 50000);
+  REQUIRE(reports.size() >= 5);
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    CHECK(reports[i].source_bytes >= reports[i - 1].source_bytes);
+    CHECK(reports[i].text_bytes >= reports[i - 1].text_bytes);
+    CHECK(reports[i].seconds > reports[i - 1].seconds);
+    CHECK(reports[i].text_bytes <= reports[i].source_bytes);
   }
-  CHECK(told.back().source_bytes == 50000);
+  CHECK(reports.back().source_bytes == 50000);
 }
 
-TEST_CASE("status is told for every signal, of exactly what came, and counting goes on") {
+TEST_CASE("every signal reports the status, exactly for the bytes that have arrived, and counting continues") {
   hold_status_signal();
   fed_pipe input;
   input.write(std::string(12345, 'x'));
   std::uint64_t awaited = 12345;
-  std::uint64_t asked_at = 0;
-  std::vector<std::uint64_t> told;
+  std::uint64_t requested_at = 0;
+  std::vector<std::uint64_t> reports;
   run_hooks hooks;
   hooks.progress_interval = 1ms;
-  hooks.progress = [&](const run_progress& now) {
-    if (now.source_bytes == awaited && asked_at != awaited) ::kill(::getpid(), SIGUSR1);
-    if (now.source_bytes == awaited) asked_at = awaited;
+  hooks.progress = [&](const run_progress& progress) {
+    if (progress.source_bytes == awaited && requested_at != awaited) ::kill(::getpid(), SIGUSR1);
+    if (progress.source_bytes == awaited) requested_at = awaited;
   };
-  hooks.status = [&](const run_progress& now) {
-    told.push_back(now.text_bytes);
-    CHECK(now.source_bytes == awaited);
-    if (told.size() == 3) return input.end();
+  hooks.status = [&](const run_progress& progress) {
+    reports.push_back(progress.text_bytes);
+    CHECK(progress.source_bytes == awaited);
+    if (reports.size() == 3) return input.end();
     input.write("and more");
     awaited += 8;
   };
-  const outcome done = run(input.planned(), hooks);
-  CHECK(told == std::vector<std::uint64_t>{12345, 12353, 12361});
-  CHECK(done.result.verified.bytes() == 12361);
-  CHECK(done.result.complete);
+  const outcome finished = run(input.planned(), hooks);
+  CHECK(reports == std::vector<std::uint64_t>{12345, 12353, 12361});
+  CHECK(finished.result.verified.bytes() == 12361);
+  CHECK(finished.result.complete);
 }
 
-TEST_CASE("a signal that came before the run is answered in it") {
+TEST_CASE("a signal that arrived before the run is answered in the run") {
   hold_status_signal();
   ::kill(::getpid(), SIGUSR1);
   fed_pipe input;
-  int told = 0;
+  int reports = 0;
   run_hooks hooks;
   hooks.status = [&](const run_progress&) {
-    ++told;
+    ++reports;
     input.end();
   };
   CHECK(run(input.planned(), hooks).result.complete);
-  CHECK(told == 1);
+  CHECK(reports == 1);
 }
 
-TEST_CASE("a signal to stop that came while the engine was made leaves every input unread") {
+TEST_CASE("a stop signal that arrives while the engine is made leaves every input unread") {
   fed_pipe input;
   input.write("text");
   run_hooks hooks;
   hooks.watch_signals = true;
-  hooks.make_engine = asked_to_stop_while_it_is_made;
-  const outcome done = run(input.planned(), hooks);
-  CHECK(done.signal == SIGTERM);
-  CHECK_FALSE(done.result.complete);
-  CHECK(done.result.verified.bytes() == 0);
-  CHECK(done.result.inputs[0].error_kind == failure_kind::not_read);
+  hooks.make_engine = stop_while_engine_is_made;
+  const outcome finished = run(input.planned(), hooks);
+  CHECK(finished.signal == SIGTERM);
+  CHECK_FALSE(finished.result.complete);
+  CHECK(finished.result.verified.bytes() == 0);
+  CHECK(finished.result.inputs[0].error_kind == failure_kind::not_read);
 }
 
-TEST_CASE("snapshots by time and status by signal do not take each other's turn") {
+TEST_CASE("snapshots by time and status by signal do not displace each other") {
   hold_status_signal();
   fed_pipe input;
   input.write("text");
@@ -186,7 +188,7 @@ TEST_CASE("snapshots by time and status by signal do not take each other's turn"
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   run_hooks hooks;
-  hooks.snapshot = [&](const report&) {
+  hooks.snapshot = [&](const run_counts&) {
     if (statuses == 10) return input.end();
     if (++snapshots % 3 == 0) ::kill(::getpid(), SIGUSR1);
     input.write("more");
@@ -196,9 +198,9 @@ TEST_CASE("snapshots by time and status by signal do not take each other's turn"
   CHECK(statuses == 10);
 }
 
-TEST_CASE("what the receiver of progress or of status throws ends the run and comes back from it") {
+TEST_CASE("an exception of the hook for progress or status ends the run and is rethrown") {
   hold_status_signal();
-  fed_pipe input;  // which does not end by itself
+  fed_pipe input;  // does not end by itself
   run_hooks hooks;
   hooks.progress_interval = 1ms;
   hooks.progress = [](const run_progress&) { throw std::runtime_error("no more progress"); };
@@ -208,31 +210,31 @@ TEST_CASE("what the receiver of progress or of status throws ends the run and co
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more status");
 }
 
-TEST_CASE("an error of a callback for inputs ends the run and is rethrown, also after everything was read") {
+TEST_CASE("an exception of the hook for finished inputs ends the run and is rethrown, also after everything was read") {
   const test::temporary_folder folder;
-  fed_pipe input;  // which does not end by itself
+  fed_pipe input;  // does not end by itself
   run_hooks hooks;
-  hooks.input_over = [](const input_report&) -> bool { throw std::runtime_error("no more inputs"); };
+  hooks.input_finished = [](const input_report&) -> bool { throw std::runtime_error("no more inputs"); };
   config::options typed = input.options();
   typed.inputs = {folder.file("text", std::string(3'000'000, 'x')), input.name()};
   CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more inputs");
   hooks.watch_signals = true;
-  hooks.make_engine = asked_to_stop_while_it_is_made;  // inputs that were not read are reported last
+  hooks.make_engine = stop_while_engine_is_made;  // inputs that were not read are reported last
   CHECK_THROWS_WITH(run(input.planned(), hooks), "no more inputs");
 }
 
-TEST_CASE("an error of a callback for what was counted so far ends the run and is rethrown") {
+TEST_CASE("an exception of the hook for counts so far ends the run and is rethrown") {
   fed_pipe input;
   run_hooks hooks;
-  hooks.counted_so_far = [](const report&) -> bool { throw std::runtime_error("no more counts"); };
+  hooks.check_counts = [](const run_counts&) -> bool { throw std::runtime_error("no more counts"); };
   plan planned = input.planned();
   planned.snapshot_every = 1ms;
   CHECK_THROWS_WITH(run(planned, hooks), "no more counts");
 }
 
-TEST_CASE("an error of a callback for windows ends the run and is rethrown, also for the last window") {
+TEST_CASE("an exception of the hook for windows ends the run and is rethrown, also for the last window") {
   fed_pipe input;
-  input.write(std::string(2000, 'x') + "\n");  // more than the longest head of a format
+  input.write(std::string(2000, 'x') + "\n");  // longer than the longest header of a format
   run_hooks hooks;
   hooks.window = [](const closed_window&) -> bool { throw std::runtime_error("no more windows"); };
   CHECK_THROWS_WITH(run(make_plan(with_windows(input.options(), 4)), hooks), "no more windows");
@@ -243,7 +245,7 @@ TEST_CASE("an error of a callback for windows ends the run and is rethrown, also
   CHECK_THROWS_WITH(run(planned, hooks), "no more windows");
 }
 
-TEST_CASE("a signal stops a run also while windows are reported more slowly than they close") {
+TEST_CASE("a signal stops a run even if windows are reported more slowly than they close") {
   const test::temporary_folder folder;
   config::options typed = with_windows(fed_pipe().options(), 128);
   typed.inputs = {folder.file("text", std::string(std::size_t{20} << 20U, 'x'))};
@@ -256,16 +258,16 @@ TEST_CASE("a signal stops a run also while windows are reported more slowly than
     std::this_thread::sleep_for(10us);
     return false;
   };
-  const outcome done = run(make_plan(typed), hooks);
-  CHECK(done.signal == SIGTERM);
-  CHECK_FALSE(done.result.complete);
+  const outcome finished = run(make_plan(typed), hooks);
+  CHECK(finished.signal == SIGTERM);
+  CHECK_FALSE(finished.result.complete);
 }
 
-TEST_CASE("an error of a callback for verdicts over windows ends the run and is rethrown") {
+TEST_CASE("an exception of the hook for verdicts over windows ends the run and is rethrown") {
   const test::temporary_folder folder;
   const test::byte_vector frame = test::zstd_frame_of(test::sample_text(100'000, 1));
   config::options typed = with_windows(fed_pipe().options(), 10'000);
-  typed.inputs = {folder.file("one.zst", {reinterpret_cast<const char*>(frame.data()), frame.size()})};
+  typed.inputs = {folder.file("one.zst", test::string_of(frame))};
   run_hooks hooks;
   hooks.window = [](const closed_window&) { return false; };
   int verdicts = 0;
@@ -276,7 +278,7 @@ TEST_CASE("an error of a callback for verdicts over windows ends the run and is 
   CHECK_THROWS_WITH(run(make_plan(typed), hooks), "no more verdicts");
 }
 
-TEST_CASE("where a device is lost or still waking, the process is to end at once, however the run ends") {
+TEST_CASE("if a device is lost or still waking, the process is to end at once, however the run ends") {
   for (const auto& [still_waking, device_lost] : {std::pair(false, false), {true, false}, {false, true}}) {
     CAPTURE(still_waking);
     CAPTURE(device_lost);

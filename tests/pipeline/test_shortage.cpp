@@ -1,7 +1,7 @@
 // Runs for which not all slots can be page-locked: fewer slots, the same counts.
 #include "gpu/cuda/cuda_engine.hpp"
-#include "pipeline/driver.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -27,7 +27,7 @@ plan plan_for(const std::string& path) {
   config::options typed;
   typed.inputs = {path};
   typed.buckets = {"bytes"};
-  typed.engine = "host";  // of no matter: the engine is handed in
+  typed.engine = "host";  // no effect: the hooks make the engine
   typed.chunk_size = 64 * kib;
   typed.slots = planned_slots;
   typed.threads = 3;
@@ -35,17 +35,17 @@ plan plan_for(const std::string& path) {
   return make_plan(typed);
 }
 
-// A lane of its own has page-locked memory for 16 rows and extents, twice; the rest is left for slots.
-run_hooks with_registered_at_most(std::size_t bytes, gpu::cuda::result refusal = out_of_memory) {
+// A lane has page-locked memory of its own for 16 rows and extents, twice; the rest is left for slots.
+run_hooks with_page_lock_limit(std::size_t bytes, gpu::cuda::result refusal = out_of_memory) {
   return {.make_engine = [bytes, refusal](std::string_view, gpu::engine_request request) {
-    const auto seen = std::make_shared<gpu::cuda::ledger>();
-    seen->most_registered_bytes = bytes;
-    seen->refusal = refusal;
+    const auto ledger = std::make_shared<gpu::cuda::ledger>();
+    ledger->max_registered_bytes = bytes;
+    ledger->refusal = refusal;
     request.streams = 1;
     request.max_copy = 0;
     request.forecast = {};
     return gpu::engine_choice{
-        .taken = std::make_unique<gpu::cuda::cuda_engine>(gpu::cuda::make_fake_runtime(seen), request), .reason = {}};
+        .taken = std::make_unique<gpu::cuda::cuda_engine>(gpu::cuda::make_fake_runtime(ledger), request), .reason = {}};
   }};
 }
 
@@ -57,7 +57,7 @@ std::string patterned_text(std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; all is counted and it is told") {
+TEST_CASE("less page-locked memory means fewer slots, down to two; all text is counted and the shortage is reported") {
   const test::temporary_folder folder;
   const std::size_t size = 3000 * kib + 7;
   const std::string text = patterned_text(size);
@@ -77,36 +77,36 @@ TEST_CASE("the less can be page-locked, the fewer slots there are, down to two; 
                                               {260 * kib, 2U, operating_system}}) {
     CAPTURE(bytes);
     CAPTURE(refusal);
-    const outcome done = run(planned, with_registered_at_most(bytes, refusal));
-    CHECK(done.result.complete);
-    CHECK(done.engine_failure.empty());
-    CHECK(std::ranges::equal(done.result.verified.counts, expected));
-    REQUIRE(done.result.stats);
-    CHECK(done.result.stats->slots == slots);
-    const std::string said = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
-    CHECK(done.result.stats->engine_reason == (slots < planned_slots ? said : ""));
+    const outcome finished = run(planned, with_page_lock_limit(bytes, refusal));
+    CHECK(finished.result.complete);
+    CHECK(finished.engine_failure.empty());
+    CHECK(std::ranges::equal(finished.result.verified.counts, expected));
+    REQUIRE(finished.stats);
+    CHECK(finished.stats->slots == slots);
+    const std::string reason = "memory could be page-locked for " + std::to_string(slots) + " of 16 slots";
+    CHECK(finished.stats->engine_reason == (slots < planned_slots ? reason : ""));
   }
 }
 
-TEST_CASE("where the device cannot page-lock any memory of the host, all slots are used as they are, and it is told") {
+TEST_CASE("if the device cannot page-lock host memory, all slots are used as they are, and this is reported") {
   const test::temporary_folder folder;
   const std::string text = patterned_text(3000 * kib + 7);
-  const outcome done = run(plan_for(folder.file("text", text)), with_registered_at_most(0, not_supported));
-  CHECK(done.result.complete);
-  CHECK(done.result.verified.bytes() == text.size());
-  CHECK_FALSE(done.end_at_once);
-  REQUIRE(done.result.stats);
-  CHECK(done.result.stats->slots == planned_slots);
-  CHECK(done.result.stats->engine_reason ==
-        "device 0 (fake device) cannot page-lock memory of the host (cudaErrorNotSupported): copies are slower");
+  const outcome finished = run(plan_for(folder.file("text", text)), with_page_lock_limit(0, not_supported));
+  CHECK(finished.result.complete);
+  CHECK(finished.result.verified.bytes() == text.size());
+  CHECK_FALSE(finished.end_at_once);
+  REQUIRE(finished.stats);
+  CHECK(finished.stats->slots == planned_slots);
+  CHECK(finished.stats->engine_reason ==
+        "device 0 (fake device) cannot page-lock host memory (cudaErrorNotSupported): copies are slower");
 }
 
-TEST_CASE("where not even two slots can be page-locked, nothing is counted and the error says what to do") {
+TEST_CASE("if not even two slots can be page-locked, nothing is counted and the error gives a remedy") {
   const test::temporary_folder folder;
   const plan planned = plan_for(folder.file("text", "some text"));
   std::string error;
   try {
-    run(planned, with_registered_at_most(150 * kib));
+    run(planned, with_page_lock_limit(150 * kib));
   } catch (const gpu::engine_error& shortage) {
     error = shortage.what();
   }

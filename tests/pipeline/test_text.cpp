@@ -1,5 +1,5 @@
-// Text as reports need it: UTF-8 against a decoder written the other way round, base64 and grouping by example.
-#include "pipeline/reports/text.hpp"
+// Text functions of the reports: UTF-8 against an independent encoder, base64 and grouping by example.
+#include "pipeline/report/formats/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -29,7 +29,7 @@ std::size_t length_of(std::uint32_t point) { return point < 0x80 ? 1 : point < 0
 
 }  // namespace
 
-TEST_CASE("every code point is UTF-8 in its shortest form only, and surrogates are in none") {
+TEST_CASE("every code point is UTF-8 only in its shortest form, and surrogates are not UTF-8") {
   std::size_t wrong = 0;
   for (std::uint32_t point = 0; point < 0x200000; ++point) {
     const bool exists = point < 0x110000 && (point < 0xd800 || point > 0xdfff);
@@ -41,12 +41,12 @@ TEST_CASE("every code point is UTF-8 in its shortest form only, and surrogates a
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a sequence that is cut short, or continued by something else, is not UTF-8") {
-  for (const std::string whole : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
-    CHECK(is_utf8("a" + whole + "b"));
-    for (std::size_t length = 1; length < whole.size(); ++length) {
-      CHECK_FALSE(is_utf8(whole.substr(0, length)));
-      CHECK_FALSE(is_utf8(whole.substr(0, length) + "xyz"));
+TEST_CASE("a sequence that is truncated, or continued by another byte, is not UTF-8") {
+  for (const std::string sequence : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    CHECK(is_utf8("a" + sequence + "b"));
+    for (std::size_t length = 1; length < sequence.size(); ++length) {
+      CHECK_FALSE(is_utf8(sequence.substr(0, length)));
+      CHECK_FALSE(is_utf8(sequence.substr(0, length) + "xyz"));
     }
   }
   CHECK_FALSE(is_utf8("\x80"));
@@ -54,7 +54,7 @@ TEST_CASE("a sequence that is cut short, or continued by something else, is not 
   CHECK(is_utf8(""));
 }
 
-TEST_CASE("base64 gives the vectors of RFC 4648") {
+TEST_CASE("base64 gives the test vectors of RFC 4648") {
   CHECK(base64("") == "");
   CHECK(base64("f") == "Zg==");
   CHECK(base64("fo") == "Zm8=");
@@ -83,7 +83,7 @@ TEST_CASE("a text that is too wide keeps its end") {
 
 TEST_CASE("in a UTF-8 locale wide characters take two columns and combining ones none; elsewhere each takes one") {
   const std::string wide = "\u691c\u7d22";  // two ideographs
-  const std::string combining = "e\u0301";  // e with an acute accent of its own
+  const std::string combining = "e\u0301";  // e with a combining acute accent
   const std::string emoji = "\U0001f600";
   CHECK(columns("plain") == 5);
   const std::string before = std::setlocale(LC_CTYPE, nullptr);
@@ -92,7 +92,7 @@ TEST_CASE("in a UTF-8 locale wide characters take two columns and combining ones
   CHECK(columns(combining) == 1);
   CHECK(columns(emoji) == 2);
   CHECK(columns("\u00e4\u20ac!") == 3);
-  CHECK(columns("\u0378") == 1);  // not assigned: whatever is drawn for it
+  CHECK(columns("\u0378") == 1);  // not assigned
   CHECK(cut_to(wide + wide, 7) == "..." + wide);
   CHECK(cut_to(wide + wide, 6) == "...\u7d22");
   CHECK(cut_to("a" + combining + combining + combining, 4) == "a" + combining + combining + combining);
@@ -103,7 +103,7 @@ TEST_CASE("in a UTF-8 locale wide characters take two columns and combining ones
   std::setlocale(LC_CTYPE, before.c_str());
 }
 
-TEST_CASE("base64 is read back, and what it never writes is refused") {
+TEST_CASE("base64 is decoded, and text that it never produces is refused") {
   std::string raw;
   for (int i = 0; i < 300; ++i) {
     CHECK(from_base64(base64(raw)) == raw);

@@ -1,8 +1,9 @@
-#include "pipeline/windows/newlines.hpp"
-#include "pipeline/windows/pane_sum.hpp"
-#include "pipeline/windows/rolling_windows.hpp"
-#include "pipeline/windows/window_cutter.hpp"
-#include "pipeline/windows/window_json.hpp"
+// Windows of bytes, lines and time: how they are cut, summed, verified and reported.
+#include "pipeline/counts/windows/newlines.hpp"
+#include "pipeline/counts/windows/pane_sum.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
+#include "pipeline/counts/windows/window_cutter.hpp"
+#include "pipeline/report/formats/window_json.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,20 +34,20 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 source_name named(input_id input) { return std::make_shared<const std::string>("input " + std::to_string(input)); }
 
-struct told_window {
+struct reported_window {
   window_head head;
   std::string text;
 };
 
-// Keeps what a cutter tells and which text each pane got, and puts windows together from both.
+// Records the events of a cutter and the text of each pane, and builds windows from both.
 class witness {
  public:
   explicit witness(const window_shape& shape)
-      : cutter(shape, noon, [this](window_event what) { events_.push_back(std::move(what)); }) {}
+      : cutter(shape, noon, [this](window_event event) { events_.push_back(std::move(event)); }) {}
 
-  void cut(const std::string& text, const text_owner& owner = {}, window_time now = noon) {
+  void cut(const std::string& text, const text_owner& owner = {}, window_time arrival = noon) {
     std::vector<pane_part> parts;
-    cutter.cut(bytes_of(text), owner, named(owner.input), now, parts);
+    cutter.cut(bytes_of(text), owner, named(owner.input), arrival, parts);
     std::size_t begin = 0;
     for (const pane_part& each : parts) {
       panes_[each.pane] += text.substr(begin, each.end - begin);
@@ -55,31 +56,31 @@ class witness {
     CHECK(begin == text.size());
   }
 
-  std::vector<told_window> windows() const {
-    std::vector<told_window> told;
+  std::vector<reported_window> windows() const {
+    std::vector<reported_window> reported;
     std::map<stream_id, std::vector<std::string>> streams;
     for (const window_event& each : events_) {
-      if (const auto* pane = std::get_if<pane_over>(&each)) {
+      if (const auto* pane = std::get_if<pane_finished>(&each)) {
         const auto found = panes_.find(pane->pane);
         streams[pane->stream].push_back(found == panes_.end() ? "" : found->second);
         CHECK(streams[pane->stream].back().size() == pane->bytes);
-      } else if (const auto* run = std::get_if<run_over>(&each)) {
+      } else if (const auto* run = std::get_if<run_finished>(&each)) {
         streams.erase(run->stream);
-      } else if (const auto* window = std::get_if<window_over>(&each)) {
-        std::vector<std::string>& of = streams[window->stream];
-        told.push_back({window->head, std::accumulate(of.begin(), of.end(), std::string())});
-        REQUIRE(window->panes_gone <= of.size());
-        of.erase(of.begin(), of.begin() + window->panes_gone);
+      } else if (const auto* window = std::get_if<window_finished>(&each)) {
+        std::vector<std::string>& panes = streams[window->stream];
+        reported.push_back({window->head, std::accumulate(panes.begin(), panes.end(), std::string())});
+        REQUIRE(window->panes_dropped <= panes.size());
+        panes.erase(panes.begin(), panes.begin() + window->panes_dropped);
       }
     }
-    return told;
+    return reported;
   }
 
-  // "w0" for a window, with "?" where it is not verified; "0-3+" for a verdict.
+  // "w0" for a window, "w0?" for one that is not verified, "0-3+" for a verdict.
   std::string order() const {
     std::string text;
     for (const window_event& each : events_) {
-      if (const auto* window = std::get_if<window_over>(&each)) {
+      if (const auto* window = std::get_if<window_finished>(&each)) {
         text += " w" + std::to_string(window->head.index) + (window->head.verified ? "" : "?");
       } else if (const auto* verdict = std::get_if<window_verdict>(&each)) {
         text += " " + std::to_string(verdict->first) + "-" + std::to_string(verdict->last) +
@@ -103,7 +104,7 @@ window_shape bytes_shape(std::uint64_t pane, std::uint32_t window = 1, std::uint
   return {.unit = pane_unit::bytes, .pane = pane, .window_panes = window, .step_panes = step};
 }
 
-// Where panes end, found byte by byte.
+// The ends of panes, found byte by byte.
 std::vector<std::size_t> borders_of(const std::string& text, const window_shape& shape) {
   std::vector<std::size_t> borders{0};
   std::uint64_t units = 0;
@@ -117,7 +118,7 @@ std::vector<std::size_t> borders_of(const std::string& text, const window_shape&
   return borders;
 }
 
-// The windows of a text, recounted: window i begins with pane i * step, where there is text.
+// The windows of a text, recounted: window i begins with pane i * step, if there is text.
 std::vector<std::string> windows_of(const std::string& text, const window_shape& shape) {
   const std::vector<std::size_t> borders = borders_of(text, shape);
   std::vector<std::string> all;
@@ -153,56 +154,56 @@ TEST_CASE("newlines are counted, and the n-th is found, wherever they are") {
     const auto all = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
     CHECK(count_newlines(bytes_of(text)) == all);
     const std::uint64_t wanted = 1 + random() % (all + 2);
-    std::uint64_t seen = 0;
+    std::uint64_t found = 0;
     std::size_t end = 0;
-    while (end < text.size() && seen < wanted) seen += text[end++] == '\n' ? 1 : 0;
-    std::uint64_t left = wanted;
-    CHECK(through_newline(bytes_of(text), left) == end);
-    CHECK(left == wanted - seen);
+    while (end < text.size() && found < wanted) found += text[end++] == '\n' ? 1 : 0;
+    std::uint64_t remaining = wanted;
+    CHECK(through_newline(bytes_of(text), remaining) == end);
+    CHECK(remaining == wanted - found);
   }
 }
 
-TEST_CASE("the sum of panes that come and go is that of those that are there") {
+TEST_CASE("the sum of panes that are added and dropped equals that of the panes that remain") {
   std::mt19937 random(2);
   pane_sum sum(3);
-  std::vector<gpu::tally> there;
+  std::vector<gpu::tally> panes;
   for (int round = 0; round < 500; ++round) {
-    gpu::tally one;  // one without classes is one of nothing
-    if (random() % 4 > 0) one.counts = {random(), random(), std::uint64_t{random()} << 31U};
-    there.push_back(one);
-    sum.add(std::move(one));
-    const std::size_t gone = random() % 3 == 0 ? random() % (there.size() + 1) : 0;
-    sum.drop(gone);
-    there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(gone));
+    gpu::tally tally;  // a tally without classes is an empty one
+    if (random() % 4 > 0) tally.counts = {random(), random(), std::uint64_t{random()} << 31U};
+    panes.push_back(tally);
+    sum.add(std::move(tally));
+    const std::size_t dropped = random() % 3 == 0 ? random() % (panes.size() + 1) : 0;
+    sum.drop(dropped);
+    panes.erase(panes.begin(), panes.begin() + static_cast<std::ptrdiff_t>(dropped));
     gpu::tally expected(3);
-    for (const gpu::tally& each : there) {
+    for (const gpu::tally& each : panes) {
       for (std::size_t i = 0; i < each.counts.size(); ++i) expected.counts[i] += each.counts[i];
     }
     CHECK(sum.sum() == expected);
   }
 }
 
-TEST_CASE("windows of bytes and of lines hold what recounting finds, however the text is cut") {
+TEST_CASE("windows of bytes and of lines equal the recounted ones, however the text is cut") {
   std::mt19937 random(3);
   for (int round = 0; round < 400; ++round) {
     const window_shape shape = random_shape(random);
     const std::string text = random_text(random, random() % 600);
-    witness seen(shape);
+    witness tested(shape);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t size = 1 + random() % 90;
-      seen.cut(text.substr(at, size));
+      tested.cut(text.substr(at, size));
       at += size;
     }
-    seen.cutter.end(noon);
+    tested.cutter.end(noon);
     const std::vector<std::string> expected = windows_of(text, shape);
-    const std::vector<told_window> told = seen.windows();
-    REQUIRE(told.size() == expected.size());
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      CHECK(told[i].text == expected[i]);
-      CHECK(told[i].head.index == i);
-      CHECK(told[i].head.verified);
-      CHECK(told[i].head.end_offset - told[i].head.first_offset == expected[i].size());
-      CHECK(text.substr(told[i].head.first_offset, expected[i].size()) == expected[i]);
+    const std::vector<reported_window> reported = tested.windows();
+    REQUIRE(reported.size() == expected.size());
+    for (std::size_t i = 0; i < reported.size(); ++i) {
+      CHECK(reported[i].text == expected[i]);
+      CHECK(reported[i].head.index == i);
+      CHECK(reported[i].head.verified);
+      CHECK(reported[i].head.end_offset - reported[i].head.first_offset == expected[i].size());
+      CHECK(text.substr(reported[i].head.first_offset, expected[i].size()) == expected[i]);
     }
   }
 }
@@ -216,22 +217,22 @@ TEST_CASE("a window closes with its last byte, and does not wait for the next on
   CHECK(of_lines.order().empty());
   of_lines.cut("\n");
   CHECK(of_lines.order() == "w0");
-  CHECK(of_lines.windows()[0].head.why == window_end::full);
+  CHECK(of_lines.windows()[0].head.end_reason == window_end::full);
 }
 
-TEST_CASE("windows go on from one input to the next, or each input has its own") {
+TEST_CASE("windows continue from one input to the next, or each input has its own") {
   window_shape shape = bytes_shape(4);
   for (const bool per_input : {false, true}) {
     shape.per_input = per_input;
-    witness seen(shape);
-    seen.cut("abcdef", {.input = 0});
-    seen.cutter.end_input(0, noon);
-    seen.cut("ghijk", {.input = 1});
-    seen.cutter.end(noon);
+    witness tested(shape);
+    tested.cut("abcdef", {.input = 0});
+    tested.cutter.end_input(0, noon);
+    tested.cut("ghijk", {.input = 1});
+    tested.cutter.end(noon);
     std::vector<std::string> texts;
     std::vector<std::uint64_t> offsets;
     std::vector<std::string> sources;
-    for (const told_window& each : seen.windows()) {
+    for (const reported_window& each : tested.windows()) {
       texts.push_back(each.text);
       offsets.push_back(each.head.first_offset);
       sources.push_back(*each.head.source + (each.head.last_source ? ".." + *each.head.last_source : ""));
@@ -245,77 +246,77 @@ TEST_CASE("windows go on from one input to the next, or each input has its own")
       CHECK(offsets == std::vector<std::uint64_t>{0, 4, 8});
       CHECK(sources == std::vector<std::string>{"input 0", "input 0..input 1", "input 1"});
     }
-    CHECK(seen.windows().back().head.why == window_end::input);
+    CHECK(tested.windows().back().head.end_reason == window_end::input);
   }
 }
 
-TEST_CASE("inputs that come by turns have windows side by side") {
+TEST_CASE("interleaved inputs have windows side by side") {
   window_shape shape = bytes_shape(2, 2, 1);
   shape.per_input = shape.interleaved = true;
-  witness seen(shape);
+  witness tested(shape);
   for (const char* each : {"ab", "cd", "ef", "g"}) {
-    seen.cut(each, {.input = 0});
-    std::string other = each;
-    for (char& c : other) c = static_cast<char>(c - 'a' + 'A');
-    seen.cut(other, {.input = 1});
+    tested.cut(each, {.input = 0});
+    std::string upper = each;
+    for (char& c : upper) c = static_cast<char>(c - 'a' + 'A');
+    tested.cut(upper, {.input = 1});
   }
-  seen.cutter.end(noon);
+  tested.cutter.end(noon);
   std::map<std::string, std::vector<std::string>> texts;
-  for (const told_window& each : seen.windows()) texts[*each.head.source].push_back(each.text);
+  for (const reported_window& each : tested.windows()) texts[*each.head.source].push_back(each.text);
   CHECK(texts["input 0"] == std::vector<std::string>{"abcd", "cdef", "efg", "g"});
   CHECK(texts["input 1"] == std::vector<std::string>{"ABCD", "CDEF", "EFG", "G"});
 }
 
-TEST_CASE("a window that is open where text is missing closes there and says so; the next begins behind it") {
-  witness seen(bytes_shape(2, 3, 1));
-  seen.cut("abcdefghi");
-  seen.cutter.break_off(0, "frame 1 is damaged", noon);
-  seen.cutter.break_off(0, "the archive is damaged", noon);  // nothing is open any more
-  seen.cut("jklmnopq");
-  seen.cutter.end(noon);
-  std::vector<std::string> told;
-  for (const told_window& each : seen.windows()) {
-    told.push_back(each.text + ":" + std::string(name_of(each.head.why)) + ":" + each.head.error);
+TEST_CASE("a window that is open where text is missing closes there with the error; the next begins after it") {
+  witness tested(bytes_shape(2, 3, 1));
+  tested.cut("abcdefghi");
+  tested.cutter.break_off(0, "frame 1 is damaged", noon);
+  tested.cutter.break_off(0, "the archive is damaged", noon);  // no window is open any more
+  tested.cut("jklmnopq");
+  tested.cutter.end(noon);
+  std::vector<std::string> reported;
+  for (const reported_window& each : tested.windows()) {
+    reported.push_back(each.text + ":" + std::string(name_of(each.head.end_reason)) + ":" + each.head.error);
   }
-  CHECK(told == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
-                                         "ghi:error:frame 1 is damaged", "i:error:frame 1 is damaged",
-                                         "jklmno:full:", "lmnopq:full:", "nopq:end:", "pq:end:"});
-  CHECK(seen.windows()[5].head.first_offset == 9);
+  CHECK(reported == std::vector<std::string>{"abcdef:full:", "cdefgh:full:", "efghi:error:frame 1 is damaged",
+                                             "ghi:error:frame 1 is damaged", "i:error:frame 1 is damaged",
+                                             "jklmno:full:", "lmnopq:full:", "nopq:end:", "pq:end:"});
+  CHECK(tested.windows()[5].head.first_offset == 9);
 }
 
-TEST_CASE("a window is told at once, and its verdict follows when all of its frames have theirs") {
-  witness seen(bytes_shape(4));
+TEST_CASE("a window is reported at once, and its verdict follows when all of its frames have theirs") {
+  witness tested(bytes_shape(4));
   const text_owner first{.input = 0, .group = 1, .frame = 1};
   const text_owner second{.input = 0, .group = 1, .frame = 2};
-  seen.cut("abcdefghij", first);
-  CHECK(seen.order() == "w0? w1?");
-  seen.cutter.conclude(first, true);
-  CHECK(seen.order() == "w0? w1? 0-1+");
-  seen.cut("klm", second);  // the third window has text of both
-  CHECK(seen.order() == "w0? w1? 0-1+ w2?");
-  seen.cutter.conclude(second, false);
-  seen.cutter.end(noon);
-  CHECK(seen.order() == "w0? w1? 0-1+ w2? 2-2- w3? 3-3-");
+  tested.cut("abcdefghij", first);
+  CHECK(tested.order() == "w0? w1?");
+  tested.cutter.conclude(first, true);
+  CHECK(tested.order() == "w0? w1? 0-1+");
+  tested.cut("klm", second);  // the third window has text of both frames
+  CHECK(tested.order() == "w0? w1? 0-1+ w2?");
+  tested.cutter.conclude(second, false);
+  tested.cutter.end(noon);
+  CHECK(tested.order() == "w0? w1? 0-1+ w2? 2-2- w3? 3-3-");
 }
 
-TEST_CASE("windows of frames that were verified before need no verdict, nor do those of text that needs none") {
-  witness seen(bytes_shape(6));
+TEST_CASE("windows of frames that were verified before need no verdict, nor do those of text without frames") {
+  witness tested(bytes_shape(6));
   const text_owner frame{.input = 0, .group = 1, .frame = 1};
-  seen.cut("abc", frame);
-  seen.cutter.conclude(frame, true);
-  seen.cut("defghi", {.input = 1});
-  seen.cutter.end(noon);
-  CHECK(seen.order() == "w0 w1");
+  tested.cut("abc", frame);
+  tested.cutter.conclude(frame, true);
+  tested.cut("defghi", {.input = 1});
+  tested.cutter.end(noon);
+  CHECK(tested.order() == "w0 w1");
 }
 
-// Frames of random lengths, some of them damaged; their verdicts come at once or, as in archives, some frames later.
-TEST_CASE("every window is verified when it is told, or by exactly one verdict behind it, and rightly so") {
+// Frames of random lengths, some of them damaged. Their verdicts arrive at once or, as in archives, some frames later.
+TEST_CASE("every window is verified when it is reported, or by exactly one later verdict, which is right") {
   std::mt19937 random(4);
   for (int round = 0; round < 400; ++round) {
     const window_shape shape = random_shape(random);
     const bool breaks_off = random() % 2 == 0;
     const std::size_t delay = random() % 4;
-    witness seen(shape);
+    witness tested(shape);
     std::vector<std::pair<text_owner, std::pair<std::size_t, std::size_t>>> frames;
     std::vector<bool> damaged;
     std::size_t concluded = 0;
@@ -323,36 +324,36 @@ TEST_CASE("every window is verified when it is told, or by exactly one verdict b
     const auto conclude_oldest = [&] {
       const bool good = random() % 6 > 0;
       damaged.push_back(!good);
-      if (!good && breaks_off) seen.cutter.break_off(0, "damaged", noon);
-      seen.cutter.conclude(frames[concluded++].first, good);
+      if (!good && breaks_off) tested.cutter.break_off(0, "damaged", noon);
+      tested.cutter.conclude(frames[concluded++].first, good);
     };
     for (frame_id id = 1; id < 12; ++id) {
       const text_owner owner{.input = 0, .group = 1, .frame = id};
       const std::size_t size = 1 + random() % 60;
       frames.push_back({owner, {offset, offset + size}});
       offset += size;
-      for (std::size_t left = size; left > 0;) {
-        const std::size_t part = 1 + random() % left;
-        seen.cut(random_text(random, part), owner);
-        left -= part;
+      for (std::size_t remaining = size; remaining > 0;) {
+        const std::size_t part = 1 + random() % remaining;
+        tested.cut(random_text(random, part), owner);
+        remaining -= part;
       }
       if (frames.size() - concluded > delay) conclude_oldest();
     }
     while (concluded < frames.size()) conclude_oldest();
-    seen.cutter.end(noon);
+    tested.cutter.end(noon);
 
-    std::map<std::uint64_t, window_head> told;
+    std::map<std::uint64_t, window_head> reported;
     std::map<std::uint64_t, bool> verdicts;
-    for (const window_event& each : seen.events()) {
-      if (const auto* window = std::get_if<window_over>(&each)) told[window->head.index] = window->head;
+    for (const window_event& each : tested.events()) {
+      if (const auto* window = std::get_if<window_finished>(&each)) reported[window->head.index] = window->head;
       if (const auto* verdict = std::get_if<window_verdict>(&each)) {
         for (std::uint64_t i = verdict->first; i <= verdict->last; ++i) {
-          CHECK(told.contains(i));
+          CHECK(reported.contains(i));
           CHECK(verdicts.emplace(i, verdict->verified).second);
         }
       }
     }
-    for (const auto& [index, head] : told) {
+    for (const auto& [index, head] : reported) {
       bool is_good = true;
       for (std::size_t i = 0; i < frames.size(); ++i) {
         const auto [begin, end] = frames[i].second;
@@ -364,58 +365,58 @@ TEST_CASE("every window is verified when it is told, or by exactly one verdict b
   }
 }
 
-TEST_CASE("frames that never get a verdict are damaged") {
-  witness seen(bytes_shape(4));
-  seen.cut("abcdef", {.input = 0, .group = 1, .frame = 1});
-  seen.cutter.break_off(0, "it ends early", noon);
-  seen.cutter.abandon(0, 1);
-  CHECK(seen.order() == "w0? w1? 0-1-");
-  seen.cut("ghij", {.input = 1, .group = 1, .frame = 1});
-  seen.cutter.end(noon);
-  CHECK(seen.order() == "w0? w1? 0-1- w2? 2-2-");
+TEST_CASE("frames that never get a verdict count as damaged") {
+  witness tested(bytes_shape(4));
+  tested.cut("abcdef", {.input = 0, .group = 1, .frame = 1});
+  tested.cutter.break_off(0, "it ends early", noon);
+  tested.cutter.abandon(0, 1);
+  CHECK(tested.order() == "w0? w1? 0-1-");
+  tested.cut("ghij", {.input = 1, .group = 1, .frame = 1});
+  tested.cutter.end(noon);
+  CHECK(tested.order() == "w0? w1? 0-1- w2? 2-2-");
 }
 
-TEST_CASE("windows of time hold what came in them, and are told without text as well") {
-  witness seen({.unit = pane_unit::milliseconds, .pane = 100, .window_panes = 2, .step_panes = 1});
-  seen.cut("a", {}, noon + 10ms);
-  seen.cut("b", {}, noon + 99ms);
-  seen.cut("c", {}, noon + 100ms);
-  CHECK(seen.cutter.next_border() == noon + 200ms);
-  seen.cutter.pass_time(noon + 520ms);
-  seen.cut("d", {}, noon + 530ms);
-  seen.cutter.end(noon + 540ms);
-  std::vector<std::string> told;
-  for (const told_window& each : seen.windows()) {
+TEST_CASE("windows of time contain the text that arrived in them, and are reported without text as well") {
+  witness tested({.unit = pane_unit::milliseconds, .pane = 100, .window_panes = 2, .step_panes = 1});
+  tested.cut("a", {}, noon + 10ms);
+  tested.cut("b", {}, noon + 99ms);
+  tested.cut("c", {}, noon + 100ms);
+  CHECK(tested.cutter.next_border() == noon + 200ms);
+  tested.cutter.pass_time(noon + 520ms);
+  tested.cut("d", {}, noon + 530ms);
+  tested.cutter.end(noon + 540ms);
+  std::vector<std::string> reported;
+  for (const reported_window& each : tested.windows()) {
     const auto milliseconds = [](window_time time) {
       return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time - noon).count());
     };
-    told.push_back(each.text + " " + milliseconds(each.head.start) + "-" + milliseconds(each.head.end) + " " +
-                   std::string(name_of(each.head.why)));
+    reported.push_back(each.text + " " + milliseconds(each.head.start) + "-" + milliseconds(each.head.end) + " " +
+                       std::string(name_of(each.head.end_reason)));
   }
-  CHECK(told == std::vector<std::string>{"abc 0-200 full", "c 100-300 full", " 200-400 full", " 300-500 full",
-                                         "d 400-540 end", "d 500-540 end"});
-  CHECK(*seen.windows()[2].head.source == "input 0");
+  CHECK(reported == std::vector<std::string>{"abc 0-200 full", "c 100-300 full", " 200-400 full", " 300-500 full",
+                                             "d 400-540 end", "d 500-540 end"});
+  CHECK(*tested.windows()[2].head.source == "input 0");
 }
 
-TEST_CASE("of a process that was stopped for very long, no windows are told of that time") {
-  witness seen({.unit = pane_unit::milliseconds, .pane = 10});
-  seen.cut("a", {}, noon);
-  seen.cut("b", {}, noon + 24h);
-  seen.cutter.end(noon + 24h + 1ms);
-  CHECK(seen.order() == "w0 w1");
-  CHECK(seen.windows()[1].text == "b");
+TEST_CASE("after a process was stopped for very long, no windows are reported for that time") {
+  witness tested({.unit = pane_unit::milliseconds, .pane = 10});
+  tested.cut("a", {}, noon);
+  tested.cut("b", {}, noon + 24h);
+  tested.cutter.end(noon + 24h + 1ms);
+  CHECK(tested.order() == "w0 w1");
+  CHECK(tested.windows()[1].text == "b");
 }
 
 namespace {
 
-// rolling_windows with two classes: newlines, and all else.
+// rolling_windows with two classes: newlines, and all other values.
 struct rolling {
   rolling_windows windows;
 
-  explicit rolling(const window_shape& shape) : windows(shape, row_folding(two(0), two(1)), [] {}) {}
+  explicit rolling(const window_shape& shape) : windows(shape, row_folding(two_classes(0), two_classes(1)), [] {}) {}
 
-  // Newlines are of this class: of the first one of tallies, of a row's second column.
-  static gpu::partition two(std::uint8_t newlines) {
+  // `newlines` is their class: 0 in tallies, 1 in rows.
+  static gpu::partition two_classes(std::uint8_t newlines) {
     gpu::partition classes{.classes = 2};
     classes.class_of.fill(static_cast<std::uint8_t>(1 - newlines));
     classes.class_of['\n'] = newlines;
@@ -440,7 +441,7 @@ struct rolling {
     windows.merge(part.first, part.second.size(), row);
   }
 
-  std::vector<std::vector<std::uint64_t>> told() {
+  std::vector<std::vector<std::uint64_t>> reported() {
     std::vector<std::vector<std::uint64_t>> all;
     while (const auto next = windows.next()) all.push_back(std::get<closed_window>(*next).counts.counts);
     return all;
@@ -449,64 +450,104 @@ struct rolling {
 
 using counts = std::vector<std::vector<std::uint64_t>>;
 
+// The lines of text[begin, end), found byte by byte.
+line_range lines_of(const std::string& text, std::uint64_t begin, std::uint64_t end) {
+  const auto at = [&](std::uint64_t offset) { return text.begin() + static_cast<std::ptrdiff_t>(offset); };
+  const auto line_at = [&](std::uint64_t offset) {
+    return 1 + static_cast<std::uint64_t>(std::count(text.begin(), at(offset), '\n'));
+  };
+  return {.first = line_at(begin), .last = line_at(end - 1)};
+}
+
 }  // namespace
 
-TEST_CASE("a window is told when all of its text was merged, in whatever order") {
-  rolling it(bytes_shape(3));
-  const auto first = it.cut("ab");
-  const auto rest = it.cut("c\nef\n");  // the end of the first window, the second, the beginning of the third
-  REQUIRE(rest.size() == 3);
-  CHECK(it.windows.is_waiting());
-  it.merge(rest[1]);
-  CHECK(it.told().empty());
-  it.merge(first[0]);
-  CHECK(it.told().empty());
-  it.merge(rest[0]);
-  CHECK(it.told() == counts{{0, 3}, {1, 2}});
-  it.windows.end();
-  CHECK(it.told().empty());
-  it.merge(rest[2]);
-  CHECK(it.told() == counts{{1, 0}});
-  CHECK_FALSE(it.windows.is_waiting());
+TEST_CASE("a window has the numbers of the lines that its first and last byte are in") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 200; ++round) {
+    const window_shape shape = random_shape(random);
+    const std::string text = random_text(random, random() % 600);
+    rolling it(shape);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = 1 + random() % 90;
+      for (const auto& part : it.cut(text.substr(at, size))) it.merge(part);
+      if (random() % 8 == 0) it.windows.break_off(0, "text is missing");  // the numbers continue
+      at += size;
+    }
+    it.windows.end();
+    while (const auto next = it.windows.next()) {
+      const auto& window = std::get<closed_window>(*next);
+      CHECK(window.lines == lines_of(text, window.head.first_offset, window.head.end_offset));
+    }
+  }
 }
 
-TEST_CASE("what was never counted is told as incomplete, and the windows around it are whole") {
+TEST_CASE("after text that was not counted, windows have no line numbers") {
   rolling it(bytes_shape(2));
-  const auto parts = it.cut("abcdef");
+  const auto parts = it.cut("a\ncdef");
   it.merge(parts[0]);
   it.merge(parts[2]);
-  it.windows.end();
-  CHECK(it.told() == counts{{0, 2}});
-  it.windows.give_up("the device is gone");
-  const auto lost = it.windows.next();
+  it.windows.give_up("not all of it was counted");
+  std::vector<std::optional<line_range>> found;
+  while (const auto next = it.windows.next()) found.push_back(std::get<closed_window>(*next).lines);
+  CHECK(found == std::vector<std::optional<line_range>>{line_range{.first = 1, .last = 1}, {}, {}});
+}
+
+TEST_CASE("a window is reported when all of its text was merged, in whatever order") {
+  rolling tested(bytes_shape(3));
+  const auto first = tested.cut("ab");
+  const auto rest = tested.cut("c\nef\n");  // the end of the first window, the second, the beginning of the third
+  REQUIRE(rest.size() == 3);
+  CHECK(tested.windows.is_waiting());
+  tested.merge(rest[1]);
+  CHECK(tested.reported().empty());
+  tested.merge(first[0]);
+  CHECK(tested.reported().empty());
+  tested.merge(rest[0]);
+  CHECK(tested.reported() == counts{{0, 3}, {1, 2}});
+  tested.windows.end();
+  CHECK(tested.reported().empty());
+  tested.merge(rest[2]);
+  CHECK(tested.reported() == counts{{1, 0}});
+  CHECK_FALSE(tested.windows.is_waiting());
+}
+
+TEST_CASE("text that was never counted is reported as incomplete, and the windows around it are whole") {
+  rolling tested(bytes_shape(2));
+  const auto parts = tested.cut("abcdef");
+  tested.merge(parts[0]);
+  tested.merge(parts[2]);
+  tested.windows.end();
+  CHECK(tested.reported() == counts{{0, 2}});
+  tested.windows.give_up("the device was lost");
+  const auto lost = tested.windows.next();
   REQUIRE(lost);
-  CHECK(std::get<closed_window>(*lost).head.why == window_end::error);
-  CHECK(std::get<closed_window>(*lost).head.error == "the device is gone");
+  CHECK(std::get<closed_window>(*lost).head.end_reason == window_end::error);
+  CHECK(std::get<closed_window>(*lost).head.error == "the device was lost");
   CHECK(std::get<closed_window>(*lost).head.first_offset == 2);
-  CHECK(it.told() == counts{{0, 2}});
+  CHECK(tested.reported() == counts{{0, 2}});
 }
 
-TEST_CASE("merging is held up while many windows wait to be told, but never one that they wait for") {
-  rolling it(bytes_shape(1));
-  const auto parts = it.cut(std::string(5000, 'x'));
+TEST_CASE("merging is held up while many windows wait to be reported, but never text that they wait for") {
+  rolling tested(bytes_shape(1));
+  const auto parts = tested.cut(std::string(5000, 'x'));
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    it.merge(parts[i]);
-    REQUIRE_FALSE(it.windows.is_backed_up());  // the first one is missing
+    tested.merge(parts[i]);
+    REQUIRE_FALSE(tested.windows.is_backed_up());  // the first one is missing
   }
-  it.merge(parts[0]);
-  CHECK(it.windows.is_backed_up());
-  CHECK(it.told().size() == 5000);
-  CHECK_FALSE(it.windows.is_backed_up());
+  tested.merge(parts[0]);
+  CHECK(tested.windows.is_backed_up());
+  CHECK(tested.reported().size() == 5000);
+  CHECK_FALSE(tested.windows.is_backed_up());
 }
 
-TEST_CASE("windows that nobody takes hold nothing up") {
-  rolling it(bytes_shape(1));
-  it.windows.discard();
+TEST_CASE("discarded windows hold nothing up") {
+  rolling tested(bytes_shape(1));
+  tested.windows.discard();
   for (int i = 0; i < 3; ++i) {
-    for (const auto& each : it.cut(std::string(2000, 'x'))) it.merge(each);
+    for (const auto& each : tested.cut(std::string(2000, 'x'))) tested.merge(each);
   }
-  CHECK_FALSE(it.windows.is_backed_up());
-  CHECK_FALSE(it.windows.next());
+  CHECK_FALSE(tested.windows.is_backed_up());
+  CHECK_FALSE(tested.windows.next());
 }
 
 TEST_CASE("times are written as ISO 8601, in UTC, with microseconds") {

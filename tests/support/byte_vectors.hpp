@@ -1,4 +1,4 @@
-// Bytes for tests of decoders: put together, taken from literals, and damaged.
+// Byte vectors for tests of decoders: joins them, makes them from literals, and damages them.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,22 @@ inline byte_vector bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Cuts the end off, takes a byte out, overwrites one and flips a bit, or flips a bit alone: the last `ways` - 3 times
-/// as often as each of the others.
+/// Damages `packed` at random in one of these ways: truncates it, removes a byte, overwrites one byte and flips a bit,
+/// or only flips a bit. The last way is `ways` - 3 times as frequent as each of the others.
 inline void damage(byte_vector& packed, std::mt19937& random, unsigned ways) {
-  const auto place = [&] { return packed.begin() + static_cast<std::ptrdiff_t>(random() % packed.size()); };
+  const auto position = [&] { return packed.begin() + static_cast<std::ptrdiff_t>(random() % packed.size()); };
   switch (random() % ways) {
     case 0:
-      packed.erase(place(), packed.end());
+      packed.erase(position(), packed.end());
       break;
     case 1:
-      packed.erase(place());
+      packed.erase(position());
       break;
     case 2:
-      *place() = static_cast<std::byte>(random() & 0xFFU);
+      *position() = static_cast<std::byte>(random() & 0xFFU);
       [[fallthrough]];
     default:
-      *place() ^= static_cast<std::byte>(1U << (random() % 8));
+      *position() ^= static_cast<std::byte>(1U << (random() % 8));
   }
 }
 

@@ -1,6 +1,7 @@
-// The runtime of a gpuhist that is built for tests over a fake device. FAKE_CUDA_CALL: the number of the call that
-// fails, as a device does that is lost. FAKE_CUDA_WAKE_SECONDS: how long a device takes to wake, on a thread other than
-// the main one. Both are written to standard error, as is what an exit handler would do to such a device.
+// The CUDA runtime of a gpuhist that is built for tests: a fake device. FAKE_CUDA_CALL is the ordinal of the first call
+// that fails; the device is lost from then on. FAKE_CUDA_WAKE_SECONDS is the time that a device takes to wake on a
+// thread other than the main one. Both events are printed to standard error. So is a line at exit if CUDA's exit
+// handlers would use such a device.
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 
@@ -24,7 +25,7 @@ unsigned failing_call() {
   return number == nullptr ? ~0U : static_cast<unsigned>(std::stoul(number));
 }
 
-// One for all runtimes of the process. Never destroyed: exit handlers look at it.
+// The plan is shared by all runtimes of the process. It is never destroyed, because exit handlers read it.
 planned_failure& failure_of_process() {
   static auto& plan = *new planned_failure(failing_call(), planned_failure::kind::sticky, launch_failure);
   return plan;

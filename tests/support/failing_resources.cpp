@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <new>
 
-// The state is that of the process, whose allocations these are; operator new itself is made of malloc.
+// The state is that of the process, because its allocations are; operator new itself is implemented with malloc.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables,cppcoreguidelines-no-malloc)
 // NOLINTBEGIN(readability-convert-member-functions-to-static,readability-inconsistent-declaration-parameter-name)
 
@@ -23,8 +23,8 @@ std::atomic<unsigned> failing_request{0};
 std::atomic<bool> fails_from_then_on{false};
 thread_local int spared_scopes = 0;
 
-bool fails(resource what) noexcept {
-  if (!is_armed || armed_for != what || spared_scopes > 0) return false;
+bool fails(resource kind) noexcept {
+  if (!is_armed || armed_for != kind || spared_scopes > 0) return false;
   const unsigned number = ++requests;
   return number == failing_request || (fails_from_then_on && number > failing_request);
 }
@@ -42,11 +42,11 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment = 1) {
 
 }  // namespace
 
-failing_resource::failing_resource(resource what, unsigned nth, extent how_long) {
-  armed_for = what;
+failing_resource::failing_resource(resource kind, unsigned nth, extent duration) {
+  armed_for = kind;
   requests = 0;
   failing_request = nth;
-  fails_from_then_on = how_long == extent::from_then_on;
+  fails_from_then_on = duration == extent::from_then_on;
 }
 
 failing_resource::~failing_resource() { is_armed = false; }
@@ -55,7 +55,7 @@ bool failing_resource::was_reached() const { return requests >= failing_request;
 
 unsigned failing_resource::requested() const { return requests; }
 
-failing_resource::scope::scope(failing_resource& /*of*/) { is_armed = true; }
+failing_resource::scope::scope(failing_resource& /*failing*/) { is_armed = true; }
 
 failing_resource::scope::~scope() { is_armed = false; }
 
@@ -86,10 +86,11 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* of) {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
   using creation = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<creation>(::dlsym(RTLD_NEXT, "pthread_create"));
-  return gpuhist::test::fails(gpuhist::test::resource::thread) ? EAGAIN : real(thread, attributes, start, of);
+  return gpuhist::test::fails(gpuhist::test::resource::thread) ? EAGAIN : real(thread, attributes, start, argument);
 }
 
 // NOLINTEND(readability-convert-member-functions-to-static,readability-inconsistent-declaration-parameter-name)

@@ -1,40 +1,40 @@
-// Memory and threads that cannot be had: the n-th allocation of operator new, or the n-th creation of a thread, fails.
-// Only for programs that failing_resources.cpp is part of: it replaces operator new and pthread_create.
+// A simulated shortage of memory or threads: the n-th allocation by operator new, or the n-th creation of a thread,
+// fails. For programs that are built with failing_resources.cpp, which replaces operator new and pthread_create.
 #pragma once
 
 namespace gpuhist::test {
 
 enum class resource { memory, thread };
 
-/// Counts what is asked for while a `failing_resource::scope` lives, on all threads, and lets the n-th request fail.
-/// One at a time.
+/// Counts the requests of all threads while a `failing_resource::scope` exists, and makes the n-th request fail. At
+/// most one object of this class may exist at a time.
 class failing_resource {
  public:
   enum class extent { once, from_then_on };
 
   /// `nth` counts from 1.
-  failing_resource(resource what, unsigned nth, extent how_long = extent::once);
+  failing_resource(resource kind, unsigned nth, extent duration = extent::once);
   failing_resource(const failing_resource&) = delete;
   failing_resource& operator=(const failing_resource&) = delete;
   ~failing_resource();
 
-  /// While it lives, requests count.
+  /// Requests are counted while this exists.
   class scope {
    public:
-    explicit scope(failing_resource& of);
+    explicit scope(failing_resource& failing);
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
     ~scope();
   };
 
-  /// Whether the n-th was asked for.
+  /// Whether the n-th request was made.
   [[nodiscard]] bool was_reached() const;
 
-  /// How many were asked for so far.
+  /// The number of requests so far.
   [[nodiscard]] unsigned requested() const;
 };
 
-/// While it lives, nothing that the calling thread asks for counts: for the parts of a test.
+/// While this exists, requests of the calling thread are not counted. For allocations that belong to the test itself.
 class spared {
  public:
   spared();

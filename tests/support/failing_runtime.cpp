@@ -106,7 +106,7 @@ result planned_failure::next(const char* name, int device) {
   }
   if (failed_call_.empty() || device != failed_device_) return 0;
   if (!informed_.insert(std::this_thread::get_id()).second) ++calls_after_failure_;
-  return what_ == kind::sticky ? code_ : 0;
+  return duration_ == kind::sticky ? code_ : 0;
 }
 
 unsigned planned_failure::calls() const {

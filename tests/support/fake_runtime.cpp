@@ -13,7 +13,7 @@
 #include <thread>
 
 #if defined(__SANITIZE_THREAD__)
-// Of the run time library of the thread sanitizer, which has no header for them.
+// Functions of the thread sanitizer's run-time library, which has no header for them.
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #endif
@@ -40,7 +40,7 @@ constexpr result invalid_handle = 400;
 constexpr result not_ready = 600;
 constexpr result not_supported = 801;
 
-// Runs its work in order on a thread of its own; what is queued when it goes is still run.
+// Runs its work in order on a thread of its own. The destructor runs the remaining work.
 class fake_stream {
  public:
   explicit fake_stream(int device) : device_(device), thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -72,7 +72,7 @@ class fake_stream {
   std::jthread thread_;
 };
 
-// Its latest recording, and the latest that was reached.
+// Keeps the latest recording and the latest one that was reached.
 class fake_event {
  public:
   explicit fake_event(int device) : device_(device) {}
@@ -134,18 +134,18 @@ constexpr std::align_val_t alignment{256};
 
 class fake_runtime final : public runtime {
  public:
-  fake_runtime(std::shared_ptr<ledger> seen, std::vector<device_properties> devices)
-      : seen_(std::move(seen)), devices_(std::move(devices)) {}
+  fake_runtime(std::shared_ptr<ledger> shared_ledger, std::vector<device_properties> devices)
+      : ledger_(std::move(shared_ledger)), devices_(std::move(devices)) {}
 
   ~fake_runtime() override {
-    const auto left = [this](const char* what, std::size_t count) {
-      if (count != 0) seen_->misused(std::to_string(count) + " " + what + " never given back");
+    const auto report_unreleased = [this](const char* handles, std::size_t count) {
+      if (count != 0) ledger_->misused(std::to_string(count) + " " + handles + " never given back");
     };
-    left("streams", streams_.size());
-    left("events", events_.size());
-    for (const auto& each : device_) left("device allocations", each.second.size());
-    left("registrations", host_.size());
-    streams_.clear();  // what is left of their work still runs, on the memory below
+    report_unreleased("streams", streams_.size());
+    report_unreleased("events", events_.size());
+    for (const auto& each : device_) report_unreleased("device allocations", each.second.size());
+    report_unreleased("registrations", host_.size());
+    streams_.clear();  // the remaining work still runs, on the memory that is released below
     for (const auto& each : device_) {
       for (const auto& [memory, bytes] : each.second.ranges()) {
         ::operator delete(const_cast<std::byte*>(memory), alignment);
@@ -154,7 +154,7 @@ class fake_runtime final : public runtime {
   }
 
   result driver_version(int& version) override {
-    version = seen_->driver_version;
+    version = ledger_->driver_version;
     return ok;
   }
   result runtime_version(int& version) override {
@@ -181,7 +181,7 @@ class fake_runtime final : public runtime {
   result host_register(void* memory, std::size_t bytes) override {
     const std::lock_guard lock(mutex_);
     context();
-    if (host_.bytes() + bytes > seen_->most_registered_bytes) return seen_->refusal;
+    if (host_.bytes() + bytes > ledger_->max_registered_bytes) return ledger_->refusal;
     host_.add(memory, bytes);
     return ok;
   }
@@ -203,35 +203,35 @@ class fake_runtime final : public runtime {
   result device_free(void* memory) override {
     const std::lock_guard lock(mutex_);
     context();
-    const bool was_there =
-        std::any_of(device_.begin(), device_.end(), [&](auto& of) { return of.second.remove(memory); });
-    if (!was_there) return misused("freed what was not allocated");
+    const bool was_allocated = std::any_of(device_.begin(), device_.end(),
+                                           [&](auto& allocations) { return allocations.second.remove(memory); });
+    if (!was_allocated) return misused("freed what was not allocated");
     ::operator delete(memory, alignment);
     return ok;
   }
 
   result stream_create(stream_handle& stream) override {
     const std::lock_guard lock(mutex_);
-    auto made = std::make_unique<fake_stream>(context());
-    stream = made.get();
-    streams_[stream] = std::move(made);
+    auto created = std::make_unique<fake_stream>(context());
+    stream = created.get();
+    streams_[stream] = std::move(created);
     return ok;
   }
   result stream_destroy(stream_handle stream) override {
-    std::unique_ptr<fake_stream> gone;  // goes after the lock, which what is left of its work takes
+    std::unique_ptr<fake_stream> removed;  // destroyed after the lock, which its remaining work takes
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return misused("destroyed a stream that is none");
     context();
-    gone = std::move(found->second);
+    removed = std::move(found->second);
     streams_.erase(found);
     return ok;
   }
   result event_create(event_handle& event) override {
     const std::lock_guard lock(mutex_);
-    auto made = std::make_shared<fake_event>(context());
-    event = made.get();
-    events_[event] = std::move(made);
+    auto created = std::make_shared<fake_event>(context());
+    event = created.get();
+    events_[event] = std::move(created);
     return ok;
   }
   result event_destroy(event_handle event) override {
@@ -240,15 +240,15 @@ class fake_runtime final : public runtime {
     return events_.erase(event) == 1 ? ok : misused("destroyed an event that is none");
   }
   result event_record(event_handle event, stream_handle stream) override {
-    const auto its = find_event(event);
-    if (!its) return invalid_handle;
-    if (its->device() != device_of(stream)) return misused("recorded an event on another device's stream");
-    return enqueue(stream, [its, recording = its->record()] { its->reach(recording); });
+    const auto recorded = find_event(event);
+    if (!recorded) return invalid_handle;
+    if (recorded->device() != device_of(stream)) return misused("recorded an event on another device's stream");
+    return enqueue(stream, [recorded, recording = recorded->record()] { recorded->reach(recording); });
   }
   result event_synchronize(event_handle event) override {
-    const auto its = find_event(event);
-    if (!its) return invalid_handle;
-    its->wait();
+    const auto awaited = find_event(event);
+    if (!awaited) return invalid_handle;
+    awaited->wait();
     return ok;
   }
   result event_elapsed(float& milliseconds, event_handle from, event_handle to) override {
@@ -266,7 +266,7 @@ class fake_runtime final : public runtime {
   result copy_to_device(void* to, const void* from, std::size_t bytes, stream_handle stream) override {
     return enqueue(stream, [=, this, device = device_of(stream)] {
       if (!on_device(device, to, bytes) || !registered(from, bytes)) return;
-      if (seen_->may_be_lost) {
+      if (ledger_->may_be_lost) {
         copy_unseen(to, from, bytes);
       } else {
         std::memcpy(to, from, bytes);
@@ -285,7 +285,7 @@ class fake_runtime final : public runtime {
   }
   result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
     return enqueue(stream, [=, this, device = device_of(stream)] {
-      if (seen_->before_kernel) seen_->before_kernel(device);
+      if (ledger_->before_kernel) ledger_->before_kernel(device);
       count(device, launch);
     });
   }
@@ -293,34 +293,34 @@ class fake_runtime final : public runtime {
   [[nodiscard]] std::string error_text(result code) const override { return "fake error " + std::to_string(code); }
 
  private:
-  result misused(const std::string& how) {
-    seen_->misused(how);
+  result misused(const std::string& misuse) {
+    ledger_->misused(misuse);
     return invalid_value;
   }
 
-  int current_device() {  // with the lock
+  int current_device() {  // the caller holds the lock
     const auto found = current_.find(std::this_thread::get_id());
     return found == current_.end() ? 0 : found->second;
   }
 
-  // Notes that a context is made; with the lock.
+  // Notes that a context is created. The caller holds the lock.
   int context() {
     const int device = current_device();
-    seen_->context_made(device);
+    ledger_->context_made(device);
     return device;
   }
 
   int device_of(stream_handle stream) {
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(stream);
-    return found == streams_.end() ? -1 : found->second->device();  // enqueue() complains
+    return found == streams_.end() ? -1 : found->second->device();  // enqueue() reports it
   }
 
   std::shared_ptr<fake_event> find_event(event_handle event) {
     const std::lock_guard lock(mutex_);
     const auto found = events_.find(event);
     if (found != events_.end()) return found->second;
-    seen_->misused("used an event that is none");
+    ledger_->misused("used an event that is none");
     return nullptr;
   }
 
@@ -336,15 +336,15 @@ class fake_runtime final : public runtime {
   bool on_device(int device, const void* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (device_[device].holds(memory, bytes)) return true;
-    seen_->misused("touched " + std::to_string(bytes) + " bytes that are no memory of device " +
-                   std::to_string(device));
+    ledger_->misused("touched " + std::to_string(bytes) + " bytes that are no memory of device " +
+                     std::to_string(device));
     return false;
   }
 
   bool registered(const void* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (host_.holds(memory, bytes) || seen_->refusal == not_supported) return true;
-    seen_->misused("copied " + std::to_string(bytes) + " bytes of memory that is not registered");
+    if (host_.holds(memory, bytes) || ledger_->refusal == not_supported) return true;
+    ledger_->misused("copied " + std::to_string(bytes) + " bytes of memory that is not registered");
     return false;
   }
 
@@ -362,7 +362,7 @@ class fake_runtime final : public runtime {
     }
   }
 
-  std::shared_ptr<ledger> seen_;
+  std::shared_ptr<ledger> ledger_;
   std::vector<device_properties> devices_;
   std::mutex mutex_;
   std::map<std::thread::id, int> current_;
@@ -374,9 +374,9 @@ class fake_runtime final : public runtime {
 
 }  // namespace
 
-void ledger::misused(const std::string& how) {
+void ledger::misused(const std::string& misuse) {
   const std::lock_guard lock(mutex_);
-  misuses_.push_back(how);
+  misuses_.push_back(misuse);
 }
 
 std::vector<std::string> ledger::misuses() const {
@@ -398,8 +398,9 @@ device_properties fake_device() {
   return {.name = "fake device", .compute_major = 9, .compute_minor = 0, .multiprocessors = 4, .memory_bytes = 1 << 30};
 }
 
-std::unique_ptr<runtime> make_fake_runtime(std::shared_ptr<ledger> seen, std::vector<device_properties> devices) {
-  return std::make_unique<fake_runtime>(std::move(seen), std::move(devices));
+std::unique_ptr<runtime> make_fake_runtime(std::shared_ptr<ledger> shared_ledger,
+                                           std::vector<device_properties> devices) {
+  return std::make_unique<fake_runtime>(std::move(shared_ledger), std::move(devices));
 }
 
 }  // namespace gpuhist::gpu::cuda

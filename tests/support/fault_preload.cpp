@@ -1,18 +1,18 @@
-// Makes chosen calls of a program fail. Started with this library in LD_PRELOAD, a program counts its calls from main
-// on, by class: allocations, threads, and a class for each group of system calls. One call of a class, or all from one
-// on, fail. The environment says which:
+// Makes chosen calls of a program fail. A program that is started with this library in LD_PRELOAD has its calls counted
+// from main on, by class: allocations, threads, and a class for each group of system calls. One call of a class fails,
+// or several in sequence. Environment variables choose them:
 //
-//   FAULT_COUNTS=FILE   gets the counts: a `call_counter` a class, correct at any time, also after a crash
+//   FAULT_COUNTS=FILE   gets the counts: a `call_counter` per class, correct at any time, also after a crash
 //   FAULT_CLASS=NAME    the class of the calls that fail, one of `classes` below
 //   FAULT_AT=N          the ordinal of the first call that fails, from 1
-//   FAULT_TIMES=N       how many calls of the class fail from there on (default: 1)
-//   FAULT_EFFECT=E      an error number, or "short": one byte is read or written, however many were asked for
-//   FAULT_TRACE=FILE    gets the stack of the first call that fails: a line a frame, object file and offset in it
+//   FAULT_TIMES=N       how many calls of the class fail in sequence (default: 1)
+//   FAULT_EFFECT=E      an error number, or "short": one byte is read or written, whatever the requested size
+//   FAULT_TRACE=FILE    gets the stack of the first call that fails: a line per frame, object file and offset in it
 //
-// Never failed are transfers to standard error, where tests look for the message, and calls whose failure Asio ignores:
-// transfers to eventfds, epoll_ctl for these, for timers and for any change, and timerfd_settime, for which Linux needs
-// no resources. Calls that the C library makes internally (for the stack of a thread, for the buffers of stdio) are not
-// seen.
+// Some calls never fail: transfers to standard error, where tests look for the message, and calls whose failure Asio
+// ignores. These are transfers to eventfds, epoll_ctl that adds eventfds and timers or changes any descriptor, and
+// timerfd_settime, for which Linux needs no resources. Calls inside the C library (for the stack of a thread, for the
+// buffers of stdio) are not counted.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #include <span>
 #include <string_view>
 
-// The allocator of glibc, which can be called before any symbol was looked up.
+// The allocator of glibc. It can be called before any symbol was looked up.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(std::size_t size);
@@ -61,22 +61,23 @@ struct call_counter {
 };
 using call_counters = std::array<call_counter, classes.size()>;
 
-constexpr int shortened = -1;  // an effect beside the error numbers
+constexpr int shortened = -1;  // an effect besides the error numbers
 
 struct fault_plan {
   bool active = false;
-  std::size_t kind = classes.size();  // none fails
+  std::size_t kind = classes.size();  // no call fails
   std::uint64_t at = 0;
   std::uint64_t times = 1;
   int effect = 0;
   const char* trace = nullptr;
   call_counters* counters = nullptr;
-  std::array<std::atomic<bool>, 1024> wakes{};  // by descriptor: an eventfd or a timer
+  std::array<std::atomic<bool>, 1024> wakes{};  // by descriptor: whether it is an eventfd or a timer
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): replaced functions have no other state
 constinit fault_plan plan;
-// Calls that this library makes are not calls of the program. In the thread's static block: access allocates nothing.
+// Calls of this library itself are not calls of the program. The flag is in the
+// thread's static block, so that access allocates nothing.
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool is_own_call = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -104,7 +105,7 @@ void write_stack() {
   ::close(fd);
 }
 
-/// Counts a call. 0 if it is to be made; else its effect: an error number, or `shortened`.
+/// Counts a call. Returns 0 if the call is to be made, else its effect: an error number, or `shortened`.
 int next_fault(std::size_t kind) {
   if (!plan.active || is_own_call) return 0;
   call_counter& counter = (*plan.counters)[kind];
@@ -114,7 +115,7 @@ int next_fault(std::size_t kind) {
   return plan.effect;
 }
 
-/// The function that a function of this library replaces.
+/// The original of a function that this library replaces.
 template <typename Function>
 Function* original(std::atomic<Function*>& known, const char* name) {
   if (Function* const function = known.load(std::memory_order_relaxed)) return function;
@@ -139,7 +140,7 @@ call_counters* map_counters(const char* path) {
   return static_cast<call_counters*>(page);
 }
 
-// Before main: there is no other thread.
+// Called before main, when there is no other thread.
 const char* setting(const char* name) { return std::getenv(name); }  // NOLINT(concurrency-mt-unsafe)
 
 void read_plan() {
@@ -175,15 +176,15 @@ int main_with_faults(int argc, char** argv, char** environment) {
 
 }  // namespace
 
-// Defines a function that takes the place of `name`. In C++ it has another name, so that it need not repeat the
-// declaration of a system header. A function with variable arguments is defined with the largest number of arguments it
-// can have, which is equivalent under the calling conventions of Linux.
+// Defines a replacement of the function `name`. Its C++ name differs, so that it need not repeat the declaration of a
+// system header. A function with variable arguments is defined with its largest number of arguments, which is
+// equivalent under the calling conventions of Linux.
 // NOLINTBEGIN(bugprone-macro-parentheses): parameters and arguments bring their own
 #define REPLACEMENT(result, name, parameters)                  \
   extern "C" result replaced_##name parameters __asm__(#name); \
   result replaced_##name parameters
 
-// A call of class `kind` that fails by returning `failure`, with errno set. `failure` may name `error`.
+// A call of class `kind`. It fails by returning `failure`, with errno set. `failure` may name `error`.
 #define FAULTY(kind, failure, result, name, parameters, arguments) \
   REPLACEMENT(result, name, parameters) {                          \
     static constinit std::atomic<result(*) parameters> known;      \
@@ -193,7 +194,7 @@ int main_with_faults(int argc, char** argv, char** environment) {
     return failure;                                                \
   }
 
-// The same of a call that transfers up to `size` bytes from or to `fd`.
+// The same for a call that transfers up to `size` bytes from or to `fd`.
 #define FAULTY_TRANSFER(kind, name, parameters, arguments)                         \
   REPLACEMENT(ssize_t, name, parameters) {                                         \
     static constinit std::atomic<ssize_t(*) parameters> known;                     \
@@ -245,7 +246,7 @@ REPLACEMENT(int, posix_memalign, (void** to, std::size_t alignment, std::size_t 
   return *to != nullptr ? 0 : ENOMEM;
 }
 
-// Maps of files are not for memory.
+// Maps of files are not counted: they provide no memory.
 REPLACEMENT(void*, mmap, (void* at, std::size_t size, int access, int flags, int fd, off_t offset)) {
   static constinit std::atomic<void* (*)(void*, std::size_t, int, int, int, off_t)> known;
   const int error = (flags & MAP_ANONYMOUS) != 0 ? next_fault(index_of("map")) : 0;
@@ -276,7 +277,7 @@ FAULTY(ioctl, -1, int, tcgetpgrp, (int fd), (fd))
 FAULTY(pipe, -1, int, pipe, (int* ends), (ends))
 FAULTY(pipe, -1, int, pipe2, (int* ends, int flags), (ends, flags))
 
-// The descriptor is closed all the same, as by Linux.
+// The descriptor is closed even if the call fails, as on Linux.
 REPLACEMENT(int, close, (int fd)) {
   static constinit std::atomic<int (*)(int)> known;
   const int error = next_fault(index_of("close"));
@@ -310,17 +311,17 @@ FAULTY(advise, -1, int, madvise, (void* at, std::size_t size, int advice), (at, 
 
 // ---- waiting
 
-FAULTY(poll, -1, int, poll, (void* asked, unsigned long count, int timeout), (asked, count, timeout))
+FAULTY(poll, -1, int, poll, (void* descriptors, unsigned long count, int timeout), (descriptors, count, timeout))
 FAULTY(epoll, -1, int, epoll_create, (int size), (size))
 FAULTY(epoll, -1, int, epoll_create1, (int flags), (flags))
 FAULTY(wait, -1, int, epoll_wait, (int epoll, void* events, int count, int timeout), (epoll, events, count, timeout))
 FAULTY(signal, -1, int, signalfd, (int fd, const void* set, int flags), (fd, set, flags))
-FAULTY(signal, error, int, pthread_sigmask, (int what, const void* set, void* old), (what, set, old))
+FAULTY(signal, error, int, pthread_sigmask, (int operation, const void* set, void* old), (operation, set, old))
 FAULTY(sigaction, -1, int, sigaction, (int number, const void* action, void* old), (number, action, old))
 FAULTY(inotify, -1, int, inotify_init1, (int flags), (flags))
 FAULTY(inotify, -1, int, inotify_add_watch, (int fd, const char* path, unsigned mask), (fd, path, mask))
 
-// With these Asio wakes threads, and does not look at what comes of adding them.
+// Asio wakes threads through these descriptors, and ignores the errors of adding them.
 namespace {
 
 int mark_as_waking(int fd) {
@@ -330,10 +331,10 @@ int mark_as_waking(int fd) {
 
 }  // namespace
 
-REPLACEMENT(int, epoll_ctl, (int epoll, int what, int fd, void* event)) {
+REPLACEMENT(int, epoll_ctl, (int epoll, int operation, int fd, void* event)) {
   static constinit std::atomic<int (*)(int, int, int, void*)> known;
-  const int error = what == EPOLL_CTL_ADD && !is_spared(fd) ? next_fault(index_of("epoll")) : 0;
-  if (error == 0) return original(known, "epoll_ctl")(epoll, what, fd, event);
+  const int error = operation == EPOLL_CTL_ADD && !is_spared(fd) ? next_fault(index_of("epoll")) : 0;
+  if (error == 0) return original(known, "epoll_ctl")(epoll, operation, fd, event);
   errno = error;
   return -1;
 }
@@ -379,16 +380,16 @@ FAULTY(directory, nullptr, void*, fdopendir, (int fd), (fd))
 FAULTY(directory, nullptr, void*, readdir, (void* directory), (directory))
 FAULTY(directory, nullptr, void*, readdir64, (void* directory), (directory))
 
-// ---- the rest
+// ---- other calls
 
 FAULTY(random, -1, int, getentropy, (void* to, std::size_t size), (to, size))
 FAULTY(random, -1, ssize_t, getrandom, (void* to, std::size_t size, unsigned flags), (to, size, flags))
-FAULTY(usage, -1, int, getrusage, (int who, void* usage), (who, usage))
+FAULTY(usage, -1, int, getrusage, (int subject, void* usage), (subject, usage))
 FAULTY(usage, -1, int, sched_getaffinity, (int process, std::size_t size, void* set), (process, size, set))
 FAULTY(locale, nullptr, void*, newlocale, (int mask, const char* name, void* base), (mask, name, base))
 FAULTY(calendar, nullptr, void*, gmtime_r, (const void* seconds, void* to), (seconds, to))
 
-// ---- where main begins
+// ---- start of main
 
 REPLACEMENT(int, __libc_start_main,
             (main_function run, int argc, char** argv, void (*begin)(), void (*end)(), void (*unload)(), void* stack)) {

@@ -1,4 +1,4 @@
-// Runs one coroutine, or one wait, to its end on the threads of a pool, as a test wants it: throws what it threw.
+// Runs one coroutine, or one wait, to its end on the threads of a pool. Rethrows its exception.
 #pragma once
 
 #include "async/task_group.hpp"
@@ -15,7 +15,7 @@ T run(async::executor& pool, async::task<T> coroutine) {
 
 template <typename Wait>
 void run_wait(async::executor& pool, Wait wait) {
-  const auto until = [](Wait& of) -> async::task<> { static_cast<void>(co_await of()); };
+  const auto until = [](Wait& awaited) -> async::task<> { static_cast<void>(co_await awaited()); };
   async::run_blocking(pool, until(wait));
 }
 

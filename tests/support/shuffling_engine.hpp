@@ -1,5 +1,5 @@
-// An engine for tests of the pipeline: counts by the obvious loop, on a thread of its own, and answers the jobs it
-// holds in random order. Can be told to fail one of them.
+// An engine for tests of the pipeline: counts with a plain loop on a thread of its own, and completes its jobs in
+// random order. One job can be chosen to fail.
 #pragma once
 
 #include "gpu/engine.hpp"
@@ -34,7 +34,7 @@ class shuffling_engine : public gpu::engine {
   void submit(gpu::counting_job& job) override {
     {
       const std::scoped_lock lock(mutex_);
-      held_.emplace_back(&job, submitted_++);
+      pending_.emplace_back(&job, submitted_++);
     }
     changed_.notify_one();
   }
@@ -44,16 +44,16 @@ class shuffling_engine : public gpu::engine {
  private:
   void work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !held_.empty(); })) {
-      std::swap(held_[random_() % held_.size()], held_.back());
-      const auto [job, number] = held_.back();
-      held_.pop_back();
+    while (changed_.wait(lock, stop, [this] { return !pending_.empty(); })) {
+      std::swap(pending_[random_() % pending_.size()], pending_.back());
+      const auto [job, number] = pending_.back();
+      pending_.pop_back();
       lock.unlock();
       if (number == failing_job_) {
-        job->done(*job, std::make_exception_ptr(std::runtime_error("the device fell off the bus")));
+        job->on_complete(*job, std::make_exception_ptr(std::runtime_error("the device fell off the bus")));
       } else {
         count(*job);
-        job->done(*job, nullptr);
+        job->on_complete(*job, nullptr);
       }
       lock.lock();
     }
@@ -73,9 +73,9 @@ class shuffling_engine : public gpu::engine {
   std::optional<std::uint64_t> failing_job_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<std::pair<gpu::counting_job*, std::uint64_t>> held_;
+  std::vector<std::pair<gpu::counting_job*, std::uint64_t>> pending_;
   std::uint64_t submitted_ = 0;
-  std::jthread worker_;  // last: it uses all of the above
+  std::jthread worker_;  // last: it uses all members above
 };
 
 }  // namespace gpuhist::test

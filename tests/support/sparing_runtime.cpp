@@ -14,7 +14,7 @@ class sparing_runtime final : public cuda::runtime {
  public:
   explicit sparing_runtime(std::unique_ptr<cuda::runtime> inner) : inner_(std::move(inner)) {}
   ~sparing_runtime() override {
-    const spared own;
+    const spared uncounted;
     inner_.reset();
   }
 
@@ -77,9 +77,9 @@ class sparing_runtime final : public cuda::runtime {
 
  private:
   template <class Call>
-  result call(Call what) {
-    const spared own;
-    return what();
+  result call(Call function) {
+    const spared uncounted;
+    return function();
   }
 
   std::unique_ptr<cuda::runtime> inner_;

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone when the test is over.
+// A temporary folder for one test, removed when the test ends.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@ class temporary_folder {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  /// The path of that name in it.
+  /// The path of a name in the folder.
   [[nodiscard]] std::string operator/(std::string_view name) const { return (path_ / name).string(); }
 
-  /// Writes a file of that name and content and returns its path.
+  /// Writes a file with this name and content and returns its path.
   [[nodiscard]] std::string file(std::string_view name, std::string_view content) const {
     std::string path = *this / name;
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
 
-  /// How many files and folders are in it.
+  /// The number of files and folders in it.
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
   }

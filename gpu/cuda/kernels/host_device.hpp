@@ -1,4 +1,5 @@
-// Lets the arithmetic inside a kernel be compiled by the host's compiler too, so that it is tested without a device.
+// A function with this macro is compiled for the device and the host, so that the arithmetic of kernels is tested
+// without a device.
 #pragma once
 
 #if defined(__CUDACC__)

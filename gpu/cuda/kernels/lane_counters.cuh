@@ -1,5 +1,5 @@
-// What all lane_private kernels are made of: reading, adding without collisions, and folding a block's copies. The
-// layout is in lane_counters.hpp.
+// Common parts of the lane_private kernels: loads, additions without collisions, and the fold of the copies of a block.
+// lane_counters.hpp has the layout.
 #pragma once
 
 #include "gpu/cuda/kernels/lane_counters.hpp"
@@ -8,9 +8,13 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
-/// Registers must leave room for that many blocks of 1024 threads, except where a multiprocessor has fewer than 2048
-/// threads and holds one block anyway (7.5: 1024; 8.6, 8.9, 11.0 and 12.0: 1536).
-constexpr __host__ __device__ unsigned least_resident(unsigned threads, unsigned blocks) {
+/// Loads 16 bytes that are read only once: the load evicts nothing from the caches.
+__device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
+
+/// The number of resident blocks for __launch_bounds__. Registers must suffice for `blocks` blocks of 1024 threads,
+/// except on a multiprocessor with fewer than 2048 threads, which has only one such block (7.5: 1024; 8.6, 8.9, 11.0
+/// and 12.0: 1536).
+constexpr __host__ __device__ unsigned min_resident(unsigned threads, unsigned blocks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
   return 1024 / threads < blocks ? 1024 / threads : blocks;
 #else
@@ -18,7 +22,7 @@ constexpr __host__ __device__ unsigned least_resident(unsigned threads, unsigned
 #endif
 }
 
-/// One thread's view of its block's counters.
+/// The counters of a block, as one of its threads uses them.
 template <unsigned Copies>
 class lane_counters {
  public:
@@ -28,7 +32,7 @@ class lane_counters {
   explicit __device__ __forceinline__ lane_counters(std::uint32_t* counters)
       : counters_(counters), lane_offset_(layout::lane_offset(threadIdx.x)) {}
 
-  /// Adds one to the counter of byte `Byte` of the word. Needs no answer, so nothing waits for it.
+  /// Adds one to the counter of byte `Byte` of the word. The addition returns nothing, so no thread waits for it.
   template <unsigned Byte>
   __device__ __forceinline__ void add_byte(std::uint32_t word) {
     const std::uint32_t offset = layout::template counter_offset<Byte>(word, lane_offset_);
@@ -49,27 +53,27 @@ class lane_counters {
     add_word(words.w);
   }
 
-  /// Sets all counters of the block to zero; the caller sees to the barrier after it.
+  /// Sets all counters of the block to zero. The caller adds the barrier after it.
   template <unsigned Threads>
   __device__ __forceinline__ void clear() {
-    auto* const chunks = reinterpret_cast<uint4*>(counters_);
+    auto* const vectors = reinterpret_cast<uint4*>(counters_);
 #pragma unroll
-    for (unsigned i = 0; i < layout::bytes / 16; i += Threads) chunks[i + threadIdx.x] = uint4{0, 0, 0, 0};
+    for (unsigned i = 0; i < layout::bytes / 16; i += Threads) vectors[i + threadIdx.x] = uint4{0, 0, 0, 0};
   }
 
-  /// The sum of the copies of value fold_layout::value(thread): the same for all threads of that value. `Sum` is 32 or
-  /// 64 bits. Where `Clear`, the counters are zero afterwards. A barrier must stand before it and, before anything is
-  /// added again, after it.
+  /// The sum of the copies of value fold_layout::value(thread): the same for all threads of that value. `Sum` has 32 or
+  /// 64 bits. With `Clear`, the counters are zero afterwards. The caller adds a barrier before it, and one after it
+  /// before the next addition.
   template <unsigned Threads, class Sum, bool Clear>
   __device__ __forceinline__ Sum fold() {
     using fold_order = fold_layout<Copies, Threads>;
-    auto* const chunks = reinterpret_cast<uint4*>(counters_);
+    auto* const vectors = reinterpret_cast<uint4*>(counters_);
     Sum sum = 0;
 #pragma unroll
-    for (unsigned step = 0; step < fold_order::chunks_per_thread; ++step) {
-      uint4& chunk = chunks[fold_order::chunk(threadIdx.x, step)];
-      const uint4 four = chunk;
-      if (Clear) chunk = uint4{0, 0, 0, 0};
+    for (unsigned step = 0; step < fold_order::vectors_per_thread; ++step) {
+      uint4& vector = vectors[fold_order::vector(threadIdx.x, step)];
+      const uint4 four = vector;
+      if (Clear) vector = uint4{0, 0, 0, 0};
       sum += Sum{four.x} + four.y + four.z + four.w;
     }
 #pragma unroll

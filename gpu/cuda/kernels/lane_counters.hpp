@@ -1,15 +1,15 @@
-// Where lane_private's counters lie, and in which order a block reads them when it folds: plain arithmetic, tested on
-// the host.
+// The layout of the counters of lane_private, and the order in which a block reads them for the fold. Plain arithmetic,
+// tested on the host.
 //
 //                  bank 0     bank 1     bank 2          bank 31
-//     value 0x00   copy 0     copy 1     copy 2    ...   copy 31     128 bytes a value,
-//     value 0x01   copy 0     copy 1     copy 2    ...   copy 31     or 256 where there are 64 copies:
+//     value 0x00   copy 0     copy 1     copy 2    ...   copy 31     128 bytes per value,
+//     value 0x01   copy 0     copy 1     copy 2    ...   copy 31     or 256 with 64 copies:
 //        ...                                                         copy 32 in bank 0 again, and so on
 //     value 0xff   copy 0     copy 1     copy 2    ...   copy 31
-//                  lane 0     lane 1     lane 2          lane 31     of every warp (with 64: of every second)
+//                  lane 0     lane 1     lane 2          lane 31     of every warp (64 copies: of every second)
 //
-// Copy l of every counter lies in bank l modulo 32, so the 32 lanes of a warp always add in 32 different banks,
-// whatever their bytes are.
+// Copy l of every counter is in bank l modulo 32, so the 32 lanes of a warp always add in 32 different banks, whatever
+// their bytes are.
 #pragma once
 
 #include "gpu/cuda/kernels/host_device.hpp"
@@ -28,14 +28,14 @@ struct lane_layout {
   static constexpr unsigned bytes_per_value = Copies * sizeof(std::uint32_t);
   static constexpr unsigned bytes = byte_values * bytes_per_value;
 
-  /// The offset of a thread's copy of counter 0: what is added to every offset of its bytes.
+  /// The offset of the copy of a thread of counter 0. It is added to the offset of every byte.
   static GPUHIST_HOST_DEVICE constexpr std::uint32_t lane_offset(unsigned thread) {
     return thread % Copies * static_cast<unsigned>(sizeof(std::uint32_t));
   }
 
-  /// The offset of the counter of byte `Byte` of a word. With 64 copies a value's counters are 256 bytes, so the byte
-  /// and the lane's offset stand side by side in the sum, and putting them there is one PRMT; with 32 it takes a shift
-  /// and a LOP3.
+  /// The offset of the counter of byte `Byte` of a word. With 64 copies the counters of a value are 256 bytes, so the
+  /// offset is the byte followed by the 8 bits of the lane offset, which one PRMT combines. With 32 copies it takes a
+  /// shift and a LOP3.
   template <unsigned Byte>
   static GPUHIST_HOST_DEVICE std::uint32_t counter_offset(std::uint32_t word, std::uint32_t lane_offset) {
     if constexpr (Copies == 64) {
@@ -52,23 +52,23 @@ struct lane_layout {
   }
 };
 
-/// How a block of `Threads` reads the copies back, 16 bytes a load. `threads_per_value` neighbouring threads share one
-/// value's counters; each takes its chunks of 16 bytes in an order that differs between neighbouring values, so that
-/// the eight threads that are served at a time read from all 32 banks.
+/// How a block of `Threads` threads reads the copies, 16 bytes per load (a vector). `threads_per_value` neighbouring
+/// threads share the counters of one value. Neighbouring values are read in different orders, so that the eight threads
+/// that are served at the same time read from all 32 banks.
 template <unsigned Copies, unsigned Threads>
 struct fold_layout {
   static_assert(Threads % byte_values == 0 && Threads / byte_values <= 8);
 
   static constexpr unsigned threads_per_value = Threads / byte_values;
-  static constexpr unsigned chunks_per_value = Copies / 4;
-  static constexpr unsigned chunks_per_thread = chunks_per_value / threads_per_value;
+  static constexpr unsigned vectors_per_value = Copies / 4;
+  static constexpr unsigned vectors_per_thread = vectors_per_value / threads_per_value;
 
   static GPUHIST_HOST_DEVICE constexpr unsigned value(unsigned thread) { return thread / threads_per_value; }
 
-  /// The chunk (16 bytes, counted from the first counter) that a thread reads in its step-th load.
-  static GPUHIST_HOST_DEVICE constexpr unsigned chunk(unsigned thread, unsigned step) {
-    const unsigned turned = (step + value(thread)) % chunks_per_thread;
-    return value(thread) * chunks_per_value + turned * threads_per_value + thread % threads_per_value;
+  /// The number of the vector (16 bytes, from the first counter) that a thread reads in its step-th load.
+  static GPUHIST_HOST_DEVICE constexpr unsigned vector(unsigned thread, unsigned step) {
+    const unsigned turned = (step + value(thread)) % vectors_per_thread;
+    return value(thread) * vectors_per_value + turned * threads_per_value + thread % threads_per_value;
   }
 };
 

@@ -1,4 +1,4 @@
-// The counting kernel whose additions never meet: lane_private.
+// lane_private, the counting kernel of the CUDA engine: additions of the lanes of a warp never collide.
 #pragma once
 
 #include "gpu/cuda/runtime.hpp"
@@ -7,10 +7,10 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
-/// Adds the counts of each extent to its row. Asynchronous, on `stream`; returns what the launch said.
-cudaError_t launch_lane_private(const kernel_launch& what, cudaStream_t stream);
+/// Queues a kernel on `stream` that adds the counts of each extent to its row. Returns the result of the launch.
+cudaError_t launch_lane_private(const kernel_launch& launch, cudaStream_t stream);
 
-/// Loads the kernel onto the current device, so that the first launch does not pay for it.
+/// Loads the kernel onto the current device, so that the first launch is not delayed.
 cudaError_t load_lane_private();
 
 }  // namespace gpuhist::gpu::cuda::kernels

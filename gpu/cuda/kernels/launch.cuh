@@ -1,4 +1,5 @@
-// Queues a kernel, and says what the launch itself said: cudaGetLastError would also tell of calls before it.
+// Queues a kernel and returns the error of this launch only. cudaGetLastError would also return errors of earlier
+// calls.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +15,7 @@ struct launch_shape {
   std::size_t shared_bytes = 0;  ///< dynamic
 };
 
-/// Asynchronous. More blocks than a grid has room for (2^31 - 1) are cudaErrorInvalidConfiguration.
+/// Asynchronous. Returns cudaErrorInvalidConfiguration for more blocks than a grid can have (2^31 - 1).
 template <class... Parameters, class... Arguments>
 cudaError_t queue(void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream, Arguments... arguments) {
   if (shape.blocks > 0x7fffffffU) return cudaErrorInvalidConfiguration;

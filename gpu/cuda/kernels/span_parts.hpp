@@ -1,5 +1,5 @@
-// A span of any alignment and size as kernels walk it: a head of single bytes, 16-byte vectors, a tail; and how many
-// blocks it is spread over.
+// Divides a span of any alignment and size for kernels: a head of single bytes, 16-byte vectors, and a tail of single
+// bytes. Computes the number of blocks for a span.
 #pragma once
 
 #include "gpu/cuda/kernels/host_device.hpp"
@@ -10,10 +10,10 @@ namespace gpuhist::gpu::cuda::kernels {
 
 inline constexpr unsigned vector_bytes = 16;
 
-/// Vectors begin at a multiple of a cache line, so that a warp's 512 bytes are four lines and never five.
+/// Vectors begin at a multiple of a cache line, so that the 512 bytes of a warp are in four lines and never in five.
 inline constexpr unsigned line_bytes = 128;
 
-/// Bytes [0, head) are single, then come `vectors` of 16 bytes, then `tail` single ones.
+/// `head` single bytes, then `vectors` vectors of 16 bytes, then `tail` single bytes.
 struct span_parts {
   std::uint64_t vectors = 0;
   unsigned head = 0;  ///< under line_bytes
@@ -33,19 +33,19 @@ GPUHIST_HOST_DEVICE constexpr span_parts divide_span(std::uint64_t address, std:
           .tail = static_cast<unsigned>(rest % vector_bytes)};
 }
 
-GPUHIST_HOST_DEVICE constexpr std::uint64_t divide_up(std::uint64_t what, std::uint64_t by) {
-  return what / by + (what % by != 0 ? 1 : 0);
+GPUHIST_HOST_DEVICE constexpr std::uint64_t divide_up(std::uint64_t dividend, std::uint64_t divisor) {
+  return dividend / divisor + (dividend % divisor != 0 ? 1 : 0);
 }
 
-/// A block's counters have 32 bits: none is given more than about this many bytes, so that none of them, nor the sum of
-/// its copies, can overflow. On a real device this is far above its memory over its blocks.
-inline constexpr std::uint64_t most_bytes_per_block = std::uint64_t{1} << 31U;
+/// The counters of a block have 32 bits. A block counts at most about this many bytes, so that no counter and no sum of
+/// its copies can overflow. On real devices, memory divided by blocks is far less.
+inline constexpr std::uint64_t max_bytes_per_block = std::uint64_t{1} << 31U;
 
-/// Blocks for a span: as many as are resident at once, fewer where each would get less than `least_bytes`, more where
-/// each would get more than most_bytes_per_block. At least one.
-constexpr std::uint64_t blocks_for(std::uint64_t size, std::uint64_t resident, std::uint64_t least_bytes) {
-  const std::uint64_t useful = divide_up(size, least_bytes);
-  const std::uint64_t needed = divide_up(size, most_bytes_per_block);
+/// Number of blocks for a span: `resident`, fewer if each block would have less than `min_bytes`, more if each block
+/// would have more than max_bytes_per_block. At least one.
+constexpr std::uint64_t blocks_for(std::uint64_t size, std::uint64_t resident, std::uint64_t min_bytes) {
+  const std::uint64_t useful = divide_up(size, min_bytes);
+  const std::uint64_t needed = divide_up(size, max_bytes_per_block);
   const std::uint64_t wanted = useful < resident ? useful : resident;
   const std::uint64_t blocks = wanted < needed ? needed : wanted;
   return blocks == 0 ? 1 : blocks;

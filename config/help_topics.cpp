@@ -1,0 +1,212 @@
+#include "config/help_topics.hpp"
+
+#include "config/expression.hpp"
+#include "config/wrap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace gpuhist::config {
+namespace {
+
+/// A name with its explanation, and for measures a unit.
+struct entry {
+  std::string_view name;
+  std::string_view text;
+  std::string_view unit{};
+};
+
+// Checked against the choices of --measures and the table of measures by tests.
+constexpr std::array measures = {
+    entry{"entropy", "Shannon's entropy; English 4 to 5, random 8", "bits a byte"},
+    entry{"entropy_corrected", "corrected for small samples (Miller-Madow)", "bits a byte"},
+    entry{"chi2", "chi-squared for 256 equally frequent values", "-"},
+    entry{"chi2_p", "of at least this chi2 for uniform bytes", "probability"},
+    entry{"mean", "mean byte value", "0 to 255"},
+    entry{"distinct", "byte values that occur", "values"},
+    entry{"ascii_share", "share of the bytes 0x00 to 0x7f", "0 to 1"},
+    entry{"printable_share", "share of the bytes 0x20 to 0x7e", "0 to 1"},
+    entry{"code_points", "bytes except UTF-8 continuation bytes", "code points"},
+    entry{"lines", "line feeds", "lines"},
+    entry{"mean_line_length", "bytes per line, without line feeds", "bytes"},
+};
+
+constexpr std::array comparing_measures = {
+    entry{"jsd", "Jensen-Shannon divergence, 0 to 1", "bits"},
+    entry{"kl", "Kullback-Leibler divergence (0.5 added to counts)", "bits"},
+    entry{"chi2_baseline", "chi-squared of the counts of both samples", "-"},
+    entry{"chi2_baseline_p", "of at least this chi2_baseline by chance", "probability"},
+    entry{"icd", "chi-squared of the sorted frequencies, grouped", "-"},
+    entry{"icd_p", "of at least this icd by chance", "probability"},
+};
+
+// Checked against the choices of --format and --input-format by tests.
+constexpr std::array report_formats = {
+    entry{"table", "text for people (default)"},
+    entry{"json", "one object"},
+    entry{"jsonl", "a line for each input, snapshot, window and alert, then the result"},
+    entry{"csv", "a row for each bucket: kind,input,scheme,bucket,count,share"},
+    entry{"prometheus", "metrics for the textfile collector of node_exporter"},
+};
+
+constexpr std::array input_formats = {
+    entry{"auto", "detects the format of each input by its content (default)"},
+    entry{"raw", "counts the bytes without decoding, also those of archives"},
+    entry{"zstd", "frames, skippable frames, seek tables; --zstd-dictionary"},
+    entry{"gzip", "members; also BGZF"},
+    entry{"xz", "streams of blocks"},
+    entry{"lzma", "the predecessor of xz; 'auto' recognises it by the name .lzma only"},
+    entry{"lzip", "members"},
+    entry{"bzip2", "streams of blocks"},
+    entry{"lz4", "frames"},
+    entry{"compress", ".Z files of Unix"},
+    entry{"tar", "counts each file in the archive; also compressed (.tar.gz)"},
+    entry{"zip", "counts each file in the archive"},
+    entry{"7z", "counts each file in the archive"},
+    entry{"cpio", "counts each file in the archive; also compressed"},
+};
+
+constexpr std::array windows = {
+    entry{"--window 64MiB", "this many bytes of text"},
+    entry{"--window 100000lines", "this many lines"},
+    entry{"--window 10s", "the text that arrives in this time (stream, --follow)"},
+};
+
+constexpr std::array window_steps = {
+    entry{"--step 1s", "distance between the starts of windows, in the unit of"},
+    entry{"", "--window; if shorter than a window, windows overlap"},
+    entry{"--per-input", "each input has its own windows, with offsets from 0;"},
+    entry{"", "otherwise the text of all inputs in sequence is divided"},
+};
+
+constexpr std::array window_fields = {
+    entry{"index", "number of the window, from 0"},
+    entry{"source, last_source", "inputs of its first and last text"},
+    entry{"first_offset, end_offset", "its range of bytes (end_offset excluded)"},
+    entry{"start_time, end_time", "when its text arrived, UTC"},
+    entry{"closed_by", "full, end (of the input) or error"},
+    entry{"complete", "false: text is missing, and error names the cause"},
+    entry{"verified", "false: a line of kind verdict follows"},
+    entry{"bytes, lines, buckets", "its counts; with --measures also measures"},
+};
+
+constexpr std::array condition_names = {
+    entry{"digit", "share of a bucket of --buckets, 0 to 1"},
+    entry{"count(digit)", "count of a bucket; share(digit) is its share"},
+    entry{"letters.other", "bucket of one scheme, if several schemes have that name"},
+    entry{"a-d, non-ascii", "hyphens and blanks need no quotes: the longest bucket name"},
+    entry{"", "wins; a - d is a subtraction"},
+    entry{"'1st', \"#1\"", "quoted: names that begin with a digit or a symbol"},
+    entry{"bytes, lines", "size of the text"},
+    entry{"entropy, jsd, ...", "measures, whether or not --measures selects them"},
+    entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
+};
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  out.resize(std::max(out.size() + 1, width), ' ');
+  return out;
+}
+
+template <std::size_t Rows>
+std::string listed(const std::array<entry, Rows>& entries, std::size_t name_width) {
+  std::string text;
+  for (const entry& each : entries) {
+    text += "  " + padded(each.name, name_width);
+    if (!each.unit.empty()) text += padded(each.unit, 13);
+    text += std::string(each.text) + "\n";
+  }
+  return text;
+}
+
+std::string about_conditions() {
+  std::string text =
+      wrapped(
+          "Conditions compare counts and measures with numbers. --fail-if CONDITION prints a message where the "
+          "condition holds, and makes the exit status 3; --alert-if CONDITION only prints the message.",
+          0) +
+      "\nOperators, those that bind tightest first; parentheses group:\n ";
+  for (const std::string& each : operator_levels()) text += "  " + each;
+  text += "\n\nOperands:\n" + listed(condition_names, 19);
+  return text + "\n" +
+         wrapped(
+             "A condition is checked for each input, each window and the totals; --watch selects. --fail-fast ends "
+             "the run when a condition holds. If an operand has no value (a measure of too few bytes), neither "
+             "the comparison nor its negation holds.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --fail-if 'digit > 0.15 || entropy > 7.5 && bytes > 4K' access.log\n"
+         "  gpuhist --fail-if 'non-ascii > 0.1' --watch inputs *.txt\n"
+         "  gpuhist -b letters --fail-if '!(a-d >= e-h / 2)' book.txt\n"
+         "  gpuhist --baseline good.json --fail-if 'jsd > 0.05' --fail-fast *.log\n"
+         "  gpuhist --window 1MiB --format jsonl --alert-if 'count(control) > 99' a.log\n";
+}
+
+std::string about_measures() {
+  return wrapped(
+             "Measures are statistics of the counts of all 256 byte values, for the totals, each input and each "
+             "window. --measures NAMES selects them: names separated by commas, or all.",
+             0) +
+         "\n" + listed(measures, 19) + "\nCompared with --baseline RESULT.json, or --baseline previous:N (windows):\n" +
+         listed(comparing_measures, 19) + "\n" +
+         wrapped(
+             "Each measure states the size of its sample in bytes. If the sample is insufficient, the measure has "
+             "no value but a reason. Conditions may use every measure.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --measures entropy,chi2_p,mean access.log\n"
+         "  gpuhist --byte-counts --format json -o good.json monday.log\n"
+         "  gpuhist --baseline good.json --measures jsd,icd_p tuesday.log\n"
+         "\nThe option: gpuhist --help --measures. Conditions: gpuhist --help conditions\n";
+}
+
+std::string about_windows() {
+  return wrapped(
+             "A window is a part of the text with its own counts. --window EXTENT writes a line of JSON for each "
+             "window as soon as it is counted. The result follows. The format is jsonl, which --window selects.",
+             0) +
+         "\nA window is:\n" + listed(windows, 22) + "\nHow the text is divided:\n" + listed(window_steps, 22) +
+         "\nFields of a line:\n" + listed(window_fields, 26) + "\n" +
+         wrapped(
+             "Windows of archives are written before their text is verified, and frames are decoded in sequence. "
+             "--fail-if and --alert-if check each window; --baseline previous:N compares a window with the N "
+             "windows before it.",
+             0) +
+         "\nExamples:\n"
+         "  producer | gpuhist --window 10s --step 1s --format jsonl\n"
+         "  gpuhist --window 1MiB --per-input --format jsonl -o windows.jsonl *.log\n"
+         "  gpuhist --window 64KiB --alert-if 'entropy > 7' --format jsonl app.log\n";
+}
+
+std::string about_formats() {
+  return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
+         "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
+         wrapped(
+             "A format other than auto and raw is required of every input. An input whose name promises a format "
+             "(.zst) that its content does not have is an error. tar, zip, 7z and cpio are archives: each file "
+             "in them is an input of the result.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist --format json -o counts.json backup.tar.zst\n"
+         "  gpuhist --input-format raw --measures entropy backup.zst\n"
+         "  gpuhist --format prometheus -o gpuhist.prom access.log\n";
+}
+
+constexpr std::array topics = {
+    help_topic{"conditions", about_conditions},
+    help_topic{"measures", about_measures},
+    help_topic{"windows", about_windows},
+    help_topic{"formats", about_formats},
+};
+
+}  // namespace
+
+std::span<const help_topic> help_topic_table() { return topics; }
+
+const help_topic* find_help_topic(std::string_view name) {
+  const auto* const found = std::ranges::find(topics, name, &help_topic::name);
+  return found == topics.end() ? nullptr : found;
+}
+
+}  // namespace gpuhist::config

@@ -1,0 +1,135 @@
+// The checks of archive_reader that libarchive does not make: end marks, missing headers, and data after the end.
+#include "io/archive/archive_reader.hpp"
+#include "io/input_error.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+// libarchive ignores a record of a pax header that it cannot parse, and warns: then the name, size or holes of the
+// member are wrong. The warnings listed here concern only names and permissions.
+bool is_harmless(std::string_view warning) {
+  return warning.find("can't be converted from") != std::string_view::npos ||
+         warning.starts_with("Malformed Solaris ACL") || warning.starts_with("Parse error:  SCHILY.acl.");
+}
+
+// The bytes of a stream that libarchive has read ahead, followed by the unread bytes.
+class rest_of_stream final : public byte_reader {
+ public:
+  rest_of_stream(std::span<const std::byte> first, byte_reader& input) : first_(first), input_(input) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    if (first_.empty()) return input_.read(out);
+    const std::size_t size = std::min(first_.size(), out.size());
+    std::copy_n(first_.begin(), size, out.begin());
+    first_ = first_.subspan(size);
+    return size;
+  }
+
+  [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return input_.place_of(offset); }
+
+ private:
+  std::span<const std::byte> first_;
+  byte_reader& input_;
+};
+
+}  // namespace
+
+void archive_reader::check_end() {
+  switch (kind_) {
+    case archive_kind::zip:
+      return check_zip_end();
+    case archive_kind::cpio:
+      return check_cpio_end();
+    case archive_kind::seven_zip:
+      // libarchive treats some lists that it cannot parse as empty
+      if (!any_entry_ && list_bytes_ > 0) fail_archive("has a list of members, but no member was found in it");
+      return;
+    case archive_kind::tar:
+    case archive_kind::none:
+      return;
+  }
+}
+
+// Checks the end mark, and the member after special headers: libarchive checks neither. It treats zeros after the mark
+// that do not fill a block as a truncated header.
+bool archive_reader::tar_has_ended(int result) {
+  if (const auto& error = tar_.first_error()) {
+    fail_archive("damaged tar archive: " + error->cause + ", at " + input_.place_of(error->at));
+  }
+  if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return false;
+  if (tar_.has_end_mark()) return true;
+  if (result != ARCHIVE_EOF && !input_ended_) return false;
+  fail_archive(std::string("ends early, ") +
+               (tar_.is_within_header() ? "within the header of a member" : "without the mark of a tar archive's end") +
+               ", at " + input_.place_of(position_));
+}
+
+void archive_reader::check_tar_member(int result) {
+  if (!tar_.has_member()) fail_archive("damaged tar archive: the header of a member is inconsistent: " + error_text());
+  const char* const warning = ::archive_error_string(archive_.get());
+  if (result == ARCHIVE_OK || (warning != nullptr && is_harmless(warning))) return;
+  fail_archive("damaged tar archive: the header of a member: " + error_text());
+}
+
+// libarchive reads only the content of a sparse file that the map lists, and then continues within the member.
+void archive_reader::check_tar_content() {
+  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  if (end == tar_.content_end()) return;
+  fail_archive("damaged tar archive: a member has content that the map of a sparse file does not list, at " +
+               input_.place_of(end));
+}
+
+// Compares the entry with the headers: if a header is missing, libarchive searches for the next one and does not always
+// report it.
+void archive_reader::check_cpio_entry(archive_entry* entry) {
+  if (std::exchange(at_cpio_entry_, true) && cpio_.front() != nullptr) cpio_.pop();
+  const cpio_headers::entry* const expected = cpio_.front();
+  if (expected == nullptr) fail_cpio();
+  if (::archive_entry_size(entry) == static_cast<std::int64_t>(expected->bytes)) return;
+  fail_archive("damaged cpio archive: no header is found where one should be, at " +
+               input_.place_of(expected->header_at));
+}
+
+void archive_reader::fail_cpio() {
+  fail_archive("damaged cpio archive: no header is found where one should be, or a member has a wrong length, at " +
+               input_.place_of(cpio_.broken_at().value_or(position_)));
+}
+
+// Reads to the end of the input: another archive may follow the end of a cpio archive.
+void archive_reader::check_cpio_end() {
+  if (at_cpio_entry_ && cpio_.front() != nullptr) cpio_.pop();
+  if (cpio_.front() != nullptr || !cpio_.has_ended()) fail_cpio();
+  const auto end = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  const void* unused = nullptr;
+  while (on_read(archive_.get(), this, &unused) > 0) {
+  }
+  rethrow_callback_error();
+  if (nonzero_end_ > end)
+    fail_archive("holds other data after its end, which was not counted, at " + input_.place_of(end));
+}
+
+void archive_reader::check_zip_end() {
+  try {
+    if (const auto size = input_.seekable_bytes()) {
+      check_zip_file(input_, walked_);
+      input_.seek(*size);
+      return;
+    }
+    const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+    keep_unconsumed();
+    in_buffer_ = 0;
+    rest_of_stream rest(unconsumed_, input_);
+    check_zip_stream(rest, consumed, walked_);
+  } catch (...) {
+    keep_error();
+    throw;
+  }
+}
+
+}  // namespace gpuhist::io

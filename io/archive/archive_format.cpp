@@ -1,0 +1,236 @@
+// The magic numbers of archives; if a magic number is too short, the whole first header is checked.
+#include "io/archive/archive_format.hpp"
+
+#include "io/input_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <string>
+
+namespace gpuhist::io {
+namespace {
+
+using head_bytes = std::span<const std::byte>;
+
+enum class verdict { no, perhaps, yes };  // perhaps: yes for the bytes so far
+
+verdict begins_with(head_bytes head, std::string_view magic) {
+  const std::size_t known = std::min(head.size(), magic.size());
+  if (!std::ranges::equal(head.first(known), std::as_bytes(std::span(magic)).first(known))) return verdict::no;
+  return known == magic.size() ? verdict::yes : verdict::perhaps;
+}
+
+// ---- tar: "ustar" is at offset 257, so the fields before it are checked as well
+
+constexpr std::size_t block_bytes = 512;
+constexpr std::size_t name_bytes = 100;
+constexpr std::size_t checksum_at = 148;
+constexpr std::size_t checksum_bytes = 8;
+constexpr std::size_t magic_at = 257;
+
+bool is_octal_field(std::byte byte) {
+  const auto value = std::to_integer<unsigned char>(byte);
+  return value == 0 || value == ' ' || (value >= '0' && value <= '7');
+}
+
+bool could_be_name(head_bytes name) {
+  for (const std::byte byte : name) {
+    if (byte == std::byte{0}) return true;
+    if (std::to_integer<unsigned char>(byte) < ' ') return false;
+  }
+  return true;
+}
+
+head_bytes part(head_bytes head, std::size_t begin, std::size_t size) {
+  begin = std::min(begin, head.size());
+  return head.subspan(begin, std::min(size, head.size() - begin));
+}
+
+verdict is_tar(head_bytes head) {
+  constexpr std::size_t mode_bytes = 8;
+  if (!could_be_name(part(head, 0, name_bytes)) ||
+      !std::ranges::all_of(part(head, name_bytes, mode_bytes), is_octal_field) ||
+      !std::ranges::all_of(part(head, checksum_at, checksum_bytes), is_octal_field)) {
+    return verdict::no;
+  }
+  return begins_with(head.subspan(std::min(head.size(), magic_at)), "ustar");
+}
+
+// Whether the checksum field holds the sum of the bytes of the header in octal digits, with the field itself as spaces.
+bool has_tar_checksum(head_bytes head) {
+  if (head.size() < block_bytes) return false;
+  std::uint32_t sum = checksum_bytes * ' ';
+  for (std::size_t i = 0; i < block_bytes; ++i) {
+    if (i < checksum_at || i >= checksum_at + checksum_bytes) sum += std::to_integer<std::uint32_t>(head[i]);
+  }
+  std::uint32_t stated = 0;
+  bool any = false;
+  for (const std::byte byte : part(head, checksum_at, checksum_bytes)) {
+    const auto digit = std::to_integer<unsigned char>(byte);
+    if (digit >= '0' && digit <= '7') {
+      stated = stated * 8 + (digit - '0');
+      any = true;
+    } else if (any) {
+      break;
+    }
+  }
+  return any && stated == sum;
+}
+
+bool is_tar_without_members(head_bytes head) {
+  return head.size() >= block_bytes && std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+// ---- cpio: its magic numbers of six digits or two bytes also occur in text, so more fields are checked
+
+verdict all_digits(head_bytes head, std::size_t wanted, bool (*is_digit)(unsigned char)) {
+  const head_bytes digits = part(head, 0, wanted);
+  const bool good = std::ranges::all_of(
+      digits, [is_digit](std::byte byte) { return is_digit(std::to_integer<unsigned char>(byte)); });
+  if (!good) return verdict::no;
+  return digits.size() == wanted ? verdict::yes : verdict::perhaps;
+}
+
+bool is_octal(unsigned char c) { return c >= '0' && c <= '7'; }
+bool is_hexadecimal(unsigned char c) { return std::isxdigit(c) != 0; }
+
+verdict is_ascii_cpio(head_bytes head, std::string_view magic, std::size_t header_bytes,
+                      bool (*is_digit)(unsigned char)) {
+  const verdict magic_verdict = begins_with(head, magic);
+  return magic_verdict == verdict::no ? magic_verdict
+                                      : std::min(magic_verdict, all_digits(head, header_bytes, is_digit));
+}
+
+// 16-bit words in either byte order: magic, device, inode, mode (8), ..., length of the name (20), length of the file.
+verdict is_binary_cpio(head_bytes head, bool big_endian) {
+  constexpr std::size_t header_bytes = 26;
+  constexpr unsigned max_name_bytes = 4096;
+  const verdict magic_verdict =
+      begins_with(head, big_endian ? std::string_view("\x71\xC7") : std::string_view("\xC7\x71"));
+  if (magic_verdict == verdict::no || head.size() < header_bytes) return std::min(magic_verdict, verdict::perhaps);
+  const auto word = [&](std::size_t at) {
+    const auto first = std::to_integer<unsigned>(head[at]);
+    const auto second = std::to_integer<unsigned>(head[at + 1]);
+    return big_endian ? first << 8U | second : second << 8U | first;
+  };
+  const unsigned type = word(6) >> 12U;
+  const unsigned name = word(20);
+  const bool known_type = type == 1 || type == 2 || type == 4 || type == 6 || type == 8 || type == 10 || type == 12;
+  if (!known_type || name < 2 || name > max_name_bytes) return verdict::no;
+  const std::size_t name_end = header_bytes + name;
+  return name_end <= head.size() && head[name_end - 1] != std::byte{0} ? verdict::no : verdict::yes;
+}
+
+struct archive_row {
+  archive_kind kind;
+  verdict (*matches)(head_bytes);
+};
+
+constexpr std::array archive_rows = {
+    archive_row{archive_kind::tar, is_tar},
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x03\x04"); }},
+    archive_row{archive_kind::zip, [](head_bytes head) { return begins_with(head, "PK\x05\x06"); }},
+    archive_row{archive_kind::seven_zip, [](head_bytes head) { return begins_with(head, "7z\xBC\xAF\x27\x1C"); }},
+    archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070701", 110, is_hexadecimal); }},
+    archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070702", 110, is_hexadecimal); }},
+    archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070707", 76, is_octal); }},
+    archive_row{archive_kind::cpio, [](head_bytes head) { return is_binary_cpio(head, false); }},
+    archive_row{archive_kind::cpio, [](head_bytes head) { return is_binary_cpio(head, true); }},
+};
+
+// ---- names
+
+bool ends_in(std::string_view name, std::string_view suffix) {
+  // a file named ".tar" is a hidden file and promises nothing
+  return name.size() > suffix.size() &&
+         std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, [](char a, char b) {
+           return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+         });
+}
+
+constexpr std::array<archive_promise, 13> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
+                                                    {.kind = archive_kind::zip, .suffix = ".zip"},
+                                                    {.kind = archive_kind::zip, .suffix = ".zipx"},
+                                                    {.kind = archive_kind::seven_zip, .suffix = ".7z"},
+                                                    {.kind = archive_kind::cpio, .suffix = ".cpio"},
+                                                    // tar and its compression in one suffix
+                                                    {.kind = archive_kind::tar, .suffix = ".tgz"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tzst"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tbz2"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tbz"},
+                                                    {.kind = archive_kind::tar, .suffix = ".txz"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tlz4"},
+                                                    {.kind = archive_kind::tar, .suffix = ".tlz"},
+                                                    {.kind = archive_kind::tar, .suffix = ".taz"}}};
+
+constexpr std::array<std::string_view, 11> compressions{".zst", ".zstd", ".gz", ".bgz", ".bz2", ".xz",
+                                                        ".lz4", ".lzma", ".lz", ".z",   ".br"};
+
+archive_promise promise_of_last_suffix(std::string_view name) {
+  const auto found = std::ranges::find_if(suffixes, [name](const auto& each) { return ends_in(name, each.suffix); });
+  return found == suffixes.end() ? archive_promise{} : *found;
+}
+
+}  // namespace
+
+std::string_view name_of(archive_kind kind) {
+  switch (kind) {
+    case archive_kind::tar:
+      return "tar";
+    case archive_kind::zip:
+      return "zip";
+    case archive_kind::seven_zip:
+      return "7z";
+    case archive_kind::cpio:
+      return "cpio";
+    case archive_kind::none:
+      break;
+  }
+  return "raw";
+}
+
+archive_kind detect_archive(std::span<const std::byte> head) {
+  for (const archive_row& row : archive_rows) {
+    if (row.matches(head) == verdict::yes) return row.kind;
+  }
+  return archive_kind::none;
+}
+
+bool is_undecided_archive(std::span<const std::byte> head) {
+  return detect_archive(head) == archive_kind::none &&
+         std::ranges::any_of(archive_rows,
+                             [head](const archive_row& row) { return row.matches(head) == verdict::perhaps; });
+}
+
+archive_promise promised_archive(std::string_view name) {
+  const std::string_view file = name.substr(name.find_last_of('/') + 1);  // npos + 1 is 0
+  for (const std::string_view suffix : compressions) {
+    if (ends_in(file, suffix)) return promise_of_last_suffix(file.substr(0, file.size() - suffix.size()));
+  }
+  return promise_of_last_suffix(file);
+}
+
+archive_kind settle_archive(std::string_view name, std::span<const std::byte> head) {
+  const archive_kind found = detect_archive(head);
+  const archive_promise promised = promised_archive(name);
+  if (promised.kind == archive_kind::none || promised.kind == found) return found;
+  if (promised.kind == archive_kind::tar && found == archive_kind::none &&
+      (has_tar_checksum(head) || is_tar_without_members(head))) {
+    return archive_kind::tar;
+  }
+  std::string message = "is named " + std::string(promised.suffix) + " but ";
+  if (head.empty()) {
+    message += "is empty";
+  } else if (found == archive_kind::none) {
+    message += "does not hold a " + std::string(name_of(promised.kind)) +
+               " archive; if it is something else, rename it or give --input-format";
+  } else {
+    message += "holds a " + std::string(name_of(found)) + " archive; rename it or give --input-format " +
+               std::string(name_of(found));
+  }
+  throw input_error(message, 0, failure_kind::damaged);
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,40 @@
+// Detects archives by content, and compares them with the archive that the name promises.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace gpuhist::io {
+
+/// The kinds of archives.
+enum class archive_kind { none, tar, zip, seven_zip, cpio };
+
+/// The number of leading bytes that detect_archive() needs; fewer only if the input is shorter.
+inline constexpr std::size_t archive_head_bytes = 512;
+
+/// "tar", "zip", "7z", "cpio"; "raw" for none.
+std::string_view name_of(archive_kind kind);
+
+/// Detects an archive by content alone, if that is certain. Text with a control character in its first line is not a
+/// tar archive.
+archive_kind detect_archive(std::span<const std::byte> head);
+
+/// Whether more bytes after `head` could change the result of detect_archive(). One line of text is enough for a
+/// decision.
+bool is_undecided_archive(std::span<const std::byte> head);
+
+/// The archive that a suffix promises, with or without compression (".tar.gz", ".tgz", ".zip").
+struct archive_promise {
+  archive_kind kind = archive_kind::none;
+  std::string_view suffix{};  ///< the suffix in lower case: ".tar"
+};
+archive_promise promised_archive(std::string_view name);
+
+/// Decides which archive the decompressed content is: by its head, compared with the name. The name also admits content
+/// that is not certain by itself (a tar archive older than "ustar", or without members). Throws input_error if the
+/// content does not match the name.
+archive_kind settle_archive(std::string_view name, std::span<const std::byte> head);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,423 @@
+// Wraps libarchive: callbacks that pull bytes, no filters, no files.
+#include "io/archive/archive_reader.hpp"
+
+#include "io/archive/entry_fields.hpp"
+#include "io/archive/seven_zip_start.hpp"
+#include "io/input_error.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <isa-l/crc.h>
+#include <clocale>
+#include <cstdio>
+#include <cstring>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
+// Including long names and the map of a sparse file.
+constexpr std::uint64_t max_tar_header_bytes = std::uint64_t{16} << 20U;
+constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
+
+// libarchive converts names that are stored in UTF-8 or UTF-16 to the locale of the thread. This locale makes it UTF-8.
+class utf8_names {
+ public:
+  utf8_names() : before_(::uselocale(names())) {}
+  utf8_names(const utf8_names&) = delete;
+  utf8_names& operator=(const utf8_names&) = delete;
+  ~utf8_names() { ::uselocale(before_); }
+
+ private:
+  static locale_t names() {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8;  // null leaves the locale unchanged
+  }
+
+  locale_t before_;
+};
+
+// Setting up libarchive fails only if memory is exhausted.
+void expect(int result) {
+  if (result == ARCHIVE_FATAL) throw std::bad_alloc();
+}
+
+void choose_format(archive* reader, archive_kind kind) {
+  switch (kind) {
+    case archive_kind::tar:
+      expect(::archive_read_support_format_tar(reader));
+      // also reads archives after the first end mark (tar -A, or concatenated files)
+      expect(::archive_read_set_format_option(reader, "tar", "read_concatenated_archives", "1"));
+      break;
+    case archive_kind::zip:
+      expect(::archive_read_support_format_zip(reader));
+      break;
+    case archive_kind::seven_zip:
+      expect(::archive_read_support_format_7zip(reader));
+      break;
+    case archive_kind::cpio:
+      expect(::archive_read_support_format_cpio(reader));
+      break;
+    case archive_kind::none:
+      break;
+  }
+}
+
+}  // namespace
+
+void archive_reader::deleter::operator()(archive* open) const { ::archive_read_free(open); }
+void archive_reader::deleter::operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
+
+archive_reader::archive_reader(archive_kind kind, byte_reader& input)
+    : kind_(kind),
+      input_(input),
+      buffer_(buffer_bytes),
+      archive_(::archive_read_new()),
+      entry_(::archive_entry_new2(archive_.get())) {
+  if (!archive_ || !entry_) throw std::bad_alloc();
+  if (kind == archive_kind::seven_zip && !input.seekable_bytes()) {
+    throw input_error(
+        "is a 7z archive, which can only be read from a file of its own, not from a pipe, with --pass-through, or from "
+        "within another file: its list of members is at its end",
+        0, failure_kind::refused);
+  }
+  choose_format(archive_.get(), kind);
+  expect(::archive_read_set_callback_data(archive_.get(), this));
+  expect(::archive_read_set_read_callback(archive_.get(), on_read));
+  if (input.seekable_bytes()) expect(::archive_read_set_seek_callback(archive_.get(), on_seek));
+}
+
+archive_reader::~archive_reader() = default;
+
+void archive_reader::open() {
+  if (kind_ == archive_kind::seven_zip) {
+    try {
+      list_bytes_ = check_seven_zip_start(input_);
+    } catch (...) {
+      keep_error();
+      throw;
+    }
+  }
+  const int result = ::archive_read_open1(archive_.get());
+  rethrow_callback_error();
+  if (result != ARCHIVE_OK) fail_archive(error_text());
+}
+
+std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const void** out) {
+  auto& reader = *static_cast<archive_reader*>(self);
+  try {
+    if (reader.kind_ == archive_kind::zip && !reader.input_.seekable_bytes()) reader.keep_unconsumed();
+    reader.in_buffer_ = 0;
+    if (reader.in_tar_header_) reader.check_header_bytes();
+    const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.buffer_);
+    const auto read = std::span(reader.buffer_).first(size);
+    if (reader.kind_ == archive_kind::cpio) {
+      reader.cpio_.advance(read);
+      const auto last = std::ranges::find_if(read.rbegin(), read.rend(), [](std::byte b) { return b != std::byte{0}; });
+      if (last != read.rend()) reader.nonzero_end_ = reader.position_ + static_cast<std::uint64_t>(read.rend() - last);
+    }
+    if (reader.kind_ == archive_kind::tar) reader.tar_.advance(reader.position_, read);
+    reader.input_ended_ = size == 0;
+    reader.position_ += size;
+    *out = reader.buffer_.data();
+    return static_cast<std::ptrdiff_t>(size);
+  } catch (...) {
+    reader.callback_error_ = std::current_exception();
+    return ARCHIVE_FATAL;
+  }
+}
+
+// Limits the headers of a member: the map of a sparse file may compress to a thousandth of its size, and libarchive
+// needs ten times its size in memory.
+void archive_reader::check_header_bytes() const {
+  const std::uint64_t begin = tar_.first_header_at().value_or(position_);
+  if (position_ - begin <= max_tar_header_bytes) return;
+  throw input_error("has a member with more than 16 MiB of headers, which is the limit, at " + input_.place_of(begin),
+                    0, failure_kind::refused);
+}
+
+// Keeps the bytes that libarchive has read ahead: the directory of a zip stream begins in them.
+void archive_reader::keep_unconsumed() {
+  const auto consumed =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, ::archive_filter_bytes(archive_.get(), 0)));
+  unconsumed_.insert(unconsumed_.end(), buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(in_buffer_));
+  const std::uint64_t begin = position_ - unconsumed_.size();
+  const std::uint64_t dropped = std::min<std::uint64_t>(consumed - std::min(consumed, begin), unconsumed_.size());
+  unconsumed_.erase(unconsumed_.begin(), unconsumed_.begin() + static_cast<std::ptrdiff_t>(dropped));
+}
+
+std::int64_t archive_reader::on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence) {
+  auto& reader = *static_cast<archive_reader*>(self);
+  const auto size = static_cast<std::int64_t>(*reader.input_.seekable_bytes());
+  const std::int64_t base = whence == SEEK_SET   ? 0
+                            : whence == SEEK_END ? size
+                                                 : static_cast<std::int64_t>(reader.position_);
+  std::int64_t to = 0;
+  if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size) return ARCHIVE_FATAL;
+  reader.input_.seek(static_cast<std::uint64_t>(to));
+  // libarchive skips bytes of a member
+  const auto target = static_cast<std::uint64_t>(to);
+  if (reader.kind_ == archive_kind::cpio && target > reader.position_) reader.cpio_.skip(target - reader.position_);
+  reader.position_ = static_cast<std::uint64_t>(to);
+  reader.in_buffer_ = 0;
+  return to;
+}
+
+std::optional<std::string> archive_reader::next() {
+  if (broken_) std::rethrow_exception(broken_);
+  const utf8_names names;
+  if (!std::exchange(opened_, true)) open();
+  for (;;) {
+    skip_rest();
+    archive_entry* const entry = entry_.get();  // libarchive does not check the allocation of its own entry
+    in_tar_header_ = kind_ == archive_kind::tar;
+    const int result = ::archive_read_next_header2(archive_.get(), entry);
+    rethrow_callback_error();
+    if (kind_ == archive_kind::tar && tar_has_ended(result)) return std::nullopt;
+    if (result == ARCHIVE_EOF) {
+      check_end();
+      return std::nullopt;
+    }
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
+      if (result == ARCHIVE_FAILED && fails_alone(entry)) return path_of(entry);
+      fail_archive(error_text());
+    }
+    if (kind_ == archive_kind::tar) check_tar_member(result);
+    if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
+    check_name(entry);
+    if (begins_member(entry)) return path_of(entry);
+  }
+}
+
+// Whether only this member fails: in a seekable zip the directory locates the next header. In a stream the next header
+// cannot be found reliably.
+bool archive_reader::fails_alone(archive_entry* entry) {
+  if (kind_ != archive_kind::zip || !input_.seekable_bytes() || path_of(entry).empty()) return false;
+  reset_member(entry);
+  any_entry_ = true;
+  if (::archive_entry_is_encrypted(entry) != 0) {
+    refusal_ = encrypted;
+    refusal_kind_ = failure_kind::refused;
+  } else {
+    const bool is_link = ::archive_entry_filetype(entry) == AE_IFLNK;
+    refusal_ = (is_link ? "is a symbolic link whose target cannot be read: " : "") + error_text();
+  }
+  return true;
+}
+
+// Limits names: they are kept until the result is written, and a name of a megabyte may compress to a kilobyte.
+void archive_reader::check_name(archive_entry* entry) {
+  constexpr std::size_t longest = std::size_t{64} << 10U;
+  const std::size_t size = path_of(entry).size();
+  if (size <= longest) return;
+  fail_archive("has a member with a name of " + std::to_string(size) + " bytes, more than the limit of " +
+                   std::to_string(longest) + ", at " + error_place(),
+               failure_kind::refused);
+}
+
+// Skips unread bytes of the member before the next header is read: tar_ needs the offset at which the headers begin.
+void archive_reader::skip_rest() {
+  if (!std::exchange(in_entry_, false)) return;
+  ended_ = true;
+  const int result = ::archive_read_data_skip(archive_.get());
+  rethrow_callback_error();
+  if (result == ARCHIVE_FATAL) fail_archive(error_text());
+  if (kind_ != archive_kind::tar) return;
+  tar_.begin(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  tar_.advance(position_ - in_buffer_, std::span(buffer_).first(in_buffer_));
+}
+
+// In the cpio formats newc and crc the last hard link of a file has its bytes. libarchive reports the first one as an
+// empty file.
+bool archive_reader::has_bytes_in_later_link(archive_entry* entry) const {
+  const int format = ::archive_format(archive_.get());
+  const bool keeps_last = format == ARCHIVE_FORMAT_CPIO_SVR4_NOCRC || format == ARCHIVE_FORMAT_CPIO_SVR4_CRC;
+  return keeps_last && ::archive_entry_nlink(entry) > 1;
+}
+
+// Whether the entry is a member. A hard link with bytes of its own is a file (cpio stores them with the last link). An
+// entry that is not a file is skipped, unless it has bytes and its kind is not covered by a checksum of the header:
+// such an entry fails as a member, because its kind may be damaged.
+bool archive_reader::begins_member(archive_entry* entry) {
+  in_entry_ = any_entry_ = true;
+  in_tar_header_ = false;
+  const auto type = static_cast<unsigned>(::archive_entry_filetype(entry));
+  size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
+  const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
+  size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  const bool is_fed_to_zip = kind_ == archive_kind::zip && type == AE_IFIFO && size_ > 0;  // producer | zip x.zip -
+  const bool is_file = type == AE_IFREG || type == 0 || is_fed_to_zip;
+  reset_member(entry);
+  if (!is_file) {
+    const std::uint64_t bytes = kind_ == archive_kind::tar ? size_ : std::max(size_, target_bytes(entry));
+    const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
+    const bool plausible = bytes == 0 || (type == AE_IFLNK && could_be_target(entry, bytes));
+    if (covered || plausible) {
+      skip_entry(entry, kind_name(type), bytes);
+      return false;
+    }
+    refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
+  } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
+    skip_entry(entry, "hard link", 0);
+    return false;
+  } else if (kind_ == archive_kind::tar && is_rest_of_file(entry)) {
+    refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
+    refusal_kind_ = failure_kind::refused;
+  } else if (::archive_entry_is_encrypted(entry) != 0) {
+    refusal_ = encrypted;
+    refusal_kind_ = failure_kind::refused;
+  }
+  return true;
+}
+
+// Type flag M, for which libarchive sets no type; in volumes of the pax format, a file in a folder of this name.
+bool archive_reader::is_rest_of_file(archive_entry* entry) const {
+  if (tar_.continues_file() && path_of(entry).find("GNUFileParts/") != std::string::npos) return true;
+  return ::archive_entry_filetype(entry) == 0 && size_ > 0 && ::archive_entry_hardlink(entry) == nullptr;
+}
+
+void archive_reader::reset_member(archive_entry* entry) {
+  if (kind_ == archive_kind::zip) walked_.push_back({.type = zip_walked::kind::unread});
+  refusal_.clear();
+  refusal_kind_ = failure_kind::damaged;
+  sparse_data_end_ = sparse_data_end(entry);
+  delivered_ = hole_bytes_ = 0;
+  crc_ = 0;
+  ended_ = false;
+  block_ = {};
+  pending_error_.clear();
+}
+
+void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
+  ended_ = true;
+  if (kind_ == archive_kind::zip) walked_.back().type = zip_walked::kind::not_a_file;
+  const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
+  if (known == skipped_.end()) {
+    skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
+  } else {
+    ++known->count;
+    known->bytes += bytes;
+  }
+}
+
+std::span<const std::byte> archive_reader::read() {
+  if (broken_) std::rethrow_exception(broken_);
+  if (ended_) return {};
+  if (!refusal_.empty()) fail_member(refusal_, refusal_kind_);
+  for (;;) {
+    if (hole_bytes_ > 0) return take_hole();
+    if (!block_.empty()) {
+      delivered_ += block_.size();
+      if (kind_ == archive_kind::zip) {
+        crc_ = crc32_gzip_refl(crc_, reinterpret_cast<const std::uint8_t*>(block_.data()), block_.size());
+      }
+      return std::exchange(block_, {});
+    }
+    if (!pending_error_.empty()) fail_member(std::exchange(pending_error_, {}));
+    if (take_block().empty() && hole_bytes_ == 0 && pending_error_.empty()) {
+      ended_ = true;
+      end_member();
+      return {};
+    }
+  }
+}
+
+// Verifies the length: libarchive checks only the lower 32 bits for zip.
+void archive_reader::end_member() {
+  if (size_is_known_ && delivered_ != size_) {
+    fail_member("has " + std::to_string(delivered_) + " bytes, but the archive states " + std::to_string(size_) +
+                " bytes");
+  }
+  if (kind_ == archive_kind::cpio) {
+    const cpio_headers::entry& here = *cpio_.front();
+    if (here.checksum && *here.checksum != here.sum) fail_member("does not match its checksum, a sum of its bytes");
+  }
+  if (kind_ == archive_kind::zip) walked_.back() = {.type = zip_walked::kind::text, .bytes = delivered_, .crc = crc_};
+}
+
+std::span<const std::byte> archive_reader::take_hole() {
+  static constexpr std::array<std::byte, std::size_t{64} << 10U> zeros{};
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(hole_bytes_, zeros.size()));
+  hole_bytes_ -= size;
+  delivered_ += size;
+  return std::span(zeros).first(size);
+}
+
+// Reads the next block into block_, hole_bytes_ and pending_error_; returns an empty span if there is none.
+std::span<const std::byte> archive_reader::take_block() {
+  for (;;) {
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    auto offset = static_cast<std::int64_t>(delivered_);
+    const int result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
+    rethrow_callback_error();
+    if (result == ARCHIVE_EOF) {
+      if (sparse_data_end_ && delivered_ < *sparse_data_end_) {
+        fail_member("is a sparse file whose map lists data up to offset " + std::to_string(*sparse_data_end_) +
+                    ", and the archive holds data up to offset " + std::to_string(delivered_) + " only");
+      }
+      if (kind_ == archive_kind::tar) check_tar_content();
+      // no block follows the hole at the end of a sparse file
+      if (sparse_data_end_ && size_ > delivered_) hole_bytes_ = size_ - delivered_;
+      return {};
+    }
+    // the next member of a zip archive can still be read
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) fail_archive(error_text());
+    if (result != ARCHIVE_OK) pending_error_ = error_text();
+    if (result == ARCHIVE_FATAL) size = 0;  // otherwise a checksum failed, which is reported with the last block
+    if (bytes == nullptr || size == 0) {
+      if (pending_error_.empty()) continue;
+      return {};
+    }
+    const auto at = static_cast<std::uint64_t>(offset);
+    if (at < delivered_) fail_member("has extents that overlap, at " + input_.place_of(position_));
+    hole_bytes_ = at - delivered_;
+    return block_ = {static_cast<const std::byte*>(bytes), size};
+  }
+}
+
+std::string archive_reader::error_text() const {
+  const char* const message = ::archive_error_string(archive_.get());
+  const std::string words = message != nullptr ? message : "cannot be read";
+  const bool needs_length = kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
+                            (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
+  const bool other_method = words.find("codec") != std::string::npos || words.starts_with("Unsupported filter");
+  return words + ", at " + error_place() +
+         (other_method ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
+         (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
+}
+
+// For tar the offset of the header: libarchive has read further.
+std::string archive_reader::error_place() const {
+  return input_.place_of(in_tar_header_ ? tar_.header_at() : position_);
+}
+
+void archive_reader::rethrow_callback_error() {
+  if (!callback_error_) return;
+  broken_ = std::exchange(callback_error_, nullptr);
+  ended_ = true;
+  in_entry_ = false;
+  std::rethrow_exception(broken_);
+}
+
+void archive_reader::fail_archive(const std::string& message, failure_kind kind) {
+  ended_ = true;
+  in_entry_ = false;
+  broken_ = std::make_exception_ptr(input_error(message, 0, kind));
+  std::rethrow_exception(broken_);
+}
+
+void archive_reader::keep_error() {
+  ended_ = true;
+  in_entry_ = false;
+  broken_ = std::current_exception();
+}
+
+void archive_reader::fail_member(const std::string& message, failure_kind kind) { throw input_error(message, 0, kind); }
+
+}  // namespace gpuhist::io

@@ -1,0 +1,142 @@
+// Reads the members of a tar, zip, 7z or cpio archive one after the other, with libarchive. Nothing is extracted: no
+// stored name is ever opened. Compression around an archive is removed by a decoder (io/decoder.hpp).
+#pragma once
+
+#include "io/archive/archive_format.hpp"
+#include "io/archive/cpio_headers.hpp"
+#include "io/archive/tar_headers.hpp"
+#include "io/archive/zip_directory.hpp"
+#include "io/byte_reader.hpp"
+#include "io/failure_kind.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct archive;
+struct archive_entry;
+
+namespace gpuhist::io {
+
+/// Skipped entries of one kind: entries of an archive that are not files.
+struct skipped_entries {
+  std::string_view kind;    ///< "symbolic link", in the singular
+  std::uint64_t count = 0;  ///< number of entries
+  std::uint64_t bytes = 0;  ///< bytes that the archive stores for them: targets of links
+  std::string first;        ///< stored path of the first entry
+};
+
+/// Used by one thread at a time. Errors are thrown as input_error; the message names the place. An error of one member
+/// leaves the next members readable. After an error of the whole archive, next() throws it again. Exceptions of the
+/// input pass through unchanged.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): one object per archive; ordered by topic
+class archive_reader {
+ public:
+  /// Reads from `input`, which outlives the reader. Throws std::bad_alloc, and input_error if the kind requires seeking
+  /// and `input` cannot seek.
+  archive_reader(archive_kind kind, byte_reader& input);
+  archive_reader(const archive_reader&) = delete;
+  archive_reader& operator=(const archive_reader&) = delete;
+  ~archive_reader();
+
+  /// Advances to the next member that is a file with bytes of its own, and returns its stored path, which need not be
+  /// UTF-8, relative or short. Nothing at the end of the archive. Unread bytes of the current member are skipped.
+  std::optional<std::string> next();
+
+  /// The next bytes of the member, with holes of sparse files as zeros. Empty at the end of the member, when its length
+  /// and its checksums (if the archive has any) were verified. Valid until the next call of any member function.
+  std::span<const std::byte> read();
+
+  /// The entries that next() has skipped so far; they are not counted.
+  [[nodiscard]] const std::vector<skipped_entries>& skipped() const { return skipped_; }
+
+  /// Whether no more members can be read, because the archive or its input failed.
+  [[nodiscard]] bool is_broken() const { return broken_ != nullptr; }
+
+ private:
+  struct deleter {
+    void operator()(archive* open) const;
+    void operator()(archive_entry* entry) const;
+  };
+
+  void open();
+  static std::ptrdiff_t on_read(archive* /*handle*/, void* self, const void** out);
+  static std::int64_t on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence);
+  void check_header_bytes() const;
+  void skip_rest();
+  [[nodiscard]] bool begins_member(archive_entry* entry);
+  [[nodiscard]] bool has_bytes_in_later_link(archive_entry* entry) const;
+  [[nodiscard]] bool is_rest_of_file(archive_entry* entry) const;
+  [[nodiscard]] bool fails_alone(archive_entry* entry);
+  void reset_member(archive_entry* entry);
+  void check_name(archive_entry* entry);
+  void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
+  void keep_unconsumed();
+  std::span<const std::byte> take_block();
+  std::span<const std::byte> take_hole();
+  void end_member();
+  void check_end();
+  [[nodiscard]] bool tar_has_ended(int result);
+  void check_tar_member(int result);
+  void check_tar_content();
+  void check_cpio_end();
+  void check_cpio_entry(archive_entry* entry);
+  [[noreturn]] void fail_cpio();
+  void check_zip_end();
+  [[nodiscard]] std::string error_place() const;
+  [[nodiscard]] std::string error_text() const;
+  void rethrow_callback_error();
+  [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
+  void keep_error();
+  [[noreturn]] static void fail_member(const std::string& message, failure_kind kind = failure_kind::damaged);
+
+  const archive_kind kind_;
+  byte_reader& input_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t position_ = 0;         // offset in the archive of the next byte for libarchive
+  std::uint64_t nonzero_end_ = 0;      // cpio: end of the last byte that is not zero
+  std::exception_ptr callback_error_;  // caught by a callback: exceptions must not pass through C
+  std::exception_ptr broken_;
+  std::unique_ptr<archive, deleter> archive_;
+  std::unique_ptr<archive_entry, deleter> entry_;  // receives the header of each member
+
+  bool opened_ = false;
+  bool any_entry_ = false;  // an entry of any kind was found
+  bool in_entry_ = false;   // the entry may have unread bytes
+
+  std::vector<skipped_entries> skipped_;
+
+  tar_headers tar_;
+  bool in_tar_header_ = false;  // libarchive is reading the headers of a member
+  bool input_ended_ = false;    // tar: the input has ended
+
+  cpio_headers cpio_;
+  bool at_cpio_entry_ = false;    // cpio: the front of cpio_ is the current entry
+  std::uint64_t list_bytes_ = 0;  // 7z: size of the list of members
+
+  // For zip archives:
+  std::vector<zip_walked> walked_;
+  std::vector<std::byte> unconsumed_;  // bytes before the buffer that libarchive did not consume (not seekable)
+  std::size_t in_buffer_ = 0;
+
+  // For the current member:
+  bool ended_ = true;
+  std::string refusal_;  // the cause why it is not read; empty: it is read
+  failure_kind refusal_kind_ = failure_kind::damaged;
+  std::optional<std::uint64_t> sparse_data_end_;  // of a sparse file: end of its last extent with data
+  bool size_is_known_ = false;
+  std::uint64_t size_ = 0;        // as stated by the archive
+  std::uint64_t delivered_ = 0;   // bytes delivered
+  std::uint64_t hole_bytes_ = 0;  // zeros before block_
+  std::span<const std::byte> block_{};
+  std::uint32_t crc_ = 0;      // zip: of the delivered bytes
+  std::string pending_error_;  // reported after the bytes before it are delivered
+};
+
+}  // namespace gpuhist::io

@@ -1,0 +1,29 @@
+// Fields of an entry of libarchive: path, kind, link target, map of a sparse file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct archive_entry;
+
+namespace gpuhist::io {
+
+/// The stored path, as bytes; empty if there is none.
+std::string path_of(archive_entry* entry);
+
+/// "directory": the kind in words, in the singular, of an entry that is not a file. `type`: AE_IFDIR, ...
+std::string_view kind_name(unsigned type);
+
+/// The length of the target of a symbolic link; 0 for other entries.
+std::uint64_t target_bytes(archive_entry* link);
+
+/// Whether `size` bytes can be the target of this link. Linux limits the target of a link: no zeros, at most 4096
+/// bytes. A longer text, or one with zeros, belongs to a file whose kind was damaged.
+bool could_be_target(archive_entry* link, std::uint64_t size);
+
+/// The end of the last extent with data that the map of a sparse file lists; nothing for other entries.
+std::optional<std::uint64_t> sparse_data_end(archive_entry* entry);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,19 @@
+// Detects zlib streams (RFC 1950). They have no magic number, so the first bytes are decoded.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace gpuhist::io {
+
+/// Whether the first bytes of an input are a zlib stream.
+enum class zlib_verdict {
+  no,
+  perhaps,  ///< undecided; more bytes, or the end of the input, decide
+  yes       ///< a header, and blocks that decode as far as there are bytes, or to the end with a matching checksum
+};
+
+/// `enough`: the number of bytes that must decode for `yes`. Fewer bytes suffice if they are a whole stream.
+zlib_verdict looks_like_zlib(std::span<const std::byte> head, std::size_t enough);
+
+}  // namespace gpuhist::io

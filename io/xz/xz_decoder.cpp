@@ -1,0 +1,250 @@
+// Decodes xz streams (xz-file-format.txt, 1.2) with liblzma, part by part: header, blocks, index, footer. liblzma's
+// decoder for whole streams is not used: it neither reports the memory for the next block before it allocates it, nor
+// frees the memory of the previous block.
+#include "io/xz/xz_decoder.hpp"
+
+#include "io/frame_decoder.hpp"
+#include "io/xz/lzma_coder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::string_view xz_magic("\xFD\x37zXZ\0", 6);
+
+struct index_hash_deleter {
+  void operator()(lzma_index_hash* hash) const noexcept { lzma_index_hash_end(hash, nullptr); }
+};
+
+/// The filters of one block; liblzma allocates their options.
+class block_filters {
+ public:
+  block_filters() { list_.front() = {.id = LZMA_VLI_UNKNOWN, .options = nullptr}; }
+  block_filters(const block_filters&) = delete;
+  block_filters& operator=(const block_filters&) = delete;
+  ~block_filters() { clear(); }
+
+  [[nodiscard]] lzma_filter* list() { return list_.data(); }
+  void clear() noexcept { lzma_filters_free(list_.data(), nullptr); }
+
+  [[nodiscard]] std::uint64_t dictionary_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const lzma_filter& each : list_) {
+      if (each.id == LZMA_VLI_UNKNOWN) break;
+      if (each.id == LZMA_FILTER_LZMA2) {
+        bytes = std::max<std::uint64_t>(bytes, static_cast<const lzma_options_lzma*>(each.options)->dict_size);
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  std::array<lzma_filter, LZMA_FILTERS_MAX + 1> list_{};
+};
+
+class xz_decoder final : public frame_decoder {
+ public:
+  explicit xz_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "xz", .frame = "stream"}) {}
+
+  [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
+
+ private:
+  enum class phase { header, block_or_index, block_header, window, block, index, footer };
+
+  step_result step(cursor& at) override;
+  void reset_frame() override;
+  void free_memory() noexcept override { coder_.free_memory(); }
+  [[nodiscard]] std::string error_between_frames() const override;
+
+  step_result read_header(cursor& at);
+  step_result skip_padding(cursor& at);
+  step_result begin_stream();
+  step_result choose_part(const cursor& at);
+  step_result read_block_header(cursor& at);
+  step_result begin_block();
+  step_result decode(cursor& at);
+  step_result end_block();
+  step_result read_index(cursor& at);
+  step_result read_footer(cursor& at);
+  [[nodiscard]] std::string block_name() const { return "block " + std::to_string(blocks_ended_ + 1); }
+
+  lzma_coder coder_;
+  block_filters filters_;
+  lzma_block block_{};  // written by the coder
+  std::unique_ptr<lzma_index_hash, index_hash_deleter> index_;
+  lzma_stream_flags flags_{};
+  phase phase_ = phase::header;
+  std::uint64_t padding_ = 0;  // zero bytes since the last stream
+  std::uint64_t blocks_ended_ = 0;
+};
+
+frame_decoder::step_result xz_decoder::step(cursor& at) {
+  switch (phase_) {
+    case phase::header:
+      return read_header(at);
+    case phase::block_or_index:
+      return choose_part(at);
+    case phase::block_header:
+      return read_block_header(at);
+    case phase::window:
+      return begin_block();
+    case phase::block:
+      return decode(at);
+    case phase::index:
+      return read_index(at);
+    case phase::footer:
+      return read_footer(at);
+  }
+  return std::nullopt;
+}
+
+void xz_decoder::reset_frame() {
+  phase_ = phase::header;
+  padding_ = 0;
+  filters_.clear();
+}
+
+std::string xz_decoder::error_between_frames() const {
+  if (padding_ % 4 == 0) return {};
+  return "the padding after stream " + std::to_string(frames_ended()) + " is not a multiple of four bytes,";
+}
+
+frame_decoder::step_result xz_decoder::read_header(cursor& at) {
+  if (frames_ended() != 0 && collected().empty()) {
+    if (const step_result ended = skip_padding(at)) return ended;
+  }
+  while (collected().size() < LZMA_STREAM_HEADER_SIZE) {
+    if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
+    if (!may_begin(xz_magic)) return refuse_magic();
+  }
+  return begin_stream();
+}
+
+frame_decoder::step_result xz_decoder::skip_padding(cursor& at) {
+  const auto end = std::ranges::find_if(at.in, [](std::byte byte) { return byte != std::byte{0}; });
+  const auto zeros = static_cast<std::size_t>(end - at.in.begin());
+  padding_ += zeros;
+  take(at, zeros);
+  if (at.in.empty()) return fill_status::needs_input;
+  return padding_ % 4 == 0 ? std::nullopt : fail(error_between_frames());
+}
+
+frame_decoder::step_result xz_decoder::begin_stream() {
+  switch (lzma_stream_header_decode(&flags_, reinterpret_cast<const std::uint8_t*>(collected().data()))) {
+    case LZMA_OK:
+      break;
+    case LZMA_OPTIONS_ERROR:
+      return fail(frame_name() + " has header flags that liblzma does not know");
+    default:
+      return fail_damaged("its header does not match its checksum");
+  }
+  if (lzma_check_is_supported(flags_.check) == 0) {
+    return fail(frame_name() + " has checksums of a kind that liblzma does not know (" +
+                std::to_string(static_cast<unsigned>(flags_.check)) + ")");
+  }
+  index_.reset(lzma_index_hash_init(index_.release(), nullptr));
+  if (!index_) throw std::bad_alloc();
+  drop_collected();
+  padding_ = 0;
+  blocks_ended_ = 0;
+  phase_ = phase::block_or_index;
+  return std::nullopt;
+}
+
+/// The header of a block begins with its size, an index with a zero.
+frame_decoder::step_result xz_decoder::choose_part(const cursor& at) {
+  if (at.in.empty()) return fill_status::needs_input;
+  const auto first = std::to_integer<std::uint8_t>(at.in.front());
+  block_ = {};
+  block_.header_size = lzma_block_header_size_decode(first);
+  phase_ = first == 0 ? phase::index : phase::block_header;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::read_block_header(cursor& at) {
+  if (!collect(at, block_.header_size)) return fill_status::needs_input;
+  block_.version = 1;
+  block_.check = flags_.check;
+  block_.filters = filters_.list();
+  const auto* const header = reinterpret_cast<const std::uint8_t*>(collected().data());
+  switch (checked(lzma_block_header_decode(&block_, nullptr, header))) {
+    case LZMA_OK:
+      break;
+    case LZMA_OPTIONS_ERROR:
+      return fail(frame_name() + " needs filters or options that liblzma does not know (in the header of " +
+                  block_name() + ")");
+    default:
+      return fail_damaged("the header of " + block_name() + " is wrong, or does not match its checksum");
+  }
+  drop_collected();
+  phase_ = phase::window;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::begin_block() {
+  if (const step_result asked = request_window(filters_.dictionary_bytes())) return asked;
+  const lzma_ret code = checked(lzma_block_decoder(&coder_.stream(), &block_));
+  filters_.clear();
+  block_.filters = nullptr;
+  if (code != LZMA_OK) return fail(frame_name() + " needs filters that liblzma cannot apply (" + block_name() + ")");
+  phase_ = phase::block;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::decode(cursor& at) {
+  const lzma_progress got = coder_.run(at.in, room(at));
+  if (got.code == LZMA_OK) return continue_after(at, got.consumed, got.written);
+  advance(at, got.consumed, got.written);
+  if (got.code == LZMA_STREAM_END) return end_block();
+  return fail_damaged(flags_.check == LZMA_CHECK_NONE
+                          ? block_name() + " does not decode"
+                          : block_name() + " does not decode, or does not match its checksum");
+}
+
+frame_decoder::step_result xz_decoder::end_block() {
+  const lzma_vli size = lzma_block_unpadded_size(&block_);
+  if (lzma_index_hash_append(index_.get(), size, block_.uncompressed_size) != LZMA_OK) {
+    return fail_damaged(block_name() + " exceeds the maximum block size");
+  }
+  ++blocks_ended_;
+  phase_ = phase::block_or_index;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::read_index(cursor& at) {
+  if (at.in.empty()) return fill_status::needs_input;
+  std::size_t consumed = 0;
+  const auto* const in = reinterpret_cast<const std::uint8_t*>(at.in.data());
+  const lzma_ret code = checked(lzma_index_hash_decode(index_.get(), in, &consumed, at.in.size()));
+  take(at, consumed);
+  if (code == LZMA_OK) return fill_status::needs_input;
+  if (code != LZMA_STREAM_END) return fail_damaged("its index does not match its blocks, or its checksum");
+  phase_ = phase::footer;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::read_footer(cursor& at) {
+  if (!collect(at, LZMA_STREAM_HEADER_SIZE)) return fill_status::needs_input;
+  lzma_stream_flags footer{};
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(collected().data());
+  if (lzma_stream_footer_decode(&footer, bytes) != LZMA_OK) {
+    return fail_damaged("its footer is invalid, or does not match its checksum");
+  }
+  if (lzma_stream_flags_compare(&flags_, &footer) != LZMA_OK) {
+    return fail_damaged("its footer has other flags than its header");
+  }
+  if (footer.backward_size != lzma_index_hash_size(index_.get())) {
+    return fail_damaged("its index does not have the size that its footer states");
+  }
+  phase_ = phase::header;
+  return end_frame();
+}
+
+}  // namespace
+
+std::unique_ptr<decoder> make_xz_decoder(const decoder_limits& limits) { return std::make_unique<xz_decoder>(limits); }
+
+}  // namespace gpuhist::io

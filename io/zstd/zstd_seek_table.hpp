@@ -1,0 +1,26 @@
+// The table at the end of a file in zstd's seekable format (zstd, contrib/seekable_format). Programs use it to find the
+// frame that holds an offset of the text. It is a skippable frame: decoders without support for it ignore it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpuhist::io {
+
+/// One frame; entries are in the order of the file.
+struct seekable_frame {
+  std::uint32_t compressed_bytes = 0;
+  std::uint32_t text_bytes = 0;
+  std::uint32_t checksum = 0;  ///< checksum of the text: the low 32 bits of XXH64, as in the frame
+};
+
+/// Limits of the format.
+inline constexpr std::size_t max_seekable_frames = 0x8000000;
+inline constexpr std::size_t max_seekable_text_bytes = std::size_t{1} << 30U;  // of one frame
+
+/// The table, to be written after the last frame. Throws std::length_error for more frames than the format allows.
+std::vector<std::byte> zstd_seek_table(std::span<const seekable_frame> frames);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,89 @@
+// The counts of one group of frames. The counts of a frame are provisional until its verdict is known.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/segment.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// How the decoding of a group of frames ended.
+struct group_end {
+  std::uint64_t text_bytes = 0;        ///< passed on to be merged, verified or not
+  std::uint64_t compressed_bytes = 0;  ///< of the input, up to the end of the group
+
+  /// The ranges of the group that were lost before decoding resumed. Offsets of text count from the group's begin.
+  std::vector<lost_range> lost_ranges{};
+  std::uint64_t number_of_lost_ranges = 0;
+
+  /// Returns the failure that ended the group, given the bytes of the input's text before the group. Empty: none.
+  std::function<input_failure(std::uint64_t text_before)> failure{};
+};
+
+/// Not thread-safe. A member that throws, for lack of memory, has changed nothing.
+class frame_group {
+ public:
+  /// `rows` outlives the group.
+  explicit frame_group(const row_folding& rows);
+
+  /// Adds the row of `bytes` bytes. Bytes of frame 0 are verified.
+  void merge(frame_id frame, std::uint64_t bytes, std::span<const std::uint32_t> row);
+
+  /// Takes the verdict on a frame of `bytes` bytes, all of which are merged before or after this call.
+  void conclude(frame_id frame, std::uint64_t bytes, bool verified);
+
+  /// `bytes` bytes of its text will never be merged, because of `cause`.
+  void drop(std::uint64_t bytes, const std::string& cause);
+
+  /// Nothing more will be decoded.
+  void close(group_end end) { end_ = std::move(end); }
+
+  /// The group is closed, and all of its text was merged or dropped.
+  [[nodiscard]] bool is_finished() const { return end_ && end_->text_bytes == merged_ + dropped_; }
+
+  /// Precondition: closed.
+  [[nodiscard]] const group_end& end() const { return *end_; }
+
+  [[nodiscard]] bool has_dropped() const { return dropped_ > 0; }
+  [[nodiscard]] const std::string& drop_cause() const { return drop_cause_; }
+
+  /// Bytes of text, verified or not.
+  [[nodiscard]] std::uint64_t merged_bytes() const { return merged_; }
+
+  [[nodiscard]] const gpu::tally& verified() const { return verified_; }
+
+  /// Counts of damaged frames and of frames without a verdict.
+  [[nodiscard]] gpu::tally unverified() const;
+
+ private:
+  struct open_frame {
+    frame_id id = 0;
+    gpu::tally counts;
+    std::uint64_t merged = 0;
+    std::optional<std::uint64_t> expected{};  // known once there is a verdict
+    bool verified = false;
+  };
+
+  open_frame& find_or_add(frame_id id);
+  void settle(const open_frame& frame);
+
+  const row_folding* rows_;
+  gpu::tally verified_;
+  gpu::tally damaged_;
+  std::vector<open_frame> frames_;  // few: those with chunks that are still counted
+  std::uint64_t merged_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::string drop_cause_;
+  std::optional<group_end> end_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,106 @@
+// The counts of one input that is not finished. They are always the counts of a prefix of the input. Groups of frames
+// that are decoded in parallel have separate counts, which are committed in the order of the input.
+//
+//     committed ........... | front group | later groups, merged or not ...
+//     verified, unverified    verified,     in no report yet, and never
+//                             open frames   if the front group is damaged
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/counts/frame_group.hpp"
+#include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/segment.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// How many lost ranges of an input are listed. Further ones are only counted.
+inline constexpr std::size_t max_lost_ranges = 1000;
+
+/// Not thread-safe. A member that throws, for lack of memory, has changed nothing.
+class input_counts {
+ public:
+  /// `rows` outlives the counts.
+  input_counts(std::string name, const row_folding& rows) : rows_(&rows), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// No more text will be added to the counts, and all text that was passed on is merged or dropped.
+  [[nodiscard]] bool is_finished() const;
+
+  void set_format(std::string_view format) { format_ = format; }
+
+  /// Decoding of this group has reached this offset of the input. Used only for the front group.
+  void set_compressed_bytes(group_id group, std::uint64_t bytes);
+
+  /// Adds the row of `bytes` verified bytes of text in no group.
+  void merge(std::uint64_t bytes, std::span<const std::uint32_t> row);
+
+  /// `bytes` bytes of text in no group will never be merged, because of `cause`. The counts end before them.
+  void drop(std::uint64_t bytes, const std::string& cause);
+
+  /// Opens the next group and returns its number.
+  group_id open_group();
+
+  /// Null if the group is not counted: it is committed, or an earlier group is damaged or was not counted to its end.
+  [[nodiscard]] frame_group* group(group_id group);
+
+  /// Bytes of text of all groups closed so far.
+  [[nodiscard]] std::uint64_t closed_bytes() const { return closed_; }
+
+  /// Decoding of this group has ended. Precondition: group() is not null.
+  void close_group(group_id group, group_end end);
+
+  /// Commits the finished groups at the front, to this input and to these totals. After a group that is damaged or was
+  /// not counted to its end, all later groups and their text are dropped. If it throws, the groups before the failed
+  /// one are committed, here and in the totals.
+  void commit_groups(gpu::tally& verified, gpu::tally& unverified);
+
+  /// The text ends after `bytes` bytes: no more will be passed on to be merged.
+  void finish(std::uint64_t bytes) { expected_ = bytes; }
+
+  /// The text ends after `bytes` bytes because of this failure. The first failure is kept.
+  void fail(std::uint64_t bytes, input_failure failure);
+
+  /// Bytes of the prefix that were merged.
+  [[nodiscard]] std::uint64_t merged_bytes() const;
+
+  /// The report without the front group.
+  [[nodiscard]] input_report report() const;
+
+  /// Adds the front group's counts so far. Later groups are not part of a prefix.
+  void add_front(gpu::tally& verified, gpu::tally& unverified) const;
+
+ private:
+  [[nodiscard]] bool is_complete() const;
+  void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
+  [[nodiscard]] std::vector<lost_range> lost_in(const group_end& end) const;
+  [[nodiscard]] input_failure failure_after(const frame_group& group) const;
+
+  const row_folding* rows_;
+  std::string name_;
+  std::string format_ = "unknown";
+  std::optional<std::uint64_t> compressed_bytes_;
+  gpu::tally verified_;    // empty until the first merge or commit
+  gpu::tally unverified_;  // of damaged frames; empty until the first commit
+  std::uint64_t merged_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::optional<std::uint64_t> expected_;  // bytes of text; set when reading has ended
+  input_failure failure_;
+  std::deque<frame_group> groups_;  // not committed, in order; at most those in flight
+  std::vector<lost_range> lost_;
+  std::uint64_t number_of_lost_ranges_ = 0;
+  std::uint64_t closed_ = 0;
+  group_id front_ = 1;     // the front group's number
+  bool dropping_ = false;  // a group was damaged or not counted to its end: later groups are not counted
+};
+
+}  // namespace gpuhist::pipeline

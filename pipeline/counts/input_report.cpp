@@ -1,0 +1,131 @@
+// The compact form of reports: numbers as LEB128 (seven bits a byte, the lowest first), texts after their length,
+// tallies as pairs: the distance from the previous class that occurs, and the count.
+#include "pipeline/counts/input_report.hpp"
+
+#include <algorithm>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr unsigned complete_bit = 1;
+constexpr unsigned counted_unverified_bit = 2;
+constexpr unsigned compressed_bit = 4;
+
+class packer {
+ public:
+  packer& number(std::uint64_t value) {
+    for (; value >= 0x80U; value >>= 7U) out_ += static_cast<char>(value | 0x80U);
+    out_ += static_cast<char>(value);
+    return *this;
+  }
+
+  packer& text(std::string_view value) {
+    number(value.size());
+    out_ += value;
+    return *this;
+  }
+
+  packer& tally(const gpu::tally& value) {
+    number(
+        static_cast<std::uint64_t>(std::ranges::count_if(value.counts, [](std::uint64_t each) { return each != 0; })));
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < value.counts.size(); ++i) {
+      if (value.counts[i] == 0) continue;
+      number(i - next).number(value.counts[i]);
+      next = i + 1;
+    }
+    return *this;
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+class unpacker {
+ public:
+  explicit unpacker(std::string_view from) : rest_(from) {}
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      value |= std::uint64_t{byte & 0x7fU} << shift;
+      if (byte < 0x80U) return value;
+    }
+  }
+
+  std::string text() {
+    const std::size_t length = number();
+    std::string value(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    return value;
+  }
+
+  gpu::tally tally(std::size_t classes) {
+    gpu::tally value(classes);
+    std::size_t next = 0;
+    for (std::uint64_t remaining = number(); remaining > 0; --remaining) {
+      next += number();
+      value.counts[next++] = number();
+    }
+    return value;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace
+
+void count_unverified(input_report& input) {
+  input.verified += input.unverified;
+  input.counted_unverified = input.unverified.bytes() > 0;
+}
+
+std::string packed_report(const input_report& input) {
+  packer out;
+  out.text(input.name).text(input.format).text(input.error);
+  out.number((input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
+             (input.compressed_bytes ? compressed_bit : 0));
+  out.number(static_cast<std::uint64_t>(input.error_kind));
+  if (input.compressed_bytes) out.number(*input.compressed_bytes);
+  out.tally(input.verified)
+      .tally(input.unverified)
+      .number(input.number_of_lost_ranges)
+      .number(input.lost_ranges.size());
+  for (const lost_range& each : input.lost_ranges) {
+    out.number(each.compressed_begin).number(each.compressed_end).number(each.text_offset);
+    out.number(each.unverified_bytes).text(each.cause);
+  }
+  return out.take();
+}
+
+input_report unpacked_report(std::string_view text, std::size_t classes) {
+  unpacker in(text);
+  input_report made;
+  made.name = in.text();
+  made.format = in.text();
+  made.error = in.text();
+  const std::uint64_t bits = in.number();
+  made.complete = (bits & complete_bit) != 0;
+  made.counted_unverified = (bits & counted_unverified_bit) != 0;
+  made.error_kind = static_cast<failure_kind>(in.number());
+  if ((bits & compressed_bit) != 0) made.compressed_bytes = in.number();
+  made.verified = in.tally(classes);
+  made.unverified = in.tally(classes);
+  made.number_of_lost_ranges = in.number();
+  made.lost_ranges.resize(in.number());
+  for (lost_range& each : made.lost_ranges) {
+    each.compressed_begin = in.number();
+    each.compressed_end = in.number();
+    each.text_offset = in.number();
+    each.unverified_bytes = in.number();
+    each.cause = in.text();
+  }
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

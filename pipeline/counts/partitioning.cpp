@@ -1,0 +1,60 @@
+#include "pipeline/counts/partitioning.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+namespace gpuhist::pipeline {
+
+gpu::partition coarsest_partition(std::span<const config::scheme> schemes) {
+  gpu::partition result;
+  // the key: whether the byte value is '\n', and its bucket in every scheme
+  std::map<std::vector<std::uint16_t>, std::uint8_t> classes;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    std::vector<std::uint16_t> key{byte == '\n'};
+    for (const config::scheme& each : schemes) key.push_back(each.bucket_of[byte]);
+    const auto next = static_cast<std::uint8_t>(classes.size());
+    result.class_of[byte] = classes.try_emplace(std::move(key), next).first->second;
+  }
+  result.classes = static_cast<std::uint16_t>(classes.size());
+  return result;
+}
+
+scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition) {
+  scheme_view view{scheme, std::vector<std::uint16_t>(partition.classes)};
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    view.bucket_of_class[partition.class_of[byte]] = scheme.bucket_of[byte];
+  }
+  return view;
+}
+
+std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
+  std::vector<std::uint64_t> buckets(scheme.buckets.size());
+  for (std::size_t i = 0; i < counts.counts.size(); ++i) buckets[bucket_of_class[i]] += counts.counts[i];
+  return buckets;
+}
+
+row_folding::row_folding(const gpu::partition& counted, const gpu::partition& rows)
+    : columns_(rows.classes), classes_(counted.classes), newline_class_(counted.class_of['\n']) {
+  for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
+}
+
+void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const {
+  to.counts.resize(classes_);
+  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
+}
+
+void row_folding::add(gpu::tally& to, const gpu::tally& more) const {
+  to.counts.resize(classes_);
+  to += more;
+}
+
+std::uint64_t row_folding::lines_in(const gpu::tally& counts) const {
+  return counts.counts.empty() ? 0 : counts.counts[newline_class_];
+}
+
+std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition) {
+  return counts.counts.empty() ? 0 : counts.counts[partition.class_of['\n']];
+}
+
+}  // namespace gpuhist::pipeline

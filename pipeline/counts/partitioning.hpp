@@ -1,0 +1,58 @@
+// The partition that is counted for a set of schemes, and the folding of its counts into buckets.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "gpu/tally.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The coarsest partition whose counts give the buckets of every scheme and the number of lines. Two byte values share
+/// a class exactly if every scheme has them in the same bucket and neither is '\n'. Classes are numbered in the order
+/// of their smallest byte value.
+gpu::partition coarsest_partition(std::span<const config::scheme> schemes);
+
+/// A scheme seen through a partition: the bucket of every class.
+struct scheme_view {
+  config::scheme scheme;
+  std::vector<std::uint16_t> bucket_of_class;
+
+  /// One count per bucket, in the order of scheme.buckets. A tally without classes counts no bytes.
+  [[nodiscard]] std::vector<std::uint64_t> fold(const gpu::tally& counts) const;
+};
+
+/// Precondition: the partition is at least as fine as the scheme.
+scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
+
+/// Adds the rows of an engine to tallies of the counted partition.
+class row_folding {
+ public:
+  /// `rows`: the engine's partition, at least as fine as `counted`.
+  row_folding(const gpu::partition& counted, const gpu::partition& rows);
+
+  [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a row
+  [[nodiscard]] std::size_t classes() const { return classes_; }  ///< of a tally
+
+  /// A tally without classes is resized first.
+  void add(gpu::tally& to, std::span<const std::uint32_t> row) const;
+  void add(gpu::tally& to, const gpu::tally& more) const;
+
+  /// How many bytes of a tally are '\n'.
+  [[nodiscard]] std::uint64_t lines_in(const gpu::tally& counts) const;
+
+ private:
+  std::size_t columns_;
+  std::size_t classes_;
+  std::uint8_t newline_class_;
+  std::array<std::uint8_t, 256> class_of_column_{};
+};
+
+/// The number of '\n', as `wc -l` prints it. Precondition: the partition has a class for '\n' alone.
+std::uint64_t lines_in(const gpu::tally& counts, const gpu::partition& partition);
+
+}  // namespace gpuhist::pipeline

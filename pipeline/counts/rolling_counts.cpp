@@ -1,0 +1,288 @@
+#include "pipeline/counts/rolling_counts.hpp"
+
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
+                               std::vector<std::string> input_names)
+    : counted_(counted),
+      rows_(counted, rows),
+      verified_(counted.classes),
+      unverified_(counted.classes),
+      finished_(std::make_shared<finished_inputs>(counted.classes)) {
+  for (std::string& name : input_names) open_input(std::move(name));
+}
+
+void rolling_counts::add_windows(const window_shape& shape, std::function<void()> changed) {
+  windows_ = std::make_unique<rolling_windows>(shape, rows_, std::move(changed));
+}
+
+void rolling_counts::note_gap(input_id input, const std::string& cause) {
+  if (windows_) windows_->break_off(input, cause);
+}
+
+input_id rolling_counts::open_input(std::string name) {
+  auto opened = std::make_unique<input_counts>(std::move(name), rows_);
+  const std::scoped_lock lock(mutex_);
+  inputs_.push_back({.open = std::move(opened)});
+  return static_cast<input_id>(before_ + inputs_.size() - 1);
+}
+
+std::size_t rolling_counts::inputs() const {
+  const std::scoped_lock lock(mutex_);
+  return before_ + inputs_.size();
+}
+
+std::size_t rolling_counts::inputs_in_order() const {
+  const std::scoped_lock lock(mutex_);
+  return appended_;
+}
+
+// Without the lock: spilled reports never change.
+input_report rolling_counts::input_in_order(std::size_t number) const {
+  return finished_->at(finished_->location_of(number));
+}
+
+// Null if the input is spilled.
+input_counts* rolling_counts::find_open(input_id input) const {
+  return input < before_ ? nullptr : inputs_[input - before_].open.get();
+}
+
+// The stop is requested without the lock, because its callbacks may call this object.
+rolling_counts::stopping_lock::~stopping_lock() {
+  const bool stops = std::exchange(counts_.stop_is_due_, false);
+  lock_.unlock();
+  if (stops) counts_.stop_.request_stop();
+}
+
+void rolling_counts::note_failure(std::exception_ptr error) noexcept {
+  const stopping_lock locked(*this);
+  if (failure_) return;
+  failure_ = std::move(error);
+  stop_is_due_ = true;
+}
+
+std::exception_ptr rolling_counts::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+// Called after a merge, a verdict or the end of an input or group. A failure here loses no counts: they stay in memory,
+// but the memory for more of them is missing.
+void rolling_counts::settle(input_id input) noexcept {
+  input_counts* const counted = find_open(input);
+  if (counted == nullptr || failure_) return;
+  try {
+    counted->commit_groups(verified_, unverified_);
+    spill_if_finished(input);
+  } catch (...) {
+    failure_ = std::current_exception();
+    stop_is_due_ = true;
+  }
+}
+
+void rolling_counts::spill_if_finished(input_id input) {
+  const input_counts& counted = *find_open(input);
+  if (!counted.is_finished()) return;
+  const input_report report = counted.report();
+  input_entry& spilled = entry(input);
+  spilled.at = finished_->spill(report);
+  spilled.has_failed = report.error_kind != failure_kind::none;
+  spilled.open.reset();
+  all_complete_ = all_complete_ && report.complete;
+  if (spilled.archive) --entry(*spilled.archive).open_members;
+  append_finished();
+}
+
+// Archives are read in parallel, so members of several archives are opened in any order. An archive finishes after its
+// members, which are appended with it. If appending fails, the next finished input tries it again.
+void rolling_counts::append_finished() {
+  for (; !inputs_.empty() && !inputs_.front().open && inputs_.front().open_members == 0; ++before_) {
+    const input_entry& front = inputs_.front();
+    appending_.clear();
+    if (!front.archive) {
+      if (!front.is_represented_by_members || front.has_failed) appending_.push_back(front.at);
+      for (const input_id member : front.members) appending_.push_back(entry(member).at);
+    }
+    finished_->append(appending_);
+    appended_ += appending_.size();
+    inputs_.pop_front();
+  }
+}
+
+input_id rolling_counts::open_member(std::string name, input_id archive) {
+  const input_id member = open_input(std::move(name));
+  const std::scoped_lock lock(mutex_);
+  entry(archive).members.push_back(member);
+  ++entry(archive).open_members;
+  entry(member).archive = archive;
+  return member;
+}
+
+void rolling_counts::represent_by_members(input_id archive) {
+  const std::scoped_lock lock(mutex_);
+  entry(archive).is_represented_by_members = true;
+}
+
+std::string rolling_counts::name_of(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  const input_counts* const counted = find_open(input);
+  return counted != nullptr ? counted->name() : spilled(input).name;
+}
+
+// Inputs before the first unfinished one are found by their number in reports, which equals the input's number only
+// without archives. With archives the callers ask only for inputs whose text is missing, which are open.
+input_report rolling_counts::spilled(input_id input) const {
+  return finished_->at(input < before_ ? finished_->location_of(input) : entry(input).at);
+}
+
+group_id rolling_counts::open_group(input_id input) {
+  const std::scoped_lock lock(mutex_);
+  input_counts* const counted = find_open(input);
+  return counted == nullptr ? 1 : counted->open_group();  // null: it is damaged, and text of its groups is dropped
+}
+
+merged_part rolling_counts::merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept {
+  merged_part part;
+  const stopping_lock locked(*this);
+  try {
+    for (; part.segments < segments.size(); ++part.segments) {
+      merge_segment(segments[part.segments], rows.subspan(part.segments * rows_.columns(), rows_.columns()));
+    }
+  } catch (...) {
+    part.failure = std::current_exception();
+  }
+  return part;
+}
+
+// Calls that may fail come before the first change of a count, so that a segment is merged whole or not at all. Windows
+// come first: their counts stay correct if the input's part fails.
+void rolling_counts::merge_segment(const segment& merged, std::span<const std::uint32_t> row) {
+  const std::uint64_t bytes = merged.extent.size();
+  if (windows_) windows_->merge(merged.pane, bytes, row);
+  input_counts* const input = find_open(merged.owner.input);
+  const bool is_grouped = merged.owner.group != 0;
+  if (frame_group* const group = is_grouped ? find_group(merged.owner) : nullptr) {
+    group->merge(merged.owner.frame, bytes, row);
+  } else if (input != nullptr && !is_grouped) {
+    input->merge(bytes, row);
+    rows_.add(verified_, row);
+  } else {
+    all_complete_ = false;  // its input or group had ended before, or an earlier group is damaged
+  }
+  merged_ += bytes;
+  settle(merged.owner.input);
+}
+
+void rolling_counts::drop(std::span<const segment> segments, const std::string& cause) {
+  if (windows_) windows_->give_up("not all of its text was counted: " + cause);
+  const stopping_lock locked(*this);
+  for (const segment& each : segments) drop_segment(each, cause);
+}
+
+void rolling_counts::drop_segment(const segment& dropped, const std::string& cause) {
+  input_counts* const input = find_open(dropped.owner.input);
+  if (input == nullptr) return;  // damaged before this segment
+  if (dropped.owner.group == 0) {
+    input->drop(dropped.extent.size(), cause);
+  } else if (frame_group* const group = input->group(dropped.owner.group)) {
+    group->drop(dropped.extent.size(), cause);
+  }
+  settle(dropped.owner.input);
+}
+
+// Null if the group is not counted.
+frame_group* rolling_counts::find_group(const text_owner& owner) const {
+  input_counts* const input = find_open(owner.input);
+  return input == nullptr ? nullptr : input->group(owner.group);
+}
+
+void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
+  if (windows_) windows_->conclude(frame, verified);
+  const std::scoped_lock lock(mutex_);
+  if (frame_group* const group = find_group(frame)) group->conclude(frame.frame, bytes, verified);
+}
+
+void rolling_counts::close_group(input_id input, group_id group, group_end end) {
+  const stopping_lock locked(*this);
+  if (find_group({.input = input, .group = group}) == nullptr) return;
+  input_counts& counted = *find_open(input);
+  if (windows_ && end.failure) {  // with windows, groups are decoded in sequence
+    windows_->break_off(input, end.failure(counted.closed_bytes()).text);
+    windows_->abandon(input, group);
+  }
+  counted.close_group(group, std::move(end));
+  settle(input);
+}
+
+void rolling_counts::set_format(input_id input, std::string_view format) {
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->set_format(format);
+}
+
+void rolling_counts::set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->set_compressed_bytes(group, bytes);
+}
+
+void rolling_counts::finish(input_id input, std::uint64_t bytes) {
+  if (windows_) windows_->end_input(input);
+  const stopping_lock locked(*this);
+  if (input_counts* const counted = find_open(input)) counted->finish(bytes);
+  settle(input);
+}
+
+void rolling_counts::fail(input_id input, std::uint64_t bytes, const input_failure& failure) {
+  if (windows_) windows_->break_off(input, failure.text);
+  const stopping_lock locked(*this);
+  input_counts* const counted = find_open(input);
+  if (counted == nullptr) return;
+  counted->fail(bytes, failure);
+  settle(input);
+}
+
+std::uint64_t rolling_counts::merged_bytes(input_id input) const {
+  const std::scoped_lock lock(mutex_);
+  if (const input_counts* const counted = find_open(input)) return counted->merged_bytes();
+  const input_report report = spilled(input);
+  return report.verified.bytes() + report.unverified.bytes();
+}
+
+std::uint64_t rolling_counts::merged_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return merged_;
+}
+
+run_counts rolling_counts::counts() const {
+  const std::scoped_lock lock(mutex_);
+  run_counts out;
+  out.partition = counted_;
+  out.verified = verified_;
+  out.unverified = unverified_;
+  out.complete = all_complete_ && !failure_;
+  out.inputs = {finished_, appended_};
+  for (const input_entry& each : inputs_) {
+    if (each.archive) continue;
+    write_input(each, out);
+    for (const input_id member : each.members) write_input(entry(member), out);
+  }
+  return out;
+}
+
+void rolling_counts::write_input(const input_entry& from, run_counts& out) {
+  if (!from.open) {
+    if (!from.is_represented_by_members || from.has_failed) out.inputs.push_back(from.at);
+    return;
+  }
+  input_report report = from.open->report();
+  from.open->add_front(report.verified, report.unverified);
+  from.open->add_front(out.verified, out.unverified);
+  out.complete = out.complete && report.complete;
+  if (!from.is_represented_by_members || report.error_kind != failure_kind::none) {
+    out.inputs.push_back(std::move(report));
+  }
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,188 @@
+// The rolling counts of a run: totals and counts of every input, verified and unverified bytes apart. At any moment the
+// counts of every input are those of a prefix of it (input_counts).
+//
+// The report of an input is spilled (finished_inputs) as soon as the input is finished and all of its text is merged.
+// Memory holds only the inputs that are not finished.
+#pragma once
+
+#include "gpu/tally.hpp"
+#include "pipeline/counts/finished_inputs.hpp"
+#include "pipeline/counts/frame_group.hpp"
+#include "pipeline/counts/input_counts.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/counts/segment.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The part of a chunk that was merged.
+struct merged_part {
+  std::size_t segments = 0;      ///< the first segments of the chunk, each merged whole; the others were not merged
+  std::exception_ptr failure{};  ///< why the others were not merged; null: all were merged
+};
+
+/// All members are thread-safe. A member that throws, for lack of memory, has changed nothing.
+///
+/// If the report of a finished input cannot be spilled, or counts of a group cannot be committed, they stay in memory
+/// and a stop of the run is requested. Memory is bounded by the inputs that were begun until then. failure() returns
+/// the cause.
+class rolling_counts {
+ public:
+  /// `counted`: the partition of the tallies. `rows`: the partition of the merged rows, at least as fine.
+  rolling_counts(const gpu::partition& counted, const gpu::partition& rows, std::vector<std::string> input_names);
+
+  /// Adds windows, which are notified of the ends of inputs and the verdicts on frames. Must be called before any other
+  /// member. `changed`: passed to rolling_windows.
+  void add_windows(const window_shape& shape, std::function<void()> changed);
+
+  /// Null without add_windows().
+  [[nodiscard]] rolling_windows* windows() const { return windows_.get(); }
+
+  /// Whether merging must wait until windows have been taken by rolling_windows::next().
+  [[nodiscard]] bool is_backed_up() const { return windows_ && windows_->is_backed_up(); }
+
+  /// Text of this input was lost; the text that follows resumes after it.
+  void note_gap(input_id input, const std::string& cause);
+
+  /// Adds an input and returns its number.
+  input_id open_input(std::string name);
+
+  /// Adds an input that is a member of an archive. In reports it follows the archive and its earlier members.
+  input_id open_member(std::string name, input_id archive);
+
+  /// Reports omit this archive, unless it failed; its members represent it.
+  void represent_by_members(input_id archive);
+
+  [[nodiscard]] std::string name_of(input_id input) const;
+
+  /// Opens the next group of an input.
+  group_id open_group(input_id input);
+
+  /// Adds one row per segment. Bytes of frame 0 are verified, bytes of other frames are provisional. Text of an input
+  /// whose end was reported too early is not counted, and the counts are incomplete. Segments that were not merged for
+  /// lack of memory must be dropped, or never merged. Then their input is incomplete.
+  [[nodiscard]] merged_part merge(std::span<const segment> segments, std::span<const std::uint32_t> rows) noexcept;
+
+  /// These segments will never be merged, because of `cause`. The counts of their input, or of their group, end before
+  /// them. The caller must not merge chunks that the same cutter cut after them. If it throws, for lack of memory, some
+  /// of the inputs do not finish and are incomplete.
+  void drop(std::span<const segment> segments, const std::string& cause);
+
+  /// A failure requests this stop. Must be called before the first merge().
+  void stop_on_failure(std::stop_source stop) { stop_ = std::move(stop); }
+
+  /// A failure changed no count, but the end of an input is missing.
+  void note_failure(std::exception_ptr error) noexcept;
+
+  /// The first failure, after which the run must not be reported as complete. Null: none.
+  [[nodiscard]] std::exception_ptr failure() const;
+
+  /// Takes the verdict on a frame of `bytes` bytes, all of which are merged before or after this call. Its provisional
+  /// counts become verified or, if it is damaged, unverified.
+  void conclude(const text_owner& frame, std::uint64_t bytes, bool verified);
+
+  /// Decoding of a group has ended. A failure becomes the error of the input once all earlier groups are committed; the
+  /// text of later groups is dropped.
+  void close_group(input_id input, group_id group, group_end end);
+
+  void set_format(input_id input, std::string_view format);
+
+  /// Decoding of this group has reached this offset of the input. Used only for the front group.
+  void set_compressed_bytes(input_id input, group_id group, std::uint64_t bytes);
+
+  /// Inputs opened so far.
+  [[nodiscard]] std::size_t inputs() const;
+
+  /// The number of inputs that are finished together with all inputs before them: the first ones of reports.
+  [[nodiscard]] std::size_t inputs_in_order() const;
+
+  /// The report of finished input `number`, from 0. Throws std::system_error if it cannot be read back.
+  [[nodiscard]] input_report input_in_order(std::size_t number) const;
+
+  /// The input was read to its end, and `bytes` bytes of text were passed on to be merged. Afterwards only merge(),
+  /// drop() and conclude() are called for this input.
+  void finish(input_id input, std::uint64_t bytes);
+
+  /// The input failed, or reading it was stopped, after `bytes` bytes of text. Otherwise as finish().
+  void fail(input_id input, std::uint64_t bytes, const input_failure& failure);
+
+  /// Bytes of an input's prefix that are merged.
+  [[nodiscard]] std::uint64_t merged_bytes(input_id input) const;
+
+  /// Bytes of all inputs that are merged, in a prefix or not.
+  [[nodiscard]] std::uint64_t merged_bytes() const;
+
+  /// The counts at this moment. Frames without a verdict are unverified.
+  [[nodiscard]] run_counts counts() const;
+
+ private:
+  // An open input, or the position of its spilled report.
+  struct input_entry {
+    std::unique_ptr<input_counts> open;  // null: spilled
+    finished_inputs::location at = 0;    // if it is spilled
+    std::optional<input_id> archive{};   // of a member: it follows this archive in reports
+    std::vector<input_id> members{};     // of an archive, in their order
+    std::size_t open_members = 0;
+    bool is_represented_by_members = false;  // of an archive: reports omit it unless it failed
+    bool has_failed = false;                 // if it is spilled
+  };
+
+  // Holds the lock. After unlocking it requests the stop that a failure under the lock made necessary.
+  class stopping_lock {
+   public:
+    explicit stopping_lock(rolling_counts& counts) : counts_(counts), lock_(counts.mutex_) {}
+    stopping_lock(const stopping_lock&) = delete;
+    stopping_lock& operator=(const stopping_lock&) = delete;
+    ~stopping_lock();
+
+   private:
+    rolling_counts& counts_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  [[nodiscard]] input_counts* find_open(input_id input) const;
+  [[nodiscard]] input_entry& entry(input_id input) { return inputs_[input - before_]; }
+  [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
+  [[nodiscard]] input_report spilled(input_id input) const;
+  void merge_segment(const segment& merged, std::span<const std::uint32_t> row);
+  void settle(input_id input) noexcept;
+  void spill_if_finished(input_id input);
+  void append_finished();
+  static void write_input(const input_entry& from, run_counts& out);
+  void drop_segment(const segment& dropped, const std::string& cause);
+  [[nodiscard]] frame_group* find_group(const text_owner& owner) const;
+
+  const gpu::partition counted_;
+  const row_folding rows_;
+
+  mutable std::mutex mutex_;
+  gpu::tally verified_;
+  gpu::tally unverified_;  // of damaged frames
+  std::uint64_t merged_ = 0;
+  std::deque<input_entry> inputs_;  // from the first unfinished input on
+  std::size_t before_ = 0;          // the number of inputs before it
+  std::size_t appended_ = 0;        // reports of these inputs, without the omitted archives
+  bool all_complete_ = true;        // all spilled inputs are complete
+  std::shared_ptr<finished_inputs> finished_;
+  std::vector<finished_inputs::location> appending_;
+  std::exception_ptr failure_;
+  bool stop_is_due_ = false;
+  std::stop_source stop_{std::nostopstate};
+  std::unique_ptr<rolling_windows> windows_;  // its own lock is taken last
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,106 @@
+#include "pipeline/counts/spilled_bytes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// $TMPDIR, else /tmp; the folder may not exist.
+std::filesystem::path temporary_folder() {
+  std::error_code missing;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  if (!missing) return folder;
+  const char* const named = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nothing here sets it
+  return named != nullptr ? named : "/tmp";
+}
+
+[[noreturn]] void throw_spill_error(int error) {
+  throw spill_error("the reports of finished inputs need a temporary file in " + temporary_folder().string() + ": " +
+                    std::system_category().message(error) + "; make room there, or set TMPDIR to another folder");
+}
+
+// If it cannot be created, the descriptor is empty and errno is set.
+io::descriptor temporary_file() {
+  const std::filesystem::path folder = temporary_folder();
+  io::descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (file) return file;
+  // the filesystem does not support O_TMPFILE
+  std::string name = (folder / "gpuhist-XXXXXX").string();
+  file = io::descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (file) ::unlink(name.c_str());
+  return file;
+}
+
+bool write_all(int fd, std::string_view text, std::uint64_t at) {
+  while (!text.empty()) {
+    const ssize_t written = ::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+    at += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t spilled_bytes::append(std::string_view piece) {
+  const std::scoped_lock lock(mutex_);
+  if (!tail_.empty() && tail_.size() + piece.size() > in_memory_) spill();
+  const std::uint64_t at = file_bytes_ + tail_.size();
+  tail_ += piece;
+  return at;
+}
+
+// Under the lock. If the write fails, all bytes stay in memory.
+void spilled_bytes::spill() {
+  if (!file_) file_ = temporary_file();
+  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(errno);
+  file_bytes_ += tail_.size();
+  tail_.clear();
+}
+
+void spilled_bytes::cut_back(std::uint64_t length) {
+  const std::scoped_lock lock(mutex_);
+  tail_.resize(length > file_bytes_ ? std::min<std::uint64_t>(length - file_bytes_, tail_.size()) : 0);
+  file_bytes_ = std::min(file_bytes_, length);
+}
+
+std::uint64_t spilled_bytes::size() const {
+  const std::scoped_lock lock(mutex_);
+  return file_bytes_ + tail_.size();
+}
+
+std::string spilled_bytes::read(std::uint64_t from, std::size_t length) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (from >= file_bytes_) return tail_.substr(std::min<std::uint64_t>(from - file_bytes_, tail_.size()), length);
+  }
+  std::string out(length, '\0');
+  std::size_t have = 0;
+  while (have < length) {
+    const ssize_t count = ::pread(file_.get(), out.data() + have, length - have, static_cast<off_t>(from + have));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw std::system_error(errno, std::system_category(), "cannot read the temporary file of finished inputs");
+    if (count == 0) break;
+    have += static_cast<std::size_t>(count);
+  }
+  out.resize(have);
+  return out;
+}
+
+std::size_t spilled_bytes::held() const {
+  const std::scoped_lock lock(mutex_);
+  return tail_.size();
+}
+
+}  // namespace gpuhist::pipeline

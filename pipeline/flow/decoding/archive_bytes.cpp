@@ -1,0 +1,225 @@
+#include "pipeline/flow/decoding/archive_bytes.hpp"
+
+#include "async/task_group.hpp"
+#include "config/size.hpp"
+#include "pipeline/counts/input_failure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+verdict_gate::~verdict_gate() {
+  try {
+    for (const member_text& each : waiting_) give_up(each);
+  } catch (...) {
+    counts_.note_failure(std::current_exception());
+  }
+}
+
+void verdict_gate::give_up(const member_text& member) {
+  input_failure cause =
+      interrupted_
+          ? input_failure{.kind = failure_kind::stopped,
+                          .text = "not verified: the run ended before the end of the surrounding archive or frame"}
+          : input_failure{.kind = failure_kind::damaged,
+                          .text = "not verified: the surrounding archive or frame is damaged"};
+  counts_.close_group(
+      member.input, 1,
+      {.text_bytes = member.bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
+  counts_.finish(member.input, member.bytes);
+}
+
+void verdict_gate::verified() {
+  settled_ = true;
+  for (const member_text& each : std::exchange(waiting_, {})) submit(each);
+}
+
+void verdict_gate::submit(const member_text& member) {
+  if (!settled_) {
+    waiting_.push_back(member);
+  } else if (below_ != nullptr) {
+    below_->submit(member);
+  } else {
+    if (member.bytes > 0) counts_.conclude({.input = member.input, .group = 1, .frame = 1}, member.bytes, true);
+    counts_.close_group(member.input, 1, {.text_bytes = member.bytes});
+    counts_.finish(member.input, member.bytes);
+  }
+}
+
+source_bytes::source_bytes(const io::file_source& file, feed_notes& notes, std::stop_token stop)
+    : file_(&file), notes_(&notes), stop_(std::move(stop)) {}
+
+source_bytes::source_bytes(block_reader& stream, async::executor& reading_loop, std::stop_token stop)
+    : stream_(&stream), reading_loop_(&reading_loop), stop_(std::move(stop)) {}
+
+std::size_t source_bytes::read(std::span<std::byte> out) {
+  if (stop_.stop_requested()) throw as_error(left_at(offset_));
+  std::size_t size = 0;
+  if (file_ != nullptr) {
+    const stopwatch busy(notes_->read.busy_nanoseconds);
+    size = file_->read_at(out, offset_);
+    notes_->read.bytes += size;
+  } else {
+    size = read_blocks(out);
+  }
+  offset_ += size;
+  return size;
+}
+
+// Blocks this thread until there is a block. The reading coroutine never waits for this thread.
+std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
+  if (current_.bytes.empty() && !current_.end) {
+    current_ = {};  // before the wait: the next block may need this memory
+    current_ = async::run_blocking(*reading_loop_, stream_->next());
+    if (stop_.stop_requested()) throw as_error(left_at(offset_));
+  }
+  if (current_.end) {
+    if (current_.error) std::rethrow_exception(current_.error);
+    return 0;
+  }
+  const std::size_t size = std::min(out.size(), current_.bytes.size());
+  std::copy_n(current_.bytes.begin(), size, out.begin());
+  current_.bytes = current_.bytes.subspan(size);
+  return size;
+}
+
+std::optional<std::uint64_t> source_bytes::seekable_bytes() const {
+  if (file_ == nullptr) return std::nullopt;
+  return file_->size_hint();
+}
+
+std::span<const std::byte> peeking_bytes::peek(std::size_t wanted) {
+  ahead_.erase(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(std::exchange(taken_, 0)));
+  while (ahead_.size() < wanted && !error_) {
+    const std::size_t have = ahead_.size();
+    std::size_t size = 0;
+    ahead_.resize(wanted);
+    try {
+      size = source_.read(std::span(ahead_).subspan(have));
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    ahead_.resize(have + size);
+    if (size == 0) break;
+  }
+  return ahead_;
+}
+
+std::size_t peeking_bytes::read(std::span<std::byte> out) {
+  if (taken_ == ahead_.size()) {
+    if (error_) std::rethrow_exception(error_);
+    return source_.read(out);
+  }
+  const std::size_t size = std::min(out.size(), ahead_.size() - taken_);
+  std::copy_n(ahead_.begin() + static_cast<std::ptrdiff_t>(taken_), size, out.begin());
+  taken_ += size;
+  return size;
+}
+
+void peeking_bytes::seek(std::uint64_t offset) {
+  ahead_.clear();
+  taken_ = 0;
+  error_ = nullptr;
+  source_.seek(offset);
+}
+
+decoded_bytes::decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
+                             settings options)
+    : source_(source), decoder_(decoder), verdicts_(verdicts), notes_(notes), options_(std::move(options)) {
+  constexpr std::size_t buffer_bytes = std::size_t{128} << 10U;
+  buffer_.resize(buffer_bytes);
+  decoder_.restart({});
+}
+
+// Fills `out` as far as possible, so that callers do not depend on the sizes of the reads below.
+std::size_t decoded_bytes::read(std::span<std::byte> out) {
+  std::size_t filled = 0;
+  frame_ended_ = false;
+  while (filled < out.size() && !error_ && !ended_) {
+    if (frame_ended_ && filled > 0) break;
+    if (in_.empty() && !has_more_ && !refill()) break;
+    decode(out, filled);
+  }
+  if (filled == 0 && error_) std::rethrow_exception(error_);
+  return filled;
+}
+
+// Returns false if there is no more input.
+bool decoded_bytes::refill() {
+  try {
+    in_ = std::span(buffer_).first(source_.read(buffer_));
+  } catch (...) {
+    error_ = std::current_exception();
+    return false;
+  }
+  if (!in_.empty()) return true;
+  ended_ = true;
+  if (const std::string missing = decoder_.missing_at_end(0); !missing.empty()) {
+    fail(missing);
+  } else {
+    verdicts_.verified();  // needed for formats without an end mark
+  }
+  return false;
+}
+
+void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
+  io::fill_result result;
+  {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    result = decoder_.fill(in_, out.subspan(filled));
+  }
+  in_ = in_.subspan(result.consumed);
+  filled += result.produced;
+  notes_.decompress.bytes += result.produced;
+  if (result.produced > 0) verdicts_.note_bytes();
+  if (decoder_.produced_total() > options_.max_text) {
+    return fail("decompresses to far more than --max-output allows; given up at compressed offset " +
+                    std::to_string(decoder_.consumed_total()),
+                failure_kind::refused);
+  }
+  has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
+  if (result.status == io::fill_status::failed) fail(decoder_.fault(0));
+  if (result.status == io::fill_status::needs_window) grant_window();
+  if (result.status != io::fill_status::frame_verified) return;
+  frame_ended_ = true;
+  ++notes_.frames;
+  verdicts_.verified();
+}
+
+void decoded_bytes::grant_window() {
+  if (options_.grant_window) return options_.grant_window();
+  fail("needs a window of " + config::format_size(decoder_.window_wanted()) +
+           ", too large for a compressed member of an archive; extract it first",
+       failure_kind::refused);
+}
+
+void decoded_bytes::fail(const std::string& message, failure_kind kind) {
+  error_ = std::make_exception_ptr(io::input_error(message, 0, kind));
+}
+
+std::string decoded_bytes::place_of(std::uint64_t offset) const {
+  return "decompressed offset " + std::to_string(offset) + ", read up to compressed offset " +
+         std::to_string(decoder_.consumed_total());
+}
+
+std::size_t member_bytes::read(std::span<std::byte> out) {
+  if (error_) std::rethrow_exception(error_);
+  try {
+    if (rest_.empty()) rest_ = source_.read();
+  } catch (...) {
+    error_ = std::current_exception();
+    throw;
+  }
+  if (rest_.empty()) {
+    verdicts_.verified();  // the reader has checked all checksums of the member
+    return 0;
+  }
+  verdicts_.note_bytes();
+  const std::size_t size = std::min(out.size(), rest_.size());
+  std::copy_n(rest_.begin(), size, out.begin());
+  rest_ = rest_.subspan(size);
+  return size;
+}
+
+}  // namespace gpuhist::pipeline

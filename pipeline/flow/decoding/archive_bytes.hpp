@@ -1,0 +1,166 @@
+// Byte readers for archives, in layers: a file or stream, a decoder, a member of an archive. Each layer that verifies
+// bytes has a gate, which holds counts back until that layer has verified the bytes.
+//
+//     file ──► decoder ──► archive_reader ──► member ──► decoder ──► text
+//               gate                           gate       gate
+//
+// The text of a member is verified when all gates before it have a positive verdict.
+#pragma once
+
+#include "async/executor.hpp"
+#include "io/archive/archive_reader.hpp"
+#include "io/byte_reader.hpp"
+#include "io/decoder.hpp"
+#include "io/source.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/decoding/block_reader.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The text of one member. All of it was submitted for merging, as frame 1 of group 1 of the input.
+struct member_text {
+  input_id input = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The verdicts of one layer. A submitted member waits for the next verdict of this layer, and then for those of the
+/// layers below. Members that still wait when the gate is destroyed stay unverified: because the run was interrupted if
+/// note_interruption() was called, else because of damage. If memory for that report cannot be allocated, the counts
+/// note a failure. Memory: 16 bytes for each waiting member.
+class verdict_gate {
+ public:
+  /// `below`: the gate of the layer that this layer reads from; null at the bottom, where bytes need no verification.
+  verdict_gate(verdict_gate* below, rolling_counts& counts) : below_(below), counts_(counts) {}
+  verdict_gate(const verdict_gate&) = delete;
+  verdict_gate& operator=(const verdict_gate&) = delete;
+  ~verdict_gate();
+
+  /// Bytes were read from the layer. They have no verdict yet.
+  void note_bytes() { settled_ = false; }
+
+  /// All bytes that were read so far are verified.
+  void verified();
+
+  /// The run ended early: there will be no further verdict.
+  void note_interruption() { interrupted_ = true; }
+
+  /// The text of a member that all gates above have passed.
+  void submit(const member_text& member);
+
+ private:
+  verdict_gate* below_;
+  rolling_counts& counts_;
+  void give_up(const member_text& member);
+
+  bool settled_ = true;
+  bool interrupted_ = false;
+  std::vector<member_text> waiting_;
+};
+
+/// A file, or a stream. The blocks of a stream are read by a coroutine (block_reader::fill).
+class source_bytes final : public io::byte_reader {
+ public:
+  source_bytes(const io::file_source& file, feed_notes& notes, std::stop_token stop);
+  source_bytes(block_reader& stream, async::executor& reading_loop, std::stop_token stop);
+
+  std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override;
+  void seek(std::uint64_t offset) override { offset_ = offset; }
+  [[nodiscard]] std::uint64_t position() const { return offset_; }
+
+ private:
+  std::size_t read_blocks(std::span<std::byte> out);
+
+  const io::file_source* file_ = nullptr;
+  feed_notes* notes_ = nullptr;
+  block_reader* stream_ = nullptr;
+  async::executor* reading_loop_ = nullptr;
+  std::stop_token stop_;
+  std::uint64_t offset_ = 0;
+  block current_{};
+};
+
+/// A reader with look-ahead.
+class peeking_bytes final : public io::byte_reader {
+ public:
+  explicit peeking_bytes(io::byte_reader& source) : source_(source) {}
+
+  /// The next `wanted` bytes, without consuming them. Fewer at the end, or if a read fails.
+  std::span<const std::byte> peek(std::size_t wanted);
+
+  /// The exception that ended the last peek() early, or null.
+  [[nodiscard]] std::exception_ptr failure() const { return error_; }
+
+  std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return source_.seekable_bytes(); }
+  void seek(std::uint64_t offset) override;
+  [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return source_.place_of(offset); }
+
+ private:
+  io::byte_reader& source_;
+  std::vector<std::byte> ahead_;
+  std::size_t taken_ = 0;  // bytes at the front of ahead_ that were read
+  std::exception_ptr error_;
+};
+
+/// The text that a decoder produces. A read ends at the end of a frame. The gate is informed of bytes and verdicts.
+class decoded_bytes final : public io::byte_reader {
+ public:
+  struct settings {
+    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes; the input is refused if it holds more (a bomb)
+    std::function<void()> grant_window{};        ///< waits for the large window that the decoder needs; empty: large
+                                                 ///< windows are refused
+  };
+
+  decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
+                settings options);
+
+  std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] std::string place_of(std::uint64_t offset) const override;
+
+ private:
+  void decode(std::span<std::byte> out, std::size_t& filled);
+  bool refill();
+  void grant_window();
+  void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
+
+  io::byte_reader& source_;
+  io::decoder& decoder_;
+  verdict_gate& verdicts_;
+  feed_notes& notes_;
+  const settings options_;
+  std::vector<std::byte> buffer_;
+  std::span<const std::byte> in_{};
+  bool ended_ = false;
+  bool frame_ended_ = false;
+  bool has_more_ = false;  // the decoder can continue without more input
+  std::exception_ptr error_;
+};
+
+/// The current member of an archive_reader.
+class member_bytes final : public io::byte_reader {
+ public:
+  member_bytes(io::archive_reader& source, verdict_gate& verdicts) : source_(source), verdicts_(verdicts) {}
+
+  std::size_t read(std::span<std::byte> out) override;
+
+ private:
+  io::archive_reader& source_;
+  verdict_gate& verdicts_;
+  std::span<const std::byte> rest_{};
+  std::exception_ptr error_;
+};
+
+}  // namespace gpuhist::pipeline

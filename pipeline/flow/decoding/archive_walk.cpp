@@ -1,0 +1,250 @@
+#include "pipeline/flow/decoding/archive_walk.hpp"
+
+#include "async/task_group.hpp"
+#include "config/size.hpp"
+#include "io/input_error.hpp"
+#include "pipeline/counts/input_failure.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+namespace {
+
+constexpr unsigned max_depth = 3;  // archives around a text
+
+std::string within(std::string_view inner, const std::string& outer) {
+  return outer.empty() ? std::string(inner) : std::string(inner) + "." + outer;
+}
+
+// Determines the format of a head. If the head could not be read as a whole, reports that error instead of an error
+// that is caused by the missing bytes.
+template <typename Settle>
+auto settled(const peeking_bytes& head, Settle settle) {
+  if (!head.failure()) return settle();
+  try {
+    return settle();
+  } catch (const io::input_error&) {
+    std::rethrow_exception(head.failure());
+  }
+}
+
+}  // namespace
+
+archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left,
+                           decode_context& context, async::executor& pool, rolling_counts& counts, feed_notes& notes,
+                           std::stop_token stop)
+    : limits_(limits),
+      members_left_(members_left),
+      context_(context),
+      pool_(pool),
+      counts_(counts),
+      notes_(notes),
+      stop_(std::move(stop)) {
+  constexpr std::size_t buffer_bytes = std::size_t{64} << 10U;
+  buffer_.resize(buffer_bytes);
+  context_.cut.set_chunking({});  // the previous user may have changed it
+}
+
+void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
+                       std::optional<io::archive_kind> forced) {
+  archive_ = input;
+  forced_ = forced;
+  verdict_gate bottom(nullptr, counts_);
+  peeking_bytes peeking(bytes);
+  entry own{.input = input};
+  const content whole{
+      .name = name, .path = name, .format = {}, .bytes = peeking, .below = bottom, .depth = 0, .shown = own};
+  try {
+    count(whole);
+    // reads a pipe to its end: a writer must not fail because the archive ends before its data
+    if (!bytes.seekable_bytes()) attempt(whole, [&] { drain(whole); });
+  } catch (const io::input_error&) {
+    given_up_ = true;  // the cause was noted for the member and for everything around it
+  }
+  if (!own.has_text) counts_.finish(input, 0);
+}
+
+// Handles at most one compression, and then the decompressed content.
+void archive_walk::count(const content& item) {
+  attempt(item, [&] {
+    const bool is_forced = item.depth == 0 && forced_;
+    const auto head = item.bytes.peek(io::zlib_head_bytes);
+    const io::format* const found =
+        settled(item.bytes, [&] { return &io::settle_format(is_forced ? std::string() : item.path, head, nullptr); });
+    if (found->make_decoder != nullptr) return count_compressed(item, *found);
+    count_decoded(item);
+  });
+}
+
+void archive_walk::count_compressed(const content& item, const io::format& compression) {
+  std::unique_ptr<io::decoder> own;
+  if (item.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
+  io::decoder& decoder = own ? *own : context_.decoder_for(compression);
+  decoded_bytes::settings options{.max_text = max_decoded()};
+  if (!own) options.grant_window = [this] { async::run_blocking(pool_, context_.grant_window()); };
+  verdict_gate frames(&item.below, counts_);
+  decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
+  peeking_bytes peeking(decoded);
+  const content inner{.name = item.name,
+                      .path = item.path,
+                      .format = within(compression.name, item.format),
+                      .bytes = peeking,
+                      .below = frames,
+                      .depth = item.depth,
+                      .shown = item.shown};
+  attempt(inner, [&] { count_decoded(inner); });
+  attempt(inner, [&] { drain(inner); });  // the counts wait for the verdict of the frame
+  if (item.depth == 0) counts_.set_compressed_bytes(archive_, 1, decoder.consumed_total());
+}
+
+void archive_walk::count_decoded(content item) {
+  const bool is_forced = item.depth == 0 && forced_;
+  const auto head = item.bytes.peek(io::archive_head_bytes);
+  const io::archive_kind kind =
+      is_forced ? *forced_ : settled(item.bytes, [&] { return io::settle_archive(item.path, head); });
+  if (kind == io::archive_kind::none) return count_text(item);
+  item.format = within(io::name_of(kind), item.format);
+  if (item.shown.input) counts_.set_format(*item.shown.input, item.format);
+  attempt(item, [&] { count_members(item, kind); });
+}
+
+void archive_walk::count_members(const content& item, io::archive_kind kind) {
+  if (item.depth == max_depth) {
+    throw io::input_error(
+        "is an archive within " + std::to_string(max_depth) + " others, deeper than gpuhist looks; extract it first", 0,
+        failure_kind::refused);
+  }
+  io::archive_reader reader(kind, item.bytes);
+  bool any = false;
+  try {
+    while (const std::optional<std::string> path = reader.next()) {
+      count_member(item, reader, *path);
+      any = true;
+    }
+  } catch (...) {
+    note_skipped(item, reader);
+    throw;
+  }
+  note_skipped(item, reader);
+  if (!any) counts_.finish(shown(item), 0);
+}
+
+void archive_walk::note_skipped(const content& archive, const io::archive_reader& reader) {
+  for (const io::skipped_entries& each : reader.skipped()) {
+    add_skipped(skipped_, {.cause = std::string(each.kind) + " in an archive",
+                           .count = each.count,
+                           .first = archive.name + "/" + each.first,
+                           .bytes = each.bytes});
+  }
+}
+
+void archive_walk::count_member(const content& archive, io::archive_reader& reader, const std::string& path) {
+  // a long name counts as several members
+  const std::string name = archive.name + "/" + path;
+  const auto room = static_cast<std::int64_t>(1 + name.size() / archive_limits::bytes_of_name);
+  if (members_left_.fetch_sub(room) < room) {
+    given_up_ = true;
+    throw io::input_error(
+        "holds more members than fit into the result under the memory limit; give a higher --memory-limit", 0,
+        failure_kind::refused);
+  }
+  verdict_gate member(&archive.below, counts_);
+  member_bytes bytes(reader, member);
+  peeking_bytes peeking(bytes);
+  entry own;
+  const content member_content{.name = name,
+                               .path = path,
+                               .format = archive.format,
+                               .bytes = peeking,
+                               .below = member,
+                               .depth = archive.depth + 1,
+                               .shown = own};
+  count(member_content);
+  // the counts of a nested archive wait for the verdict of the member
+  if (!reader.is_broken()) attempt(member_content, [&] { drain(member_content); });
+}
+
+void archive_walk::count_text(const content& item) {
+  const input_id input = shown(item);
+  counts_.open_group(input);
+  item.shown.has_text = true;
+  std::uint64_t bytes = 0;
+  try {
+    while (const std::size_t size = item.bytes.read(buffer_)) {
+      put(std::span(buffer_).first(size), input);
+      bytes += size;
+      text_bytes_ += size;
+      if (stop_.stop_requested()) throw as_error(left_at(bytes));
+      if (text_bytes_ <= limits_.max_text) continue;
+      given_up_ = true;
+      throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) +
+                                " of --max-output; given up",
+                            0, failure_kind::refused);
+    }
+  } catch (...) {
+    counts_.close_group(input, 1,
+                        {.text_bytes = bytes,
+                         .failure = [cause = failure_from(std::current_exception())](std::uint64_t) { return cause; }});
+    counts_.finish(input, bytes);
+    throw;
+  }
+  item.below.submit({.input = input, .bytes = bytes});
+}
+
+void archive_walk::put(std::span<const std::byte> text, input_id input) {
+  if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->write(text));
+  while (!text.empty()) {
+    const reservation target = room(text.size());
+    std::copy_n(text.begin(), target.bytes.size(), target.bytes.begin());
+    context_.cut.commit(target, target.bytes.size(), {.input = input, .group = 1, .frame = 1});
+    text = text.subspan(target.bytes.size());
+  }
+}
+
+reservation archive_walk::room(std::uint64_t wanted) {
+  if (const std::optional<reservation> free = context_.cut.try_reserve(wanted)) return *free;
+  return async::run_blocking(pool_, context_.cut.reserve(wanted));
+}
+
+// The input of a content in the result. Once an archive has a member, its members represent it.
+input_id archive_walk::shown(const content& item) {
+  if (item.shown.input) return *item.shown.input;
+  item.shown.input = counts_.open_member(item.name, archive_);
+  counts_.set_format(*item.shown.input, item.format.empty() ? "raw" : item.format);
+  if (!std::exchange(is_represented_by_members_, true)) counts_.represent_by_members(archive_);
+  return *item.shown.input;
+}
+
+// Notes the errors of a content. The surrounding content continues, unless the whole walk is finished.
+void archive_walk::attempt(const content& item, const std::function<void()>& task) {
+  input_failure failure;
+  try {
+    return task();
+  } catch (const std::bad_alloc&) {
+    failure = {.kind = failure_kind::out_of_memory, .text = "not enough memory to read it"};
+  } catch (const io::input_error&) {
+    failure = failure_from(std::current_exception());
+  }
+  if (io::is_cut_short(failure.kind)) item.below.note_interruption();
+  counts_.fail(shown(item), 0, failure);
+  if (is_finished()) throw as_error(failure);
+}
+
+void archive_walk::drain(const content& item) {
+  while (item.bytes.read(buffer_) > 0) {
+  }
+}
+
+// Headers and padding may be as large as the text, plus a constant.
+std::uint64_t archive_walk::max_decoded() const {
+  constexpr std::uint64_t extra = std::uint64_t{64} << 20U;
+  const std::uint64_t most = limits_.max_text;
+  return most > (~std::uint64_t{0} - extra) / 2 ? ~std::uint64_t{0} : 2 * most + extra;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,97 @@
+// Reads one archive from the first byte to the last. Every member that is a regular file becomes an input, and its text
+// is counted. Compressed members are decompressed, and nested archives are read the same way, up to a fixed depth.
+#pragma once
+
+#include "async/executor.hpp"
+#include "io/archive/archive_format.hpp"
+#include "io/stream_sink.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/decoding/archive_bytes.hpp"
+#include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Limits that all walks of a run share.
+struct archive_limits {
+  static constexpr std::size_t bytes_of_name = 512;  ///< a member with a longer name counts as several members
+
+  std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
+  std::int64_t max_members = 1;                ///< of all archives of the run; each is in the result
+  io::decoder_limits inner_decoder{};          ///< for compressed members
+  io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink; null: it is not
+};
+
+/// One archive. Blocks its thread while it waits for bytes or slots.
+class archive_walk {
+ public:
+  /// `members_left`: the rest of archive_limits::max_members, shared by all walks.
+  archive_walk(const archive_limits& limits, std::atomic<std::int64_t>& members_left, decode_context& context,
+               async::executor& pool, rolling_counts& counts, feed_notes& notes, std::stop_token stop);
+
+  /// Counts the content of `bytes`. `name`: of the archive, in the result. `forced`: the kind of archive; nothing:
+  /// detected by content. Errors of an input are noted in the counts; only other exceptions are thrown.
+  void run(input_id input, const std::string& name, io::byte_reader& bytes, std::optional<io::archive_kind> forced);
+
+  /// The entries that are not regular files, by kind.
+  [[nodiscard]] const std::vector<skipped_names>& skipped() const { return skipped_; }
+
+ private:
+  // The input of a content in the result, once it has one.
+  struct entry {
+    std::optional<input_id> input;
+    bool has_text = false;
+  };
+
+  struct content {
+    const std::string& name;  // in the result
+    std::string path;         // its suffix may promise a format
+    std::string format;       // including the surrounding formats: "gzip.tar.zstd"
+    peeking_bytes& bytes;
+    verdict_gate& below;
+    unsigned depth;  // number of surrounding archives
+    entry& shown;
+  };
+
+  void count(const content& item);
+  void count_compressed(const content& item, const io::format& compression);
+  void count_decoded(content item);
+  void count_members(const content& item, io::archive_kind kind);
+  void count_member(const content& archive, io::archive_reader& reader, const std::string& path);
+  void note_skipped(const content& archive, const io::archive_reader& reader);
+  void count_text(const content& item);
+  void put(std::span<const std::byte> text, input_id input);
+  reservation room(std::uint64_t wanted);
+  input_id shown(const content& item);
+  void attempt(const content& item, const std::function<void()>& task);
+  void drain(const content& item);
+  [[nodiscard]] bool is_finished() const { return given_up_ || stop_.stop_requested(); }
+  [[nodiscard]] std::uint64_t max_decoded() const;
+
+  const archive_limits& limits_;
+  std::atomic<std::int64_t>& members_left_;
+  decode_context& context_;
+  async::executor& pool_;
+  rolling_counts& counts_;
+  feed_notes& notes_;
+  const std::stop_token stop_;
+  input_id archive_ = 0;
+  std::optional<io::archive_kind> forced_;
+  bool is_represented_by_members_ = false;
+  bool given_up_ = false;
+  std::uint64_t text_bytes_ = 0;
+  std::vector<std::byte> buffer_;
+  std::vector<skipped_names> skipped_;
+};
+
+}  // namespace gpuhist::pipeline

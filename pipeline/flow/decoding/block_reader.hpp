@@ -1,0 +1,106 @@
+// Reads compressed bytes ahead of their decoders, in blocks. One coroutine fills the blocks, one takes them, and any
+// number of decoders release them. Each reader has a few blocks of its own, and takes extra blocks while there are any.
+#pragma once
+
+#include "async/channel.hpp"
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
+#include "io/source.hpp"
+#include "pipeline/flow/statistics/stage_clock.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Memory for the blocks of all readers: allocated on first use, reused, and bounded. Thread-safe.
+class block_pool {
+ public:
+  /// `extra`: the number of blocks in addition to those that each reader owns.
+  block_pool(std::size_t block_bytes, std::size_t extra) : block_bytes_(block_bytes), extra_left_(extra) {}
+
+  [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
+
+  /// Reserves one extra block. Returns false if none is left.
+  bool take_extra();
+  void release_extra() noexcept;
+
+  std::unique_ptr<std::byte[]> take_memory();  ///< throws std::bad_alloc
+  void release_memory(std::unique_ptr<std::byte[]> memory) noexcept;
+
+ private:
+  const std::size_t block_bytes_;
+  std::mutex mutex_;
+  std::size_t extra_left_;
+  std::vector<std::unique_ptr<std::byte[]>> free_;
+};
+
+/// A block of compressed bytes. Its memory returns to the pool when the last copy of `memory` is destroyed.
+struct block {
+  std::shared_ptr<const std::byte> memory{};
+  std::span<const std::byte> bytes{};
+  bool lost = false;           ///< from some offset in this block on, the ends of frames are unknown
+  bool end = false;            ///< there are no more blocks
+  std::exception_ptr error{};  ///< with `end`: the cause, if reading failed
+};
+
+/// The blocks of one input, in order. One consumer calls next(). Reading runs concurrently.
+class block_reader {
+ public:
+  /// `own`: the number of blocks that belong to this reader, 2 or more.
+  block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,
+               std::stop_token stop);
+
+  /// Starts to fill blocks, until the source ends, fails, or give_up() is called. `head`: bytes that were already read
+  /// from a stream; they come first. `on`: the executor of the source (any pool for files). Keeps the reader and
+  /// `source`, which the reader reads, alive until the end. Throws std::bad_alloc, and then nothing was started.
+  static void start(async::executor& on, std::shared_ptr<block_reader> reader, std::shared_ptr<io::source> source,
+                    std::vector<std::byte> head);
+
+  /// The next block. A block with `end` after the last one, and after a stop.
+  async::task<block> next();
+
+  /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
+  void read_farther_ahead() { may_take_extra_ = true; }
+
+  /// Ends the reading soon. Thread-safe.
+  void give_up() noexcept;
+
+  /// Blocks the calling thread until the reading has ended and does not use the source any more. Not to be called on a
+  /// thread of the executor.
+  void wait_for_end() noexcept { ended_.wait(false); }
+
+ private:
+  // The part of the reader that blocks need. Blocks may outlive the reader.
+  struct account {
+    account(std::shared_ptr<block_pool> blocks, std::size_t own_blocks) : pool(std::move(blocks)), own(own_blocks) {}
+    std::shared_ptr<block_pool> pool;
+    async::semaphore own;  // the reader's own blocks
+  };
+
+  class credit;
+
+  async::task<> fill(std::shared_ptr<io::source> kept_alive, std::vector<std::byte> head);
+  async::task<std::shared_ptr<std::byte>> memory();
+  async::task<std::size_t> read_into(std::span<std::byte> out);
+
+  io::source& source_;
+  stage_clock& clock_;
+  std::stop_token stop_;
+  std::shared_ptr<account> account_;
+  std::atomic<bool> may_take_extra_{false};
+  std::atomic<bool> given_up_{false};
+  std::uint64_t offset_ = 0;  // of files
+  async::channel<block> filled_;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,113 @@
+// Decodes compressed inputs: several inputs at once, and of each input as many groups of frames at once as there are
+// decoders.
+//
+//     blocks ──► splitter ──► | frame | frame | frame | frame (still arriving) ...
+//                              group 1 ──► decoder    group 2 ──► decoder
+//
+// The splitter reads the compressed bytes once, in order, and finds the ends of frames. Adjacent frames form a group.
+// One decoder decodes the group, and begins before all of its bytes have arrived. An input that cannot be split is one
+// group. Groups begin in the order of the input, each once a decoder is free, so an older group never waits for a
+// younger one. rolling_counts puts the counts of groups in order.
+#pragma once
+
+#include "async/channel.hpp"
+#include "async/event_loop.hpp"
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
+#include "io/format.hpp"
+#include "io/source.hpp"
+#include "io/stream_sink.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/decoding/block_reader.hpp"
+#include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// One coroutine calls add() and drain().
+class compressed_inputs {
+ public:
+  struct settings {
+    std::size_t block_bytes = 0;
+    std::size_t own_blocks = 0;                  ///< for each open input
+    std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
+    std::size_t open_inputs = 1;                 ///< at the same time
+    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk while all threads decode
+    unsigned threads = ~0U;                      ///< threads of the pool
+    std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
+    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
+    bool skip_damage = false;                    ///< continue after damaged frames
+    io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink, in order; null: it is not
+    std::string_view in_order_for{};             ///< for statistics: the option for which frames are decoded in order
+  };
+
+  struct executors {
+    async::executor& pool;       ///< files are read and frames are decoded here
+    async::event_loop& streams;  ///< streams are read here
+  };
+
+  compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
+                    rolling_counts& counts, feed_notes& notes, async::first_failure& failures, std::stop_token stop);
+
+  /// Starts to decode an input. `head`: its first bytes, which were already read from a stream; those of a file are
+  /// read again. Waits while too many inputs are open.
+  async::task<> add(input_id input, std::shared_ptr<io::source> source, std::vector<std::byte> head,
+                    const io::format& format);
+
+  /// Awaitable; completes when all inputs have ended. Exceptions that belong to no input are noted in the failures.
+  [[nodiscard]] auto drain() noexcept { return feeding_.ended(); }
+
+ private:
+  struct compressed_input;
+  struct group;
+  using group_pointer = std::shared_ptr<group>;
+
+  [[nodiscard]] std::string manner_of(const compressed_input& input) const;
+  async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
+  async::task<> split(compressed_input& input, std::vector<std::byte> head);
+  async::task<> forward_block(compressed_input& input, const block& source);
+  async::task<> push_rest(compressed_input& input, const block& source, std::span<const std::byte> rest);
+  async::task<> push_held_back(compressed_input& input);
+  async::task<> end_input(compressed_input& input, block last);
+  async::task<> push(compressed_input& input, const block& source, std::span<const std::byte> bytes);
+  async::task<> begin_group(compressed_input& input);
+  static void close_group(compressed_input& input);
+  void spawn(const group_pointer& task);
+  static void retire_oldest(compressed_input& input);
+  void end_input_with(compressed_input& input, const std::exception_ptr& error);
+  async::task<> decode(group_pointer task);
+  void end_group(group& task, std::exception_ptr error) noexcept;
+  async::task<> decode_blocks(group& task);
+  async::task<> take_block(group& task, const block& next);
+  async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
+  void end_of_blocks(group& task, const block& last);
+  async::task<> skip(group& task, const block& source, std::span<const std::byte>& in);
+  void begin_skipping(group& task, std::string cause);
+  static void end_skipping(group& task, std::uint64_t at);
+  static async::task<> grant_window(group& task);
+  io::fill_result fill(group& task, std::span<const std::byte> in, std::span<std::byte> out);
+  void conclude_verified(group& task);
+
+  const settings options_;
+  const executors executors_;
+  decode_contexts& contexts_;
+  rolling_counts& counts_;
+  feed_notes& notes_;
+  const std::stop_token stop_;
+  async::first_failure& failures_;
+  const std::shared_ptr<block_pool> blocks_;
+  async::semaphore open_permits_;  // one for each open input
+  async::task_group feeding_;
+};
+
+}  // namespace gpuhist::pipeline

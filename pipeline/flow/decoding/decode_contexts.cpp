@@ -1,0 +1,93 @@
+#include "pipeline/flow/decoding/decode_contexts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+io::decoder& decode_context::decoder_for(const io::format& format) {
+  if (!decoder_ || format_ != &format) decoder_ = format.make_decoder(limits_);
+  format_ = &format;
+  return *decoder_;
+}
+
+std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
+  decoder_->grant_window(0);  // frees the memory: only the error text is needed
+  return std::move(decoder_);
+}
+
+async::task<> decode_context::grant_window() {
+  const std::uint64_t wanted = decoder_->window_wanted();
+  if (granted_) {
+    decoder_->grant_window(0);
+    granted_.release();
+  }
+  granted_ = co_await large_windows_.acquire(wanted);
+  decoder_->grant_window(wanted);
+}
+
+void decode_context::release_window() noexcept {
+  if (!granted_) return;
+  try {
+    if (decoder_) decoder_->grant_window(limits_.granted_bytes);
+  } catch (...) {
+    decoder_.reset();  // the decoder cannot shrink; the next group makes a new one
+  }
+  granted_.release();
+}
+
+namespace {
+
+// The window of zstd levels up to 19; smaller if there are many decoders and little memory.
+std::uint64_t own_window(std::size_t number, std::uint64_t window_bytes) {
+  constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
+  return std::min(usual_window, window_bytes / (4 * number));
+}
+
+io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
+                             std::shared_ptr<const io::zstd_dictionary> dictionary) {
+  const std::uint64_t own = own_window(number, window_bytes);
+  return {.window_bytes = window_bytes - number * own, .granted_bytes = own, .dictionary = std::move(dictionary)};
+}
+
+}  // namespace
+
+decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
+                                 text_divider* divider)
+    : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
+  const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
+  free_.reserve(number);
+  for (std::size_t i = 0; i < number; ++i) {
+    free_.push_back(&contexts_.emplace_back(slots, counted, divider, limits, large_windows_));
+  }
+}
+
+async::task<decode_contexts::lease> decode_contexts::acquire() {
+  async::semaphore::permit permit = co_await permits_.acquire();
+  co_return lease(*this, std::move(permit));
+}
+
+decode_contexts::lease::lease(decode_contexts& owner, async::semaphore::permit permit) noexcept
+    : owner_(&owner), permit_(std::move(permit)) {
+  const std::scoped_lock lock(owner.mutex_);
+  context_ = owner.free_.back();
+  owner.free_.pop_back();
+}
+
+void decode_contexts::lease::release() noexcept {
+  decode_context* const context = std::exchange(context_, nullptr);
+  if (context == nullptr) return;
+  context->release_window();
+  {
+    const std::scoped_lock lock(owner_->mutex_);
+    owner_->free_.push_back(context);
+  }
+  permit_.release();
+}
+
+void decode_contexts::flush(std::vector<cut_mark>& marks) {
+  for (decode_context& each : contexts_) marks.push_back(each.cut.flush());
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,111 @@
+// The pool of decode contexts. A context holds a decoder, which keeps its memory from one group of frames to the next,
+// and a cutter for the decoded text. There are as many contexts as groups that are decoded at once.
+#pragma once
+
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
+#include "io/decoder.hpp"
+#include "io/format.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/ring.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Used by one task at a time.
+class decode_context {
+ public:
+  /// `divider`: of the cutter. `large_windows`: the memory budget for windows larger than limits.granted_bytes, in
+  /// bytes.
+  decode_context(ring& slots, collector& counted, text_divider* divider, io::decoder_limits limits,
+                 async::semaphore& large_windows)
+      : cut(slots, counted, divider), limits_(std::move(limits)), large_windows_(large_windows) {}
+
+  /// A decoder of the format. The caller restarts it. Throws std::bad_alloc.
+  io::decoder& decoder_for(const io::format& format);
+
+  /// Hands over the decoder of decoder_for(), for use after the context was released. The next call of decoder_for()
+  /// makes a new decoder.
+  std::shared_ptr<const io::decoder> keep_decoder();
+
+  /// Waits for memory for the window that the decoder asked for, and grants it. Releases an earlier large window before
+  /// the wait, so that contexts cannot block each other forever. Throws std::bad_alloc.
+  async::task<> grant_window();
+
+  /// Releases the large window, and the memory of the decoder.
+  void release_window() noexcept;
+
+  cutter cut;
+
+ private:
+  const io::decoder_limits limits_;
+  async::semaphore& large_windows_;     // bytes
+  async::semaphore::permit granted_{};  // bytes of large_windows_
+  const io::format* format_ = nullptr;
+  std::shared_ptr<io::decoder> decoder_;
+};
+
+/// A fixed number of contexts. Thread-safe. Waiters are served in FIFO order.
+class decode_contexts {
+ public:
+  /// Owns a context. The destructor returns it.
+  class lease {
+   public:
+    lease() = default;
+    lease(lease&& other) noexcept
+        : owner_(other.owner_), context_(std::exchange(other.context_, nullptr)), permit_(std::move(other.permit_)) {}
+    lease& operator=(lease&& other) noexcept {
+      if (this == &other) return *this;
+      release();
+      owner_ = other.owner_;
+      context_ = std::exchange(other.context_, nullptr);
+      permit_ = std::move(other.permit_);
+      return *this;
+    }
+    ~lease() { release(); }
+
+    void release() noexcept;
+
+    [[nodiscard]] explicit operator bool() const noexcept { return context_ != nullptr; }
+    [[nodiscard]] decode_context& operator*() const noexcept { return *context_; }
+    [[nodiscard]] decode_context* operator->() const noexcept { return context_; }
+
+   private:
+    friend class decode_contexts;
+    lease(decode_contexts& owner, async::semaphore::permit permit) noexcept;
+
+    decode_contexts* owner_ = nullptr;
+    decode_context* context_ = nullptr;
+    async::semaphore::permit permit_{};
+  };
+
+  /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
+  /// most archives. Contexts that need larger windows share the rest.
+  decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
+                  ring& slots, collector& counted, text_divider* divider = nullptr);
+
+  /// Waits for a context.
+  async::task<lease> acquire();
+
+  /// Seals the slots of all cutters, whether the contexts are in use or not. Thread-safe.
+  void flush(std::vector<cut_mark>& marks);
+
+  [[nodiscard]] std::size_t size() const { return contexts_.size(); }
+
+ private:
+  async::semaphore large_windows_;  // bytes
+  std::deque<decode_context> contexts_;
+  async::semaphore permits_;  // one for each context in free_
+  std::mutex mutex_;
+  std::vector<decode_context*> free_;  // under the mutex; has capacity for all; last in, first out
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,408 @@
+#include "pipeline/flow/feeder.hpp"
+
+#include "config/size.hpp"
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/decoding/stream_cancel.hpp"
+#include "pipeline/flow/window_divider.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <new>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t batch_inputs = 32;                          // per task: enough to be worth waking a thread
+constexpr std::uint64_t small_bytes = std::uint64_t{256} * 1024;  // several threads read a larger file
+constexpr std::string_view small_manner = "small files whole, several at once";
+
+// Files whose name is that of an archive are not read by small_files, which would open them twice.
+bool is_small(const listed_input& listed) {
+  return listed.regular && listed.size <= small_bytes && io::promised_by(listed.name) == nullptr &&
+         io::promised_archive(listed.name).kind == io::archive_kind::none;
+}
+
+// Decoders of members have their own window memory, and each member has an entry in the result.
+archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to) {
+  constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
+  constexpr std::uint64_t share_of_memory = 4;
+  const buffer_plan& buffers = plan.buffers;
+  const std::uint64_t window = std::min(usual_window, buffers.window_limit / (share_of_memory * buffers.decoders));
+  const std::uint64_t bytes_of_member =
+      std::uint64_t{8} * sizeof(std::uint64_t) * plan.partition.classes + archive_limits::bytes_of_name;
+  return {.max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+          .max_members = static_cast<std::int64_t>(buffers.memory_limit / 2 / bytes_of_member),
+          .inner_decoder = {.window_bytes = window,
+                            .granted_bytes = window,
+                            .dictionary = plan.dictionary,
+                            .largest_bytes = usual_window},
+          .text_to = text_to};
+}
+
+// Throws failures that the input does not cause.
+void note_failure(input_id input, const std::exception_ptr& error, rolling_counts& counts) {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const io::input_error&) {
+    counts.fail(input, 0, failure_from(error));
+  } catch (const std::bad_alloc&) {
+    counts.fail(input, 0, failure_from(error));
+  }
+}
+
+async::task<std::exception_ptr> failure_of(async::task<> task) {
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    co_return std::current_exception();
+  }
+  co_return nullptr;
+}
+
+}  // namespace
+
+feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted,
+               rolling_counts& counts, feed_notes& notes, async::first_failure& failures, follower::remark notify,
+               io::stream_sink* sink, std::stop_token stop)
+    : plan_(plan),
+      executors_(executors),
+      divider_(counts.windows() != nullptr ? std::make_unique<window_divider>(counts) : nullptr),
+      cutter_(slots, counted, divider_.get()),
+      counts_(counts),
+      notes_(notes),
+      failures_(failures),
+      notify_(std::move(notify)),
+      sink_(sink),
+      stop_(stop),
+      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
+             notes.read, executors.pool, failures, stop),
+      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
+      compressed_({.block_bytes = plan.buffers.block_bytes,
+                   .own_blocks = plan.buffers.blocks,
+                   .extra_blocks = plan.buffers.extra_blocks,
+                   .open_inputs = plan.buffers.open_inputs,
+                   .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
+                   .threads = plan.threads,
+                   .group_bytes = plan.buffers.group_bytes,
+                   .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
+                   .skip_damage = plan.skip_damage,
+                   .text_to = passes_through(config::pass_through_mode::text) ? sink : nullptr,
+                   .in_order_for = plan.in_order_for},
+                  {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
+      archives_({.limits = limits_of_archives(plan, passes_through(config::pass_through_mode::text) ? sink : nullptr),
+                 .block_bytes = plan.buffers.block_bytes,
+                 .own_blocks = plan.buffers.blocks},
+                {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
+      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format}, contexts_, counts, notes, executors.pool,
+             failures, stop),
+      list_(plan, executors.streams, std::move(stop)),
+      heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
+
+async::task<> feeder::follow_all() {
+  std::vector<std::pair<input_id, std::string>> inputs;
+  for (const std::string& name : plan_.inputs) {
+    inputs.emplace_back(counts_.open_input(name), name);
+    counts_.set_format(inputs.back().first, "raw");
+  }
+  add_manner(notes_.reading, "followed, straight into the slots");
+  // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
+  async::loop_thread own;
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
+  co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
+  flush();
+}
+
+async::task<> feeder::feed_all() {
+  if (plan_.follow) co_return co_await follow_all();
+  std::exception_ptr error;
+  try {
+    co_await feed_listed();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  failures_.note(error);
+  // in any case: work in flight must still be submitted. These waits need no memory
+  co_await small_.drain();
+  static_cast<void>(co_await files_.all_read());
+  static_cast<void>(co_await archives_.drain());
+  co_await compressed_.drain();
+  if (error) std::rethrow_exception(error);
+}
+
+async::task<> feeder::feed_listed() {
+  for (;;) {
+    std::vector<listed_input> batch = co_await list_.next(batch_inputs);
+    if (batch.empty()) break;
+    co_await feed_batch(std::move(batch));
+    co_await feed_remaining();
+  }
+  co_await small_.drain();
+  co_await feed_remaining();
+  fail_remaining();
+  co_await drain();
+  if (small_.files_read() > 0) add_manner(notes_.reading, small_manner, small_.files_read());
+  flush();
+}
+
+async::task<> feeder::drain() {
+  co_await small_.drain();
+  co_await files_.drain();
+  static_cast<void>(co_await archives_.drain());
+  co_await compressed_.drain();
+}
+
+input_id feeder::open(const listed_input& listed) {
+  return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
+}
+
+// Inputs are numbered in the order of the list; they may be read in another order.
+async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
+  // all threads read a single file, in ranges; windows and forwarding need the text of all inputs in order
+  const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr;
+  std::vector<numbered_input> small;
+  for (listed_input& each : batch) {
+    numbered_input next{.input = open(each), .listed = std::move(each)};
+    if (!next.listed.error.is_none()) {
+      counts_.fail(next.input, 0, next.listed.error);
+    } else if (stop_.stop_requested()) {
+      counts_.fail(next.input, 0, not_read());
+    } else if (many && is_small(next.listed)) {
+      small.push_back(std::move(next));
+    } else {
+      // inputs before standard input must not wait for its end
+      if (next.listed.name == "-" && !small.empty()) co_await small_.add(std::exchange(small, {}));
+      co_await feed(std::move(next));
+      if (plan_.windows) co_await drain();
+    }
+  }
+  if (!small.empty()) co_await small_.add(std::move(small));
+}
+
+// Feeds the inputs that small_files did not read.
+async::task<> feeder::feed_remaining() {
+  for (numbered_input& each : small_.take_deferred()) {
+    if (stop_.stop_requested()) {
+      counts_.fail(each.input, 0, not_read());
+    } else {
+      co_await feed(std::move(each));
+    }
+  }
+}
+
+void feeder::fail_remaining() {
+  if (!stop_.stop_requested()) return;
+  for (const listed_input& each : list_.unreached()) counts_.fail(open(each), 0, each.error);
+}
+
+std::vector<cut_mark> feeder::flush() {
+  std::vector<cut_mark> marks{cutter_.flush()};
+  contexts_.flush(marks);
+  return marks;
+}
+
+// With --pass-through=raw files are opened as streams, which are read and forwarded once and in order.
+io::source feeder::open_source(const listed_input& listed) const {
+  io::source opened = listed.in_tree ? io::source(io::open_regular(listed.name, listed.follow_links))
+                                     : io::open_source(listed.name, executors_.streams.context().get_executor(),
+                                                       plan_.buffers.pipe_bytes);
+  if (sink_ == nullptr) return opened;
+  auto* const file = std::get_if<io::file_source>(&opened);
+  if (file != nullptr && sink_->feeds(file->native_handle())) {
+    throw io::input_error("is also standard output: reading it would never end", 0, failure_kind::refused);
+  }
+  if (plan_.passes_through == config::pass_through_mode::text) return opened;
+  if (file != nullptr) {
+    return io::source(std::in_place_type<io::stream_source>, executors_.streams.context().get_executor(),
+                      std::move(*file).release(), std::size_t{0});
+  }
+  return opened;
+}
+
+async::task<> feeder::feed(numbered_input next) {
+  const input_id input = next.input;
+  const std::string& name = next.listed.name;
+  if (name == "-") co_await drain();  // until then, the offset of a redirected file may still change
+  shared_source source;
+  try {
+    source = std::make_shared<io::source>(open_source(next.listed));
+  } catch (...) {
+    co_return note_failure(input, std::current_exception(), counts_);
+  }
+  const std::stop_callback cancel_on_stop(
+      stop_, [cancel = make_stream_cancel(executors_.streams, source)]() noexcept { cancel->post(); });
+  const bool is_passed_through = passes_through(config::pass_through_mode::raw);
+  if (is_passed_through) std::get<io::stream_source>(*source).pass_through_to(*sink_);
+  note_failure(input, co_await failure_of(count(input, name, source)), counts_);
+  if (is_passed_through) {
+    co_await async::run_on(executors_.streams, pass_through_rest(input, std::move(source)));
+  }
+}
+
+std::vector<skipped_names> feeder::skipped() const {
+  std::vector<skipped_names> all = list_.skipped();
+  for (const skipped_names& each : archives_.skipped()) add_skipped(all, each);
+  return all;
+}
+
+// For streams and forwarded inputs, completes when all bytes were read.
+async::task<> feeder::count(input_id input, const std::string& name, const shared_source& source) {
+  const bool is_file = std::holds_alternative<io::file_source>(*source);
+  const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
+  auto head = co_await heads_.first_bytes(*source);
+  if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
+  const auto forced_archive = heads_.forced_archive();
+  const io::format& format =
+      forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
+  counts_.set_format(input, format.name);
+  const bool has_members = co_await heads_.is_archive(name, *source, head, format);
+  const bool is_raw = !has_members && format.name == "raw";
+  note_manner(*source, is_raw);
+  if (has_members) {
+    std::string shown_as = name == "-" ? plan_.label : name;
+    co_await archives_.add(input, std::move(shown_as), source, std::move(head), forced_archive);
+    if (in_turn) static_cast<void>(co_await archives_.drain());
+  } else if (!is_raw) {
+    co_await compressed_.add(input, source, std::move(head), format);
+    if (in_turn) co_await compressed_.drain();
+  } else if (!is_file) {
+    co_await async::run_on(executors_.streams, feed_stream(input, source, std::move(head)));
+  } else if (sink_ != nullptr) {
+    co_await feed_file_in_order(input, std::get<io::file_source>(*source));
+  } else {
+    co_await files_.add(input, std::shared_ptr<const io::file_source>(source, &std::get<io::file_source>(*source)));
+  }
+}
+
+// For the statistics: the manner in which the input is read.
+void feeder::note_manner(const io::source& source, bool is_raw) {
+  const auto* stream = std::get_if<io::stream_source>(&source);
+  std::string manner = "pread";
+  if (stream != nullptr) {
+    manner = stream->kind();
+    if (const std::size_t capacity = stream->pipe_capacity()) manner += " of " + config::format_size(capacity);
+  }
+  if (!is_raw) {
+    manner += stream == nullptr ? " in blocks of " : ", blocks of ";
+    manner += config::format_size(plan_.buffers.block_bytes) + " read ahead, " + std::to_string(plan_.buffers.blocks) +
+              " of them";
+    ++notes_.compressed_inputs;
+  } else if (stream == nullptr && sink_ != nullptr) {
+    manner += " in order, straight into the slots";
+  } else if (stream == nullptr) {
+    manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
+              std::to_string(plan_.threads) + (plan_.threads == 1 ? " thread" : " threads");
+    notes_.files_in_parallel = true;
+  } else {
+    manner += ", straight into the slots";
+  }
+  if (sink_ != nullptr) manner += stream != nullptr && stream->tees() ? ", forwarded by tee" : ", forwarded by write";
+  add_manner(notes_.reading, manner);
+}
+
+async::task<> feeder::feed_stream(input_id input, shared_source source, bytes head) {
+  auto& stream = std::get<io::stream_source>(*source);
+  std::uint64_t committed = 0;
+  try {
+    if (passes_through(config::pass_through_mode::text)) {  // the head was read before the format was known
+      co_await sink_->write(head);
+      stream.pass_through_to(*sink_);
+    }
+    co_await put(input, head, committed);
+    co_await read_stream(input, stream, committed);
+  } catch (const io::input_error&) {
+    counts_.fail(input, committed, failure_from(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, committed, failure_from(std::current_exception()));
+  }
+}
+
+// With --pass-through=raw: reads and forwards the rest of an input whose decoding has ended early.
+async::task<> feeder::pass_through_rest(input_id input, shared_source source) {
+  constexpr std::size_t step = std::size_t{64} << 10U;
+  auto& stream = std::get<io::stream_source>(*source);
+  bytes buffer(step);
+  stream.resume();  // its decoder may have stopped it
+  try {
+    while (!stop_.stop_requested()) {
+      const std::optional<std::size_t> read = stream.read_some(buffer);
+      if (read == 0U) break;
+      notes_.read.bytes += read.value_or(0);
+      if (read) {
+        co_await async::yield();
+      } else if (!co_await stream.readable()) {
+        break;
+      }
+    }
+  } catch (const io::input_error&) {
+    counts_.fail(input, 0, failure_from(std::current_exception()));
+  }
+}
+
+// A reservation is held until its bytes are written, so a slow consumer slows down the reading.
+async::task<> feeder::feed_file_in_order(input_id input, const io::file_source& file) {
+  std::uint64_t offset = 0;
+  try {
+    while (!stop_.stop_requested()) {
+      held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      std::size_t read = 0;
+      {
+        const stopwatch busy(notes_.read.busy_nanoseconds);
+        read = file.read_at(reserved.bytes(), offset);
+      }
+      co_await sink_->write(reserved.bytes().first(read));
+      reserved.commit(read, {.input = input});
+      notes_.read.bytes += read;
+      offset += read;
+      file.leave_offset_at(offset);
+      if (read < reserved.bytes().size() && !stop_.stop_requested()) co_return counts_.finish(input, offset);
+    }
+    counts_.fail(input, offset, left_at(offset));
+  } catch (const io::input_error&) {
+    counts_.fail(input, offset, failure_from(std::current_exception()));
+  } catch (const std::bad_alloc&) {
+    counts_.fail(input, offset, failure_from(std::current_exception()));
+  }
+}
+
+async::task<> feeder::put(input_id input, std::span<const std::byte> text, std::uint64_t& committed) {
+  while (!text.empty()) {
+    const reservation reserved = co_await cutter_.reserve(text.size());
+    std::copy_n(text.begin(), reserved.bytes.size(), reserved.bytes.begin());
+    cutter_.commit(reserved, reserved.bytes.size(), {.input = input});
+    committed += reserved.bytes.size();
+    text = text.subspan(reserved.bytes.size());
+  }
+}
+
+// Reads directly into the slot. No reservation is held while waiting, so that a snapshot can contain all bytes so far.
+async::task<> feeder::read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed) {
+  for (;;) {
+    std::optional<std::size_t> read;
+    {
+      held_reservation reserved(cutter_, co_await cutter_.reserve(plan_.buffers.chunk_bytes));
+      {
+        const stopwatch busy(notes_.read.busy_nanoseconds);
+        read = stream.read_some(reserved.bytes());
+      }
+      reserved.commit(read.value_or(0), {.input = input});
+    }
+    committed += read.value_or(0);
+    notes_.read.bytes += read.value_or(0);
+    if (read == 0U) co_return counts_.finish(input, committed);
+    if (stop_.stop_requested()) break;
+    if (read) {
+      // signals and timers of this thread must be handled although the stream always has bytes
+      co_await async::yield();
+      continue;
+    }
+    const stopwatch waiting(notes_.read.waiting_nanoseconds);
+    if (!co_await stream.readable()) break;
+  }
+  counts_.fail(input, committed, left_at(committed));
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,106 @@
+// Feeds the ring: takes the inputs of the list in order, recognizes their formats, and passes each one to the object
+// that puts its text into slots: small_files for many small files, plain_files, compressed_inputs, archive_inputs or a
+// follower. Streams are read here. A failure of an input is its error in the rolling counts; other inputs are still
+// fed.
+#pragma once
+
+#include "async/event_loop.hpp"
+#include "async/task.hpp"
+#include "async/task_group.hpp"
+#include "io/source.hpp"
+#include "io/stream_sink.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/decoding/archive_inputs.hpp"
+#include "pipeline/flow/decoding/compressed_inputs.hpp"
+#include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/inputs/follower.hpp"
+#include "pipeline/flow/inputs/input_head.hpp"
+#include "pipeline/flow/inputs/input_list.hpp"
+#include "pipeline/flow/inputs/plain_files.hpp"
+#include "pipeline/flow/inputs/small_files.hpp"
+#include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/run_plan.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
+#include "pipeline/flow/text_divider.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+class feeder {
+ public:
+  /// `pool` reads files and decodes frames; `streams` reads pipes and other streams.
+  struct executors {
+    async::executor& pool;
+    async::event_loop& streams;
+  };
+
+  /// `sink`: receives the forwarded bytes, on the executor for streams; null: nothing is forwarded. `failures`:
+  /// receives failures that no input causes.
+  feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted, rolling_counts& counts,
+         feed_notes& notes, async::first_failure& failures, follower::remark notify, io::stream_sink* sink,
+         std::stop_token stop);
+
+  /// Feeds all inputs and flushes the last slot. Runs on the pool. All work that it began has ended when it returns or
+  /// throws. Throws only failures that no input causes.
+  async::task<> feed_all();
+
+  /// Names in trees and archives that are not inputs. Precondition: feed_all() has ended.
+  [[nodiscard]] std::vector<skipped_names> skipped() const;
+
+  /// Seals all slots that are filling, so that their text is counted. Returns the marks of all chunks sealed so far.
+  /// Thread-safe.
+  std::vector<cut_mark> flush();
+
+ private:
+  using shared_source = std::shared_ptr<io::source>;
+  using bytes = std::vector<std::byte>;
+
+  async::task<> follow_all();
+  async::task<> feed_listed();
+  input_id open(const listed_input& listed);
+  async::task<> feed_batch(std::vector<listed_input> batch);
+  async::task<> feed_remaining();
+  void fail_remaining();
+  async::task<> drain();
+  async::task<> feed(numbered_input next);
+  [[nodiscard]] bool passes_through(config::pass_through_mode mode) const {
+    return sink_ != nullptr && plan_.passes_through == mode;
+  }
+  [[nodiscard]] io::source open_source(const listed_input& listed) const;
+  async::task<> count(input_id input, const std::string& name, const shared_source& source);
+  async::task<> pass_through_rest(input_id input, shared_source source);
+  async::task<> feed_file_in_order(input_id input, const io::file_source& file);
+  void note_manner(const io::source& source, bool is_raw);
+  async::task<> feed_stream(input_id input, shared_source source, bytes head);
+  async::task<> put(input_id input, std::span<const std::byte> text, std::uint64_t& committed);
+  async::task<> read_stream(input_id input, io::stream_source& stream, std::uint64_t& committed);
+
+  const run_plan& plan_;
+  const executors executors_;
+  const std::unique_ptr<text_divider> divider_;  // null: no windows are planned
+  cutter cutter_;                                // of all text that is not decoded
+  rolling_counts& counts_;
+  feed_notes& notes_;
+  async::first_failure& failures_;
+  follower::remark notify_;
+  io::stream_sink* sink_;
+  std::stop_token stop_;
+  plain_files files_;
+  decode_contexts contexts_;
+  compressed_inputs compressed_;
+  archive_inputs archives_;
+  small_files small_;
+  input_list list_;
+  head_reader heads_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,223 @@
+#include "pipeline/flow/inputs/follower.hpp"
+
+#include "io/format.hpp"
+#include "pipeline/counts/input_failure.hpp"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr auto watched_interval = std::chrono::seconds(1);           // between checks, without a notification
+constexpr auto unwatched_interval = std::chrono::milliseconds(100);  // between checks, without inotify
+
+constexpr std::uint32_t name_events = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+constexpr std::uint32_t content_events = IN_MODIFY | IN_ATTRIB;
+
+constexpr std::string_view events_dropped =
+    "--follow: the kernel dropped change notifications: bytes of files that were replaced in the meantime may "
+    "be missing from the counts";
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+follower::follower(cutter& cut, rolling_counts& counts, stage_clock& clock, async::event_loop& loop,
+                   std::uint32_t max_reservation, remark report, std::stop_token stop)
+    : cut_(cut),
+      counts_(counts),
+      clock_(clock),
+      max_reservation_(max_reservation),
+      report_(std::move(report)),
+      stop_(std::move(stop)),
+      timer_(std::make_shared<boost::asio::steady_timer>(loop.context())),
+      wake_up_(std::make_shared<async::deferred_call>(loop, [timer = timer_] { timer->cancel(); })) {
+  const int descriptor = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (descriptor < 0) return;
+  boost::system::error_code error;
+  changes_.emplace(loop.context());
+  changes_->assign(descriptor, error);
+  if (error) {  // continue without inotify
+    ::close(descriptor);
+    changes_.reset();
+  }
+}
+
+async::task<> follower::follow(std::vector<std::pair<input_id, std::string>> inputs) {
+  for (auto& [input, name] : inputs) files_.push_back({.input = input, .reader = io::followed_file(std::move(name))});
+  const std::stop_callback wake_on_stop(stop_, [wake = wake_up_]() noexcept { wake->post(); });
+  for (bool first = true;; first = false) {
+    for (followed& each : files_) watch_folder(each);
+    read_changes();
+    const bool stopping = stop_.stop_requested();
+    if (stopping) set_ends();
+    bool more = false;
+    for (followed& each : files_) {
+      if (!each.has_failed && co_await take_some(each)) more = true;
+      if (first && !each.has_failed && each.reader.current() < 0)
+        report_(each.reader.path() + ": no such file yet: waiting for it");
+    }
+    if (std::ranges::all_of(files_, &followed::has_failed) || (stopping && !more)) break;
+    if (!more && !stop_.stop_requested()) co_await wait_for_change();
+  }
+  for (followed& each : files_) {
+    if (each.has_failed) continue;
+    note_unread(each);
+    counts_.finish(each.input, each.reader.position());
+  }
+}
+
+void follower::set_ends() {
+  for (followed& each : files_) {
+    if (each.has_failed || each.has_end) continue;
+    try {
+      set_end(each);
+    } catch (const io::input_error&) {
+      fail(each);
+    }
+  }
+}
+
+// Counts the bytes that were written up to this time, and no more, because a writer may never stop. Checks the name
+// once more, because another file may have received it since the last check.
+void follower::set_end(followed& file) {
+  note(file, file.reader.look());
+  file.reader.set_end();
+  file.has_end = true;
+}
+
+// Reports bytes that were in the file when the stop was requested, and that were not read.
+void follower::note_unread(followed& file) {
+  if (file.has_end && file.reader.pending() > 0) note(file, io::name_change::truncated);
+}
+
+// Reads at most one slot, so that the name is checked often: a second replacement between two checks would be missed.
+// Returns false if there were no new bytes.
+async::task<bool> follower::take_some(followed& file) {
+  try {
+    if (!file.has_end) {
+      note(file, file.reader.look());
+      watch(file);
+    }
+    const std::uint64_t pending = file.reader.pending();
+    if (pending == 0) co_return false;
+    held_reservation target(cut_, co_await cut_.reserve(std::min<std::uint64_t>(pending, max_reservation_)));
+    const std::size_t read = read_into(file, target.bytes());
+    target.commit(read, {.input = file.input});
+    clock_.bytes += read;
+    co_await async::yield();  // lets signals and timers run
+    co_return read > 0;
+  } catch (const io::input_error&) {
+    fail(file);
+    co_return false;
+  }
+}
+
+std::size_t follower::read_into(followed& file, std::span<std::byte> room) {
+  const stopwatch busy(clock_.busy_nanoseconds);
+  const std::size_t read = file.reader.read_some(room);
+  if (read == 0 || std::exchange(file.format_checked, true)) return read;
+  const io::format& format = io::detect(room.first(std::min(read, io::detection_bytes)));
+  if (format.name == "raw") return read;
+  throw io::input_error("is " + std::string(format.name) + ": --follow counts only uncompressed text", 0,
+                        failure_kind::refused);
+}
+
+async::task<> follower::wait_for_change() {
+  const stopwatch waiting(clock_.waiting_nanoseconds);
+  timer_->expires_after(changes_ ? std::chrono::milliseconds(watched_interval) : unwatched_interval);
+  if (!changes_) {
+    co_await async::expiry_of(*timer_);
+    co_return;
+  }
+  co_await async::either_wait(*timer_, *changes_);
+}
+
+// All files are checked after any event, so it does not matter which one changed. But only the events show files that
+// had the name too briefly for a check to find them.
+void follower::read_changes() {
+  if (!changes_) return;
+  alignas(inotify_event) std::array<char, 16384> events;
+  ssize_t size = 0;
+  while ((size = ::read(changes_->native_handle(), events.data(), events.size())) > 0) {
+    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+      inotify_event event{};
+      std::memcpy(&event, events.data() + at, sizeof event);
+      const char* const name = events.data() + at + sizeof event;
+      if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && event.len > 0) note_arrival(event.wd, name);
+      if ((event.mask & IN_Q_OVERFLOW) != 0) report_(std::string(events_dropped));
+      at += sizeof event + event.len;
+    }
+  }
+}
+
+void follower::note_arrival(int folder_watch, std::string_view name) {
+  for (followed& each : files_) {
+    const std::string_view path = each.reader.path();
+    if (each.folder_watch == folder_watch && path.substr(path.find_last_of('/') + 1) == name) ++each.arrivals;
+  }
+}
+
+// Called after each check. Compares the arrivals that were notified with the files that were seen. The comparison
+// starts with a check during which no file arrived: otherwise it is unknown whether the file that was found is among
+// the notified ones.
+void follower::note_missed(followed& file) {
+  if (!file.is_baseline_set) {
+    file.arrivals = file.seen = 0;
+    read_changes();
+    file.is_baseline_set = file.arrivals == 0;
+    return;
+  }
+  if (file.arrivals <= file.seen) return;
+  report_(file.reader.path() + ": was replaced " + std::to_string(file.arrivals - file.seen) +
+          " more times than gpuhist could read: bytes of the files in between may be missing from the counts");
+  file.seen = file.arrivals;
+}
+
+void follower::note(followed& file, io::name_change change) {
+  if (change == io::name_change::appeared || change == io::name_change::replaced) ++file.seen;
+  note_missed(file);
+  if (change == io::name_change::vanished)
+    report_(file.reader.path() + ": was removed or renamed: waiting for a new file");
+  if (change == io::name_change::truncated) {
+    report_(file.reader.path() + ": was truncated after " + std::to_string(file.reader.position()) +
+            " bytes were counted: bytes written after these and before the truncation may be missing from the counts");
+  }
+}
+
+void follower::fail(followed& file) {
+  counts_.fail(file.input, file.reader.position(), failure_from(std::current_exception()));
+  file.has_failed = true;
+}
+
+// Called before each check, so that later arrivals are notified even if the folder was just created or replaced. For an
+// unchanged folder, inotify returns the same watch.
+void follower::watch_folder(followed& file) {
+  if (!changes_ || file.has_failed || file.has_end) return;
+  const int watch = watch_path(folder_of(file.reader.path()), name_events);
+  if (watch != std::exchange(file.folder_watch, watch)) file.is_baseline_set = false;
+}
+
+void follower::watch(followed& file) {
+  if (!changes_ || file.reader.current() == file.watched) return;
+  file.watched = file.reader.current();
+  if (file.watched >= 0) watch_path("/proc/self/fd/" + std::to_string(file.watched), content_events);
+}
+
+// Best effort: without a watch, the file is still checked once a second.
+int follower::watch_path(const std::string& path, std::uint32_t events) {
+  return ::inotify_add_watch(changes_->native_handle(), path.c_str(), events | IN_MASK_ADD);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,107 @@
+// Reads uncompressed files in ranges, in parallel and directly into the slots. Several ranges of several files are in
+// flight at once. The ranges are planned by the size from fstat, and corrected by the results of the reads.
+//
+// Ranges are committed in order. The thread that finishes the oldest range commits it, and all finished ranges after
+// it: waking another thread would take longer than reading a range. A short read ends the file there, and bytes of its
+// later ranges are dropped. If a file is longer than its size, reading continues to its end.
+#pragma once
+
+#include "async/semaphore.hpp"
+#include "async/task_group.hpp"
+#include "io/source.hpp"
+#include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/statistics/stage_clock.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Used by one coroutine. After drain(), every added file has finished or failed in the rolling counts.
+class plain_files {
+ public:
+  struct settings {
+    std::uint32_t range_bytes = 0;  ///< maximum size of one read
+    std::size_t in_flight = 1;      ///< maximum number of ranges that are read at once
+  };
+
+  plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
+              async::first_failure& failures, std::stop_token stop);
+
+  /// Starts the reads of a file. Waits while too many ranges are in flight.
+  async::task<> add(input_id input, std::shared_ptr<const io::file_source> source);
+
+  /// Waits for all reads, and reads the rest of files that are longer than their size. Exceptions that belong to no
+  /// file are noted in the failures.
+  async::task<> drain();
+
+  /// Awaitable; completes when all reads have ended, with a permit that prevents new ones.
+  [[nodiscard]] auto all_read() noexcept { return in_flight_.acquire(options_.in_flight); }
+
+ private:
+  struct open_file {
+    input_id input = 0;
+    std::shared_ptr<const io::file_source> source;
+    std::uint64_t committed = 0;  // bytes
+    bool ended = false;           // finished or failed in the rolling counts
+  };
+
+  struct range final : async::work_item {
+    range(plain_files& files, std::shared_ptr<open_file> source, std::uint64_t begin,
+          async::semaphore::permit in_flight = {})
+        : owner(files), permit(std::move(in_flight)), file(std::move(source)), offset(begin) {}
+
+    void run() noexcept override { owner.read_and_commit(*this); }
+    [[nodiscard]] std::span<std::byte> room() const noexcept {
+      return target ? target->bytes() : std::span<std::byte>();
+    }
+
+    plain_files& owner;
+    async::semaphore::permit permit;
+    std::shared_ptr<open_file> file;
+    std::optional<held_reservation> target{};  // nothing for the first read of a file of size 0
+    std::uint64_t offset;
+    bool last = false;  // according to the size: also checks whether the file is longer
+    bool is_read = false;
+    std::size_t filled = 0;
+    bool is_longer = false;
+    std::exception_ptr error = nullptr;
+  };
+
+  async::task<> start_all(std::shared_ptr<open_file> file);
+  void start(std::unique_ptr<range> next);
+  void read_and_commit(range& item) noexcept;
+  void read(range& item);
+  void settle(range& oldest);
+  async::task<> read_growing_files();
+  async::task<> read_rest(open_file& file);
+  bool has_ended(const open_file& file);
+  void finish(open_file& file);
+  void fail(open_file& file, const std::exception_ptr& error);
+
+  const settings options_;
+  cutter& cutter_;
+  rolling_counts& counts_;
+  stage_clock& clock_;
+  async::executor& pool_;
+  async::first_failure& failures_;
+  std::stop_token stop_;
+
+  async::semaphore in_flight_;  // ranges
+  std::mutex mutex_;  // protects the members below, and every open_file; locked before the mutex of the cutter
+  std::deque<std::unique_ptr<range>> ranges_;        // in flight, in the order of the text
+  std::vector<std::shared_ptr<open_file>> growing_;  // files that are longer than their size
+};
+
+}  // namespace gpuhist::pipeline

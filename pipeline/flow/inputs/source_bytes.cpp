@@ -1,0 +1,36 @@
+#include "pipeline/flow/inputs/source_bytes.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::uint64_t rest_of_standard_input(const struct stat& status) {
+  const off_t offset = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  return offset >= 0 && offset < status.st_size ? static_cast<std::uint64_t>(status.st_size - offset) : 0;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs) {
+  std::uint64_t total = 0;
+  bool standard_input_is_read = false;
+  for (const std::string& name : inputs) {
+    struct stat status{};
+    const bool standard_input = name == "-";
+    const bool found = (standard_input ? ::fstat(STDIN_FILENO, &status) : ::stat(name.c_str(), &status)) == 0;
+    if (!found || S_ISDIR(status.st_mode)) continue;
+    if (!S_ISREG(status.st_mode)) return std::nullopt;
+    if (!standard_input) {
+      total += static_cast<std::uint64_t>(status.st_size);
+    } else if (!std::exchange(standard_input_is_read, true)) {
+      total += rest_of_standard_input(status);
+    }
+  }
+  return total;
+}
+
+}  // namespace gpuhist::pipeline

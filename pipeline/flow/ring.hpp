@@ -1,0 +1,125 @@
+// The ring of slots: its bounded memory gives the program its memory limit and back-pressure. A slot is a page-aligned
+// buffer of text with room for the rows that are counted from it. All slots are in one mapping, which is registered
+// with a device once.
+//
+//            acquire                 cutter seals              rows merged, in order
+//    free ─────────────► filling ─────────────────► counting ──────────────────────► free
+//
+// At any time free + filling + counting = slots.
+#pragma once
+
+#include "async/semaphore.hpp"
+#include "async/task.hpp"
+#include "gpu/engine.hpp"
+#include "pipeline/counts/segment.hpp"
+#include "pipeline/flow/statistics/occupancy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Number of a cutter. Chunks of one cutter are merged in the order in which it cut them.
+using cutter_id = std::uint32_t;
+
+/// One buffer of the ring. Its phase decides who may use it. Filling: the cutter, and readers with a reservation.
+/// Counting: the engine, then the collector.
+struct slot {
+  std::span<std::byte> bytes;      ///< chunk_bytes of room
+  std::span<gpu::extent> extents;  ///< max_extents of room; written when the slot is sealed
+  std::span<std::uint32_t> rows;   ///< max_extents x row classes of room
+  std::vector<segment> segments;   ///< of the filled bytes, in their order
+  gpu::counting_job job;
+  cutter_id cut_by = 0;
+  std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order
+  phase current_phase = phase::free;
+  async::semaphore::permit permit{};  ///< to the slot, while it is not free
+
+  // For the filling phase; guarded by the lock of the cutter.
+  std::uint32_t room = 0;               ///< bytes of a full chunk
+  std::uint32_t used = 0;               ///< bytes reserved or filled
+  std::uint32_t outstanding = 0;        ///< reservations that are not committed
+  std::uint32_t reserved_segments = 0;  ///< the most segments that these can add
+  bool sealed = false;                  ///< no more reservations
+};
+
+struct ring_shape {
+  std::uint32_t slots = 0;
+  std::uint32_t chunk_bytes = 0;
+  std::uint32_t max_extents = 0;
+  std::uint32_t row_classes = 0;
+  std::uint32_t populated =
+      ~std::uint32_t{0};  ///< slots whose text pages are allocated at once; others at first access
+
+  /// Bytes of memory that a ring of this shape maps.
+  [[nodiscard]] std::uint64_t mapped_bytes() const;
+};
+
+class ring {
+ public:
+  /// Maps the memory. Throws std::system_error.
+  explicit ring(const ring_shape& shape);
+  ring(const ring&) = delete;
+  ring& operator=(const ring&) = delete;
+
+  /// All slots' memory, page-aligned, for engine::register_memory.
+  [[nodiscard]] std::span<std::byte> memory() const { return mapping_->memory(); }
+
+  /// Keeps the memory mapped as long as a copy of the pointer exists, even after the ring is destroyed.
+  [[nodiscard]] std::shared_ptr<const void> memory_owner() const { return mapping_; }
+
+  [[nodiscard]] std::span<slot> slots() { return slots_; }
+
+  /// Waits for a free slot and returns it, empty and in phase filling. The slot that was freed last is taken first,
+  /// because its memory may still be in a cache.
+  async::task<slot*> acquire();
+
+  /// As acquire(), without waiting: null if no slot is free. Thread-safe.
+  slot* try_acquire();
+
+  /// From filling to counting. Thread-safe.
+  void begin_counting(slot& sealed);
+
+  /// From counting to free. Thread-safe.
+  void release(slot& counted) noexcept;
+
+  /// Seconds that acquire() spent waiting so far. Thread-safe.
+  [[nodiscard]] double waiting_seconds() const;
+
+  /// Restarts the history of the slots. Precondition: all are free.
+  void begin_history();
+
+  /// The history of the slots from begin_history() until `end`. Thread-safe.
+  [[nodiscard]] slot_history history(occupancy::time_point end) const;
+
+ private:
+  class mapping {
+   public:
+    explicit mapping(std::size_t bytes);
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+    ~mapping();
+    static void populate(std::span<std::byte> part);
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+
+   private:
+    std::span<std::byte> memory_;
+  };
+
+  slot* take(async::semaphore::permit permit);
+  void enter(slot& entering, phase next);
+
+  std::shared_ptr<mapping> mapping_;
+  async::semaphore permits_;  // one per slot in free_; slots hold them, so it outlives slots_
+  std::vector<slot> slots_;
+  mutable std::mutex mutex_;
+  std::vector<slot*> free_;  // guarded by mutex_; a stack
+  double waiting_seconds_ = 0;
+  occupancy occupancy_;  // guarded by mutex_, so its times ascend
+};
+
+}  // namespace gpuhist::pipeline

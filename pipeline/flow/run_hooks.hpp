@@ -1,0 +1,45 @@
+// The callbacks of a run's caller.
+#pragma once
+
+#include "gpu/engines.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
+#include "pipeline/flow/statistics/run_progress.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+
+/// All hooks are called on the thread that called run(). An exception of a hook stops the run, and run() throws it.
+struct run_hooks {
+  std::function<void(const run_counts&)> snapshot{};  ///< for --snapshot-every
+  /// For conditions on inputs that grow (--follow): the counts so far, at every snapshot; without snapshots once a
+  /// second. Returns true to end the reading.
+  std::function<bool(const run_counts&)> check_counts{};
+  /// For --window: every window that has closed, in their order. Returns true to end the reading. The windows of text
+  /// that was read until then are still reported.
+  std::function<bool(const closed_window&)> window{};
+  std::function<void(const window_verdict&)> verdict{};  ///< on windows that were reported
+  /// Every input in the order of reports, as soon as it and all inputs before it are finished; unfinished ones at the
+  /// end of the run. Returns true to end the reading. No further input is reported here then.
+  std::function<bool(const input_report&)> input_finished{};
+  /// Every 50 ms, if set: writes reports that could not be written before.
+  std::function<void()> write_kept{};
+  /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.
+  bool process_exits = false;
+  std::function<void(const std::string&)> notice{};     ///< messages to be printed at once
+  bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
+  std::function<void(const run_progress&)> progress{};  ///< every progress_interval
+  std::chrono::milliseconds progress_interval{0};       ///< above zero if `progress` is set
+  /// On SIGUSR1, which is watched if this is set and the parent did not ignore it. All bytes that arrived before are
+  /// counted. Precondition: hold_status_signal() was called.
+  std::function<void(const run_progress&)> status{};
+  /// Makes the engine; tests replace it.
+  std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,183 @@
+#include "pipeline/flow/run_notifier.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+}  // namespace
+
+run_notifier::run_notifier(async::event_loop& loop, const run_plan& plan, const run_hooks& hooks)
+    : loop_(loop),
+      plan_(plan),
+      hooks_(hooks),
+      status_signal_(loop.context(), static_cast<bool>(hooks.status)),
+      windows_(loop, hooks),
+      snapshot_alarm_(loop),
+      progress_alarm_(loop),
+      flush_alarm_(loop),
+      kept_alarm_(loop) {}
+
+void run_notifier::start(notified_run run) {
+  run_.emplace(std::move(run));
+  if (plan_.snapshot_every && (hooks_.snapshot || hooks_.check_counts)) {
+    if (const auto* interval = std::get_if<std::chrono::milliseconds>(&*plan_.snapshot_every)) {
+      spawn(snapshots_by_time(*interval));
+    } else {
+      snapshot_due_at_ = std::get<std::uint64_t>(*plan_.snapshot_every);
+      spawn(snapshots_by_size());
+    }
+  } else if (hooks_.check_counts) {
+    spawn(snapshots_by_time(std::chrono::seconds(1)));
+  }
+  if (hooks_.progress) spawn(progress_by_time());
+  if (status_signal_.is_watched()) spawn(status_by_signal());
+  if (hooks_.write_kept) spawn(kept_reports_by_time());
+  if (hooks_.input_finished) {
+    spawn(inputs_as_they_finish());
+    spawn(flushes_by_time());
+  }
+  if (rolling_windows* const windows = run_->counts.windows()) {
+    windows_.start({.windows = *windows,
+                    .collected = run_->collected,
+                    .feeding = run_->feeding,
+                    .end_by_hook = [this] { end_by_hook(); }},
+                   [this](async::task<> task) { spawn(std::move(task)); });
+  }
+}
+
+void run_notifier::spawn(async::task<> task) {
+  async::spawn(loop_, std::move(task), [this](const std::exception_ptr& error) noexcept { run_->failure(error); });
+}
+
+void run_notifier::note_merged() {
+  if (wants_snapshots()) merged_for_snapshots_.notify();
+  if (status_signal_.is_watched()) merged_for_status_.notify();
+  if (hooks_.input_finished) merged_for_inputs_.notify();
+  if (plan_.windows) windows_.note_merged();
+}
+
+// Seals the slots that are filling, so that all bytes of a slow stream are counted, and waits until they are merged.
+async::task<> run_notifier::flush_and_wait(async::wakeup& merged) {
+  const std::vector<cut_mark> cut = run_->feeding.flush();
+  while (!run_->collected.has_merged(cut)) co_await merged.wait();
+}
+
+async::task<> run_notifier::snapshots_by_time(std::chrono::milliseconds interval) {
+  for (auto due = clock::now() + interval;; due += interval) {
+    snapshot_alarm_.set(due);
+    co_await snapshot_alarm_.wait();
+    co_await flush_and_wait(merged_for_snapshots_);
+    publish_snapshot();
+    if (due + interval < clock::now()) due = clock::now();  // a slow reader gets fewer snapshots
+  }
+}
+
+async::task<> run_notifier::snapshots_by_size() {
+  for (;;) {
+    co_await merged_for_snapshots_.wait();
+    snapshot_if_due();
+  }
+}
+
+void run_notifier::snapshot_if_due() {
+  const std::uint64_t merged = run_->counts.merged_bytes();
+  if (merged < snapshot_due_at_) return;
+  const auto interval = std::get<std::uint64_t>(*plan_.snapshot_every);
+  snapshot_due_at_ = (merged / interval + 1) * interval;
+  publish_snapshot();
+}
+
+void run_notifier::publish_snapshot() {
+  const run_counts now = run_->snapshot();
+  if (plan_.snapshot_every && hooks_.snapshot) hooks_.snapshot(now);
+  if (hooks_.check_counts && !ended_by_hook_ && hooks_.check_counts(now)) end_by_hook();
+}
+
+async::task<> run_notifier::progress_by_time() {
+  const auto interval = hooks_.progress_interval;
+  for (auto due = clock::now() + interval;; due = std::max(due + interval, clock::now())) {
+    progress_alarm_.set(due);
+    co_await progress_alarm_.wait();
+    hooks_.progress(run_->progress());
+  }
+}
+
+async::task<> run_notifier::status_by_signal() {
+  for (;;) {
+    co_await status_signal_.received();
+    co_await flush_and_wait(merged_for_status_);
+    hooks_.status(run_->progress());
+    if (plan_.snapshot_by_signal && hooks_.snapshot) hooks_.snapshot(run_->snapshot());
+  }
+}
+
+async::task<> run_notifier::inputs_as_they_finish() {
+  while (!ended_by_hook_) {
+    co_await merged_for_inputs_.wait();
+    notify_finished_inputs();
+  }
+}
+
+// The end of an input may be in a slot that waits for more bytes of a stream.
+async::task<> run_notifier::flushes_by_time() {
+  constexpr std::chrono::milliseconds interval(100);
+  for (;;) {
+    flush_alarm_.set(interval);
+    co_await flush_alarm_.wait();
+    run_->feeding.flush();
+  }
+}
+
+async::task<> run_notifier::kept_reports_by_time() {
+  constexpr std::chrono::milliseconds interval(50);
+  for (;;) {
+    kept_alarm_.set(interval);
+    co_await kept_alarm_.wait();
+    hooks_.write_kept();
+  }
+}
+
+void run_notifier::notify_finished_inputs() {
+  const std::size_t finished = run_->counts.inputs_in_order();
+  for (; inputs_notified_ < finished && !ended_by_hook_; ++inputs_notified_) {
+    input_report next = run_->counts.input_in_order(inputs_notified_);
+    if (plan_.count_unverified) count_unverified(next);
+    if (hooks_.input_finished(next)) end_by_hook();
+  }
+}
+
+void run_notifier::end_by_hook() {
+  ended_by_hook_ = true;
+  run_->end_by_hook();
+}
+
+void run_notifier::notify_remaining_inputs(const run_counts& result) {
+  if (!hooks_.input_finished || ended_by_hook_) return;
+  for (; inputs_notified_ < result.inputs.size(); ++inputs_notified_)
+    hooks_.input_finished(result.inputs[inputs_notified_]);
+}
+
+void run_notifier::publish_remaining() {
+  windows_.publish_remaining();
+  snapshot_if_due();  // a short run may end before its task ran on this thread
+}
+
+void run_notifier::cancel() {
+  status_signal_.cancel();
+  snapshot_alarm_.cancel();
+  progress_alarm_.cancel();
+  flush_alarm_.cancel();
+  kept_alarm_.cancel();
+  merged_for_snapshots_.close();
+  merged_for_status_.close();
+  merged_for_inputs_.close();
+  windows_.cancel();
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,77 @@
+// The plan of a run: every name and size is resolved. The run reads no options, environment variables or globals.
+#pragma once
+
+#include "config/options.hpp"
+#include "gpu/engines.hpp"
+#include "gpu/tally.hpp"
+#include "io/format.hpp"
+#include "io/open_descriptors.hpp"
+#include "io/output_files.hpp"
+#include "io/tree_walk.hpp"
+#include "io/zstd/zstd_dictionary.hpp"
+#include "pipeline/counts/windows/window_shape.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Sizes of the ring and of the buffers for reading ahead.
+struct buffer_plan {
+  std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
+  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk while all cores decompress and count
+  std::uint32_t slots = 0;             ///< number of slots
+  std::uint32_t populated_slots = 0;   ///< slots whose pages are allocated at once
+  std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device
+  std::uint32_t max_extents = 0;       ///< most segments per chunk
+  std::uint32_t block_bytes = 0;       ///< size of the blocks in which compressed bytes are read ahead
+  std::uint32_t blocks = 0;            ///< number of blocks per open compressed input
+  std::uint32_t extra_blocks = 0;      ///< number of further blocks, shared by inputs of several frames
+  std::uint32_t open_inputs = 0;       ///< most compressed inputs that are open at once
+  std::uint32_t decoders = 0;          ///< most decoders that work at once
+  std::uint32_t group_bytes = 0;       ///< fewest compressed bytes for a decoder of their own
+  std::uint64_t memory_limit = 0;      ///< bytes of the whole process
+  std::uint64_t window_limit = 0;      ///< bytes of the memory limit for the windows of decoders
+  std::size_t pipe_bytes = 0;          ///< capacity to which pipes are enlarged
+};
+
+struct run_plan {
+  std::vector<std::string> inputs;                  ///< paths; "-" is standard input
+  std::optional<std::string> list;                  ///< path of a list of more inputs; "-" is standard input
+  std::optional<io::walk_settings> trees;           ///< how directories are walked; nothing: directories are errors
+  io::open_descriptors descriptors;                 ///< descriptors that inputs may name
+  std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
+  std::string output_name;                          ///< of the output, in messages
+  std::string label;                                ///< the name of standard input in results
+  const io::format* forced_format = nullptr;        ///< null: recognized by content
+  std::shared_ptr<const io::zstd_dictionary> dictionary;
+  std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
+  config::pass_through_mode passes_through =
+      config::pass_through_mode::nothing;  ///< what is forwarded to standard output
+  char list_end = '\n';                    ///< terminates names in the list
+  bool skip_damage = false;
+  bool follow = false;  ///< inputs are files that grow
+  bool all_devices = false;
+  gpu::partition partition;                   ///< the classes to be counted
+  std::string engine;                         ///< "auto", "cuda", "host"
+  unsigned threads = 1;                       ///< threads that read, decompress and, with the host engine, count
+  unsigned streams = 0;                       ///< CUDA lanes per device; 0: the engine's default
+  std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
+  std::string kernel;                         ///< by name; with `auto`, the host's kernel; empty: the best
+  gpu::engine_forecast forecast;              ///< the engine that will count, determined once per run
+  std::optional<std::uint64_t> source_bytes;  ///< of all inputs as they are stored; nothing: not known
+  buffer_plan buffers;
+  std::optional<config::snapshot_interval> snapshot_every;
+  std::optional<window_shape> windows;  ///< nothing: no windows
+  std::string_view in_order_for{};      ///< the option that requires decoding frames in sequence; empty: none
+  bool snapshot_by_signal = false;      ///< SIGUSR1 also writes a snapshot: the output is a stream of results
+  bool count_unverified = false;
+  bool stats = false;
+};
+
+}  // namespace gpuhist::pipeline

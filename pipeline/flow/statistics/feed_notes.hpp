@@ -1,0 +1,52 @@
+// Statistics of the stages before counting: clocks, and the manner in which inputs were read.
+#pragma once
+
+#include "pipeline/flow/statistics/stage_clock.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// One manner of reading or decoding inputs, and the number of inputs.
+struct input_manner {
+  std::string description;
+  std::uint64_t inputs = 0;
+};
+
+/// Adds `inputs` to the manner with this description, or inserts it.
+inline void add_manner(std::vector<input_manner>& to, std::string_view description, std::uint64_t inputs = 1) {
+  const auto known = std::ranges::find(to, description, &input_manner::description);
+  if (known == to.end()) {
+    to.push_back({.description = std::string(description), .inputs = inputs});
+  } else {
+    known->inputs += inputs;
+  }
+}
+
+/// Clocks, atomic counters and add_decoding() are thread-safe. Only the coroutine of feeder::feed_all() may use the
+/// other members until it has ended.
+struct feed_notes {
+  stage_clock read{};
+  stage_clock decompress{};
+  std::vector<input_manner> reading{};
+  bool files_in_parallel = false;  ///< threads of the pool read several ranges of files at once
+  std::uint64_t compressed_inputs = 0;
+  std::atomic<std::uint64_t> frames{0};  ///< decoded to their end
+  std::vector<input_manner> decoding{};  ///< how inputs were split among decoders, or why not
+
+  void add_decoding(std::string_view description) {
+    const std::scoped_lock lock(decoding_mutex_);
+    add_manner(decoding, description);
+  }
+
+ private:
+  std::mutex decoding_mutex_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,28 @@
+// The commands, one per file: `gpuhist [FILE...]` counts, `gpuhist report` shows earlier results, `gpuhist devices`
+// lists engines and devices, `gpuhist repack` writes archives of many frames. Each prints its messages on standard
+// error and returns how the process ends.
+#pragma once
+
+#include "config/options.hpp"
+#include "io/open_descriptors.hpp"
+
+namespace gpuhist::pipeline {
+
+/// How a command ended. If a signal ended it, main() raises the signal again.
+struct ending {
+  enum status { counted_all = 0, input_failed = 1, wrong_usage = 2, gate_failed = 3 };
+
+  status exit_status = counted_all;
+  int signal = 0;        ///< the signal that ended the run; 0: none
+  bool at_once = false;  ///< a device is being woken or is lost: the process must end without destructors
+};
+
+// All throw config::usage_error, gpu::engine_error, destination_error and std::exception; main() prints them.
+// `open_descriptors`: the descriptors that were open when the process started; inputs and outputs may name them.
+
+ending count(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
+
+}  // namespace gpuhist::pipeline

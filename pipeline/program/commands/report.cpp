@@ -1,0 +1,78 @@
+// `gpuhist report RESULT...`: shows earlier results by any scheme, in any format.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/flow/stop_signals.hpp"
+#include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/resolve.hpp"
+#include "pipeline/program/resolve_measuring.hpp"
+#include "pipeline/program/resolve_watch.hpp"
+#include "pipeline/report/conditions/report_units.hpp"
+#include "pipeline/report/formats/report_alert.hpp"
+#include "pipeline/report/formats/result_file.hpp"
+#include "pipeline/report/formats/run_id.hpp"
+#include "pipeline/report/output/destination.hpp"
+#include "pipeline/report/output/messages.hpp"
+#include "pipeline/report/output/terminal.hpp"
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+result_sum read_results(const config::options& typed) {
+  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact);
+  const std::vector<std::string> standard_input = {"-"};
+  for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
+  for (const std::string& error : sum.errors()) complain(error);
+  return sum;
+}
+
+// Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
+bool watch_all(const report& shown, const gates::watch_list& conditions,
+               const std::function<void(const gates::firing&)>& on_firing) {
+  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing);
+  for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
+  gates::watch_totals(shown, conditions, watched);
+  return watched.has_failed();
+}
+
+}  // namespace
+
+ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
+  const report_format& format = *resolve_report_format(typed);
+  const std::vector<config::scheme> schemes = resolve_schemes(typed);
+  const writing manner = resolve_writing(typed, format);
+  const measures::measuring measuring = resolve_measuring(typed);
+  const gates::watch_list watched = resolve_watch(typed, schemes, measuring);
+  if (!measuring.warning.empty()) complain("warning: " + measuring.warning);
+  result_sum sum = read_results(typed);
+  if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
+  report shown = sum.take();
+  for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  shown.measuring = measuring;
+  shown.ignore_case = typed.ignore_case;
+  shown.totals_only = typed.totals_only;
+  destination output(typed.output, manner, open_descriptors);
+  const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
+  const std::string run = format.names_run ? make_run_id() : "";
+  const bool gate_failed = watch_all(shown, watched, [&](const gates::firing& fired) {
+    complain(firing_for_people(fired));
+    if (format.carries_alerts) output.write(alert_line(fired, run));
+  });
+  output.write([&](const text_sink& out) {
+    render_target target = target_for(output);  // after the lock: no other process can write the first record
+    target.run = run;
+    format.render(shown, target, out);
+  });
+  output.commit();
+  if (!shown.complete && sum.errors().empty()) complain("the results are from an incomplete run");
+  const int signal = kept_stop_signal::received();
+  if (signal != 0) complain("ended by SIG" + std::string(::sigabbrev_np(signal)) + ", after the report was written");
+  if (!shown.complete) return {.exit_status = ending::input_failed, .signal = signal};
+  return {.exit_status = gate_failed ? ending::gate_failed : ending::counted_all, .signal = signal};
+}
+
+}  // namespace gpuhist::pipeline

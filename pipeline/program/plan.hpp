@@ -1,0 +1,45 @@
+// The plan of `gpuhist [FILE...]`: the plan of its run, and how its counts are reported.
+#pragma once
+
+#include "config/options.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/run_plan.hpp"
+#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/output/destination.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+struct plan : run_plan {
+  std::vector<scheme_view> schemes;  ///< in the order of --buckets
+  const report_format* format = nullptr;
+  std::optional<std::string> output;
+  writing manner = writing::whole;  ///< how reports are written to the output
+  gates::watch_list watched;        ///< the conditions that counts are checked against
+  measures::measuring measuring;    ///< measures that are computed from the counts of the 256 byte values
+  bool ignore_case = false;
+  bool byte_counts = false;
+  bool totals_only = false;
+  std::optional<bool> progress;  ///< nothing: on if standard error is a terminal
+  bool quiet = false;
+};
+
+/// Resolves options. If the engine is `auto` or `cuda`, probes for CUDA devices, because the size of slots depends on
+/// the engine. Throws usage_error for unknown names and for sizes that exceed the memory limit, engine_error for
+/// devices that were given by number and are not usable.
+plan make_plan(const config::options& typed);
+
+/// Throws config::usage_error if an output that does not exist yet, but would be created in place (live output,
+/// --append), is also an input. To be called before the output is opened.
+void refuse_new_output_as_input(const plan& planned);
+
+/// The report of a run's counts, as the plan asks for it, without statistics.
+report make_report(const plan& planned, report::kind kind, run_counts counts);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,18 @@
+// --fail-if, --alert-if, --watch and --fail-fast as typed, resolved with the schemes and measures of the run.
+#pragma once
+
+#include "config/options.hpp"
+#include "config/scheme.hpp"
+#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+
+#include <span>
+
+namespace gpuhist::pipeline {
+
+/// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
+/// that require a condition if there is none.
+gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
+                                const measures::measuring& measuring);
+
+}  // namespace gpuhist::pipeline

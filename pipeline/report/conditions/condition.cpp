@@ -1,0 +1,247 @@
+#include "pipeline/report/conditions/condition.hpp"
+
+#include "config/quote.hpp"
+#include "config/suggest.hpp"
+#include "config/usage_error.hpp"
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline::gates {
+
+using config::expression;
+using config::reference;
+using operation = config::expression::operation;
+using std::size_t;
+
+/// Resolves names.
+class condition::resolver {
+ public:
+  resolver(const expression& typed, std::span<const config::scheme> schemes) : typed_(typed), schemes_(schemes) {}
+
+  [[nodiscard]] meaning resolve(const reference& name) const {
+    if (name.parts.size() == 1 && name.as == reference::form::plain) {
+      const std::string& word = name.parts.front();
+      if (word == "bytes") return {.type = meaning::kind::bytes};
+      if (word == "lines") return {.type = meaning::kind::lines};
+      if (const measures::measure* const found = measures::find_measure(word)) {
+        return {.type = meaning::kind::measure, .measure = found};
+      }
+    }
+    return {.type = name.as == reference::form::count ? meaning::kind::count : meaning::kind::share,
+            .bytes = bucket(name)};
+  }
+
+ private:
+  [[nodiscard]] std::bitset<256> bucket(const reference& name) const {
+    const std::string& wanted = name.parts.back();
+    const config::scheme* found = nullptr;
+    for (const config::scheme& each : schemes_) {
+      if (name.parts.size() == 2 && each.name != name.parts.front()) continue;
+      if (std::ranges::find(each.buckets, wanted) == each.buckets.end()) continue;
+      if (found != nullptr) {
+        refuse("both " + found->name + " and " + each.name + " have this bucket; name the scheme, as in " +
+                   found->name + "." + wanted,
+               name);
+      }
+      found = &each;
+    }
+    if (found == nullptr) refuse_unknown(name);
+    std::bitset<256> bytes;
+    for (size_t byte = 0; byte < bytes.size(); ++byte) bytes[byte] = found->buckets[found->bucket_of[byte]] == wanted;
+    return bytes;
+  }
+
+  [[noreturn]] void refuse_unknown(const reference& name) const {
+    const std::string wanted = name.parts.size() == 2 ? name.parts[0] + "." + name.parts[1] : name.parts[0];
+    const std::vector<std::string> known = known_names(name);
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    std::string message = "there is no " + config::quote(wanted);
+    if (const auto meant = config::likely_name(wanted, views)) {
+      message += "; did you mean " + std::string(*meant) + "?";
+    } else {
+      message += "; names are bytes, lines, measures (--measures) and the buckets of";
+      for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
+      message += "; other names are quoted, as in \"a b\"";
+    }
+    refuse(message, name);
+  }
+
+  /// All names of the same form.
+  [[nodiscard]] std::vector<std::string> known_names(const reference& unknown) const {
+    std::vector<std::string> known;
+    if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
+      known = {"bytes", "lines"};
+      for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
+    }
+    for (const config::scheme& each : schemes_) {
+      const std::string before = unknown.parts.size() == 2 ? each.name + "." : "";
+      for (const std::string& bucket : each.buckets) known.push_back(before + bucket);
+    }
+    return known;
+  }
+
+  [[noreturn]] void refuse(std::string_view message, const reference& at) const {
+    throw config::usage_error(config::pointing_at(message, typed_.text, at.at));
+  }
+
+  const expression& typed_;
+  std::span<const config::scheme> schemes_;
+};
+
+namespace {
+
+/// The count of a bucket. The partition separates the bucket from the other byte values.
+double count_of(const std::bitset<256>& bytes, const watched_counts& checked) {
+  if (checked.counts.counts.empty()) return 0;
+  std::bitset<256> classes;
+  for (size_t byte = 0; byte < bytes.size(); ++byte) {
+    if (bytes[byte]) classes.set(checked.partition.class_of[byte]);
+  }
+  double sum = 0;
+  for (size_t each = 0; each < checked.counts.counts.size(); ++each) {
+    if (classes[each]) sum += static_cast<double>(checked.counts.counts[each]);
+  }
+  return sum;
+}
+
+/// A value on the stack: a number, or a truth value as 1 or 0; nothing: unknown.
+using value = std::optional<double>;
+
+value truth(bool holds) { return holds ? 1.0 : 0.0; }
+
+value both(const value& a, const value& b) {
+  if (a == 0.0 || b == 0.0) return truth(false);
+  return a && b ? truth(true) : value{};
+}
+
+value either(const value& a, const value& b) {
+  if (a == 1.0 || b == 1.0) return truth(true);
+  return a && b ? truth(false) : value{};
+}
+
+/// A result that is not finite, as of 1 / 0, is unknown.
+value finite(double result) { return std::isfinite(result) ? value(result) : value{}; }
+
+value calculated(operation applied, double a, double b) {
+  switch (applied) {
+    case operation::multiply:
+      return finite(a * b);
+    case operation::divide:
+      return finite(a / b);
+    case operation::add:
+      return finite(a + b);
+    case operation::subtract:
+      return finite(a - b);
+    case operation::less:
+      return truth(a < b);
+    case operation::at_most:
+      return truth(a <= b);
+    case operation::greater:
+      return truth(a > b);
+    case operation::at_least:
+      return truth(a >= b);
+    case operation::equal:
+      return truth(a == b);
+    default:
+      return truth(a != b);
+  }
+}
+
+value of_two(operation applied, const value& a, const value& b) {
+  if (applied == operation::both) return both(a, b);
+  if (applied == operation::either) return either(a, b);
+  if (!a || !b) return {};
+  return calculated(applied, *a, *b);
+}
+
+void take_step(const expression::step& step, const std::vector<value>& names, std::vector<value>& stack) {
+  switch (step.what) {
+    case operation::constant:
+      stack.emplace_back(step.constant);
+      return;
+    case operation::name:
+      return stack.push_back(names[step.reference]);
+    case operation::negate:
+      if (stack.back()) stack.back() = -*stack.back();
+      return;
+    case operation::invert:
+      if (stack.back()) stack.back() = truth(*stack.back() == 0.0);
+      return;
+    default:
+      break;
+  }
+  const value second = stack.back();
+  stack.pop_back();
+  stack.back() = of_two(step.what, stack.back(), second);
+}
+
+}  // namespace
+
+condition::condition(expression typed, std::span<const config::scheme> schemes) : typed_(std::move(typed)) {
+  const resolver names(typed_, schemes);
+  for (const reference& each : typed_.references) meanings_.push_back(names.resolve(each));
+}
+
+bool condition::needs_byte_counts() const {
+  return std::ranges::any_of(meanings_, [](const meaning& each) { return each.type == meaning::kind::measure; });
+}
+
+const reference* condition::needs_baseline() const {
+  const auto compares = [](const meaning& each) { return each.measure != nullptr && each.measure->compares; };
+  const auto found = std::ranges::find_if(meanings_, compares);
+  return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
+}
+
+std::vector<value> condition::values_of_references(const watched_counts& checked) const {
+  const measures::byte_counts by_byte =
+      needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
+  const auto bytes = static_cast<double>(checked.counts.bytes());
+  std::vector<value> all;
+  for (const meaning& each : meanings_) {
+    switch (each.type) {
+      case meaning::kind::bytes:
+        all.emplace_back(bytes);
+        break;
+      case meaning::kind::lines:
+        all.emplace_back(static_cast<double>(lines_in(checked.counts, checked.partition)));
+        break;
+      case meaning::kind::measure:
+        all.push_back(
+            measures::take_measure(*each.measure, {.counts = by_byte, .baseline = checked.baseline}).found.value);
+        break;
+      case meaning::kind::share:
+        all.push_back(finite(count_of(each.bytes, checked) / bytes));
+        break;
+      case meaning::kind::count:
+        all.emplace_back(count_of(each.bytes, checked));
+        break;
+    }
+  }
+  return all;
+}
+
+verdict condition::holds_for(const watched_counts& checked) const {
+  const std::vector<value> names = values_of_references(checked);
+  std::vector<value> stack;
+  for (const expression::step& each : typed_.steps) take_step(each, names, stack);
+  return stack.back() ? verdict(*stack.back() == 1.0) : verdict{};
+}
+
+std::vector<named_value> condition::values(const watched_counts& checked) const {
+  const std::vector<value> found = values_of_references(checked);
+  std::vector<named_value> all;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string& name = typed_.references[i].typed;
+    if (std::ranges::find(all, name, &named_value::name) == all.end()) all.push_back({.name = name, .value = found[i]});
+  }
+  return all;
+}
+
+}  // namespace gpuhist::pipeline::gates

@@ -1,0 +1,76 @@
+// A condition of --fail-if or --alert-if whose names are resolved: evaluates counts.
+#pragma once
+
+#include "config/expression.hpp"
+#include "config/scheme.hpp"
+#include "gpu/tally.hpp"
+#include "pipeline/report/measures/measure.hpp"
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline::gates {
+
+/// The counts that a condition is checked for. Borrows everything.
+struct watched_counts {
+  const gpu::tally& counts;  ///< a tally without counts: no bytes
+  const gpu::partition& partition;
+  const measures::byte_counts* baseline = nullptr;  ///< null: none
+};
+
+/// A name in a condition and its value; no value: these counts have none.
+struct named_value {
+  std::string name;  ///< as typed
+  std::optional<double> value;
+
+  bool operator==(const named_value&) const = default;
+};
+
+/// True, false, or nothing: unknown, because a name that decides it has no value. Kleene's logic: !unknown is unknown,
+/// false && unknown is false, true || unknown is true.
+using verdict = std::optional<bool>;
+
+/// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
+class condition {
+ public:
+  /// Names are `bytes`, `lines`, the measures, and the buckets of `schemes`. Throws config::usage_error, with the text
+  /// and a caret, if a name is unknown or belongs to several buckets.
+  condition(config::expression typed, std::span<const config::scheme> schemes);
+
+  /// As typed.
+  [[nodiscard]] const std::string& text() const { return typed_.text; }
+
+  /// Whether the counts must be over the identity partition; otherwise over one that separates the schemes.
+  [[nodiscard]] bool needs_byte_counts() const;
+
+  /// The first name that compares with a baseline; null if there is none.
+  [[nodiscard]] const config::reference* needs_baseline() const;
+
+  [[nodiscard]] verdict holds_for(const watched_counts& checked) const;
+
+  /// The value of each name in the text, once each, in the order of the text.
+  [[nodiscard]] std::vector<named_value> values(const watched_counts& checked) const;
+
+ private:
+  /// What a name refers to.
+  struct meaning {
+    enum class kind : std::uint8_t { bytes, lines, measure, share, count };
+
+    kind type = kind::bytes;
+    const measures::measure* measure = nullptr;
+    std::bitset<256> bytes{};  ///< byte values in the bucket
+  };
+
+  class resolver;
+
+  [[nodiscard]] std::vector<std::optional<double>> values_of_references(const watched_counts& checked) const;
+
+  config::expression typed_;
+  std::vector<meaning> meanings_;  // one for each reference
+};
+
+}  // namespace gpuhist::pipeline::gates

@@ -1,0 +1,85 @@
+// A report: the counts of a run with schemes and measures. Also the table of report formats.
+#pragma once
+
+#include "pipeline/counts/partitioning.hpp"
+#include "pipeline/counts/run_counts.hpp"
+#include "pipeline/flow/statistics/run_stats.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The counts of a run and how they are shown: a result at the end of a run, or a snapshot during it.
+struct report : run_counts {
+  enum class kind { result, snapshot };
+
+  kind type = kind::result;
+  std::vector<scheme_view> schemes;
+  bool byte_counts = false;       ///< print the 256 counts; the partition is then the identity
+  measures::measuring measuring;  ///< of totals and inputs; the partition is the identity if any is requested
+  bool ignore_case = false;       ///< the schemes map A-Z to a-z
+  bool totals_only = false;       ///< the table has no row for each input
+  /// The run printed the cause of each incomplete input on standard error: the table does not repeat it.
+  bool causes_printed = false;
+  std::optional<run_stats> stats;
+};
+
+/// Properties of the destination that a report depends on.
+struct render_target {
+  bool unicode = true;     ///< bars may be block characters
+  unsigned width = 80;     ///< columns
+  bool color = false;      ///< escape sequences for colours are allowed
+  bool terminal = false;   ///< a terminal: text that would move its cursor is escaped
+  bool first = true;       ///< nothing was written before: formats with a header write it
+  std::string_view run{};  ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
+};
+
+/// The number of skipped names, of all causes.
+std::uint64_t skipped_in_all(const run_counts& counts);
+
+/// The cause for reports; "unknown" if it is empty.
+std::string_view cause_of(const skipped_names& names);
+
+/// Receives a text piece by piece.
+using text_sink = std::function<void(std::string_view)>;
+
+/// Renders the whole text, with its final newline, piece by piece: memory does not grow with the number of inputs.
+/// Throws what the sink throws, and std::system_error if inputs cannot be read back.
+using renderer = void (*)(const report&, const render_target&, const text_sink&);
+
+/// One row of the table of report formats.
+struct report_format {
+  std::string_view name;
+  renderer render;
+  bool carries_stats = false;   ///< --stats is part of the report; otherwise it is printed on standard error
+  bool carries_alerts = false;  ///< conditions that hold are lines before the result
+  bool names_run = false;       ///< every line names its run
+  bool whole = false;           ///< a later report replaces an earlier one instead of following it
+};
+
+void render_table(const report& content, const render_target& target, const text_sink& out);
+void render_json(const report& content, const render_target& target, const text_sink& out);
+void render_jsonl(const report& content, const render_target& target, const text_sink& out);
+void render_csv(const report& content, const render_target& target, const text_sink& out);
+void render_prometheus(const report& content, const render_target& target, const text_sink& out);
+
+/// Text of --stats for people: the engine and why it was chosen, one line per stage, and what limited the run.
+std::string render_stats(const run_stats& stats, const render_target& target);
+
+/// The table of formats: table, json, jsonl, csv, prometheus.
+std::span<const report_format> report_formats();
+
+/// Finds a format by name; null if there is none.
+const report_format* find_report_format(std::string_view name);
+
+/// Bytes as text that is safe to print on a terminal: config::on_one_line.
+std::string printable(std::string_view raw);
+
+}  // namespace gpuhist::pipeline

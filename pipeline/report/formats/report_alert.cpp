@@ -1,0 +1,80 @@
+#include "pipeline/report/formats/report_alert.hpp"
+
+#include "pipeline/report/formats/report_json_parts.hpp"
+#include "pipeline/report/formats/report_measures.hpp"
+#include "pipeline/report/formats/text.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using json = nlohmann::ordered_json;
+using gates::unit;
+
+std::string_view name_of(unit::kind type) {
+  switch (type) {
+    case unit::kind::total:
+      return "total";
+    case unit::kind::input:
+      return "input";
+    case unit::kind::window:
+      return "window";
+  }
+  return "";
+}
+
+/// ", line 12" or ", lines 12 to 40", or nothing.
+std::string lines_text(const std::optional<line_range>& lines) {
+  if (!lines) return "";
+  const std::string first = std::to_string(lines->first);
+  return lines->first == lines->last ? ", line " + first : ", lines " + first + " to " + std::to_string(lines->last);
+}
+
+}  // namespace
+
+std::string alert_line(const gates::firing& fired, std::string_view run) {
+  json out = beginning_of("alert", run);
+  out["option"] = fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if";
+  out["condition"] = fired.condition;
+  out["of"] = name_of(fired.type);
+  if (fired.type != unit::kind::total) {
+    out["name"] = fired.source;
+    if (!is_utf8(fired.source)) out["name_base64"] = base64(fired.source);
+  }
+  if (fired.type == unit::kind::window) out["window"] = fired.window;
+  out["begin"] = fired.begin;
+  out["end"] = fired.end;
+  if (fired.lines) {
+    out["first_line"] = fired.lines->first;
+    out["end_line"] = fired.lines->last;
+  }
+  json values = json::object();
+  for (const gates::named_value& each : fired.values) {
+    values[each.name] = each.value ? json_number(*each.value) : json(nullptr);
+  }
+  out["values"] = std::move(values);
+  return as_line(out);
+}
+
+std::string place_of(const gates::firing& fired) {
+  std::string text = fired.type == unit::kind::total ? "the totals" : printable(fired.source);
+  if (fired.type == unit::kind::window) text += ", window " + std::to_string(fired.window);
+  if (fired.type == unit::kind::total) return text + ", " + std::to_string(fired.end) + " bytes";
+  return text + ", bytes " + std::to_string(fired.begin) + " to " + std::to_string(fired.end) + lines_text(fired.lines);
+}
+
+std::string firing_for_people(const gates::firing& fired) {
+  std::string text = std::string(fired.effect == gates::gate::kind::fail ? "--fail-if" : "--alert-if") + " '" +
+                     printable(fired.condition) + "' holds for " + place_of(fired);
+  std::string_view before = ": ";
+  for (const gates::named_value& each : fired.values) {
+    text += std::string(before) + printable(each.name) + " = " + (each.value ? measure_text(*each.value) : "unknown");
+    before = ", ";
+  }
+  return text;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,217 @@
+// The report as a table for people, fitted to the width of the terminal: buckets with shares and bars, one row per
+// input, and at the end the totals and the inputs that failed.
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/report_measures.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/formats/text_table.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t narrowest_bar = 4;
+constexpr std::size_t widest_bar = 60;  // longer bars are not easier to compare
+
+/// A line of a bucket table: its cells, and the count that its bar shows.
+struct bucket_row {
+  table_row cells;
+  std::uint64_t count = 0;
+};
+
+/// The rows of all schemes and of the totals. They share one layout, so that their numbers are in one column.
+struct bucket_tables {
+  std::vector<std::vector<bucket_row>> schemes;
+  std::vector<table_row> totals;
+};
+
+/// "0x41 A": a byte value and, if it can be printed, its character.
+std::string with_character(const std::string& name, std::size_t byte) {
+  if (byte == '\t') return name + " \\t";
+  if (byte == '\n') return name + " \\n";
+  if (byte == '\r') return name + " \\r";
+  if (byte == ' ') return name + " ' '";
+  return byte > ' ' && byte < 0x7f ? name + " " + static_cast<char>(byte) : name;
+}
+
+std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& counts) {
+  const bool by_byte = view.scheme.name == "bytes";  // of 256 rows, empty ones are left out
+  const std::vector<std::uint64_t> folded = view.fold(counts);
+  std::vector<bucket_row> rows;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    if (by_byte && folded[i] == 0) continue;
+    const std::string& name = view.scheme.buckets[i];
+    const std::string shown = by_byte ? with_character(name, i) : printable(name);
+    rows.push_back({{shown, grouped(folded[i]), share_of(folded[i], counts.bytes())}, folded[i]});
+  }
+  return rows;
+}
+
+/// The counts to show: a snapshot includes unverified text.
+gpu::tally shown(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (content.type == report::kind::result || unverified.counts.empty()) return verified;
+  if (verified.counts.empty()) return unverified;
+  return gpu::tally(verified) += unverified;
+}
+
+std::vector<table_row> totals_of(const report& content, const gpu::tally& counts) {
+  std::vector<table_row> rows = {{"bytes", grouped(counts.bytes()), ""},
+                                 {"lines", grouped(lines_in(counts, content.partition)), ""}};
+  if (content.type == report::kind::result && content.unverified.bytes() > 0) {
+    rows.push_back({"unverified", grouped(content.unverified.bytes()), ""});
+  }
+  return rows;
+}
+
+table_row skipped_row(const report& content) { return {"skipped", grouped(skipped_in_all(content)), ""}; }
+
+std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& table, const render_target& target) {
+  const std::size_t bars = table.room() >= narrowest_bar ? std::min(table.room(), widest_bar) : 0;
+  std::uint64_t largest = 0;
+  for (const bucket_row& each : rows) largest = std::max(largest, each.count);
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (const bucket_row& each : rows) {
+    const std::string drawn = bar(each.count, largest, bars, target.unicode);
+    text += drawn.empty() ? table.line(each.cells) : table.padded_line(each.cells);
+    text += painted(drawn, ink::bar, target.color) + "\n";
+  }
+  return text;
+}
+
+/// "lower 63.1 %": the largest bucket of the first scheme.
+std::string most_of(const report& content, const gpu::tally& counts) {
+  if (content.schemes.empty() || counts.bytes() == 0) return "";
+  const scheme_view& view = content.schemes.front();
+  const std::vector<std::uint64_t> folded = view.fold(counts);
+  const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
+  const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
+  return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
+}
+
+/// The row of an input; its last cell ("ok" or "INCOMPLETE") is empty.
+table_row row_of(const report& content, const input_report& input, std::uint64_t all) {
+  const gpu::tally counts = shown(content, input.verified, input.unverified);
+  const std::uint64_t bytes = counts.bytes();
+  return {printable(input.name), grouped(bytes),           grouped(lines_in(counts, content.partition)),
+          share_of(bytes, all),  most_of(content, counts), ""};
+}
+
+/// Reads the inputs twice, first for the widths of the columns, so that memory does not grow with the number of inputs.
+void write_inputs_table(const report& content, std::uint64_t all, const render_target& target, const text_sink& out) {
+  bool all_complete = true;
+  row_widths widths;
+  for (const input_report& each : content.inputs) {
+    widths.add(row_of(content, each, all));
+    all_complete = all_complete && (each.complete || content.type == report::kind::snapshot);
+  }
+  if (!all_complete) widths.add({"", "", "", "", "", "INCOMPLETE"});
+  const text_table table(
+      {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
+      target.width);
+  out(painted(table.heading(), ink::heading, target.color) + "\n");
+  for (const input_report& each : content.inputs) {
+    table_row row = row_of(content, each, all);
+    if (!all_complete) row.back() = each.complete ? "ok" : "INCOMPLETE";
+    const bool is_alarm = !all_complete && !each.complete;
+    out(painted(table.line(row), ink::alarm, is_alarm && target.color) + "\n");
+  }
+  out("\n");
+}
+
+std::string measure_lines(const report& content, const gpu::tally& counts, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const measures::measurement& each : measurements_of(content, counts)) {
+    const measures::finding& found = each.found;
+    rows.push_back({std::string(each.definition->name), found.value ? measure_text(*found.value) : "-",
+                    std::string(found.value ? each.definition->unit : found.reason)});
+  }
+  if (rows.empty()) return "";
+  const text_table table({{"measure", false}, {"value"}, {"", false, 1}}, rows, target.width);
+  std::string text = painted(table.heading(), ink::heading, target.color) + "\n";
+  for (const table_row& each : rows) text += table.line(each) + "\n";
+  return text + "\n";
+}
+
+// "skipped  5 (symbolic link: 4, FIFO: 1)": a row of the totals.
+std::string skipped_line(const report& content, const text_table& frame) {
+  if (content.skipped.empty()) return "";
+  std::string causes;
+  for (const skipped_names& each : content.skipped) {
+    causes += (causes.empty() ? "" : ", ") + printable(cause_of(each)) + ": " + grouped(each.count);
+    if (each.bytes > 0) causes += " of " + grouped(each.bytes) + " bytes";
+  }
+  return frame.line(skipped_row(content)) + " (" + causes + ")\n";
+}
+
+std::string totals_lines(const report& content, const std::vector<table_row>& totals, const text_table& frame) {
+  std::string text;
+  for (const table_row& each : totals) text += frame.line(each) + "\n";
+  if (totals.size() > 2) {
+    const std::uint64_t lines = lines_in(content.unverified, content.partition);
+    text.insert(text.size() - 1, " (" + grouped(lines) + (lines == 1 ? " line)" : " lines)"));
+  }
+  if (content.counted_unverified) text += "The counts include unverified text (--count-unverified).\n";
+  return text;
+}
+
+/// ": not counted to its end", or nothing if a message on standard error has the cause.
+std::string cause_text(const report& content, const input_report& input) {
+  if (input.error.empty()) return ": not counted to its end";
+  return content.causes_printed ? "" : ": " + printable(input.error);
+}
+
+void write_failures(const report& content, bool color, const text_sink& out) {
+  const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
+  bool any = false;
+  for (const input_report& each : content.inputs) {
+    if (each.complete && each.error.empty()) continue;
+    out(incomplete + printable(each.name) + cause_text(content, each) + "\n");
+    any = true;
+  }
+  // as after a signal between two inputs: no single input failed
+  if (!any && !content.complete) out(incomplete + "not everything was counted\n");
+}
+
+std::string snapshot_line(const report& content, const gpu::tally& counts) {
+  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes (" +
+         grouped(content.unverified.bytes()) + " provisional)";
+}
+
+bucket_tables tables_of(const report& content, const gpu::tally& counts) {
+  bucket_tables all{.schemes = {}, .totals = totals_of(content, counts)};
+  for (const scheme_view& view : content.schemes) all.schemes.push_back(rows_of(view, counts));
+  return all;
+}
+
+text_table frame_of(const report& content, const bucket_tables& tables, std::size_t width) {
+  std::vector<table_row> rows = tables.totals;
+  if (!content.skipped.empty()) rows.push_back(skipped_row(content));
+  for (const auto& scheme : tables.schemes) {
+    for (const bucket_row& each : scheme) rows.push_back(each.cells);
+  }
+  return {{{"bucket", false}, {"count"}, {"share", true, 1}}, rows, width};
+}
+
+}  // namespace
+
+void render_table(const report& content, const render_target& target, const text_sink& out) {
+  const gpu::tally counts = shown(content, content.verified, content.unverified);
+  const bucket_tables tables = tables_of(content, counts);
+  const text_table frame = frame_of(content, tables, target.width);
+  const bool snapshot = content.type == report::kind::snapshot;
+  if (snapshot) out(painted(snapshot_line(content, counts), ink::heading, target.color) + "\n");
+  for (std::size_t i = 0; i < content.schemes.size(); ++i) {
+    if (content.schemes.size() > 1) out(printable(content.schemes[i].scheme.name) + "\n");
+    out(bucket_lines(tables.schemes[i], frame, target) + "\n");
+  }
+  out(measure_lines(content, counts, target));
+  if (content.inputs.size() > 1 && !content.totals_only) write_inputs_table(content, counts.bytes(), target, out);
+  out(totals_lines(content, tables.totals, frame));
+  out(skipped_line(content, frame));
+  if (!snapshot) write_failures(content, target.color, out);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,245 @@
+#include "pipeline/report/formats/result_document.hpp"
+
+#include "config/quote.hpp"
+#include "pipeline/report/formats/text.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view schema = "gpuhist.result/1";
+constexpr std::size_t byte_values = 256;
+
+[[noreturn]] void damaged(const std::string& cause) { throw result_damage(cause); }
+
+std::string named(std::string_view key) { return "\"" + std::string(key) + "\""; }
+
+const json& member(const json& from, const char* key) {
+  const auto found = from.find(key);
+  if (found == from.end()) damaged(named(key) + " is missing");
+  return *found;
+}
+
+std::uint64_t number(const json& value, std::string_view key) {
+  if (!value.is_number_unsigned()) damaged(named(key) + " is not a whole number from 0 to 2^64 - 1");
+  return value.get<std::uint64_t>();
+}
+
+bool flag(const json& value, std::string_view key) {
+  if (!value.is_boolean()) damaged(named(key) + " is neither true nor false");
+  return value.get<bool>();
+}
+
+std::string text(const json& value, std::string_view key) {
+  if (!value.is_string()) damaged(named(key) + " is not a string");
+  return value.get<std::string>();
+}
+
+gpu::tally kept_counts(const json& value) {
+  if (!value.is_array() || value.size() != byte_values) damaged("\"byte_counts\" is not a list of 256 numbers");
+  gpu::tally counts(byte_values);
+  for (std::size_t i = 0; i < byte_values; ++i) counts.counts[i] = number(value[i], "byte_counts");
+  return counts;
+}
+
+/// The buckets of the scheme `bytes`, which are the byte counts, too; null if there are none.
+const json* bytes_scheme(const json& from) {
+  const auto buckets = from.find("buckets");
+  if (buckets == from.end() || !buckets->is_object()) return nullptr;
+  const auto bytes = buckets->find("bytes");
+  return bytes != buckets->end() && bytes->is_object() ? &*bytes : nullptr;
+}
+
+gpu::tally counts_by_scheme(const json& bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (bytes.size() != byte_values) damaged("the scheme \"bytes\" does not have 256 buckets");
+  gpu::tally counts(byte_values);
+  for (std::size_t i = 0; i < byte_values; ++i) {
+    const std::string name = {'0', 'x', digits[i >> 4U], digits[i & 0xfU]};
+    counts.counts[i] = number(member(bytes, name.c_str()), name);
+  }
+  return counts;
+}
+
+gpu::tally counts_in(const json& from, letter_case wanted, bool folded) {
+  if (const auto kept = from.find("byte_counts"); kept != from.end()) return kept_counts(*kept);
+  const json* const bytes = bytes_scheme(from);
+  if (bytes == nullptr) damaged("no byte counts were kept; count again with --byte-counts");
+  if (folded && wanted == letter_case::exact) {
+    damaged(
+        "counted with --ignore-case, and no byte counts were kept; give --ignore-case, or count again with "
+        "--byte-counts");
+  }
+  return counts_by_scheme(*bytes);
+}
+
+/// The counts of an object. They must match its fields "bytes" and "lines".
+gpu::tally read_counts(const json& from, letter_case wanted, bool folded) {
+  gpu::tally counts = counts_in(from, wanted, folded);
+  const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : counts.counts) {
+    if (__builtin_add_overflow(sum, count, &sum)) damaged("the counts do not add up: their sum exceeds 2^64 - 1");
+  }
+  if (sum != bytes) {
+    damaged("the counts do not add up: their sum is " + std::to_string(sum) + ", but \"bytes\" is " +
+            std::to_string(bytes));
+  }
+  if (const std::uint64_t lines = number(member(from, "lines"), "lines"); lines != counts.counts['\n']) {
+    damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
+            " line feeds were counted");
+  }
+  return counts;
+}
+
+gpu::tally read_unverified(const json& from, letter_case wanted, bool folded) {
+  const auto found = from.find("unverified");
+  if (found == from.end()) return gpu::tally(byte_values);
+  if (!found->is_object()) damaged("\"unverified\" is not an object");
+  return read_counts(*found, wanted, folded);
+}
+
+bool has_counted_unverified(const json& from) {
+  const auto found = from.find("counted_unverified");
+  return found != from.end() && flag(*found, "counted_unverified");
+}
+
+std::vector<skipped_names> read_skipped(const json& from) {
+  const auto found = from.find("skipped");
+  if (found == from.end()) return {};
+  const std::uint64_t all = number(*found, "skipped");
+  const auto by_cause = from.find("skipped_by_cause");
+  if (by_cause == from.end()) return {skipped_names{.cause = "", .count = all, .first = ""}};
+  if (!by_cause->is_object()) damaged("\"skipped_by_cause\" is not an object");
+  std::vector<skipped_names> causes;
+  std::uint64_t sum = 0;
+  const json none = json::object();
+  const auto with_bytes = from.find("skipped_bytes_by_cause");
+  const json& bytes_by_cause = with_bytes == from.end() ? none : *with_bytes;
+  if (!bytes_by_cause.is_object()) damaged("\"skipped_bytes_by_cause\" is not an object");
+  for (const auto& [cause, count] : by_cause->items()) {
+    const auto bytes = bytes_by_cause.find(cause);
+    const skipped_names each{.cause = cause == cause_of({}) ? "" : cause,
+                             .count = number(count, "skipped_by_cause"),
+                             .first = "",
+                             .bytes = bytes == bytes_by_cause.end() ? 0 : number(*bytes, "skipped_bytes_by_cause")};
+    if (__builtin_add_overflow(sum, each.count, &sum)) damaged("\"skipped\" is not the sum of its causes");
+    add_skipped(causes, each);
+  }
+  if (sum != all) damaged("\"skipped\" is not the sum of its causes");
+  return causes;
+}
+
+lost_range read_lost_range(const json& from) {
+  if (!from.is_object()) damaged("\"lost\" is not a list of objects");
+  return {.compressed_begin = number(member(from, "compressed_begin"), "compressed_begin"),
+          .compressed_end = number(member(from, "compressed_end"), "compressed_end"),
+          .text_offset = number(member(from, "text_offset"), "text_offset"),
+          .unverified_bytes = number(member(from, "unverified_bytes"), "unverified_bytes"),
+          .cause = text(member(from, "error"), "error")};
+}
+
+void read_lost(const json& from, input_report& into) {
+  const auto found = from.find("lost_stretches");
+  if (found == from.end()) return;
+  into.number_of_lost_ranges = number(*found, "lost_stretches");
+  const json& all = member(from, "lost");
+  if (!all.is_array()) damaged("\"lost\" is not a list of objects");
+  for (const json& each : all) into.lost_ranges.push_back(read_lost_range(each));
+}
+
+std::string read_name(const json& from) {
+  std::string name = text(member(from, "name"), "name");
+  const auto encoded = from.find("name_base64");
+  if (encoded == from.end()) return name;
+  const std::optional<std::string> raw = from_base64(text(*encoded, "name_base64"));
+  if (!raw) damaged("\"name_base64\" is not base64");
+  return *raw;
+}
+
+}  // namespace
+
+void check_schema(const json& document) {
+  if (!document.is_object()) damaged("not a JSON object; results are written by gpuhist --byte-counts --format json");
+  if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
+    damaged("the schema is " + config::quote(found) + "; this program reads " + config::quote(schema));
+  }
+}
+
+std::string kind_of(const json& document) { return text(member(document, "kind"), "kind"); }
+
+std::string run_of(const json& document) {
+  constexpr std::size_t longest = 64;
+  const auto found = document.find("run");
+  if (found == document.end()) return {};
+  std::string run = text(*found, "run");
+  if (run.empty() || run.size() > longest) damaged("\"run\" is empty, or longer than 64 bytes");
+  return run;
+}
+
+bool is_folded(const json& document) {
+  const auto found = document.find("ignore_case");
+  return found != document.end() && flag(*found, "ignore_case");
+}
+
+// Older results have a message only.
+failure_kind read_error_kind(const json& document, const std::string& error) {
+  if (error.empty()) return failure_kind::none;
+  const auto found = document.find("error_kind");
+  if (found == document.end()) return failure_kind::unknown;
+  return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
+}
+
+input_report read_input(const json& document, letter_case wanted, bool folded) {
+  if (!document.is_object()) damaged("an input is not an object");
+  input_report input;
+  input.name = read_name(document);
+  try {
+    input.format = text(member(document, "format"), "format");
+    input.complete = flag(member(document, "complete"), "complete");
+    if (const auto found = document.find("error"); found != document.end()) input.error = text(*found, "error");
+    input.error_kind = read_error_kind(document, input.error);
+    if (const auto found = document.find("compressed_bytes"); found != document.end()) {
+      input.compressed_bytes = number(*found, "compressed_bytes");
+    }
+    input.verified = read_counts(document, wanted, folded);
+    input.unverified = read_unverified(document, wanted, folded);
+    input.counted_unverified = has_counted_unverified(document);
+    read_lost(document, input);
+  } catch (const result_damage& damage) {
+    damaged("input " + config::quote(printable(input.name)) + ": " + damage.what());
+  }
+  return input;
+}
+
+report read_totals(const json& document, letter_case wanted) {
+  report totals;
+  totals.partition = gpu::partition::identity();
+  totals.complete = flag(member(document, "complete"), "complete");
+  totals.verified = read_counts(document, wanted, is_folded(document));
+  totals.unverified = read_unverified(document, wanted, is_folded(document));
+  totals.counted_unverified = has_counted_unverified(document);
+  totals.skipped = read_skipped(document);
+  return totals;
+}
+
+bool is_by_scheme(const json& input) {
+  const auto lacks_counts = [](const json& part) { return part.is_object() && !part.contains("byte_counts"); };
+  if (!input.is_object()) return false;
+  const auto unverified = input.find("unverified");
+  return lacks_counts(input) || (unverified != input.end() && lacks_counts(*unverified));
+}
+
+void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (verified != totals.verified || unverified != totals.unverified) {
+    damaged("the totals are not the sums of the inputs");
+  }
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,48 @@
+// Reads a JSON document of schema gpuhist.result/1 into counts of the 256 byte values. All values are checked: a
+// document whose sums do not match is damaged.
+#pragma once
+
+#include "pipeline/report/formats/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+
+/// An invalid document. The message follows the name of its file.
+struct result_damage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Whether the counts must distinguish upper and lower case.
+enum class letter_case { exact, ignored };
+
+/// Throws result_damage if it is not a document of the schema.
+void check_schema(const nlohmann::json& document);
+
+/// The kind of the document: result, input, snapshot, ...
+std::string kind_of(const nlohmann::json& document);
+
+/// The run that a line names; empty if it names none. Throws result_damage.
+std::string run_of(const nlohmann::json& document);
+
+/// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
+/// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.
+input_report read_input(const nlohmann::json& document, letter_case wanted, bool folded);
+
+/// Whether the counts of buckets ignore case.
+bool is_folded(const nlohmann::json& document);
+
+/// Reads the totals of a result, without its inputs. The partition is the identity. Throws result_damage.
+report read_totals(const nlohmann::json& document, letter_case wanted);
+
+/// Whether counts of the input are buckets of the scheme `bytes`, which `folded` applies to.
+bool is_by_scheme(const nlohmann::json& input);
+
+/// Throws result_damage if the totals are not the sums of the inputs.
+void check_sums(const report& totals, const gpu::tally& verified, const gpu::tally& unverified);
+
+}  // namespace gpuhist::pipeline

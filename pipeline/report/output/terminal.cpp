@@ -1,0 +1,67 @@
+#include "pipeline/report/output/terminal.hpp"
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// NOLINTBEGIN(concurrency-mt-unsafe): the environment is never written, and the first call is made before any thread
+// starts
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+bool find_locale_is_utf8() {
+  std::setlocale(LC_CTYPE, "");
+  return std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+}
+
+// NOLINTEND(concurrency-mt-unsafe)
+
+constexpr unsigned usual_width = 80;
+
+render_target target_of(bool terminal, unsigned width) {
+  return {.unicode = locale_is_utf8(),
+          .width = width,
+          .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
+          .terminal = terminal,
+          .first = true};
+}
+
+}  // namespace
+
+bool locale_is_utf8() {
+  static const bool answer = find_locale_is_utf8();
+  return answer;
+}
+
+bool terminal_is_dumb() {
+  const std::string_view term = variable("TERM");
+  return term.empty() || term == "dumb";
+}
+
+std::optional<unsigned> terminal_columns(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+render_target target_for_standard_error() {
+  return target_of(::isatty(STDERR_FILENO) == 1, terminal_columns(STDERR_FILENO).value_or(usual_width));
+}
+
+render_target target_for(const destination& output) {
+  render_target target = target_of(output.is_terminal(), output.terminal_width().value_or(usual_width));
+  target.first = output.is_fresh();
+  return target;
+}
+
+}  // namespace gpuhist::pipeline

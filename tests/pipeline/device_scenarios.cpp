@@ -1,0 +1,131 @@
+#include "tests/pipeline/device_scenarios.hpp"
+
+#include "tests/io/archive_samples.hpp"
+#include "tests/io/gzip_samples.hpp"
+#include "tests/io/tar_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/byte_strings.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::test {
+namespace {
+
+std::string sample(std::size_t bytes, std::uint32_t seed = 1) { return string_of(sample_text(bytes, seed)); }
+
+std::string zstd_frame(std::string_view text) { return string_of(zstd_frame_of(bytes_of(text))); }
+
+std::string zstd_frames(std::string_view text, std::size_t size) {
+  std::string all;
+  for (std::size_t at = 0; at < text.size(); at += size) all += zstd_frame(text.substr(at, size));
+  return all;
+}
+
+config::options options_for(std::vector<std::string> inputs) {
+  config::options typed;
+  typed.inputs = std::move(inputs);
+  typed.buckets = {"bytes"};
+  typed.engine = "host";  // no effect: the hooks make the engine
+  typed.threads = 2;
+  typed.chunk_size = scenario_chunk_bytes;
+  typed.slots = 5;
+  typed.stats = true;
+  return typed;
+}
+
+device_scenario several_inputs(const temporary_folder& folder) {
+  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  const auto add = [&](const std::string& content, std::string text) {
+    names.push_back(folder.file("input" + std::to_string(names.size()), content));
+    texts.push_back(std::move(text));
+  };
+  for (unsigned i = 0; i < 6; ++i) add(sample(700 * i, i), sample(700 * i, i));
+  const std::string text = sample(20'000, 9);
+  add(zstd_frames(text, 6000), text);
+  add(text, text);
+  add(string_of(gzip_member_of(bytes_of(text))), text);
+  return {.name = "several inputs",
+          .planned = pipeline::make_plan(options_for(names)),
+          .texts = texts,
+          .is_for_the_device = false};
+}
+
+device_scenario windows(const temporary_folder& folder, const std::string& text) {
+  config::options typed = options_for({folder.file("windows", text)});
+  typed.format = "jsonl";
+  typed.window = config::window_extent{.unit = config::window_extent::measure::bytes, .amount = 3000};
+  return {.name = "windows", .planned = pipeline::make_plan(typed), .texts = {text}};
+}
+
+device_scenario snapshots(const temporary_folder& folder, const std::string& text) {
+  config::options typed = options_for({folder.file("snapshots", text)});
+  typed.snapshot_every = std::uint64_t{10'000};
+  return {.name = "snapshots", .planned = pipeline::make_plan(typed), .texts = {text}};
+}
+
+// So many chunks that queues of pointers allocate repeatedly.
+device_scenario small_chunks(const temporary_folder& folder, const std::string& text) {
+  config::options typed = options_for({folder.file("small chunks", text)});
+  typed.chunk_size = 300;
+  return {.name = "small chunks", .planned = pipeline::make_plan(typed), .texts = {text}};
+}
+
+device_scenario stage(const temporary_folder& folder, const std::string& text) {
+  config::options typed = options_for({folder.file("stage", text)});
+  typed.pass_through = config::pass_through_mode::raw;
+  return {.name = "pass-through", .planned = pipeline::make_plan(typed), .texts = {text}, .raw = text};
+}
+
+// A pipe whose writing end is closed. Each run reads a new one, under the same number.
+device_scenario piped(const std::string& text) {
+  const int descriptor = ::memfd_create("the pipe's number", MFD_CLOEXEC);
+  const auto fill = [descriptor, text] {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));  // it holds 64 KiB
+    REQUIRE(::dup2(ends[0], descriptor) == descriptor);
+    for (const int end : ends) ::close(end);
+  };
+  fill();
+  return {.name = "pipe",
+          .planned = pipeline::make_plan(options_for({"/dev/fd/" + std::to_string(descriptor)})),
+          .texts = {text},
+          .prepare = fill};
+}
+
+}  // namespace
+
+std::vector<device_scenario> device_scenarios(const temporary_folder& folder) {
+  const std::string text = sample(40'000);
+  const auto with_content = [&](const std::string& name, const std::string& content) {
+    return device_scenario{
+        .name = name, .planned = pipeline::make_plan(options_for({folder.file(name, content)})), .texts = {text}};
+  };
+  std::vector<device_scenario> all{with_content("plain", text), with_content("one zstd frame", zstd_frame(text)),
+                                   with_content("many zstd frames", zstd_frames(text, 5000)),
+                                   with_content("gzip", string_of(gzip_member_of(bytes_of(text))))};
+  all.front().is_for_the_device = false;
+  all.push_back(several_inputs(folder));
+  const std::string second = sample(9000, 2);
+  all.push_back(with_content("tar", tar_member("first", text) + tar_member("second", second) + tar_end()));
+  all.back().texts.push_back(second);
+  all.push_back(with_content("zip", archive_of({{"first", text}, {"second", second}}, archive_write_set_format_zip)));
+  all.back().texts.push_back(second);
+  all.push_back(piped(text));
+  all.push_back(small_chunks(folder, text));
+  all.push_back(windows(folder, text));
+  all.push_back(snapshots(folder, text));
+  all.push_back(stage(folder, text));
+  return all;
+}
+
+}  // namespace gpuhist::test
