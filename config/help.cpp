@@ -86,16 +86,9 @@ std::string about(const command_row& row) {
 std::string about(const option_row& row) {
   std::string text = names_and_value(row).substr(row.short_name().empty() ? 6 : 2) + "\n";
   text += wrapped(row.detail, 4);
-  if (row.is_flag()) {
-    text +=
-        wrapped(row.off_name() + " turns it off, also if the configuration file or the environment turns it on.", 4);
-  } else if (row.is_setting()) {
-    text += wrapped(row.off_name() + " unsets a value from the configuration file or the environment.", 4);
-  }
   if (row.is_setting()) {
-    const bool in_files = row.key() != "config";
-    text += wrapped(
-        "Environment: " + row.variable() + (in_files ? "; configuration file: " + std::string(row.key()) : ""), 4);
+    const std::string file = row.key() == "config" ? "" : "; configuration file: " + std::string(row.key());
+    text += wrapped("Environment: " + row.variable() + file + ". " + row.off_name() + " cancels it.", 4);
   }
   return text + "    Example: " + std::string(row.example) + "\n";
 }

@@ -34,7 +34,7 @@ constexpr std::array measures = {
 
 constexpr std::array comparing_measures = {
     entry{"jsd", "Jensen-Shannon divergence, 0 to 1", "bits"},
-    entry{"kl", "Kullback-Leibler divergence (0.5 added to counts)", "bits"},
+    entry{"kl", "Kullback-Leibler divergence (counts + 0.5)", "bits"},
     entry{"chi2_baseline", "chi-squared of the counts of both samples", "-"},
     entry{"chi2_baseline_p", "of at least this chi2_baseline by chance", "probability"},
     entry{"icd", "chi-squared of the sorted frequencies, grouped", "-"},

@@ -34,8 +34,8 @@ constexpr std::array all = {
         "there are very many (default: /tmp)."},
     section{"Exit status",
             "0: everything was counted.\n"
-            "1: an input (of report: a result) failed or is incomplete, and the rest is reported; or the result could "
-            "not be written.\n"
+            "1: an input (of report: a result) failed or is incomplete, and the rest is reported; the result could not "
+            "be written; or memory was insufficient.\n"
             "2: wrong usage or configuration, or a forced engine or kernel is not available; nothing is written.\n"
             "3: a condition of --fail-if holds, and nothing else failed."},
     section{

@@ -151,7 +151,7 @@ constexpr std::array rows = {
                "[NAME:]bucket=characters;bucket=characters, with ranges a-z and the escapes \\n \\t \\r \\0 \\\\ \\- "
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log", add_buckets},
-    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, common, "count A-Z as a-z",
+    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets, rare, "count A-Z as a-z",
                "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
                "gpuhist --ignore-case --buckets alphabet book.txt", turn<&options::ignore_case>},
     option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs, common,
@@ -189,8 +189,8 @@ constexpr std::array rows = {
         "gpuhist --baseline good.json --measures jsd,icd_p access.log",
         [](options& o, value v) { o.baseline = parse_baseline(v); }},
     option_row{
-        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, rare,
-        "exit status 3 if this holds, as 'jsd > 0.05'",
+        measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, common,
+        "exit status 3 if it holds, as 'entropy > 7'",
         "Prints a message and makes the exit status 3 if the condition holds. It is checked for each input, each "
         "window and the totals (see --watch). Names are bytes, lines, measures, and buckets of --buckets: digit is the "
         "share of that bucket, count(digit) its count, classes.digit names its scheme. Numbers are 0.15, 2e-3 or "
@@ -236,7 +236,7 @@ constexpr std::array rows = {
         "standard output, the default. 'gpuhist repack' writes its archive to FILE, which must be a regular file.",
         "gpuhist --format csv --output counts.csv access.log",
         [](options& o, value v) { o.output = parse_destination(v); }},
-    option_row{output, "--append", "", value_kind::flag, "", with_buckets, common, "append to the file of --output",
+    option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
                "gpuhist --format jsonl --output history.jsonl --append access.log", turn<&options::append>},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
@@ -292,7 +292,7 @@ constexpr std::array rows = {
                "gpuhist devices --verbose", turn<&options::verbose>},
     option_row{output, "-q,--quiet", "", value_kind::flag, "", with_buckets | repacking_runs, common,
                "no progress, no hints: errors only",
-               "Prints only errors on standard error: neither progress nor hints.",
+               "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
                "gpuhist --quiet --format json access.log", turn<&options::quiet>},
 
     option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu", counting_runs, common,

@@ -24,7 +24,7 @@ def all_options():
     found = {}
     for short, name in re.findall(r"^(?:(-\w), )?(--[a-z-]+)(?: \S+)?$", text, re.MULTILINE):
         found[name] = short or None
-    for name in re.findall(r"^    (--no-[a-z-]+) (?:turns it off|unsets a value)", text, re.MULTILINE):
+    for name in re.findall(r"(--no-[a-z-]+)\s+cancels\s+it", text, re.MULTILINE):
         found[name] = None
     return found
 

@@ -57,7 +57,7 @@ TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with 
   }
   for (const std::string_view each :
        {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "Inputs:", "Counting:", "Output:",
-        "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES", "      --stats ", "--no-NAME", "--help OPTION",
+        "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES", "      --stats ", "--no-OPTION", "--help OPTION",
         "--help count", "Exit status: 0 ", "conditions, measures, windows, formats\n"}) {
     CAPTURE(each);
     CHECK(holds(text, each));

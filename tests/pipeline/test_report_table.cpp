@@ -211,14 +211,14 @@ TEST_CASE("a run that ended early is marked as incomplete even if no input faile
   CHECK(line_with(render_table(shown, {}), "INCOMPLETE") == "INCOMPLETE  input: not counted to its end");
 }
 
-TEST_CASE("a snapshot table begins with its time and length, and includes provisional bytes") {
+TEST_CASE("a snapshot table begins with its time and length, and includes bytes not yet verified") {
   report shown = empty_report({"letters"});
   add_input(shown, "one", std::string(1234555, 'a'), std::string(12, 'e'));
   shown.type = report::kind::snapshot;
   shown.elapsed_seconds = 3.04;
   shown.complete = false;
   const std::string table = render_table(shown, {});
-  CHECK(lines_of(table).front() == "snapshot 3.0 s: 1,234,567 bytes (12 provisional)");
+  CHECK(lines_of(table).front() == "snapshot 3.0 s: 1,234,567 bytes, 12 of them not yet verified");
   CHECK(line_with(table, "e-h").starts_with("e-h            12    0.00 %"));
   CHECK(line_with(table, "bytes") == "bytes   1,234,567");
   CHECK(table.find("INCOMPLETE") == std::string::npos);

@@ -176,8 +176,9 @@ void write_failures(const report& content, bool color, const text_sink& out) {
 }
 
 std::string snapshot_line(const report& content, const gpu::tally& counts) {
-  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes (" +
-         grouped(content.unverified.bytes()) + " provisional)";
+  const std::string unverified =
+      content.unverified.bytes() == 0 ? "" : ", " + grouped(content.unverified.bytes()) + " of them not yet verified";
+  return "snapshot " + fixed(content.elapsed_seconds, 1) + " s: " + grouped(counts.bytes()) + " bytes" + unverified;
 }
 
 bucket_tables tables_of(const report& content, const gpu::tally& counts) {
