@@ -17,7 +17,7 @@ constexpr std::array rows = {
     command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",
-                .help = "shows results by other schemes",
+                .help = "shows saved counts in other buckets",
                 .detail = "Shows results by other schemes, or in another format; the text itself is not needed. The "
                           "results must be written as json or jsonl, with the counts of all 256 byte values: "
                           "count with --byte-counts, or with the scheme bytes. Several results are added up. No "

@@ -94,7 +94,7 @@ constexpr std::array window_fields = {
 constexpr std::array condition_names = {
     entry{"digit", "share of a bucket of --buckets, 0 to 1"},
     entry{"count(digit)", "count of a bucket; share(digit) is its share"},
-    entry{"letters.other", "bucket of one scheme, if several schemes have that name"},
+    entry{"letters.other", "SCHEME.BUCKET, if several schemes have such a bucket"},
     entry{"a-d, non-ascii", "hyphens and blanks need no quotes: the longest bucket name"},
     entry{"", "wins; a - d is a subtraction"},
     entry{"'1st', \"#1\"", "quoted: names that begin with a digit or a symbol"},
@@ -131,7 +131,7 @@ std::string about_conditions() {
   text += "\n\nOperands:\n" + listed(condition_names, 19);
   return text + "\n" +
          wrapped(
-             "A condition is checked for each input, each window and the totals; --watch selects. --fail-fast ends "
+             "Conditions are checked for inputs, windows and totals; --watch restricts this. --fail-fast ends "
              "the run when a condition holds. If an operand has no value (a measure of too few bytes), neither "
              "the comparison nor its negation holds.",
              0) +
@@ -151,8 +151,8 @@ std::string about_measures() {
          "\n" + listed(measures, 19) + "\nCompared with --baseline RESULT.json, or --baseline previous:N (windows):\n" +
          listed(comparing_measures, 19) + "\n" +
          wrapped(
-             "Each measure states the size of its sample in bytes. If the sample is insufficient, the measure has "
-             "no value but a reason. Conditions may use every measure.",
+             "Each measure states the size of its sample in bytes. If the sample is too small, a reason replaces the "
+             "value. Conditions may use every measure.",
              0) +
          "\nExamples:\n"
          "  gpuhist --measures entropy,chi2_p,mean access.log\n"
@@ -169,7 +169,7 @@ std::string about_windows() {
          "\nA window is:\n" + listed(windows, 22) + "\nHow the text is divided:\n" + listed(window_steps, 22) +
          "\nFields of a line:\n" + listed(window_fields, 26) + "\n" +
          wrapped(
-             "Windows of archives are written before their text is verified, and frames are decoded in sequence. "
+             "Windows of compressed text are written before it is verified; frames are decoded in sequence. "
              "--fail-if and --alert-if check each window; --baseline previous:N compares a window with the N "
              "windows before it.",
              0) +
@@ -183,8 +183,8 @@ std::string about_formats() {
   return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
          "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
          wrapped(
-             "A format other than auto and raw is required of every input. An input whose name promises a format "
-             "(.zst) that its content does not have is an error. tar, zip, 7z and cpio are archives: each file "
+             "Except with auto and raw, every input must have this format. It is an error if the extension (.zst) does "
+             "not match the content of the input. tar, zip, 7z and cpio are archives: each file "
              "in them is an input of the result.",
              0) +
          "\nExamples:\n"

@@ -84,8 +84,8 @@ constexpr std::array rows = {
         "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio", reading_runs, common,
         "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
         "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
-        "7z or cpio. 'auto' detects the format of each input by its content; an input whose name promises a "
-        "format (.zst) that its content does not have is an error. 'raw' counts the bytes without decoding, also "
+        "7z or cpio. 'auto' detects the format of each input by its content; it is an error if the extension (.zst) "
+        "does not match the content. 'raw' counts the bytes without decoding, also "
         "those of archives. 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' require that format, and "
         "count the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it "
         "has no magic number, so 'auto' recognises it by the name .lzma only. 'tar', 'zip', '7z' and 'cpio' "
@@ -176,8 +176,8 @@ constexpr std::array rows = {
         "distinct; ascii_share, printable_share; code_points; lines, mean_line_length. Compared with --baseline: "
         "jsd (Jensen-Shannon divergence, bits), kl, chi2_baseline and chi2_baseline_p, icd and icd_p (the "
         "idealized character distribution of Kruegel and Vigna). 'all' selects all that are possible. Each "
-        "measure states the size of its sample; if the sample is insufficient, the measure has no value but a "
-        "reason. A line for each: gpuhist --help measures. Default: none.",
+        "measure states the size of its sample; if the sample is too small, a reason replaces the value. A line for "
+        "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
         [](options& o, value v) { add_names(o.measures, v); }},
     option_row{
@@ -229,7 +229,7 @@ constexpr std::array rows = {
                [](options& o, value v) { o.format = parse_text(v, "give table, json, jsonl, csv or prometheus"); }},
     option_row{
         output, "-o,--output", "FILE", value_kind::file, "", every_command, common,
-        "instead of standard output; fd:N: a descriptor",
+        "write the report to FILE; fd:N: descriptor N",
         "Writes the result to FILE. A regular file is replaced as a whole, at the end of the run, also if an input "
         "failed; if the run is killed, or cannot write, the old file stays. A device, a FIFO or fd:N (a descriptor "
         "that the caller opened) is written in place. '-' is "
@@ -257,8 +257,8 @@ constexpr std::array rows = {
         "with --step. A window is a number of bytes (64MiB), a number of lines (100000lines), or a time (10s). A "
         "window of time holds the text that arrived in it, and is also written if none arrived; one of the "
         "inputs must be a stream or followed. Windows continue from one input to the next, unless --per-input is "
-        "given. A line is written as soon as its text is counted, before the result. Text of archives is "
-        "reported before it is verified, and a verdict follows; frames are then decoded in sequence. The format is "
+        "given. A line is written as soon as its text is counted, before the result. Compressed text is reported "
+        "before its verification; a verdict follows. Its frames are decoded in sequence. The format is "
         "jsonl, also with --format json; other formats cannot hold windows. Fields and examples: gpuhist --help "
         "windows. Default: none.",
         "producer | gpuhist --window 10s --format jsonl", [](options& o, value v) { o.window = parse_window(v); }},
@@ -348,8 +348,8 @@ constexpr std::array rows = {
 
     option_row{repacking, "--frame-size", "SIZE", value_kind::size, "", repacking_runs, rare,
                "text per frame (default: 8MiB)",
-               "Sets the amount of text per frame of the archive that 'gpuhist repack' writes: 1 byte to 1GiB. More "
-               "cores can share smaller frames, but they compress worse. Default: 8MiB.",
+               "Sets the amount of text per frame of the archive that 'gpuhist repack' writes: 1 byte to 1GiB. Smaller "
+               "frames can use more cores, but compress worse. Default: 8MiB.",
                "gpuhist repack --frame-size 2MiB access.log -o access.zst",
                [](options& o, value v) { o.frame_size = parse_chunk_size(v); }},
     option_row{repacking, "--level", "N", value_kind::number, "", repacking_runs, rare, "of zstd: 1 to 22 (default: 3)",

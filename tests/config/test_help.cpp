@@ -117,7 +117,7 @@ TEST_CASE("the help of a command describes options by their meaning for this com
   CHECK(holds(help_about("devices"), "      --format FORMAT        table (for people) or json\n"));
   CHECK(holds(help_about("report"), "      --format FORMAT        table (for people), json, jsonl, csv, prometheus\n"));
   CHECK(holds(help_about("repack"), "  -o, --output FILE          the archive, a regular file; must be given\n"));
-  CHECK(holds(help_about("count"), "  -o, --output FILE          instead of standard output; fd:N: a descriptor\n"));
+  CHECK(holds(help_about("count"), "  -o, --output FILE          write the report to FILE; fd:N: descriptor N\n"));
 }
 
 TEST_CASE("the descriptions of the commands begin in one column") {
