@@ -76,6 +76,22 @@ class cutter {
   /// Commits a reservation with no bytes filled.
   void give_back(const reservation& reserved) noexcept;
 
+  /// Whether cut_lent() may be called.
+  [[nodiscard]] bool accepts_lent_text() const { return collector_.accepts_lent_text(); }
+
+  /// The most bytes of a lent text.
+  [[nodiscard]] std::uint64_t max_lent_bytes() const;
+
+  /// Makes `text`, 1 to max_lent_bytes() bytes of `owner`, a chunk of its own after all earlier reservations. The
+  /// caller must then pass the slot to count_lent(). `fresh`: a slot from the ring. `lender` outlives the text. One
+  /// caller at a time, who does not reserve at the same time. Returns false if there was no memory for the segments:
+  /// the text will not be counted.
+  [[nodiscard]] bool cut_lent(slot& fresh, std::span<const std::byte> text, const text_owner& owner,
+                              text_lender& lender);
+
+  /// Counts a lent text where it lies, on the calling thread, and returns it to its lender.
+  void count_lent(slot& chunk) noexcept { collector_.submit(chunk); }
+
   /// A frame of `bytes` bytes was verified. If all of it is in the slot that is filling, its segments become verified
   /// text of the input, and the result is true. False: the caller must pass the verdict to the rolling counts.
   bool verified_in_place(const text_owner& frame, std::uint64_t bytes);
@@ -88,8 +104,9 @@ class cutter {
   // Under the lock:
   [[nodiscard]] bool is_full(const slot& filling) const;
   [[nodiscard]] reservation reserve_in(slot& filling, std::uint64_t wanted) const;
-  void append_panes(slot& to, const segment& more);
+  void append_panes(slot& to, std::span<const std::byte> text, const segment& more);
   static void append(slot& to, const segment& more);
+  [[nodiscard]] bool try_append(slot& to, std::span<const std::byte> text, const segment& more);
   void seal(slot& full);
   void begin(slot& fresh);
 
