@@ -22,7 +22,7 @@ std::string text_of(const std::exception_ptr& error) {
 }
 
 // Whether decompression could use all cores.
-bool cores_are_wanted(const engine_request& request) {
+bool decoders_need_cores(const engine_request& request) {
   return request.load.busy_decoders != nullptr && *request.load.busy_decoders >= request.threads;
 }
 
@@ -75,7 +75,7 @@ void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_
 
 void automatic_engine::submit(counting_job& job) noexcept {
   const bool is_queued = queue(job);
-  wake_if_cores_fall_short();
+  wake_if_cores_are_saturated();
   if (!is_queued) return count_now(job);
   feed_device();
   post_host_task();
@@ -173,9 +173,9 @@ std::exception_ptr automatic_engine::try_count(const counting_job& job) noexcept
 }
 
 // True if more chunks wait than there are threads, or if counting takes core time that decompression could use.
-bool automatic_engine::cores_fall_short(std::chrono::duration<double> elapsed) const {
+bool automatic_engine::cores_are_saturated(std::chrono::duration<double> elapsed) const {
   if (waiting_.size() > request_.threads) return true;
-  if (!cores_are_wanted(request_)) return false;
+  if (!decoders_need_cores(request_)) return false;
   return host_.busy_seconds() > settings_.counting_share * elapsed.count() * request_.threads;
 }
 
@@ -191,12 +191,12 @@ bool automatic_engine::begins_waking() {
   const std::scoped_lock lock(mutex_);
   if (state_ != device_state::asleep || !settings_.wake) return false;
   const auto elapsed = std::chrono::steady_clock::now() - first_submit_;
-  if (elapsed < settings_.patience || !cores_fall_short(elapsed) || !is_worthwhile(elapsed)) return false;
+  if (elapsed < settings_.patience || !cores_are_saturated(elapsed) || !is_worthwhile(elapsed)) return false;
   state_ = device_state::waking;
   return true;
 }
 
-void automatic_engine::wake_if_cores_fall_short() noexcept {
+void automatic_engine::wake_if_cores_are_saturated() noexcept {
   try {
     if (begins_waking()) start_waking();
   } catch (...) {
@@ -281,7 +281,7 @@ void automatic_engine::hand_to_device(device_job& sent) noexcept {
 
 // Chunks for which there is no memory stay with the host.
 automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
-  const std::uint64_t enough = cores_are_wanted(request_) ? 1 : std::max(request_.max_copy, 1U);
+  const std::uint64_t enough = decoders_need_cores(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
   if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= settings_.max_device_bytes)
     return nullptr;

@@ -70,11 +70,11 @@ class automatic_engine final : public engine {
   struct device_job;
 
   bool queue(counting_job& job) noexcept;
-  void wake_if_cores_fall_short() noexcept;
+  void wake_if_cores_are_saturated() noexcept;
   [[nodiscard]] bool begins_waking();
   void start_waking();
-  [[nodiscard]] bool cores_fall_short(std::chrono::duration<double> elapsed) const;  // with the lock
-  [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;     // with the lock
+  [[nodiscard]] bool cores_are_saturated(std::chrono::duration<double> elapsed) const;  // with the lock
+  [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;        // with the lock
   void woken(std::unique_ptr<engine> device) noexcept;
   void could_not_wake(const std::exception_ptr& why) noexcept;
   void feed_device() noexcept;

@@ -46,7 +46,7 @@ def found_in(text):
         if "style-ok" in line:
             continue
         for rule, instead in RULES:
-            for match in rule.finditer(line):
+            for match in rule.finditer(line.replace("_", " ")):  # words of identifiers, too
                 yield number, match.group(0), instead
 
 

@@ -1,5 +1,6 @@
 // The arithmetic of bit_sliced, run on the host: bit planes of 32 bytes, and the buckets of the letters.
 #include "bench/kernels/letter_planes.hpp"
+#include "tests/support/letter_buckets.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,19 +10,11 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <string_view>
 
 namespace gpuhist::bench::kernels {
 namespace {
 
-// The buckets of the letters as in the documentation.
-unsigned bucket_by_name(std::uint8_t byte) {
-  constexpr std::array<std::string_view, 7> names{"abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yz"};
-  for (unsigned k = 0; k < names.size(); ++k) {
-    if (names[k].find(static_cast<char>(byte)) != std::string_view::npos) return k;
-  }
-  return 7;
-}
+using test::bucket_by_name;
 
 std::array<unsigned, 7> counted_by_planes(const std::array<std::uint8_t, 32>& bytes) {
   std::uint32_t words[8];

@@ -1,13 +1,15 @@
 // Rows for programs: JSON lines and CSV have the same values.
 #include "bench/table.hpp"
 
+#include "tests/support/texts.hpp"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <sstream>
 
 using namespace gpuhist::bench;
+using gpuhist::test::lines_of;
 
 namespace {
 
@@ -19,13 +21,6 @@ measured_group sample() {
       .kernel = "lane_private", .runs = 3, .median = 2, .least = 1.5, .most = 3, .counts = verdict::right};
   const measurement wrong{.kernel = "bad", .runs = 3, .median = 2, .least = 2, .most = 2, .counts = verdict::wrong};
   return {.data = "text", .bytes = 1024, .counted = bins::letters, .rows = {read, count, wrong}};
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -145,12 +146,41 @@ def tar(files, format=tarfile.USTAR_FORMAT, extra=()):
     return out.getvalue()
 
 
+def tar_entry(name, data=b"", kind=b"0", format=tarfile.USTAR_FORMAT):
+    """The header and the content of one tar member."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, len(data)
+    return info.tobuf(format) + data + bytes(-len(data) % 512)
+
+
 def zipped(files, compression=zipfile.ZIP_DEFLATED, **options):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression, **options) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return out.getvalue()
+
+
+class _Pipe(io.RawIOBase):
+    """Without seek(), as a pipe."""
+
+    written = b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.written += bytes(data)
+        return len(data)
+
+
+def zipped_to_pipe(files):
+    """A zip archive in which sizes and checksums follow the members."""
+    pipe = _Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return pipe.written
 
 
 def zstd(data, *options):
@@ -283,6 +313,10 @@ class Ended:
         """The JSON documents on standard output, one for each line."""
         return [json.loads(line) for line in self.stdout.decode("utf-8").splitlines()]
 
+    def documents_of(self, kind):
+        """The documents of this kind, for example "window"."""
+        return [each for each in self.documents if each["kind"] == kind]
+
     @property
     def result(self):
         return self.documents[-1]
@@ -305,6 +339,27 @@ def run_fed(pieces, *arguments, **options):
         feed(running, pieces)
         running.process.stdin.close()
         return running.finish()
+
+
+def run_byte_by_byte(encoded, *arguments):
+    """Runs gpuhist with a pipe into which the bytes are written one by one."""
+    with Running(*arguments, stdin=subprocess.PIPE) as running:
+        for at in range(len(encoded)):
+            feed(running, [encoded[at : at + 1]])
+            if at < 30:  # the magic number, too, arrives in pieces
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+        running.process.stdin.close()
+        return running.finish()
+
+
+def file_size_limit(size):
+    """For `preexec_fn` of a process: a write beyond this size fails with "File too large"."""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
 
 
 def feed(running, pieces):
@@ -360,6 +415,19 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         self.assertIs(ended.result["complete"], True)
         self.assert_counts(ended.result, data)
+
+    def assert_decoded(self, ended, data, format, encoded_size):
+        """Asserts success with one input, of this format and compressed size, whose counts are those of the data."""
+        self.assert_counted(ended, data)
+        (reported,) = ended.result["inputs"]
+        self.assertEqual((reported["format"], reported["compressed_bytes"]), (format, encoded_size))
+        self.assert_counts(reported, data)
+
+    def assert_usage_error(self, ended, *words):
+        """Asserts exit status 2, nothing on standard output, and these words on standard error."""
+        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        for word in words:
+            self.assertIn(word, ended.stderr)
 
 
 def main():

@@ -17,7 +17,7 @@ import threading
 import unittest
 import zipfile
 
-from support import SANITIZED, CommandTest, main, oracle, run, tar, text, zipped, zstd
+from support import SANITIZED, CommandTest, main, oracle, run, tar, tar_entry, text, zipped_to_pipe, zstd
 
 ALL = os.environ.get("CAMPAIGN") == "all"
 STEP = 1 if ALL else 997 if SANITIZED else 211  # a prime number: reaches all bits and all fields
@@ -83,26 +83,6 @@ def zip_as_tools_do(files, compression):
     return out.getvalue()
 
 
-def zip_streamed(files):
-    """Sizes and checksums follow each member."""
-
-    class Pipe(io.RawIOBase):
-        written = b""
-
-        def writable(self):
-            return True
-
-        def write(self, data):
-            self.written += bytes(data)
-            return len(data)
-
-    pipe = Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return pipe.written
-
-
 def zip64(files):
     """All sizes and offsets in fields of 64 bits: end record, locator, and an extra field in each header."""
     out, directory = b"", b""
@@ -126,7 +106,7 @@ def zips():
     for kind, files in (("one deflated", ONE), ("one stored", ONE), ("three", FILES)):
         archive = zip_as_tools_do(files, zipfile.ZIP_STORED if "stored" in kind else zipfile.ZIP_DEFLATED)
         yield Sample(f"zip {kind}", archive, files, zip_mode(archive))
-    for kind, archive in (("streamed", zip_streamed(FILES)), ("zip64", zip64(FILES))):
+    for kind, archive in (("streamed", zipped_to_pipe(FILES)), ("zip64", zip64(FILES))):
         yield Sample(f"zip {kind}", archive, FILES, zip_mode(archive))
 
 
@@ -157,12 +137,6 @@ def tars():
             at = archive.find(b" path=", at + 6)
         yield Sample(f"tar {kind}", archive, long_names, exempt)
     yield from tars_with_special_headers()
-
-
-def tar_entry(name, data, kind=b"0", format=tarfile.USTAR_FORMAT):
-    info = tarfile.TarInfo(name)
-    info.type, info.size = kind, len(data)
-    return info.tobuf(format) + data + bytes(-len(data) % 512)
 
 
 def tars_with_special_headers():

@@ -16,7 +16,7 @@ import unittest
 import zipfile
 import zlib
 
-from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, sampled, tar, text, unread, wait_until, zipped, zstd
+from support import CommandTest, Running, feed, main, noise, oracle, run, run_fed, sampled, tar, tar_entry, text, unread, wait_until, zipped, zipped_to_pipe, zstd
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 
@@ -36,13 +36,6 @@ def in_zip(archive):
         return [(each.filename, opened.read(each)) for each in opened.infolist() if not each.is_dir()]
 
 
-def entry(name, data=b"", kind=b"0", format=tarfile.USTAR_FORMAT):
-    """The header and the content of a tar member."""
-    info = tarfile.TarInfo(name)
-    info.type, info.size = kind, len(data)
-    return info.tobuf(format) + data + bytes(-len(data) % 512)
-
-
 def pax(*records, kind=b"x"):
     body = b""
     for each in records:
@@ -50,7 +43,7 @@ def pax(*records, kind=b"x"):
         while length != len(b"%d %s\n" % (length, each)):
             length += 1
         body += b"%d %s\n" % (length, each)
-    return entry("PaxHeaders/x", body, kind)
+    return tar_entry("PaxHeaders/x", body, kind)
 
 
 END_OF_TAR = bytes(1024)
@@ -198,7 +191,7 @@ class Tar(ArchiveTest):
         header = pax(b"GNU.sparse.major=1", b"GNU.sparse.minor=0", b"GNU.sparse.name=sp", b"GNU.sparse.realsize=5000")
         for extents, stored in ((b"2\n0\n600\n5000\n0\n", 1200), (b"2\n0\n688\n5000\n0\n", 1200),
                                 (b"1\n0\n5000\n", 5512)):
-            archive = header + entry("GNUSparseFile/sp", extents.ljust(512, b"\0") + text(stored)) + tar({"b": text(60, 2)})
+            archive = header + tar_entry("GNUSparseFile/sp", extents.ljust(512, b"\0") + text(stored)) + tar({"b": text(60, 2)})
             for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
                 with self.subTest(extents=extents):
                     self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
@@ -224,29 +217,26 @@ class Tar(ArchiveTest):
             self.assertIn("is the rest of a file that begins in another volume", ended.stderr)
             self.assertEqual(ended.result["inputs"][0]["error_kind"], "refused")
 
-    def test_volumes_of_the_tar_command_are_read(self):
-        root = self.tree({"a": noise(15_000), "b": text(60, 2)})
+    def assert_volumes_read(self, format, size, message):
+        """The first volume ends inside `a`, of this size. The second has the rest of it, and `b`."""
+        root = self.tree({"a": noise(size), "b": text(60, 2)})
         volumes = [self.folder / name for name in ("1.tar", "2.tar")]
         outputs = [argument for volume in volumes for argument in ("-f", volume)]
-        subprocess.run(["tar", "-C", root, "--format=gnu", "-M", "-L", "10", "-c", *outputs, "a", "b"], check=True)
+        subprocess.run(["tar", "-C", root, f"--format={format}", "-M", "-L", "10", "-c", *outputs, "a", "b"], check=True)
         first, second = (run(*JSON, volume) for volume in volumes)
         self.assertEqual((first.status, first.result["bytes"], second.status), (1, 0, 1), first)
-        self.assertIn("is the rest of a file", second.stderr)
+        self.assertIn(message, second.stderr)
         self.assert_counts(second.result, text(60, 2))
 
+    def test_volumes_of_the_tar_command_are_read(self):
+        self.assert_volumes_read("gnu", 15_000, "is the rest of a file")
+
     def test_volumes_of_the_tar_command_in_pax_format_are_read(self):
-        root = self.tree({"a": noise(12_000), "b": text(60, 2)})
-        volumes = [self.folder / name for name in ("1.tar", "2.tar")]
-        outputs = [argument for volume in volumes for argument in ("-f", volume)]
-        subprocess.run(["tar", "-C", root, "--format=posix", "-M", "-L", "10", "-c", *outputs, "a", "b"], check=True)
-        first, second = (run(*JSON, volume) for volume in volumes)
-        self.assertEqual((first.status, first.result["bytes"], second.status), (1, 0, 1), first)
-        self.assertIn("GNUFileParts/a.2: is the rest of a file", second.stderr)
-        self.assert_counts(second.result, text(60, 2))
+        self.assert_volumes_read("posix", 12_000, "GNUFileParts/a.2: is the rest of a file")
 
     def test_the_rest_of_a_file_from_another_volume_in_pax_format_is_not_an_input(self):
         volume = pax(b"GNU.volume.filename=a", b"GNU.volume.size=700", b"GNU.volume.offset=900", kind=b"g")
-        rest, b = entry("GNUFileParts/a.2", text(700)), entry("b", text(60, 2))
+        rest, b = tar_entry("GNUFileParts/a.2", text(700)), tar_entry("b", text(60, 2))
         archive = volume + pax(b"mtime=1") + rest + b + END_OF_TAR
         for ended in (run(*JSON, self.file("x.tar", archive)), run(*JSON, stdin_bytes=archive)):
             self.assertEqual(ended.status, 1, ended)
@@ -257,8 +247,8 @@ class Tar(ArchiveTest):
                          [("GNUFileParts/a.2", text(700)), ("b", text(60, 2))])
 
     def test_an_archive_that_ends_after_a_special_header_without_a_member_is_complete(self):
-        b = entry("b", text(60, 2))
-        for special in (pax(b"comment=x", kind=b"g"), entry("label", kind=b"V", format=tarfile.GNU_FORMAT)):
+        b = tar_entry("b", text(60, 2))
+        for special in (pax(b"comment=x", kind=b"g"), tar_entry("label", kind=b"V", format=tarfile.GNU_FORMAT)):
             for zeros in sampled((512, 1024, 1025, 1537, 10_240), 2):
                 with self.subTest(special=special[156], zeros=zeros):
                     archive = special + bytes(zeros)
@@ -382,10 +372,10 @@ class Damage(ArchiveTest):
         self.assert_counts(cut["unverified"], self.SMALL["a.log"][:488])
 
     def test_a_tar_that_ends_after_a_special_header_is_not_complete(self):
-        a = entry("a", text(700))
+        a = tar_entry("a", text(700))
         gnu = tarfile.GNU_FORMAT
-        cases = {"g": pax(b"comment=x", kind=b"g"), "V": entry("label", kind=b"V", format=gnu), "x": pax(b"path=b"),
-                 "L": entry("././@LongLink", b"b\0", b"L", gnu), "K": entry("././@LongLink", b"b\0", b"K", gnu)}
+        cases = {"g": pax(b"comment=x", kind=b"g"), "V": tar_entry("label", kind=b"V", format=gnu), "x": pax(b"path=b"),
+                 "L": tar_entry("././@LongLink", b"b\0", b"L", gnu), "K": tar_entry("././@LongLink", b"b\0", b"K", gnu)}
         for kind, special in cases.items():
             words = "within the header of a member" if kind in "xLK" else "without the mark of a tar archive's end"
             for before in (b"", a):
@@ -400,10 +390,10 @@ class Damage(ArchiveTest):
                         self.assertIn(f"ends early, {words}, at ", ended.stderr)
 
     def test_a_special_header_before_zeros_is_not_applied_to_a_later_member(self):
-        a, b = entry("a", text(700)), entry("b", text(60, 2))
+        a, b = tar_entry("a", text(700)), tar_entry("b", text(60, 2))
         gnu = tarfile.GNU_FORMAT
         sparse = (b"GNU.sparse.size=5000", b"GNU.sparse.map=0,60,5000,0")
-        long_name, long_link = (entry("././@LongLink", b"lost\0", kind, gnu) for kind in (b"L", b"K"))
+        long_name, long_link = (tar_entry("././@LongLink", b"lost\0", kind, gnu) for kind in (b"L", b"K"))
         for special in sampled((pax(b"path=lost"), pax(b"path=lost", *sparse), long_name, long_link), 2):
             for zeros in (512, 1024, 5120):
                 archive = a + special + bytes(zeros) + b + END_OF_TAR
@@ -411,15 +401,15 @@ class Damage(ArchiveTest):
                     with self.subTest(special=special[156:157], zeros=zeros):
                         self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
                         self.assertRegex(ended.stderr, f"zeros follow a special header instead of its member, at offset {len(a)}\n")
-        for special in (pax(b"comment=x", kind=b"g"), entry("label", kind=b"V", format=gnu)):
+        for special in (pax(b"comment=x", kind=b"g"), tar_entry("label", kind=b"V", format=gnu)):
             ended = run(*JSON, self.file("x.tar", a + special + bytes(512) + b + END_OF_TAR))
             self.assertEqual((ended.status, ended.result["bytes"]), (1, 700), ended)
             self.assertIn(f"a single zero block, where a header or two zero blocks should be, at offset {len(a + special)}",
                           ended.stderr)
 
     def test_a_member_with_more_special_headers_than_libarchive_reads_is_refused(self):
-        labels, latin = entry("label", kind=b"V", format=tarfile.GNU_FORMAT), entry("L", b"gr\xf6\0", b"L", tarfile.GNU_FORMAT)
-        b = entry("b", text(60, 2))
+        labels, latin = tar_entry("label", kind=b"V", format=tarfile.GNU_FORMAT), tar_entry("L", b"gr\xf6\0", b"L", tarfile.GNU_FORMAT)
+        b = tar_entry("b", text(60, 2))
         self.assert_read("x.tar", labels * 31 + b + END_OF_TAR, [("b", text(60, 2))])
         ended = run(*JSON, self.file("x.tar", latin + labels * 31 + b + END_OF_TAR))
         self.assertEqual((ended.status, ended.result["bytes"]), (1, 0), ended)
@@ -473,9 +463,9 @@ class Damage(ArchiveTest):
         self.assert_counts(ended.result, text(1000))
 
     def test_a_damaged_pax_header_ends_the_archive_and_its_member_is_not_counted(self):
-        a, b, c = entry("a", text(1000)), entry("b", text(60, 2)), entry("c", text(70, 3))
-        link = entry("././@LongLink", b"x\0", b"K", tarfile.GNU_FORMAT)
-        acl = entry("acl", b"zz", b"A")  # the warning about this member is harmless
+        a, b, c = tar_entry("a", text(1000)), tar_entry("b", text(60, 2)), tar_entry("c", text(70, 3))
+        link = tar_entry("././@LongLink", b"x\0", b"K", tarfile.GNU_FORMAT)
+        acl = tar_entry("acl", b"zz", b"A")  # the warning about this member is harmless
         latin = b"24 GNU.sparse.name=gr\xf6\xdf\n"
         self.assert_read("x.tar", a + pax(b"path=new") + b + bytes(1024), [("a", text(1000)), ("new", text(60, 2))])
         damaged = {"no digit": b"1r path=new\n", "too long": b"92 path=new\n", "too short": b"10 path=new\n",
@@ -484,7 +474,7 @@ class Damage(ArchiveTest):
                    "format": b"22 GNU.sparse.major=2\n22 GNU.sparse.minor=0\n", "size": b"11 size=6x\n"}
         for cause, records in sampled(tuple(damaged.items()), 2):
             for before in (b"", link, acl, link + acl):  # these members hide libarchive's warning
-                archive = a + before + entry("PaxHeaders/b", records, b"x") + b + c + bytes(1024)
+                archive = a + before + tar_entry("PaxHeaders/b", records, b"x") + b + c + bytes(1024)
                 path = self.file("x.tar", archive)
                 for ended in (run(*JSON, path), run(*JSON, stdin_bytes=archive)):
                     with self.subTest(cause=cause, before=before[156:157]):
@@ -624,22 +614,7 @@ class Zip(ArchiveTest):
 
     def test_a_zip_that_was_written_to_a_pipe_is_read(self):
         """Sizes and checksums follow the members."""
-        class Pipe(io.RawIOBase):
-            def __init__(self):
-                self.written = []
-
-            def writable(self):
-                return True
-
-            def write(self, data):
-                self.written.append(bytes(data))
-                return len(data)
-
-        pipe = Pipe()
-        with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in FILES.items():
-                archive.writestr(name, data)
-        encoded = b"".join(pipe.written)
+        encoded = zipped_to_pipe(FILES)
         self.assert_read("x.zip", encoded, in_zip(encoded))
 
     def test_a_zip_from_a_pipe_whose_lengths_follow_members_of_bzip2_or_lzma_names_the_remedy(self):

@@ -1,7 +1,6 @@
 """Where options come from: a configuration file, the environment and the command line; and how messages name these."""
 
 import os
-import unittest
 
 from support import CommandTest, main, run
 
@@ -21,7 +20,7 @@ class Configuration(CommandTest):
 
     def assert_refused(self, message, *arguments, **options):
         ended = self.run_with(*arguments, **options)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        self.assert_usage_error(ended)
         self.assertEqual(ended.stderr.splitlines()[0], f"gpuhist: {message}")
         self.assertEqual(ended.stderr.splitlines()[1:], ["gpuhist: see gpuhist --help"])
 

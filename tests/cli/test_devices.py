@@ -74,9 +74,8 @@ class Devices(CommandTest):
         self.assertEqual(more, self.listed())
 
     def test_verbose_is_an_option_of_devices_only(self):
-        ended = run("--verbose", engine=None)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        self.assertIn("--verbose: not an option of gpuhist, but of gpuhist devices", ended.stderr)
+        message = "--verbose: not an option of gpuhist, but of gpuhist devices"
+        self.assert_usage_error(run("--verbose", engine=None), message)
 
     def test_the_listed_threads_are_those_that_this_process_may_use(self):
         self.assertEqual(self.listed()["host"]["threads"], len(os.sched_getaffinity(0)))
@@ -101,23 +100,17 @@ class Devices(CommandTest):
     def test_an_unknown_format_or_an_input_file_is_a_usage_error(self):
         for arguments, words in ((["--format", "csv"], "table or json"), (["--format", "jso"], "jso"), (["some.log"], "some.log")):
             with self.subTest(arguments=arguments):
-                ended = run("devices", *arguments, engine=None)
-                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-                self.assertIn(words, ended.stderr)
+                self.assert_usage_error(run("devices", *arguments, engine=None), words)
 
 
 class ChosenDevices(CommandTest):
     def test_devices_cannot_be_combined_with_the_host_engine(self):
         for devices in ("0", "all"):
-            ended = run("--devices", devices, stdin_bytes=b"text", engine="host")
-            self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-            self.assertIn("--engine host", ended.stderr)
+            self.assert_usage_error(run("--devices", devices, stdin_bytes=b"text", engine="host"), "--engine host")
 
     def test_a_device_that_does_not_exist_is_named_and_nothing_is_counted(self):
         for engine in ("auto", "cuda"):
-            ended = run("--devices", "1000", stdin_bytes=b"text", engine=engine)
-            self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-            self.assertIn("--devices 1000: ", ended.stderr)
+            self.assert_usage_error(run("--devices", "1000", stdin_bytes=b"text", engine=engine), "--devices 1000: ")
 
     @unittest.skipUnless(support.ENGINE == "cuda", "needs a device")
     def test_all_devices_and_each_device_alone_give_the_same_counts(self):

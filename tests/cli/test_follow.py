@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, main, oracle, run, text, wait_until, zstd
+from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, main, run, text, wait_until, zstd
 
 FOLLOW = ("--follow", "--format", "json", *ALL_SCHEMES)
 LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")

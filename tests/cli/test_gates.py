@@ -69,7 +69,7 @@ class Gates(CommandTest):
     def test_lines_of_json_have_alerts_before_the_result(self):
         letters, digits, _ = self.files()
         ended = run("--format", "jsonl", "--alert-if", "digit > 0.4 || chi2 > 1", letters, digits)
-        alerts = [each for each in ended.documents if each["kind"] == "alert"]
+        alerts = ended.documents_of("alert")
         self.assertEqual(alerts, [{"kind": "alert", "schema": "gpuhist.result/1", "run": ended.result["run"], "option": "--alert-if", "condition": "digit > 0.4 || chi2 > 1",
                                    **where, "values": {"digit": value, "chi2": None}}
                                   for where, value in (({"of": "input", "name": str(digits), "begin": 0, "end": 9, "first_line": 1, "end_line": 1}, 8 / 9),
@@ -102,9 +102,9 @@ class Gates(CommandTest):
     def test_unverified_bytes_are_watched_if_they_are_counted(self):
         damaged = self.file("damaged.zst", zstd(b"letters\n") + zstd(b"1234567890" * 200_000, "--check")[:-2] + b"xx")
         condition = ("--format", "jsonl", "--alert-if", "digit > 0.5", damaged)
-        self.assertFalse([each for each in run(*condition).documents if each["kind"] == "alert"])
+        self.assertFalse(run(*condition).documents_of("alert"))
         ended = run("--count-unverified", *condition)
-        self.assertTrue([each for each in ended.documents if each["kind"] == "alert"], ended)
+        self.assertTrue(ended.documents_of("alert"), ended)
 
     def test_members_of_archives_are_watched_as_inputs(self):
         for name, data in (("one", b"aaaa"), ("two", b"1111")):
@@ -171,7 +171,7 @@ class AtOnce(CommandTest):
     def test_alerts_are_in_the_order_of_the_inputs(self):
         paths = [self.file(f"{i:03}", b"1" * (i + 1)) for i in range(300)]
         ended = run("--format", "jsonl", "--alert-if", "digit == 1", "--watch", "inputs", *paths)
-        self.assertEqual([(each["name"], each["end"]) for each in ended.documents if each["kind"] == "alert"],
+        self.assertEqual([(each["name"], each["end"]) for each in ended.documents_of("alert")],
                          [(str(path), i + 1) for i, path in enumerate(paths)])
         self.assertEqual(ended.stderr.count("\n"), 300)
 
@@ -179,7 +179,7 @@ class AtOnce(CommandTest):
 class Usage(CommandTest):
     def refused(self, *arguments):
         ended = run(*arguments, stdin_bytes=b"")
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        self.assert_usage_error(ended)
         return ended.stderr
 
     def test_an_error_points_at_the_character(self):
@@ -285,7 +285,7 @@ class Language(CommandTest):
             options = [option for each in written for option in ("--alert-if", each)]
             ended = run("--format", "jsonl", *options, path)
             self.assertEqual(ended.status, 0, ended)
-            fired = [each["condition"] for each in ended.documents if each["kind"] == "alert"]
+            fired = [each["condition"] for each in ended.documents_of("alert")]
             self.assertEqual(fired, [typed for typed, holds in written.items() if holds])
             seen |= set(written.values())
         self.assertEqual(seen, {True, False, None})

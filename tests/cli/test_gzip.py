@@ -4,10 +4,9 @@ import gzip
 import random
 import struct
 import subprocess
-import unittest
 import zlib
 
-from support import ALL_SCHEMES, CommandTest, Running, counts_of, feed, main, noise, oracle, run, sampled, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, CommandTest, Running, counts_of, feed, main, noise, oracle, run, run_byte_by_byte, sampled, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 COUNTS = ("--format", "json", "-b", "bytes")
@@ -56,10 +55,7 @@ class Gzip(CommandTest):
         """The file is counted under its name and from a pipe."""
         path = self.file("data.gz", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
-            self.assert_counted(ended, data)
-            (reported,) = ended.result["inputs"]
-            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("gzip", len(encoded)))
-            self.assert_counts(reported, data)
+            self.assert_decoded(ended, data, "gzip", len(encoded))
 
     def test_every_level_of_the_gzip_command_is_counted_exactly(self):
         data = text(300_000) + noise(50_000)
@@ -154,13 +150,7 @@ class Gzip(CommandTest):
     def test_members_that_arrive_byte_by_byte_are_counted_exactly(self):
         data = text(20_000)
         encoded = gzip.compress(data[:10_000]) + bgzf(data[10_000:])
-        with Running(*JSON, stdin=subprocess.PIPE) as running:
-            for at in range(len(encoded)):
-                feed(running, [encoded[at : at + 1]])
-                if at < 30:  # the magic number, too, arrives in pieces
-                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-            running.process.stdin.close()
-            self.assert_counted(running.finish(), data)
+        self.assert_counted(run_byte_by_byte(encoded, *JSON), data)
 
 
 class DamagedGzip(CommandTest):

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import GPUHIST, CommandTest, main, run
+from support import CommandTest, main, run
 
 
 def printed_by(*arguments):
@@ -132,9 +132,7 @@ class Help(CommandTest):
         self.assertEqual(listed, names)
 
     def test_an_unknown_topic_is_refused(self):
-        ended = run("--help", "bucket", engine=None)
-        self.assertEqual((ended.status, ended.stdout), (2, b""))
-        self.assertIn("did you mean buckets? Topics are all, count,", ended.stderr)
+        self.assert_usage_error(run("--help", "bucket", engine=None), "did you mean buckets? Topics are all, count,")
 
 
 class ManualPage(CommandTest):
@@ -238,9 +236,7 @@ class OtherShells(CommandTest):
                 self.assertRegex(script, rf"'\*{re.escape(each)}[+=]?\[")
 
     def test_an_unknown_shell_is_refused(self):
-        ended = run("--generate", "tcsh", engine=None)
-        self.assertEqual((ended.status, ended.stdout), (2, b""))
-        self.assertIn("did you mean", ended.stderr)
+        self.assert_usage_error(run("--generate", "tcsh", engine=None), "did you mean")
 
 
 if __name__ == "__main__":

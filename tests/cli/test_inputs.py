@@ -244,9 +244,7 @@ class OutputsAsInputs(CommandTest):
     def assert_refused(self, path, *arguments, names=(), **options):
         before = path.read_bytes()
         ended = run(*arguments, **options)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        for name in (*names, "is an input, and the same file as"):
-            self.assertIn(str(name), ended.stderr)
+        self.assert_usage_error(ended, *map(str, names), "is an input, and the same file as")
         self.assertEqual(path.read_bytes(), before)
         return ended
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import re
 import shutil
@@ -169,7 +168,7 @@ class Measures(CommandTest):
 class Usage(CommandTest):
     def refused(self, *arguments):
         ended = run(*arguments)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+        self.assert_usage_error(ended)
         return ended.stderr
 
     def test_an_unknown_name_is_refused_with_the_nearest(self):

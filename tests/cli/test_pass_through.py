@@ -10,7 +10,6 @@ import os
 import pty
 import random
 import re
-import resource
 import select
 import signal
 import socket
@@ -19,7 +18,7 @@ import threading
 import time
 import tty
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, tar, text, unread, wait_until, zipped, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, tar, text, unread, wait_until, zipped, zstd
 
 PIPE_BYTES = 1 << 20  # the size to which gpuhist enlarges pipes
 COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
@@ -410,14 +409,9 @@ class Consumers(PassThroughTest):
     def test_the_offset_of_a_write_error_is_the_number_of_bytes_written(self):
         out = self.folder / "out"
         limit = 100_000
-
-        def limited():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
         with out.open("wb") as target:
             process = subprocess.run([GPUHIST, "--engine", ENGINE, "--pass-through", "-o", "/dev/null"], input=text(300_000),
-                                  stdout=target, stderr=subprocess.PIPE, preexec_fn=limited, timeout=PATIENCE)  # fmt: skip
+                                  stdout=target, stderr=subprocess.PIPE, preexec_fn=file_size_limit(limit), timeout=PATIENCE)  # fmt: skip
         self.assertEqual(process.returncode, 1)
         self.assertIn(b"cannot write standard output: File too large at offset 100000\n", process.stderr)
         self.assertEqual(out.read_bytes(), text(300_000)[:limit])

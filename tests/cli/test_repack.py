@@ -2,12 +2,11 @@
 files."""
 
 import gzip
-import resource
 import signal
 import struct
 import subprocess
 
-from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, GPUHIST, PATIENCE, CommandTest, Running, feed, file_size_limit, main, noise, run, text, unread, wait_until, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -122,9 +121,7 @@ class Repacking(CommandTest):
     def test_an_impossible_output_is_an_error_before_anything_is_read(self):
         for wrong in (["-o", "/dev/full"], ["-o", "fd:1"], ["-o", "-"], [], ["-o", self.folder]):
             with self.subTest(wrong=wrong), Running("repack", *wrong, engine=None, stdin=subprocess.PIPE) as running:
-                ended = running.finish()  # although its input stays open
-                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-                self.assertIn("gpuhist: --output: ", ended.stderr)
+                self.assert_usage_error(running.finish(), "gpuhist: --output: ")  # although its input stays open
         self.assertEqual(repack("-o", self.folder / "none" / "out", "/dev/null").status, 1)
 
     def test_a_descriptor_is_refused_as_the_output_also_if_it_is_a_regular_file(self):
@@ -154,13 +151,8 @@ class Repacking(CommandTest):
 
     def test_a_full_disk_leaves_no_output(self):
         path = self.file("data", noise(2_000_000))
-
-        def with_a_small_disk():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-
         command = [GPUHIST, "repack", "--frame-size", "100K", "-o", self.out, path]
-        ended = subprocess.run(command, preexec_fn=with_a_small_disk, stderr=subprocess.PIPE, timeout=PATIENCE)
+        ended = subprocess.run(command, preexec_fn=file_size_limit(1_000_000), stderr=subprocess.PIPE, timeout=PATIENCE)
         self.assertEqual(ended.returncode, 1)
         self.assertEqual(ended.stderr.decode(), f"gpuhist: cannot write {self.out}: File too large\n")
         self.assert_nothing_left("data")

@@ -64,10 +64,7 @@ class Schemes(CommandTest):
             ("bytes:a=b", "bytes", "built-in"),
         ):
             with self.subTest(definition=definition):
-                ended = run("-b", definition, engine=ENGINE)
-                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-                for word in words:
-                    self.assertIn(word, ended.stderr)
+                self.assert_usage_error(run("-b", definition, engine=ENGINE), *words)
 
 
 if __name__ == "__main__":

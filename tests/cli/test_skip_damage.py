@@ -1,9 +1,8 @@
 """--skip-damage and --max-output: intact frames after damage count, lost data is listed, and the output is bounded."""
 
 import random
-import unittest
 
-from support import CommandTest, added, counts_of, main, noise, oracle, run, sampled, text, zstd
+from support import CommandTest, main, noise, oracle, run, sampled, text, zstd
 
 JSON = ("--format", "json", "--buckets", "letters")
 SKIP = (*JSON, "--skip-damage")

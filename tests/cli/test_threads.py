@@ -25,15 +25,19 @@ class Threads(unittest.TestCase):
         with open(self.path, "wb") as file:
             file.write(TEXT)
 
-    def run_with(self, processes, *arguments):
+    def run_limited(self, processes, *arguments):
+        """As a user that may have this many processes and threads."""
+
         def become_limited():
             os.setgroups([])
             os.setgid(UNPRIVILEGED)
             os.setuid(UNPRIVILEGED)
             resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
-        command = [GPUHIST, "--engine", "host", "--threads", "4", *arguments]
-        return subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
+        return subprocess.run([GPUHIST, *arguments], capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
+
+    def run_with(self, processes, *arguments):
+        return self.run_limited(processes, "--engine", "host", "--threads", "4", *arguments)
 
     def test_a_run_continues_with_the_threads_that_could_be_started_and_reports_their_number(self):
         for processes in (2, 3, 4):
@@ -66,15 +70,7 @@ class Threads(unittest.TestCase):
 
     def test_repack_continues_with_the_threads_that_could_be_started(self):
         output = os.path.join(self.folder, "out.zst")
-
-        def become_limited():
-            os.setgroups([])
-            os.setgid(UNPRIVILEGED)
-            os.setuid(UNPRIVILEGED)
-            resource.setrlimit(resource.RLIMIT_NPROC, (3, 3))
-
-        command = [GPUHIST, "repack", self.path, "-o", output, "--threads", "4"]
-        process = subprocess.run(command, capture_output=True, timeout=60, preexec_fn=become_limited, check=False)
+        process = self.run_limited(3, "repack", self.path, "-o", output, "--threads", "4")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn(b"only 2 of 4 threads could be started", process.stderr)
         plain = subprocess.run([GPUHIST, "--engine", "host", "--format", "json", output], capture_output=True, check=True)

@@ -13,9 +13,7 @@ class Usage(CommandTest):
     def assert_refused(self, arguments, *words):
         """Exit status 2, nothing on standard output, and one line with these words on standard error."""
         ended = run(*arguments, engine=None)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        for word in words:
-            self.assertIn(word, ended.stderr)
+        self.assert_usage_error(ended, *words)
         self.assertNotIn("terminate called", ended.stderr)
 
     def test_an_unknown_scheme_suggests_the_nearest(self):
@@ -43,8 +41,7 @@ class Usage(CommandTest):
         path = self.file("access.log", b"hello\n")
         for arguments in (["-output", "x", path], ["-out", "x", path], ["-o=x", path], ["--output", "--stats", path]):
             with self.subTest(arguments=arguments):
-                ended = run(*arguments, engine=None, cwd=self.folder)
-                self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
+                self.assert_usage_error(run(*arguments, engine=None, cwd=self.folder))
                 self.assertEqual([each.name for each in self.folder.iterdir()], ["access.log"])
 
     def test_a_flag_does_not_take_an_input_as_its_value(self):

@@ -12,10 +12,6 @@ JSONL = ("--format", "jsonl", "--buckets", "classes")
 RECIPES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "recipes"
 
 
-def kinds(ended, kind):
-    return [each for each in ended.documents if each["kind"] == kind]
-
-
 def shares(data):
     return [data.count(value) / len(data) for value in range(256)]
 
@@ -36,7 +32,7 @@ class WindowWatch(CommandTest):
     def test_every_window_has_its_own_measures(self):
         data = text(10_000) + noise(5_000)
         ended = run(*JSONL, "--window", "1000B", "--measures", "entropy,distinct", stdin_bytes=data)
-        windows = kinds(ended, "window")
+        windows = ended.documents_of("window")
         self.assertEqual(len(windows), 15)
         for number, each in enumerate(windows):
             piece = data[1000 * number : 1000 * (number + 1)]
@@ -48,7 +44,7 @@ class WindowWatch(CommandTest):
     def test_windows_are_compared_with_the_windows_before_them(self):
         data = text(6_000) + noise(2_000) + text(4_000, 9)
         ended = run(*JSONL, "--window", "1000B", "--measures", "jsd", "--baseline", "previous:3", stdin_bytes=data)
-        for number, each in enumerate(kinds(ended, "window")):
+        for number, each in enumerate(ended.documents_of("window")):
             measure = each["measures"]["jsd"]
             if number == 0:
                 self.assertIsNone(measure["value"])
@@ -62,7 +58,7 @@ class WindowWatch(CommandTest):
         parts = [text(3_000), noise(3_000)]
         paths = [self.file(f"{number}.log", data) for number, data in enumerate(parts)]
         ended = run(*JSONL, "--window", "1000B", "--per-input", "--measures", "jsd", "--baseline", "previous:1", *paths)
-        windows = kinds(ended, "window")
+        windows = ended.documents_of("window")
         self.assertEqual([each["measures"]["jsd"]["value"] is None for each in windows], [True, False, False] * 2)
 
     def test_windows_are_compared_with_a_result(self):
@@ -70,7 +66,7 @@ class WindowWatch(CommandTest):
         data = text(4_000, 2) + noise(1_000) + text(3_000, 3)
         ended = run(*JSONL, "--window", "1000B", "--baseline", usual, "--alert-if", "jsd > 0.3", "--watch", "windows",
                     stdin_bytes=data)
-        (alert,) = kinds(ended, "alert")
+        (alert,) = ended.documents_of("alert")
         self.assertEqual((alert["of"], alert["window"], alert["begin"], alert["end"]), ("window", 4, 4000, 5000))
         self.assertAlmostEqual(alert["values"]["jsd"], jsd(noise(1_000), text(50_000)), places=9)
         # the line of an alert follows that of its window
@@ -86,7 +82,7 @@ class WindowWatch(CommandTest):
         gate = ("--window", "1000B", "--fail-if", "entropy > 7", "--watch", "windows")
         ended = run(*JSONL, *gate, stdin_bytes=data)
         self.assertEqual(ended.status, 3, ended)
-        self.assertEqual(len(kinds(ended, "window")), 5)
+        self.assertEqual(len(ended.documents_of("window")), 5)
         self.assertIn("--fail-if 'entropy > 7' holds for (standard input), window 2, bytes 2000 to 3000", ended.stderr)
         with Running(*JSONL, *gate, "--fail-fast", stdin=subprocess.PIPE) as running:
             feed(running, [data])  # the stream stays open
@@ -106,9 +102,9 @@ class WindowWatch(CommandTest):
             wait_until(lambda: running.printed().count(b"\n") > 4)
             running.process.stdin.close()
             ended = running.finish()
-        for each in kinds(ended, "window"):
+        for each in ended.documents_of("window"):
             self.assertEqual(each["measures"]["entropy"]["value"] is None, each["bytes"] == 0)
-        self.assertEqual(len(kinds(ended, "alert")), 1)
+        self.assertEqual(len(ended.documents_of("alert")), 1)
 
 
 class Recipes(CommandTest):

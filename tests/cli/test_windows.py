@@ -16,10 +16,6 @@ from support import ENGINE, PATIENCE, SANITIZED, CommandTest, Running, counts_of
 JSONL = ("--format", "jsonl", "--buckets", "letters,classes")
 
 
-def lines_of(ended, kind):
-    return [each for each in ended.documents if each["kind"] == kind]
-
-
 def split(data, size):
     """Windows of this many bytes."""
     return [data[at : at + size] for at in range(0, len(data), size)]
@@ -62,7 +58,7 @@ class WindowTest(CommandTest):
 
     def assert_sum(self, ended):
         """Windows that do not overlap add up to the totals and the unverified counts."""
-        reported = lines_of(ended, "window")
+        reported = ended.documents_of("window")
         parts = [ended.result] + [each["unverified"] for each in [ended.result] if "unverified" in each]
         self.assertEqual(sum(each["bytes"] for each in reported), sum(each["bytes"] for each in parts))
         for scheme, buckets in ended.result["buckets"].items():
@@ -87,7 +83,7 @@ class WindowTest(CommandTest):
     def assert_all_good(self, ended):
         self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
         self.assertTrue(all(self.assert_judged(ended)))
-        self.assertTrue(all(each["complete"] for each in lines_of(ended, "window")))
+        self.assertTrue(all(each["complete"] for each in ended.documents_of("window")))
 
 
 class Amounts(WindowTest):
@@ -104,11 +100,11 @@ class Amounts(WindowTest):
                 at += size
             with self.subTest(window=window, chunk=chunk):
                 ended = run_fed(pieces, *JSONL, "--window", f"{window}B", "--chunk-size", chunk)
-                self.assert_windows(lines_of(ended, "window"), split(content, window))
+                self.assert_windows(ended.documents_of("window"), split(content, window))
                 self.assert_all_good(ended)
                 self.assert_counts(ended.result, content)
                 self.assert_sum(ended)
-                ends = [each["closed_by"] for each in lines_of(ended, "window")]
+                ends = [each["closed_by"] for each in ended.documents_of("window")]
                 self.assertEqual(ends[:-1], ["full"] * (len(ends) - 1))
                 self.assertEqual(ends[-1], "full" if len(content) % window == 0 else "end")
 
@@ -118,7 +114,7 @@ class Amounts(WindowTest):
             for lines in (1, 7, 10_000):
                 with self.subTest(size=len(data), lines=lines):
                     ended = run(*JSONL, "--window", f"{lines}lines", "--chunk-size", "4KiB", stdin_bytes=data)
-                    self.assert_windows(lines_of(ended, "window"), split_lines(data, lines))
+                    self.assert_windows(ended.documents_of("window"), split_lines(data, lines))
                     self.assert_all_good(ended)
                     self.assert_sum(ended)
 
@@ -129,33 +125,33 @@ class Amounts(WindowTest):
             texts = [content[at : at + window] for at in range(0, len(content), step)]
             with self.subTest(window=window, step=step):
                 ended = run(*JSONL, "--window", f"{window}B", "--step", f"{step}B", stdin_bytes=content)
-                self.assert_windows(lines_of(ended, "window"), texts, [step * i for i in range(len(texts))])
+                self.assert_windows(ended.documents_of("window"), texts, [step * i for i in range(len(texts))])
                 self.assert_all_good(ended)
         lines = lines_alone(data)
         texts = sliding(lines, 10, 4)
         starts = list(itertools.accumulate(map(len, lines), initial=0))[:-1][::4]
         ended = run(*JSONL, "--window", "10lines", "--step", "4lines", stdin_bytes=data)
-        self.assert_windows(lines_of(ended, "window"), texts, starts)
+        self.assert_windows(ended.documents_of("window"), texts, starts)
 
     def test_an_empty_input_has_no_window_and_a_single_byte_has_one(self):
         for extent in ("1B", "10MiB", "1line"):
             ended = run(*JSONL, "--window", extent, stdin_bytes=b"")
             self.assertEqual([each["kind"] for each in ended.documents], ["input", "result"])
             ended = run(*JSONL, "--window", extent, stdin_bytes=b"x")
-            self.assert_windows(lines_of(ended, "window"), [b"x"])
+            self.assert_windows(ended.documents_of("window"), [b"x"])
             self.assert_all_good(ended)
 
     def test_files_are_divided_as_one_stream_or_each_for_itself(self):
         contents = [text(5000, 1), b"", b"x", text(700_000, 2), text(1200, 3)]
         paths = [self.file(f"{i}.log", content) for i, content in enumerate(contents)]
         ended = run(*JSONL, "--window", "1000B", "--chunk-size", "16KiB", *paths)
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         self.assert_windows(windows, split(b"".join(contents), 1000))
         self.assert_all_good(ended)
         self.assertEqual((windows[4]["source"], "last_source" in windows[4]), (str(paths[0]), False))
         self.assertEqual((windows[5]["source"], windows[5]["last_source"]), (str(paths[2]), str(paths[3])))
         ended = run(*JSONL, "--window", "1000B", "--per-input", *paths)
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         texts, offsets, sources = [], [], []
         for path, content in zip(paths, contents):
             parts = split(content, 1000)
@@ -174,7 +170,7 @@ class Amounts(WindowTest):
         for i, content in enumerate(contents):
             (folder / f"{i:03}.log").write_bytes(content)
         ended = run(*JSONL, "--window", "777B", "-r", folder)
-        self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 777))
+        self.assert_windows(ended.documents_of("window"), split(b"".join(contents), 777))
         self.assert_all_good(ended)
 
     def test_all_kernels_give_the_same_windows(self):
@@ -185,7 +181,7 @@ class Amounts(WindowTest):
             ended = run(*JSONL, "--window", "100B", "--kernel", kernel, stdin_bytes=data)
             if ended.status == 2:
                 continue  # this machine does not support the kernel
-            self.assert_windows(lines_of(ended, "window"), split(data, 100))
+            self.assert_windows(ended.documents_of("window"), split(data, 100))
 
     def test_the_format_is_jsonl_by_default_and_with_json(self):
         data = text(5000)
@@ -193,19 +189,18 @@ class Amounts(WindowTest):
             with self.subTest(options=options):
                 ended = run(*options, "--buckets", "letters,classes", "--window", "1000B", stdin_bytes=data)
                 self.assertEqual((ended.status, ended.stderr), (0, ""))
-                self.assert_windows(lines_of(ended, "window"), split(data, 1000))
+                self.assert_windows(ended.documents_of("window"), split(data, 1000))
                 self.assertEqual([line["kind"] for line in ended.documents[-2:]], ["input", "result"])
                 self.assertEqual(len({line["run"] for line in ended.documents}), 1)
         settings = self.file("job.toml", b'format = "table"\n')
         ended = run("--config", settings, "--window", "1000B", stdin_bytes=data)
-        self.assertEqual((ended.status, ended.stdout), (2, b""))
-        self.assertIn(f"{settings}:1: format: table cannot hold the windows", ended.stderr)
+        self.assert_usage_error(ended, f"{settings}:1: format: table cannot hold the windows")
         ended = run("--config", settings, "--no-format", "--window", "1000B", "--buckets", "letters,classes", stdin_bytes=data)
-        self.assert_windows(lines_of(ended, "window"), split(data, 1000))
+        self.assert_windows(ended.documents_of("window"), split(data, 1000))
 
     def test_a_name_that_is_not_utf8_is_reported_in_base64(self):
         path = self.file(os.fsdecode(b"caf\xe9.log"), b"abc")
-        reported = lines_of(run(*JSONL, "--window", "1KiB", path), "window")[0]
+        reported = run(*JSONL, "--window", "1KiB", path).documents_of("window")[0]
         self.assertEqual(reported["source_base64"], __import__("base64").b64encode(os.fsencode(path)).decode())
 
     def test_report_ignores_the_windows_of_a_result(self):
@@ -224,7 +219,7 @@ class Archives(WindowTest):
             for window in (1000, 30_000, 64_000, 1 << 20):
                 with self.subTest(name=name, window=window):
                     ended = run(*JSONL, "--window", f"{window}B", self.file(name, encoded))
-                    self.assert_windows(lines_of(ended, "window"), split(data, window))
+                    self.assert_windows(ended.documents_of("window"), split(data, window))
                     self.assert_all_good(ended)
                     self.assert_sum(ended)
                     self.assertEqual(ended.stdout.count(b'"verdict"') > 0, window < len(data))
@@ -236,11 +231,11 @@ class Archives(WindowTest):
             path = self.file(name, encoded)
             with self.subTest(name=name):
                 ended = run(*JSONL, "--window", "1000B", path)
-                self.assert_windows(lines_of(ended, "window"), split(b"".join(contents.values()), 1000))
+                self.assert_windows(ended.documents_of("window"), split(b"".join(contents.values()), 1000))
                 self.assert_all_good(ended)
                 self.assert_sum(ended)
                 ended = run(*JSONL, "--window", "1000B", "--per-input", path)
-                windows = lines_of(ended, "window")
+                windows = ended.documents_of("window")
                 texts = [part for content in contents.values() for part in split(content, 1000)]
                 offsets = [1000 * i for content in contents.values() for i in range(len(split(content, 1000)))]
                 self.assert_windows(windows, texts, offsets)
@@ -251,7 +246,7 @@ class Archives(WindowTest):
         contents = [text(3000, i) for i in range(8)]
         paths = [self.file(f"{i}" + (".zst" if i % 2 else ".log"), zstd(each) if i % 2 else each) for i, each in enumerate(contents)]
         ended = run(*JSONL, "--window", "700B", "--chunk-size", "1KiB", *paths)
-        self.assert_windows(lines_of(ended, "window"), split(b"".join(contents), 700))
+        self.assert_windows(ended.documents_of("window"), split(b"".join(contents), 700))
         self.assert_all_good(ended)
 
     def test_a_window_that_is_open_at_damage_closes_there_with_the_error(self):
@@ -263,14 +258,14 @@ class Archives(WindowTest):
         after = self.file("after.log", b"after\n" * 500)
         ended = run(*JSONL, "--window", "3000B", path, after)
         self.assertEqual(ended.status, 1)
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         # the text of the damaged frame is reported up to the damage
         texts = split(parts[0] + parts[1], 3000) + [b"after\n" * 500]
         offsets = [3000 * i for i in range(7)] + [20_000]
         self.assert_windows(windows, texts, offsets)
         self.assertEqual([each["complete"] for each in windows], [True] * 6 + [False, True])
         self.assertEqual(windows[6]["closed_by"], "error")
-        self.assertEqual(windows[6]["error"], lines_of(ended, "input")[0]["error"])
+        self.assertEqual(windows[6]["error"], ended.documents_of("input")[0]["error"])
         self.assertEqual(self.assert_judged(ended), [True] * 3 + [False] * 4 + [True])
         self.assert_sum(ended)
 
@@ -295,7 +290,7 @@ class Archives(WindowTest):
         hurt[-2] ^= 1
         path = self.file("hurt.zst", frames[0] + bytes(hurt) + frames[2])
         ended = run(*JSONL, "--window", "3000B", "--step", "1500B", "--skip-damage", path)
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         before, behind = parts[0] + parts[1], parts[2]
         texts = [before[at : at + 3000] for at in range(0, 20_000, 1500)] + [behind[at : at + 3000] for at in range(0, 10_000, 1500)]
         offsets = list(range(0, 20_000, 1500)) + list(range(20_000, 30_000, 1500))
@@ -309,21 +304,21 @@ class Archives(WindowTest):
         data = noise_free(300_000)
         encoded = zstd(data)
         ended = run(*JSONL, "--window", "100000B", stdin_bytes=encoded[: len(encoded) * 2 // 3])
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         self.assertIs(windows[-1]["complete"], False)
-        self.assertEqual(windows[-1]["error"], lines_of(ended, "input")[0]["error"])
+        self.assertEqual(windows[-1]["error"], ended.documents_of("input")[0]["error"])
         self.assertFalse(any(self.assert_judged(ended)))
         self.assert_sum(ended)
         ended = run(*JSONL, "--window", "1000B", self.file("a", b"a" * 1500), self.folder / "missing", self.file("b", b"b" * 900))
-        self.assert_windows(lines_of(ended, "window"), [b"a" * 1000, b"a" * 500, b"b" * 900])
-        self.assertIn("No such file", lines_of(ended, "window")[1]["error"])
+        self.assert_windows(ended.documents_of("window"), [b"a" * 1000, b"a" * 500, b"b" * 900])
+        self.assertIn("No such file", ended.documents_of("window")[1]["error"])
 
     def test_windows_close_at_the_end_of_a_damaged_archive_and_a_new_window_begins_with_the_next_input(self):
         encoded = zstd(tar({f"{i}.log": text(5000, i) for i in range(3)}))
         hurt = encoded[:-3] + bytes([encoded[-3] ^ 1]) + encoded[-2:]
         after = self.file("after", b"after\n" * 200)
         ended = run(*JSONL, "--window", "2000B", self.file("hurt.tar.zst", hurt), after)
-        windows = lines_of(ended, "window")
+        windows = ended.documents_of("window")
         self.assertEqual(ended.status, 1)
         judged = self.assert_judged(ended)
         self.assertEqual((windows[-1]["bytes"], judged[-1], windows[-1]["complete"]), (1200, True, True))
@@ -481,10 +476,7 @@ class Live(WindowTest):
 
 class Usage(WindowTest):
     def assert_refused(self, arguments, *words, stdin=subprocess.DEVNULL):
-        ended = run(*arguments, stdin=stdin)
-        self.assertEqual((ended.status, ended.stdout), (2, b""), ended)
-        for word in words:
-            self.assertIn(word, ended.stderr)
+        self.assert_usage_error(run(*arguments, stdin=stdin), *words)
 
     def test_invalid_combinations_of_options_are_refused(self):
         path = self.file("a.log", b"abc")
@@ -509,7 +501,7 @@ class Usage(WindowTest):
         with path.open("rb") as redirected:
             self.assert_refused([*JSONL, "--window", "10s"], "all inputs are files", stdin=redirected)
         ended = run(*JSONL, "--window", "10s", path, "-", stdin_bytes=b"def")
-        self.assert_windows(lines_of(ended, "window"), [b"abcdef"])
+        self.assert_windows(ended.documents_of("window"), [b"abcdef"])
 
 
 if __name__ == "__main__":

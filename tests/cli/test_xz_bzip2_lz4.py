@@ -6,7 +6,6 @@ import random
 import shutil
 import struct
 import subprocess
-import unittest
 
 from support import ALL_SCHEMES, CommandTest, counts_of, main, noise, oracle, run, sampled, tar, text
 
@@ -63,11 +62,7 @@ class Formats(CommandTest):
         if kind != "lzma":
             ways.append(((), encoded))
         for arguments, stdin_bytes in sampled(ways, 2):
-            ended = run(*JSON, *options, *arguments, stdin_bytes=stdin_bytes)
-            self.assert_counted(ended, data)
-            (reported,) = ended.result["inputs"]
-            self.assertEqual((reported["format"], reported["compressed_bytes"]), (kind, len(encoded)))
-            self.assert_counts(reported, data)
+            self.assert_decoded(run(*JSON, *options, *arguments, stdin_bytes=stdin_bytes), data, kind, len(encoded))
 
     def run_damaged(self, kind, encoded, *options):
         """Runs the file beside a good one, which must be counted. Returns the run and the reported input."""

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import unittest
 
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, main, noise, run, text, unread, wait_until, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, main, noise, run, run_byte_by_byte, text, zstd
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 
@@ -20,10 +20,7 @@ class Archives(CommandTest):
         """The archive is counted under its name and from a pipe."""
         path = self.file("data.zst", encoded)
         for ended in (run(*JSON, *options, path), run(*JSON, *options, stdin_bytes=encoded)):
-            self.assert_counted(ended, data)
-            (reported,) = ended.result["inputs"]
-            self.assertEqual((reported["format"], reported["compressed_bytes"]), ("zstd", len(encoded)))
-            self.assert_counts(reported, data)
+            self.assert_decoded(ended, data, "zstd", len(encoded))
 
     def test_archives_of_all_levels_checksums_and_content_sizes_are_counted_exactly(self):
         data = text(700_000)
@@ -99,13 +96,7 @@ class Archives(CommandTest):
     def test_an_archive_that_arrives_byte_by_byte_is_counted_exactly(self):
         data = text(20_000)
         encoded = zstd(data[:10_000]) + skippable(b"between") + zstd(data[10_000:])
-        with Running(*JSON, stdin=subprocess.PIPE) as running:
-            for at in range(len(encoded)):
-                feed(running, [encoded[at : at + 1]])
-                if at < 30:  # the magic number, too, arrives in pieces
-                    wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
-            running.process.stdin.close()
-            self.assert_counted(running.finish(), data)
+        self.assert_counted(run_byte_by_byte(encoded, *JSON), data)
 
     @unittest.skipIf(SANITIZED or ENGINE != "host", "a sanitizer or a device reserves more addresses than the limit")
     def test_if_memory_for_a_window_cannot_be_allocated_the_other_inputs_are_counted(self):

@@ -3,6 +3,7 @@
 
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,6 +18,7 @@ using gpuhist::config::parse_custom_scheme;
 using gpuhist::config::quote;
 using gpuhist::config::scheme;
 using gpuhist::config::usage_error;
+using gpuhist::test::usage_error_of;
 
 namespace {
 
@@ -36,12 +38,7 @@ std::string members(const std::string& definition, const std::string& bucket) {
 }
 
 std::string error_of(const names& typed) {
-  try {
-    make_schemes(typed, false);
-  } catch (const usage_error& error) {
-    return error.what();
-  }
-  return "(accepted)";
+  return usage_error_of([&] { make_schemes(typed, false); });
 }
 
 names names_of(const std::vector<scheme>& schemes) {

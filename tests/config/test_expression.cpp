@@ -3,6 +3,7 @@
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 using namespace gpuhist::config;
+using gpuhist::test::usage_error_of;
 using operation = expression::operation;
 
 namespace {
@@ -47,12 +49,7 @@ std::string steps_of(std::string_view text, std::span<const scheme> schemes = {}
 }
 
 std::string error_of(std::string_view text) {
-  try {
-    parse_expression(text);
-  } catch (const usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
+  return usage_error_of([&] { parse_expression(text); });
 }
 
 /// The column of the caret below the text; -1: there is none.

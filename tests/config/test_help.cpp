@@ -5,28 +5,22 @@
 #include "config/help_topics.hpp"
 #include "config/manual.hpp"
 #include "config/option_table.hpp"
-#include "config/usage_error.hpp"
 #include "config/wrap.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <vector>
 
 using namespace gpuhist::config;
+using gpuhist::test::holds;
+using gpuhist::test::lines_of;
+using gpuhist::test::usage_error_of;
 
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// Every spelling: "-o", "--output"; "--stats", "--no-stats".
 std::vector<std::string> spellings(const option_row& row) {
@@ -37,12 +31,7 @@ std::vector<std::string> spellings(const option_row& row) {
 }
 
 std::string error_of(std::string_view topic) {
-  try {
-    help_about(topic);
-  } catch (const usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
+  return usage_error_of([&] { help_about(topic); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The command line: good and bad values of every option, and the difference between options and inputs.
 #include "config/options.hpp"
 #include "config/usage_error.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,6 +16,7 @@ using gpuhist::config::information;
 using gpuhist::config::options;
 using gpuhist::config::snapshot_interval;
 using gpuhist::config::usage_error;
+using gpuhist::test::usage_error_of;
 
 namespace {
 
@@ -30,12 +32,7 @@ std::variant<options, information> parse(const words& arguments) {
 options typed(const words& arguments) { return std::get<options>(parse(arguments)); }
 
 std::string error_of(const words& arguments) {
-  try {
-    parse(arguments);
-  } catch (const usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
+  return usage_error_of([&] { parse(arguments); });
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include "config/command_table.hpp"
 #include "config/option_table.hpp"
 #include "config/options.hpp"
-#include "config/usage_error.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,6 +15,7 @@ using gpuhist::config::option_row;
 using gpuhist::config::option_table;
 using gpuhist::config::options;
 using gpuhist::config::value_kind;
+using gpuhist::test::usage_error_of;
 
 namespace {
 
@@ -28,12 +29,7 @@ options typed(const words& arguments, const words& environment = {}) {
 }
 
 std::string error_of(const words& arguments, const words& environment = {}) {
-  try {
-    typed(arguments, environment);
-  } catch (const gpuhist::config::usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
+  return usage_error_of([&] { typed(arguments, environment); });
 }
 
 /// A configuration file, and messages without its directory.

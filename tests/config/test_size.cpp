@@ -1,6 +1,7 @@
 // Sizes and durations: every good form, every kind of bad form, and the rounded sizes for people.
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,20 +14,7 @@ using gpuhist::config::format_size;
 using gpuhist::config::parse_duration;
 using gpuhist::config::parse_size;
 using gpuhist::config::usage_error;
-
-namespace {
-
-template <typename Function>
-std::string error_of(const Function& function) {
-  try {
-    function();
-  } catch (const usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
-}  // namespace
+using gpuhist::test::usage_error_of;
 
 TEST_CASE("a size is a number of bytes with an optional unit in any case") {
   const std::vector<std::pair<std::string, std::uint64_t>> good = {
@@ -58,7 +46,7 @@ TEST_CASE("text that is not a size is refused, and the message shows the good fo
   for (const char* text :
        {"", " ", "K", "-1", "+1", "64 K", "64Q", "1.5G", "0x10", "1e3", "64KK", "10s", "K64", "1GiB "}) {
     CAPTURE(text);
-    const std::string message = error_of([&] { parse_size(text); });
+    const std::string message = usage_error_of([&] { parse_size(text); });
     CHECK(message == "\"" + std::string(text) + "\" is not a size; good forms are 65536, 64K (= 64KiB), 16MiB, 1GB");
   }
 }
@@ -66,7 +54,7 @@ TEST_CASE("text that is not a size is refused, and the message shows the good fo
 TEST_CASE("a size above 2^63 is refused as too large and never wraps") {
   for (const char* text : {"9223372036854775809", "18446744073709551616", "8388609T", "99999999999999999999999K"}) {
     CAPTURE(text);
-    CHECK(error_of([&] { parse_size(text); }).find("is more than 2^63 bytes") != std::string::npos);
+    CHECK(usage_error_of([&] { parse_size(text); }).find("is more than 2^63 bytes") != std::string::npos);
   }
 }
 
@@ -87,7 +75,7 @@ TEST_CASE("a duration is a number with a unit of time") {
 TEST_CASE("text that is not a duration is refused, and the message shows the good forms") {
   for (const char* text : {"", "10", "s", "-1s", "1.5s", "10 s", "10S", "10M", "64MiB", "1d", "10sec"}) {
     CAPTURE(text);
-    const std::string message = error_of([&] { parse_duration(text); });
+    const std::string message = usage_error_of([&] { parse_duration(text); });
     CHECK(message == "\"" + std::string(text) + "\" is not a duration; good forms are 500ms, 10s, 5m, 1h");
   }
 }
@@ -96,7 +84,7 @@ TEST_CASE("a duration above the longest one is refused, and the message names th
   for (const char* text : {"3153600000001ms", "3153600001s", "52560001m", "876001h", "9223372036854775807ms",
                            "9223372036854775808ms", "18446744073709551616ms", "99999999999999999999h"}) {
     CAPTURE(text);
-    CHECK(error_of([&] { parse_duration(text); }) ==
+    CHECK(usage_error_of([&] { parse_duration(text); }) ==
           "\"" + std::string(text) + "\" is longer than the longest duration, 876000h (100 years)");
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/decoder.hpp"
+#include "tests/support/byte_vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace gpuhist::test {
-
-using byte_vector = std::vector<std::byte>;
 
 /// Where a frame ends, in compressed and in decompressed bytes from the start.
 struct frame_end {
@@ -33,6 +32,18 @@ struct decoder_sample {
   byte_vector packed;
   std::vector<frame_end> ends;           ///< one a frame
   std::vector<std::size_t> clean_stops;  ///< further offsets where the input may stop (after skippable frames)
+
+  void add_frame(const byte_vector& text, const byte_vector& frame) {
+    plain.insert(plain.end(), text.begin(), text.end());
+    packed.insert(packed.end(), frame.begin(), frame.end());
+    ends.push_back({.packed = packed.size(), .plain = plain.size()});
+  }
+
+  /// Adds bytes without content, after which the input may stop.
+  void add_skippable(const byte_vector& bytes) {
+    packed.insert(packed.end(), bytes.begin(), bytes.end());
+    clean_stops.push_back(packed.size());
+  }
 };
 
 using decoder_maker = std::function<std::unique_ptr<io::decoder>()>;
@@ -108,6 +119,11 @@ inline decoding decode(const decoder_maker& make, std::span<const std::byte> pac
                        const size_chooser& out_size, std::size_t plain_bound) {
   const std::unique_ptr<io::decoder> decoder = make();
   return decode(*decoder, packed, in_size, out_size, plain_bound);
+}
+
+/// Content of at most 1 MiB, in one call.
+inline decoding decode_at_once(const decoder_maker& make, std::span<const std::byte> packed) {
+  return decode(make, packed, always(everything), always(everything), 1U << 20U);
 }
 
 /// Checks an invariant with all kinds of cuts: single bytes, everything at once, and random sizes.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gpuhist::test {
@@ -29,6 +30,13 @@ inline std::vector<std::size_t> split(const splitter_maker& make, std::span<cons
     if (splitter->held_back() > at - (ends.empty() ? 0 : ends.back())) FAIL("held back more than there is");
   }
   return ends;
+}
+
+/// The manner that a splitter reports after all bytes.
+inline std::string manner_of(const splitter_maker& make, std::span<const std::byte> packed) {
+  const std::unique_ptr<io::splitter> splitter = make();
+  for (std::size_t at = 0; at < packed.size();) at += splitter->advance(packed.subspan(at)).taken;
+  return std::string(splitter->manner());
 }
 
 /// The frame ends that are followed by at least `confirmation` bytes before `limit`.

@@ -7,6 +7,7 @@
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
 #include "support/shuffling_engine.hpp"
+#include "tests/gpu/small_jobs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,7 +32,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t unlimited = std::uint64_t{1} << 40U;
-constexpr std::size_t job_bytes = 3000;
 
 using waker = std::function<std::unique_ptr<engine>()>;
 
@@ -54,16 +54,7 @@ struct machine {
   ~machine() { pool.join(); }
 };
 
-std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
-
-using job_memories = std::vector<std::unique_ptr<contract::job_memory>>;
-
-job_memories memory_for(std::size_t jobs) {
-  job_memories memory(jobs);
-  for (auto& each : memory)
-    each = std::make_unique<contract::job_memory>(job_bytes, 3, contract::letters_partition().classes);
-  return memory;
-}
+job_memories memory_for(std::size_t jobs) { return gpu::memory_for(jobs, contract::letters_partition().classes); }
 
 void submit_all(engine& under_test, const job_memories& memory) {
   for (std::uint32_t i = 0; i < memory.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "gpu/cuda/cuda_engine.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"
+#include "tests/gpu/small_jobs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr result invalid_value = 1;     // an error of the call only
 constexpr result launch_failure = 719;  // an error of the device
-constexpr std::size_t job_bytes = 3000;
 constexpr std::size_t job_count = 6;
 
 struct outcome {
@@ -26,14 +26,8 @@ struct outcome {
   std::size_t failed_jobs = 0;
 };
 
-std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
-
 // Each job has its own memory: the engine cannot wait for a device that failed, and the fake device still copies.
-std::vector<std::unique_ptr<contract::job_memory>> memory_for(std::size_t jobs) {
-  std::vector<std::unique_ptr<contract::job_memory>> memory(jobs);
-  for (auto& each : memory) each = std::make_unique<contract::job_memory>(job_bytes, 3, 256);
-  return memory;
-}
+job_memories memory_for(std::size_t jobs) { return gpu::memory_for(jobs, 256); }
 
 // Writes to the memory of a failed job at once, as its owner may, so that ThreadSanitizer detects a device that still
 // copies. Except if the device failed permanently.
@@ -123,8 +117,6 @@ TEST_CASE("whichever call fails once, every job is completed once, exact or with
     CHECK(calls > 100 * devices);
   }
 }
-
-bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
 
 TEST_CASE("if a device fails at any call, every job is completed once and no call follows") {
   for (const unsigned devices : {1U, 2U}) {

@@ -4,6 +4,7 @@
 #include "gpu/cuda/kernels/lane_counters.hpp"
 #include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/span/bins.hpp"
+#include "tests/support/letter_buckets.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,15 +15,7 @@ namespace gpuhist::gpu::cuda {
 namespace {
 
 using namespace kernels;
-
-// The buckets of the letters as in the documentation.
-unsigned bucket_by_name(std::uint8_t byte) {
-  constexpr std::array<std::string_view, 7> names{"abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx", "yz"};
-  for (unsigned k = 0; k < names.size(); ++k) {
-    if (names[k].find(static_cast<char>(byte)) != std::string_view::npos) return k;
-  }
-  return 7;
-}
+using test::bucket_by_name;
 
 TEST_CASE("every byte value has the bucket that names its letter") {
   for (unsigned byte = 0; byte < 256; ++byte) {

@@ -7,6 +7,7 @@
 #include "support/failing_resources.hpp"
 #include "support/fake_runtime.hpp"
 #include "support/sparing_runtime.hpp"
+#include "tests/gpu/small_jobs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -36,11 +37,8 @@ namespace {
 using namespace std::chrono_literals;
 using test::failing_resource;
 
-constexpr std::size_t job_bytes = 3000;
 constexpr std::uint32_t job_count = 12;
 constexpr unsigned last_tried = 400;  // no run here has more allocations
-
-std::vector<extent> job_extents() { return {{0, 10}, {10, 1001}, {1500, job_bytes}}; }
 
 // Jobs that are ready to be submitted, and their expected rows.
 struct prepared_jobs {

@@ -76,9 +76,7 @@ gzip_sample_builder& gzip_sample_builder::padding(std::size_t length) {
 }
 
 gzip_sample_builder& gzip_sample_builder::add(const byte_vector& plain, const byte_vector& packed) {
-  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.ends.push_back({.packed = sample_.packed.size(), .plain = sample_.plain.size()});
+  sample_.add_frame(plain, packed);
   return *this;
 }
 

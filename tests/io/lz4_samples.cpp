@@ -66,15 +66,12 @@ lz4_sample_builder& lz4_sample_builder::legacy_block(const byte_vector& plain) {
 }
 
 lz4_sample_builder& lz4_sample_builder::add(const byte_vector& plain, const byte_vector& packed) {
-  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.ends.push_back({.packed = sample_.packed.size(), .plain = sample_.plain.size()});
+  sample_.add_frame(plain, packed);
   return *this;
 }
 
 lz4_sample_builder& lz4_sample_builder::skip(const byte_vector& packed) {
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.clean_stops.push_back(sample_.packed.size());
+  sample_.add_skippable(packed);
   return *this;
 }
 

@@ -151,9 +151,7 @@ byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level) {
 }
 
 packed_sample_builder& packed_sample_builder::frame(const byte_vector& plain, const byte_vector& packed) {
-  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.ends.push_back({.packed = sample_.packed.size(), .plain = sample_.plain.size()});
+  sample_.add_frame(plain, packed);
   return *this;
 }
 

@@ -47,6 +47,4 @@ inline std::string tar_member(std::string_view name, std::string_view text) {
 
 inline std::string tar_end() { return std::string(1024, '\0'); }
 
-inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 }  // namespace gpuhist::test

@@ -3,6 +3,7 @@
 
 #include "io/input_error.hpp"
 #include "tests/io/tar_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
 

@@ -36,9 +36,7 @@ byte_vector mixed_text() {
   return joined(mixed, sample_text(50'000, 4));
 }
 
-std::string error_of(const byte_vector& packed) {
-  return decode(make, packed, always(everything), always(everything), 1U << 20U).error;
-}
+std::string error_of(const byte_vector& packed) { return decode_at_once(make, packed).error; }
 
 }  // namespace
 
@@ -85,14 +83,14 @@ TEST_CASE("bzip2: all text before a wrong checksum is delivered, for any output 
 
 TEST_CASE("bzip2: input that is not bzip2 and data after the last stream have different errors") {
   CHECK(
-      error_of(bytes_of("plain text")) ==
+      error_of(vector_of("plain text")) ==
       "is not bzip2 data: there is no bzip2 magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(error_of(bytes_of("BZh0")) ==
+  CHECK(error_of(vector_of("BZh0")) ==
         "stream 1 is damaged (its header has an invalid block size) at compressed offset 4, decompressed offset 0");
   const byte_vector stream = bzip2_stream_of(sample_text(10));
   for (const std::string_view junk :
        {std::string_view("junk"), std::string_view("BZ junk"), std::string_view("\0", 1)}) {
-    CHECK(error_of(joined(stream, bytes_of(junk))) ==
+    CHECK(error_of(joined(stream, vector_of(junk))) ==
           "trailing data that is not bzip2 where stream 2 would begin, at compressed offset " +
               std::to_string(stream.size()) + ", decompressed offset 10");
   }

@@ -2,16 +2,16 @@
 #include "io/format.hpp"
 
 #include "io/input_error.hpp"
+#include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 using namespace gpuhist::io;
+using gpuhist::test::bytes_of;
 
 namespace {
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 /// The first bytes of files written by zstd, gzip, bzip2, xz, lz4, lzip, lzma and lzop.
 constexpr std::string_view zstd_head("\x28\xB5\x2F\xFD\x04\x58\x29\x00", 8);

@@ -82,11 +82,7 @@ std::vector<decoder_sample> large_samples() {
   return samples;
 }
 
-decoding decode_at_once(const byte_vector& packed) {
-  return decode(make, packed, always(everything), always(everything), 1U << 20U);
-}
-
-std::string error_of(const byte_vector& packed) { return decode_at_once(packed).error; }
+std::string error_of(const byte_vector& packed) { return decode_at_once(make, packed).error; }
 
 }  // namespace
 
@@ -162,11 +158,11 @@ TEST_CASE("lz4: an error is reported with frame, cause and both offsets") {
   CHECK(error_of(header) ==
         "frame 1 is damaged (its header does not match its checksum) at compressed offset 7, decompressed offset 0");
   byte_vector sized = lz4_frame_of(sample_text(200), all_checks);
-  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x24\x40", 6)))
+  CHECK(error_of(vector_of(std::string_view("\x04\x22\x4D\x18\x24\x40", 6)))
             .starts_with("frame 1 is damaged (its header states another version than 1) at compressed offset 6,"));
-  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x66\x40", 6)))
+  CHECK(error_of(vector_of(std::string_view("\x04\x22\x4D\x18\x66\x40", 6)))
             .starts_with("frame 1 is damaged (its header has reserved bits set)"));
-  CHECK(error_of(bytes_of(std::string_view("\x04\x22\x4D\x18\x64\x30", 6)))
+  CHECK(error_of(vector_of(std::string_view("\x04\x22\x4D\x18\x64\x30", 6)))
             .starts_with("frame 1 is damaged (its header has an invalid block size)"));
 }
 
@@ -212,18 +208,18 @@ TEST_CASE("lz4: a legacy block that does not decode or is empty is damaged") {
 }
 
 TEST_CASE("lz4: input that is not lz4 and data after the last frame have different errors") {
-  CHECK(error_of(bytes_of("plain text")) ==
+  CHECK(error_of(vector_of("plain text")) ==
         "is not lz4 data: there is no lz4 magic number at its start, at compressed offset 0, decompressed offset 0");
   const byte_vector frame = lz4_frame_of(sample_text(10));
   for (const std::string_view junk :
        {std::string_view("junk"), std::string_view("\x04junk"), std::string_view("\0", 1)}) {
-    const decoding got = decode_at_once(joined(frame, bytes_of(junk)));
+    const decoding got = decode_at_once(make, joined(frame, vector_of(junk)));
     CHECK(got.ends.size() == 1);
     CHECK(got.error == "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
                            std::to_string(frame.size()) + ", decompressed offset 10");
   }
   const byte_vector legacy = joined(lz4_legacy_magic(), lz4_legacy_block_of(sample_text(10)));
-  CHECK(error_of(joined(legacy, bytes_of("junk"))) ==
+  CHECK(error_of(joined(legacy, vector_of("junk"))) ==
         "trailing data that is not lz4 where frame 2 would begin, at compressed offset " +
             std::to_string(legacy.size()) + ", decompressed offset 10");
 }

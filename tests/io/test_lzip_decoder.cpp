@@ -49,7 +49,7 @@ std::vector<decoder_sample> lzma_samples() {
 byte_vector mixed_text() { return joined(sample_text(90'000), noise(70'000)); }
 
 std::string error_of(const decoder_maker& make, const byte_vector& packed) {
-  return decode(make, packed, always(everything), always(everything), 1U << 20U).error;
+  return decode_at_once(make, packed).error;
 }
 
 }  // namespace
@@ -110,12 +110,12 @@ TEST_CASE("lzip: unknown versions and invalid dictionary sizes are refused at th
 }
 
 TEST_CASE("lzip: input that is not lzip and data after the last member have different errors") {
-  CHECK(error_of(make_lzip, bytes_of("plain text")) ==
+  CHECK(error_of(make_lzip, vector_of("plain text")) ==
         "is not lzip data: there is no lzip magic number at its start, at compressed offset 0, decompressed offset 0");
   const byte_vector member = lzip_member_of(sample_text(10));
   for (const std::string_view junk :
        {std::string_view("junk"), std::string_view("LZ junk"), std::string_view("\0", 1)}) {
-    CHECK(error_of(make_lzip, joined(member, bytes_of(junk))) ==
+    CHECK(error_of(make_lzip, joined(member, vector_of(junk))) ==
           "trailing data that is not lzip where member 2 would begin, at compressed offset " +
               std::to_string(member.size()) + ", decompressed offset 10");
   }
@@ -162,7 +162,7 @@ TEST_CASE("lzma: calls with empty spans have no effect, and a restarted decoder 
 }
 
 TEST_CASE("lzma: a header that no encoder writes is refused, and so is data after the stream") {
-  CHECK(error_of(make_lzma, bytes_of("plain text that is long enough")) ==
+  CHECK(error_of(make_lzma, vector_of("plain text that is long enough")) ==
         "is not lzma data: it does not begin with a header that encoders write, at compressed offset 13, "
         "decompressed offset 0");
   const byte_vector stream = lzma_stream_of(sample_text(100), false);
@@ -171,7 +171,7 @@ TEST_CASE("lzma: a header that no encoder writes is refused, and so is data afte
     odd[place] = static_cast<std::byte>(value);
     CHECK_MESSAGE(error_of(make_lzma, odd).starts_with("is not lzma data"), place);
   }
-  for (const byte_vector& more : {stream, bytes_of("x")}) {
+  for (const byte_vector& more : {stream, vector_of("x")}) {
     CHECK(error_of(make_lzma, joined(stream, more)) ==
           "trailing data after the end of the stream, at compressed offset " + std::to_string(stream.size()) +
               ", decompressed offset 100");

@@ -3,6 +3,8 @@
 
 #include "async/worker_pool.hpp"
 #include "tests/io/source_fixture.hpp"
+#include "tests/support/byte_strings.hpp"
+#include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,16 +26,6 @@ using namespace gpuhist;
 using namespace gpuhist::test;
 
 namespace {
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-// Text in which the neighbours of every byte identify its offset.
-std::string numbered(std::size_t size) {
-  std::string text;
-  for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
-  text.resize(size);
-  return text;
-}
 
 std::string take_out(const io::descriptor& from, std::size_t max_bytes) {
   std::string text(max_bytes, '\0');

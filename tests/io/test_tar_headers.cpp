@@ -2,6 +2,7 @@
 #include "io/archive/tar_headers.hpp"
 
 #include "tests/io/tar_samples.hpp"
+#include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
 

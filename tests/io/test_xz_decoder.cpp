@@ -51,11 +51,7 @@ std::vector<decoder_sample> large_samples() {
   return samples;
 }
 
-decoding decode_at_once(const byte_vector& packed) {
-  return decode(make, packed, always(everything), always(everything), 1U << 20U);
-}
-
-std::string error_of(const byte_vector& packed) { return decode_at_once(packed).error; }
+std::string error_of(const byte_vector& packed) { return decode_at_once(make, packed).error; }
 
 }  // namespace
 
@@ -137,7 +133,7 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a
     padded.resize(padded.size() + zeros);
     const std::string error = "the padding after stream 1 is not a multiple of four bytes, at compressed offset " +
                               std::to_string(padded.size()) + ", decompressed offset 10";
-    const decoding got = decode_at_once(padded);
+    const decoding got = decode_at_once(make, padded);
     CHECK(got.ends.size() == 1);
     CHECK(got.missing == error);
     CHECK(error_of(joined(padded, stream)) == error);
@@ -145,13 +141,13 @@ TEST_CASE("xz: padding that is not a multiple of four bytes is an error before a
 }
 
 TEST_CASE("xz: input that is not xz and data after the last stream have different errors") {
-  CHECK(error_of(bytes_of("plain text")) ==
+  CHECK(error_of(vector_of("plain text")) ==
         "is not xz data: there is no xz magic number at its start, at compressed offset 0, decompressed offset 0");
-  CHECK(error_of(bytes_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
+  CHECK(error_of(vector_of(std::string_view("\0\0\0\0", 4))).starts_with("is not xz data"));
   const byte_vector stream = xz_stream_of(sample_text(10));
   for (const std::string_view junk :
        {std::string_view("junk"), std::string_view("\xFD\x37no"), std::string_view("\0\0\0\0junk", 8)}) {
-    const decoding got = decode_at_once(joined(stream, bytes_of(junk)));
+    const decoding got = decode_at_once(make, joined(stream, vector_of(junk)));
     CHECK(got.ends.size() == 1);
     const std::size_t zeros = junk.front() == '\0' ? 4 : 0;
     CHECK(got.error == "trailing data that is not xz where stream 2 would begin, at compressed offset " +

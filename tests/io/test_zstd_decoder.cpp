@@ -169,7 +169,7 @@ TEST_CASE("zstd: a wrong checksum is reported with frame number, cause and both 
 
 TEST_CASE("zstd: after an error every call reports the same error and takes no bytes") {
   const auto decoder = make();
-  const byte_vector text = bytes_of("no zstd at all");
+  const byte_vector text = vector_of("no zstd at all");
   const auto first = decoder->fill(text, {});
   const std::string error = decoder->fault(0);
   const auto second = decoder->fill(text, {});
@@ -181,11 +181,11 @@ TEST_CASE("zstd: after an error every call reports the same error and takes no b
 }
 
 TEST_CASE("zstd: input that is not zstd and data after the last frame have different errors") {
-  CHECK(fill_once(bytes_of("plain text")).error ==
+  CHECK(fill_once(vector_of("plain text")).error ==
         "is not zstd data: there is no zstd magic number at its start, at "
         "compressed offset 0, decompressed offset 0");
   const byte_vector frame = zstd_frame_of(sample_text(10));
-  const decoding got = decode(make, joined(frame, bytes_of("junk")), always(everything), always(everything), 10);
+  const decoding got = decode(make, joined(frame, vector_of("junk")), always(everything), always(everything), 10);
   CHECK(got.failed);
   CHECK(got.ends.size() == 1);
   CHECK(got.error == "trailing data that is not zstd where frame 2 would begin, at compressed offset " +
@@ -245,19 +245,19 @@ TEST_CASE("zstd: a large window around little content needs no more than the con
       "\x28\xB5\x2F\xFD\xC0\xA8\x03\0\0\0\0\0\0\0\x19\0\0"
       "abc",
       20);
-  CHECK(fill_once(bytes_of(frame), {.window_bytes = 1024}).status == fill_status::frame_verified);
+  CHECK(fill_once(vector_of(frame), {.window_bytes = 1024}).status == fill_status::frame_verified);
 }
 
 TEST_CASE("zstd: a window that no memory limit allows has an error of its own") {
   const std::string_view header("\x28\xB5\x2F\xFD\x00\xFF", 6);
-  const auto result = fill_once(bytes_of(header), {.window_bytes = std::uint64_t{1} << 50U});
+  const auto result = fill_once(vector_of(header), {.window_bytes = std::uint64_t{1} << 50U});
   CHECK(result.status == fill_status::failed);
   CHECK_MESSAGE(result.error.find("that zstd can decode") != std::string::npos, result.error);
 }
 
 TEST_CASE("zstd: a frame that needs a dictionary names its ID") {
   const std::string_view header("\x28\xB5\x2F\xFD\x02\x50\x34\x12", 8);
-  const auto result = fill_once(bytes_of(header));
+  const auto result = fill_once(vector_of(header));
   CHECK(result.status == fill_status::failed);
   CHECK(result.error ==
         "frame 1 needs dictionary 4660; give the file that holds it with --zstd-dictionary, at compressed offset 8, "
@@ -265,5 +265,5 @@ TEST_CASE("zstd: a frame that needs a dictionary names its ID") {
 }
 
 TEST_CASE("zstd: the reserved bit of a header is an error") {
-  CHECK(fill_once(bytes_of(std::string_view("\x28\xB5\x2F\xFD\x08", 5))).status == fill_status::failed);
+  CHECK(fill_once(vector_of(std::string_view("\x28\xB5\x2F\xFD\x08", 5))).status == fill_status::failed);
 }

@@ -58,17 +58,12 @@ byte_vector sample_text(std::size_t length, std::uint32_t seed) {
 }
 
 zstd_sample_builder& zstd_sample_builder::frame(const byte_vector& plain, const zstd_settings& settings) {
-  const byte_vector packed = zstd_frame_of(plain, settings);
-  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.ends.push_back({.packed = sample_.packed.size(), .plain = sample_.plain.size()});
+  sample_.add_frame(plain, zstd_frame_of(plain, settings));
   return *this;
 }
 
 zstd_sample_builder& zstd_sample_builder::skippable(std::size_t length, unsigned kind) {
-  const byte_vector packed = skippable_frame(length, kind);
-  sample_.packed.insert(sample_.packed.end(), packed.begin(), packed.end());
-  sample_.clean_stops.push_back(sample_.packed.size());
+  sample_.add_skippable(skippable_frame(length, kind));
   return *this;
 }
 

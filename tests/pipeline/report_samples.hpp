@@ -3,11 +3,11 @@
 
 #include "config/scheme.hpp"
 #include "pipeline/report/formats/report.hpp"
+#include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,13 +117,6 @@ void change_input(pipeline::report& changed, std::size_t number, Change change) 
   pipeline::input_report input = changed.inputs[number];
   change(input);
   changed.inputs.replace(number, std::move(input));
-}
-
-inline std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
 }
 
 /// The one line that begins with this.

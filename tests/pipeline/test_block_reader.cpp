@@ -3,6 +3,7 @@
 
 #include "async/event_loop.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,6 +19,7 @@
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using gpuhist::test::numbered;
 
 namespace {
 
@@ -74,13 +76,6 @@ struct workshop {
     return io::open_source(folder.file("file", content), context.context().get_executor(), 0);
   }
 };
-
-std::string numbered(std::size_t size) {
-  std::string text;
-  for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + ' ';
-  text.resize(size);
-  return text;
-}
 
 }  // namespace
 

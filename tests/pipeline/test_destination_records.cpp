@@ -2,6 +2,7 @@
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/report/output/destination.hpp"
 #include "tests/pipeline/destination_files.hpp"
+#include "tests/support/replaced_sleep.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -41,9 +41,7 @@ class other_locker {
  public:
   explicit other_locker(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
 
-  void lock() const {
-    while (!set(F_WRLCK)) std::this_thread::yield();
-  }
+  void lock() const { REQUIRE(set(F_WRLCK)); }
   void unlock() const { REQUIRE(set(F_UNLCK)); }
 
  private:
@@ -171,28 +169,32 @@ TEST_CASE("records of any size that several threads append at once are in sequen
   CHECK(read == appenders * records);
 }
 
+// The pauses only advance a clock of the test. An attempt at most every 5 ms meets a release within 5 of its rounds.
 TEST_CASE("a record is written even if another process releases its lock for only two milliseconds at a time") {
-  constexpr int records = 6;
-  constexpr int max_rounds = 120;  // usual: 15 with a pause of 5 ms between attempts, 300 with one of 100 ms
+  using std::chrono::milliseconds;
+  constexpr milliseconds round{112};
+  constexpr milliseconds locked{110};
+  constexpr int max_rounds = 5;
   const folder directory;
   const std::string path = directory / "log";
   const other_locker other(path);
-  std::atomic<int> written = 0;
-  other.lock();
-  std::thread writer([&] {
-    destination out(path, writing::append);
-    for (; written < records; ++written) out.write("record\n");
-  });
-  int rounds = 0;
-  for (; rounds < max_rounds && written < records; ++rounds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(110));
-    other.unlock();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  destination out(path, writing::append);
+  std::string expected;
+  for (const int begin : {0, 17, 34, 51, 68, 85}) {
+    CAPTURE(begin);
+    std::chrono::nanoseconds now = milliseconds(begin);
+    const auto rounds = [&] { return now / round; };
     other.lock();
+    const gpuhist::test::replaced_sleep clock([&](std::chrono::nanoseconds pause) {
+      now += pause;
+      const bool is_released = now % round >= locked || rounds() > max_rounds;  // at last for good: the test must end
+      is_released ? other.unlock() : other.lock();
+    });
+    out.write("record\n");
+    CHECK(rounds() < max_rounds);
+    expected += "record\n";
   }
-  CHECK(written == records);
-  other.unlock();
-  writer.join();
+  CHECK(content(path) == expected);
 }
 
 TEST_CASE("after a stop signal a destination waits for a lock for 5 seconds in total, whatever the number of records") {
@@ -203,13 +205,20 @@ TEST_CASE("after a stop signal a destination waits for a lock for 5 seconds in t
     const gpuhist::pipeline::kept_stop_signal keeper;
     other.lock();
     destination out(path, writing::append);
+    int pauses = 0;
+    const gpuhist::test::replaced_sleep counted([&](std::chrono::nanoseconds pause) {
+      ++pauses;
+      gpuhist::test::replaced_sleep::sleep(pause);
+    });
     ::raise(SIGTERM);
+    const auto signalled = std::chrono::steady_clock::now();
     CHECK_THROWS_AS(out.write("record\n"), destination_error);
-    const auto first_failed = std::chrono::steady_clock::now();
+    CHECK(std::chrono::steady_clock::now() - signalled >= std::chrono::seconds(5));
+    CHECK(std::exchange(pauses, 0) > 0);
     for (int i = 0; i < 8; ++i) CHECK_THROWS_AS(out.write("record\n"), destination_error);
-    CHECK(std::chrono::steady_clock::now() - first_failed < std::chrono::seconds(5));
     other.unlock();
-    out.write("written\n");  // this record need not wait
+    out.write("written\n");
+    CHECK(pauses == 0);  // of all records but the first
   }
   CHECK(content(path) == "written\n");
   const gpuhist::pipeline::kept_stop_signal forgets_the_signal;

@@ -423,8 +423,6 @@ void fail_resource(const device_scenario& tested, const std::vector<std::string>
   tally.show(run_name);
 }
 
-bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
-
 // One call fails once. With `auto` the host counts what the device cannot.
 void fail_call(const device_scenario& tested, const std::vector<std::string>& names, engine_kind kind,
                planned_failure::kind duration, gpu::cuda::result code, const std::string& run_name) {
@@ -440,7 +438,7 @@ void fail_call(const device_scenario& tested, const std::vector<std::string>& na
     const std::string failed_call = plan->failed_call();
     CAPTURE(failed_call);
     check_run(ended, tested, names);
-    CHECK(std::ranges::all_of(ended.misuses, is_left_on_the_device));
+    CHECK(std::ranges::all_of(ended.misuses, gpu::cuda::is_left_on_the_device));
     if (kind == engine_kind::automatic || failed_call.empty()) {
       CHECK(ended.finished.has_value());
       if (ended.finished) CHECK(ended.finished->result.complete);
@@ -469,7 +467,7 @@ void fail_call_and_memory(const device_scenario& tested, const std::vector<std::
     failing_resource failing(test::resource::memory, nth, duration);
     const ended_run ended = run_once(tested, kind, plan, &failing);
     check_run(ended, tested, names);
-    CHECK(std::ranges::all_of(ended.misuses, is_left_on_the_device));
+    CHECK(std::ranges::all_of(ended.misuses, gpu::cuda::is_left_on_the_device));
     if (plan->failed_call().empty()) return false;
     tally.places = place;
     tally.add(ended);

@@ -9,6 +9,7 @@
 #include "pipeline/report/measures/measuring.hpp"
 
 #include "report_samples.hpp"
+#include "tests/support/usage_errors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -54,12 +55,7 @@ std::string outcome_of(std::string_view text, std::string_view expression,
 }
 
 std::string error_of(std::string_view text) {
-  try {
-    condition_of(text);
-  } catch (const gpuhist::config::usage_error& error) {
-    return error.what();
-  }
-  return "(no error)";
+  return gpuhist::test::usage_error_of([&] { condition_of(text); });
 }
 
 struct row {

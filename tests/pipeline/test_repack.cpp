@@ -5,8 +5,10 @@
 #include "config/usage_error.hpp"
 #include "pipeline/report/output/destination.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/pipeline/destination_files.hpp"
 #include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/texts.hpp"
 
 #include <doctest/doctest.h>
 #include <zstd.h>
@@ -23,6 +25,8 @@
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
 using gpuhist::test::byte_vector;
+using gpuhist::test::content;
+using gpuhist::test::holds;
 using gpuhist::test::sample_text;
 using gpuhist::test::string_of;
 using gpuhist::test::zstd_frame_of;
@@ -30,11 +34,6 @@ using folder = gpuhist::test::temporary_folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string content(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::string unpacked(std::string_view packed, std::size_t room) {
   std::string text(room, '\0');
@@ -91,8 +90,6 @@ std::string error_of(const std::function<void()>& action) {
   }
   return "(no error)";
 }
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/counts/windows/window_cutter.hpp"
 #include "pipeline/report/formats/window_json.hpp"
+#include "tests/support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,13 +25,12 @@
 
 using namespace gpuhist;
 using namespace gpuhist::pipeline;
+using gpuhist::test::bytes_of;
 using namespace std::chrono_literals;
 
 namespace {
 
 constexpr window_time noon{};
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 source_name named(input_id input) { return std::make_shared<const std::string>("input " + std::to_string(input)); }
 

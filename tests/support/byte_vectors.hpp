@@ -16,7 +16,7 @@ inline byte_vector joined(byte_vector left, const byte_vector& right) {
   return left;
 }
 
-inline byte_vector bytes_of(std::string_view text) {
+inline byte_vector vector_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

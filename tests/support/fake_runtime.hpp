@@ -42,6 +42,9 @@ class ledger {
   std::set<int> contexts_;
 };
 
+/// Whether a misuse is a handle that was not released, as on a device that failed for good.
+inline bool is_left_on_the_device(const std::string& misuse) { return misuse.ends_with("never given back"); }
+
 /// A typical device.
 device_properties fake_device();
 

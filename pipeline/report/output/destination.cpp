@@ -108,12 +108,16 @@ class lock_category : public std::error_category {
 /// taken.
 class record_lock {
  public:
-  using clock = std::chrono::steady_clock;
-
-  /// Attempts once. `command`: F_OFD_SETLK for a file that was opened here; the open file description then owns the
-  /// lock. F_SETLK for an inherited descriptor, whose description other processes share; the process then owns the
-  /// lock.
-  record_lock(int fd, int command) : fd_(fd), command_(command) { attempt(); }
+  /// Attempts once, and does not wait. `command`: F_OFD_SETLK for a file that was opened here; the open file
+  /// description then owns the lock. F_SETLK for an inherited descriptor, whose description other processes share; the
+  /// process then owns the lock.
+  record_lock(int fd, int command) : fd_(fd), command_(command) {
+    if (set(F_WRLCK)) {
+      state_ = state::locked;
+    } else {
+      state_ = errno == EAGAIN || errno == EACCES ? state::denied : state::without;
+    }
+  }
   record_lock(const record_lock&) = delete;
   record_lock& operator=(const record_lock&) = delete;
   ~record_lock() {
@@ -123,33 +127,8 @@ class record_lock {
   /// Whether another process has the lock.
   [[nodiscard]] bool is_denied() const { return state_ == state::denied; }
 
-  /// Waits until another process releases the lock. After a stop signal it sets `wait_ends`, if not set yet, to 5
-  /// seconds later, and throws destination_error at that time.
-  // It attempts repeatedly, since signals do not end F_SETLKW (SA_RESTART). The pauses are short, because another
-  // process may release the lock for a few milliseconds only.
-  void wait(const std::string& name, std::optional<clock::time_point>& wait_ends) {
-    constexpr std::chrono::milliseconds longest_pause{5};
-    constexpr std::chrono::seconds patience{5};
-    std::chrono::milliseconds pause{1};
-    for (; is_denied(); attempt()) {
-      const int signal = kept_stop_signal::received();
-      if (!wait_ends && signal != 0) wait_ends = clock::now() + patience;
-      if (wait_ends && clock::now() >= *wait_ends) fail_to_lock(name, signal);
-      std::this_thread::sleep_for(pause);
-      pause = std::min(2 * pause, longest_pause);
-    }
-  }
-
  private:
   enum class state { locked, denied, without };
-
-  void attempt() {
-    if (set(F_WRLCK)) {
-      state_ = state::locked;
-    } else {
-      state_ = errno == EAGAIN || errno == EACCES ? state::denied : state::without;
-    }
-  }
 
   bool set(short type) const {
     struct flock whole{};
@@ -162,6 +141,18 @@ class record_lock {
   int command_;
   state state_ = state::without;
 };
+
+/// Sleeps before the next attempt to lock a file. After a stop signal it sets `wait_ends`, if not set yet, to 5 seconds
+/// later, and throws destination_error at that time.
+void pause_for_lock(const std::string& name, std::optional<std::chrono::steady_clock::time_point>& wait_ends,
+                    std::chrono::milliseconds pause) {
+  constexpr std::chrono::seconds patience{5};
+  const auto now = std::chrono::steady_clock::now();
+  const int signal = kept_stop_signal::received();
+  if (!wait_ends && signal != 0) wait_ends = now + patience;
+  if (wait_ends && now >= *wait_ends) fail_to_lock(name, signal);
+  std::this_thread::sleep_for(pause);
+}
 
 bool is_appended_to(int fd) {
   struct stat file{};
@@ -300,12 +291,15 @@ void destination::write(std::string_view text) {
   write([text](const text_sink& out) { out(text); });
 }
 
+// It attempts repeatedly, since signals do not end F_SETLKW (SA_RESTART). The pauses are short, because another process
+// may release the lock for a few milliseconds only.
 void destination::write(const std::function<void(const text_sink&)>& pieces) {
-  prepare();
-  if (!lock_command_) return write_record(pieces);
-  record_lock lock(fd_.get(), *lock_command_);
-  lock.wait(name_, lock_wait_ends_);
-  write_record(pieces);
+  constexpr std::chrono::milliseconds longest_pause{5};
+  std::chrono::milliseconds pause{1};
+  while (!try_write(pieces)) {
+    pause_for_lock(name_, lock_wait_ends_, pause);
+    pause = std::min(2 * pause, longest_pause);
+  }
 }
 
 bool destination::try_write(const std::function<void(const text_sink&)>& pieces) {

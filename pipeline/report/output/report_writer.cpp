@@ -19,12 +19,13 @@ render_target report_writer::target() const {
 }
 
 void report_writer::write(std::string_view lines) {
-  if (failed_ || (write_kept() && write_one(lines)) || failed_) return;
-  keep(lines);
+  if (write_kept() && write_one(lines)) return;
+  if (!failed_) keep(lines);
 }
 
 void report_writer::write_snapshot(const report& now) {
-  if (failed_ || (write_kept() && write_one(now)) || failed_) return;
+  if (write_kept() && write_one(now)) return;
+  if (failed_) return;
   std::erase_if(kept_, [](const record& each) { return std::holds_alternative<report>(each); });
   kept_.emplace_back(now);
 }
