@@ -191,7 +191,7 @@ void driver::make_feed() {
                               .notes = notes_,
                               .pool = *pool_,
                               .loop = loop_,
-                              .stop = stop_.get_token()});
+                              .stop = stop_});
     return;
   }
   feed_ = std::make_shared<feeder>(

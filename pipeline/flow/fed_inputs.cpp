@@ -137,9 +137,17 @@ void fed_inputs::close() noexcept {
   if (active_ == 0) ended_.set();
 }
 
+void fed_inputs::cancel() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (is_closed_) return;
+  parts_.stop.request_stop();
+  is_closed_ = true;
+  if (active_ == 0) ended_.set();
+}
+
 async::task<> fed_inputs::feed_all() {
   {
-    const std::stop_callback close_on_stop(parts_.stop, [this]() noexcept { close(); });
+    const std::stop_callback close_on_stop(parts_.stop.get_token(), [this]() noexcept { close(); });
     co_await ended_.wait();
   }
   end_open_inputs();

@@ -79,6 +79,9 @@ class fed_inputs final : public text_feed, private text_lender {
   /// released. It then ends the inputs that are open; if the run was stopped, as inputs that were stopped.
   void close() noexcept;
 
+  /// As close(), and the run is stopped: open inputs are incomplete.
+  void cancel() noexcept;
+
   async::task<> feed_all() override;
   [[nodiscard]] std::vector<skipped_names> skipped() const override { return {}; }
   std::vector<cut_mark> flush() override { return {cutter_.flush()}; }
@@ -115,7 +118,7 @@ class fed_inputs final : public text_feed, private text_lender {
   void end_open_inputs();
   void call(const std::function<void()>& release) noexcept;
 
-  const feed_parts parts_;
+  feed_parts parts_;
   const std::unique_ptr<text_divider> divider_;  // null: no windows
   cutter cutter_;
   std::mutex reserving_;  // one caller at a time may reserve

@@ -22,7 +22,7 @@ struct feed_parts {
   feed_notes& notes;
   async::executor& pool;
   async::event_loop& loop;
-  std::stop_token stop;  ///< nothing more is to be read
+  std::stop_source stop;  ///< nothing more is to be read
 };
 
 class text_feed {
