@@ -198,7 +198,7 @@ class Walking(TreeTest):
             (("full",), ""),
         ):
             with self.subTest(arguments=arguments):
-                ended = run(*JSON, "-r", *arguments, cwd=self.folder)
+                ended = run("--format", "json", "-r", *arguments, cwd=self.folder)
                 self.assertEqual((ended.status, ended.stderr), (0, message))
 
     def test_patterns_select_files_and_exclude_directories(self):
