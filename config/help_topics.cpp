@@ -110,7 +110,7 @@ constexpr std::array damage_words = {
     entry{"compressed offset", "place in the file, from 0, where decoding stopped; the"},
     entry{"", "damaged byte may be before or after it. --skip-damage:"},
     entry{"", "'skipped from' is the start of the damaged frame"},
-    entry{"offset (archives)", "of a header, or how far the archive was read"},
+    entry{"offset (archives)", "of a header, of data (zip), or how far it was read"},
 };
 
 constexpr std::array damage_fields = {
