@@ -56,6 +56,9 @@ class feeder {
   /// Names in trees and archives that are not inputs. Precondition: feed_all() has ended.
   [[nodiscard]] std::vector<skipped_names> skipped() const;
 
+  /// Directories in which no file was found. Precondition: feed_all() has ended.
+  [[nodiscard]] const skipped_names& empty_trees() const { return list_.empty_trees(); }
+
   /// Seals all slots that are filling, so that their text is counted. Returns the marks of all chunks sealed so far.
   /// Thread-safe.
   std::vector<cut_mark> flush();

@@ -30,7 +30,7 @@ def all_options():
 
 
 COMMANDS = ((), ("report",), ("devices",), ("repack",))
-TOPICS = ("conditions", "measures", "windows", "formats")
+TOPICS = ("conditions", "measures", "windows", "formats", "damage")
 
 
 class Help(CommandTest):
