@@ -103,6 +103,31 @@ constexpr std::array condition_names = {
     entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
 };
 
+constexpr std::array damage_words = {
+    entry{"INCOMPLETE", "not all of the input was counted and verified"},
+    entry{"unverified", "text that was decoded, but its frame, member or stream is"},
+    entry{"", "damaged or ends early; not in the totals"},
+    entry{"compressed offset", "place in the file, from 0, where decoding stopped; the"},
+    entry{"", "damaged byte may be before or after it. --skip-damage:"},
+    entry{"", "'skipped from' is the start of the damaged frame"},
+    entry{"offset (archives)", "of a header, of data (zip), or how far it was read"},
+};
+
+constexpr std::array damage_fields = {
+    entry{"error_kind", "damaged, refused (a limit, not supported), unreadable,"},
+    entry{"", "stopped, not_read, not_counted (engine), out_of_memory"},
+    entry{"lost", "list of --skip-damage: compressed_begin (of the frame),"},
+    entry{"", "compressed_end (where decoding resumed, or end), error,"},
+    entry{"", "text_offset (place of the gap), unverified_bytes"},
+};
+
+constexpr std::array damage_options = {
+    entry{"--skip-damage", "continues at the next frame, member or stream, if there is"},
+    entry{"", "one (zstd, gzip, xz, lzip, bzip2, lz4). Others end at the"},
+    entry{"", "damage, also .tar.gz. zip continues with the next member"},
+    entry{"--count-unverified", "adds unverified text to the totals, and reads no more"},
+};
+
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);
   out.resize(std::max(out.size() + 1, width), ' ');
@@ -193,11 +218,30 @@ std::string about_formats() {
          "  gpuhist --format prometheus -o gpuhist.prom access.log\n";
 }
 
+std::string about_damage() {
+  return wrapped(
+             "gpuhist verifies compressed inputs and archives while it counts. Exit status 0: each input was read to "
+             "its end, and its checksums match. (tar, lzma and compress have none for content.) 1: an input failed or "
+             "is incomplete; standard error has its name and the cause.",
+             0) +
+         "\nWords in messages and results:\n" + listed(damage_words, 20) + "\nFields of an input (--format json):\n" +
+         listed(damage_fields, 20) + "\nOptions:\n" + listed(damage_options, 20) + "\n" +
+         wrapped(
+             "--pass-through=text saves what can be decoded, before its checksum is compared. If one compressed input "
+             "is read without --skip-damage, its verified text is the first part of the output, as long as 'bytes' "
+             "of the result.",
+             0) +
+         "\nExamples:\n"
+         "  gpuhist *.zst >/dev/null && echo intact\n"
+         "  gpuhist --format json *.gz | jq '.inputs[] | select(.error) | .name, .error'\n"
+         "  gpuhist --skip-damage --format json broken.zst\n"
+         "  gpuhist --pass-through=text -o counts.txt broken.gz >saved.txt\n";
+}
+
 constexpr std::array topics = {
-    help_topic{"conditions", about_conditions},
-    help_topic{"measures", about_measures},
-    help_topic{"windows", about_windows},
-    help_topic{"formats", about_formats},
+    help_topic{"conditions", about_conditions}, help_topic{"measures", about_measures},
+    help_topic{"windows", about_windows},       help_topic{"formats", about_formats},
+    help_topic{"damage", about_damage},
 };
 
 }  // namespace

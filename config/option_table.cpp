@@ -369,7 +369,7 @@ constexpr std::array rows = {
     option_row{general, "-h,--help", "[TOPIC]", value_kind::inquiry, "", every_command, common,
                "this text, or about an option, a command, 'all'",
                "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "
-               "conditions, measures, windows and formats; or 'all' for everything.",
+               "conditions, measures, windows, formats and damage; or 'all' for everything.",
                "gpuhist --help buckets", nullptr},
     option_row{general, "--version", "", value_kind::inquiry, "", every_command, rare, "print the version",
                "Prints the version.", "gpuhist --version", nullptr},

@@ -202,6 +202,8 @@ class GPUHIST_API input {
 /// Several counters may exist at once. A counter must be constructed after fork().
 class GPUHIST_API counter {
  public:
+  struct state;  ///< of the implementation
+
   /// Starts the threads. Throws error.
   explicit counter(const counter_options& options = {});
   counter(counter&&) noexcept;
@@ -223,7 +225,6 @@ class GPUHIST_API counter {
   void cancel() noexcept;
 
  private:
-  struct state;
   std::shared_ptr<state> state_;
 };
 

@@ -2,6 +2,7 @@
 #include "io/archive/archive_reader.hpp"
 
 #include "io/archive/entry_fields.hpp"
+#include "io/archive/libarchive_message.hpp"
 #include "io/archive/seven_zip_start.hpp"
 #include "io/input_error.hpp"
 
@@ -383,18 +384,20 @@ std::span<const std::byte> archive_reader::take_block() {
 
 std::string archive_reader::error_text() const {
   const char* const message = ::archive_error_string(archive_.get());
-  const std::string words = message != nullptr ? message : "cannot be read";
+  const std::string_view words = message != nullptr ? message : "";
   const bool needs_length = kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
                             (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
-  const bool other_method = words.find("codec") != std::string::npos || words.starts_with("Unsupported filter");
-  return words + ", at " + error_place() +
+  const bool other_method = words.find("codec") != std::string_view::npos || words.starts_with("Unsupported filter");
+  return clause_of(words, input_ended_ && !needs_length) + ", at " + error_place() +
          (other_method ? "; gpuhist does not support this method: try 7z x -so FILE | gpuhist" : "") +
          (needs_length ? "; the archive states the length after the member: give it as a file of its own" : "");
 }
 
-// For tar the offset of the header: libarchive has read further.
+// For tar the offset of the header, and for zip that of the data: libarchive has read further.
 std::string archive_reader::error_place() const {
-  return input_.place_of(in_tar_header_ ? tar_.header_at() : position_);
+  const auto consumed = static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0));
+  const std::uint64_t read = kind_ == archive_kind::zip ? std::min(position_, consumed) : position_;
+  return input_.place_of(in_tar_header_ ? tar_.header_at() : read);
 }
 
 void archive_reader::rethrow_callback_error() {

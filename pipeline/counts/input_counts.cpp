@@ -14,6 +14,13 @@ input_failure not_counted(std::uint64_t offset, const std::string& cause) {
           .text = "not counted from offset " + std::to_string(offset) + " on: " + cause};
 }
 
+// `end`: of the input, as far as it was read.
+std::string skipped_text(const lost_range& lost, std::uint64_t end) {
+  return lost.cause + "; skipped from compressed offset " + std::to_string(lost.compressed_begin) +
+         (lost.compressed_end < end ? "; decoding resumed at compressed offset " + std::to_string(lost.compressed_end)
+                                    : " to the end of the input; no later data could be decoded");
+}
+
 }  // namespace
 
 bool input_counts::is_complete() const {
@@ -81,6 +88,7 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   compressed_bytes_ = group.end().compressed_bytes;
   lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
   number_of_lost_ranges_ += group.end().number_of_lost_ranges;
+  failed_by_loss_ = failed_by_loss_ || (failure_.is_none() && !lost_.empty());
   failure_ = std::move(failure);
   merged_ += group.merged_bytes();
 }
@@ -100,14 +108,14 @@ std::vector<lost_range> input_counts::lost_in(const group_end& end) const {
 input_failure input_counts::failure_after(const frame_group& group) const {
   const group_end& end = group.end();
   if (!failure_.is_none()) return failure_;
-  if (!end.lost_ranges.empty()) {
-    const lost_range& first = end.lost_ranges.front();
-    return {.kind = failure_kind::damaged,
-            .text = first.cause + " at compressed offset " + std::to_string(first.compressed_begin) +
-                    "; decoding resumed at compressed offset " + std::to_string(first.compressed_end)};
-  }
+  if (!end.lost_ranges.empty()) return {.kind = failure_kind::damaged, .text = end.lost_ranges.front().cause};
   if (group.has_dropped()) return not_counted(merged_ + group.merged_bytes(), group.drop_cause());
   return end.failure ? end.failure(merged_) : input_failure();
+}
+
+// Whether data after the first lost range was decoded is known only when the next group ends.
+std::string input_counts::failure_text() const {
+  return failed_by_loss_ ? skipped_text(lost_.front(), compressed_bytes_.value_or(0)) : failure_.text;
 }
 
 void input_counts::fail(std::uint64_t bytes, input_failure failure) {
@@ -128,7 +136,7 @@ input_report input_counts::report() const {
           .format = format_,
           .compressed_bytes = compressed_bytes_,
           .complete = is_complete(),
-          .error = failure_.text,
+          .error = failure_text(),
           .error_kind = failure_.kind,
           .verified = sized(verified_),
           .unverified = sized(unverified_),

@@ -84,6 +84,7 @@ class input_counts {
   void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
   [[nodiscard]] std::vector<lost_range> lost_in(const group_end& end) const;
   [[nodiscard]] input_failure failure_after(const frame_group& group) const;
+  [[nodiscard]] std::string failure_text() const;
 
   const row_folding* rows_;
   std::string name_;
@@ -98,6 +99,7 @@ class input_counts {
   std::deque<frame_group> groups_;  // not committed, in order; at most those in flight
   std::vector<lost_range> lost_;
   std::uint64_t number_of_lost_ranges_ = 0;
+  bool failed_by_loss_ = false;  // failure_ is the cause of lost_.front()
   std::uint64_t closed_ = 0;
   group_id front_ = 1;     // the front group's number
   bool dropping_ = false;  // a group was damaged or not counted to its end: later groups are not counted

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::pipeline {
 
@@ -30,6 +31,9 @@ input_failure failure_from(const std::exception_ptr& error);
 
 /// "stopped at offset 4096": reading was stopped by a signal or by a failure elsewhere.
 input_failure left_at(std::uint64_t offset);
+
+/// A member of an archive that was read to its end, but the archive or frame around it is damaged.
+inline constexpr std::string_view unverified_member = "not verified: the surrounding archive or frame is damaged";
 
 /// "not read": the run was stopped before this input was read.
 input_failure not_read();

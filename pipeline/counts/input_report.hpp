@@ -18,7 +18,7 @@ using io::failure_kind;
 /// A range of a compressed input that was lost before decoding resumed (--skip-damage).
 struct lost_range {
   std::uint64_t compressed_begin = 0;  ///< where the damaged frame begins
-  std::uint64_t compressed_end = 0;    ///< where decoding resumed
+  std::uint64_t compressed_end = 0;    ///< where decoding resumed, or the end of the input
   std::uint64_t text_offset = 0;       ///< where the frame's text is missing in the decoded text
   std::uint64_t unverified_bytes = 0;  ///< of the frame's text, decoded before the damage
   std::string cause;

@@ -136,6 +136,9 @@ class held_reservation {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return reserved_.bytes; }
 
+  /// The cutter no longer exists, or will not be used again.
+  void abandon() noexcept { cut_ = nullptr; }
+
   /// As cutter::commit.
   void commit(std::size_t filled, const text_owner& owner) {
     if (cutter* const cut = std::exchange(cut_, nullptr)) cut->commit(reserved_, filled, owner);

@@ -24,6 +24,7 @@ struct outcome {
   std::string engine_failure;
   std::optional<io::sink_fault> pass_through_error{};  ///< the failed write to standard output
   std::uint64_t not_passed_through = 0;  ///< bytes that were counted but not forwarded before the run ended
+  skipped_names empty_trees{};           ///< directories in which no file was found: their number, and the first one
   std::string engine_warning;            ///< a recovered failure: a device failed, and the host counted its chunks
   /// The process must end without exit handlers: a detached thread is still starting a device, or a device is lost, and
   /// CUDA's exit handlers could race with it or hang.

@@ -32,11 +32,13 @@ class fed_inputs::activity {
 // A call that uses an input. If it ends by an exception, the input has failed.
 class fed_inputs::input_use {
  public:
-  input_use(fed_inputs& inputs, input_id input) : inputs_(inputs), active_(inputs), input_(input) {
+  input_use(fed_inputs& inputs, input_id input, bool takes_lent = false)
+      : inputs_(inputs), active_(inputs), input_(input) {
     const std::scoped_lock lock(inputs.mutex_);
     const auto found = inputs.open_.find(input);
     if (found == inputs.open_.end()) throw feed_misuse("the input has ended");
     if (found->second.is_used) throw feed_misuse("another thread is feeding this input");
+    if (found->second.has_lent && !takes_lent) throw feed_misuse("the buffer lent for this input is not committed");
     found->second.is_used = true;
     open_ = &found->second;
   }
@@ -53,6 +55,11 @@ class fed_inputs::input_use {
   void note_fed(std::size_t bytes) {
     open_->fed += bytes;
     inputs_.parts_.notes.read.bytes += bytes;
+  }
+
+  void set_lent(bool has_lent) {
+    const std::scoped_lock lock(inputs_.mutex_);
+    if (std::exchange(open_->has_lent, has_lent) != has_lent) inputs_.lent_ += has_lent ? 1 : -1;
   }
 
   /// No later call may use the input.
@@ -267,15 +274,27 @@ reservation fed_inputs::reserve(std::uint64_t wanted) {
   return async::run_blocking(parts_.loop, cutter_.reserve(wanted));
 }
 
-std::optional<held_reservation> fed_inputs::lend(input_id input, std::uint64_t wanted) {
+std::optional<fed_inputs::lent_room> fed_inputs::lend(input_id input, std::uint64_t wanted) {
   if (divider_ != nullptr) return std::nullopt;
-  const input_use use(*this, input);
+  input_use use(*this, input);
   const std::scoped_lock lock(reserving_);
-  return held_reservation(cutter_, reserve(wanted));
+  lent_room room{.reserved = held_reservation(cutter_, reserve(wanted)), .memory = parts_.slots.memory_owner()};
+  use.set_lent(true);
+  return room;
 }
 
-void fed_inputs::commit(input_id input, held_reservation reserved, std::size_t filled) {
-  input_use use(*this, input);
+void fed_inputs::commit(input_id input, lent_room room, std::size_t filled) {
+  try {
+    input_use use(*this, input, true);
+    use.set_lent(false);
+    commit(use, room.reserved, filled);
+  } catch (...) {
+    room.reserved.abandon();  // the run has ended, or the reservation has
+    throw;
+  }
+}
+
+void fed_inputs::commit(input_use& use, held_reservation& reserved, std::size_t filled) {
   try {
     reserved.commit(filled, use.owner());
   } catch (...) {
@@ -283,6 +302,19 @@ void fed_inputs::commit(input_id input, held_reservation reserved, std::size_t f
     throw;
   }
   use.note_fed(filled);
+}
+
+void fed_inputs::give_back(input_id input, lent_room room) noexcept {
+  try {
+    commit(input, std::move(room), 0);
+  } catch (...) {
+    return;  // the run has ended
+  }
+}
+
+bool fed_inputs::has_lent_room() const {
+  const std::scoped_lock lock(mutex_);
+  return lent_ > 0;
 }
 
 void fed_inputs::finish(input_id input) { input_use(*this, input).finish(); }

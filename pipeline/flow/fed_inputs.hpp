@@ -59,12 +59,26 @@ class fed_inputs final : public text_feed, private text_lender {
   /// read, also if this throws.
   void feed_borrowed(input_id input, std::span<const std::byte> text, std::function<void()> release);
 
-  /// Reserves 1 to `wanted` bytes for the next text of an input. Nothing if text is divided in the order in which it is
-  /// fed (windows): then feed() is needed.
-  std::optional<held_reservation> lend(input_id input, std::uint64_t wanted);
+  /// Room for text that the caller writes.
+  struct lent_room {
+    held_reservation reserved;
+    std::shared_ptr<const void> memory;  ///< keeps the room mapped after the run
+  };
 
-  /// Commits a reservation of lend(), whose first `filled` bytes are the next text of the input.
-  void commit(input_id input, held_reservation reserved, std::size_t filled);
+  /// Reserves 1 to `wanted` bytes for the next text of an input. Until commit() or give_back(), other calls with this
+  /// input throw feed_misuse. Nothing if text is divided in the order in which it is fed (windows): then feed() is
+  /// needed.
+  std::optional<lent_room> lend(input_id input, std::uint64_t wanted);
+
+  /// The first `filled` bytes of the room are the next text of the input. If the run has ended, the room is only
+  /// dropped.
+  void commit(input_id input, lent_room room, std::size_t filled);
+
+  /// As commit() with no bytes, but never throws.
+  void give_back(input_id input, lent_room room) noexcept;
+
+  /// Whether lent room is neither committed nor given back. Then the run cannot be finished.
+  [[nodiscard]] bool has_lent_room() const;
 
   /// The input has ended.
   void finish(input_id input);
@@ -99,6 +113,7 @@ class fed_inputs final : public text_feed, private text_lender {
   struct open_input {
     std::uint64_t fed = 0;  // bytes
     bool is_used = false;   // by a call
+    bool has_lent = false;  // room that is not committed
   };
 
   struct lent_chunk {
@@ -113,6 +128,7 @@ class fed_inputs final : public text_feed, private text_lender {
   std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
   lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
   reservation reserve(std::uint64_t wanted);
+  void commit(input_use& use, held_reservation& reserved, std::size_t filled);
   void feed_part_by_part(input_use& use, std::span<const std::byte> text);
   void lend_part_by_part(input_use& use, std::span<const std::byte> text, const std::shared_ptr<loan>& owner);
   void end_open_inputs();
@@ -127,6 +143,7 @@ class fed_inputs final : public text_feed, private text_lender {
   bool is_closed_ = false;
   std::size_t active_ = 0;  // calls and loans that use the run
   std::map<input_id, open_input> open_;
+  std::size_t lent_ = 0;  // rooms
   std::exception_ptr callback_failure_;
   async::event ended_;  // closed and not active
 

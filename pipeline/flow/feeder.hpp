@@ -56,6 +56,7 @@ class feeder final : public text_feed {
   /// Of trees and archives.
   [[nodiscard]] std::vector<skipped_names> skipped() const override;
   std::vector<cut_mark> flush() override;
+  [[nodiscard]] skipped_names empty_trees() const override { return list_.empty_trees(); }
 
  private:
   using shared_source = std::shared_ptr<io::source>;

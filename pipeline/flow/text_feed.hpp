@@ -39,6 +39,9 @@ class text_feed {
   /// Names that are not inputs. Precondition: feed_all() has ended.
   [[nodiscard]] virtual std::vector<skipped_names> skipped() const = 0;
 
+  /// Directories in which no file was found. Precondition: feed_all() has ended.
+  [[nodiscard]] virtual skipped_names empty_trees() const { return {}; }
+
   /// Seals all slots that are filling, so that their text is counted. Returns the marks of all chunks sealed so far.
   /// Thread-safe.
   virtual std::vector<cut_mark> flush() = 0;

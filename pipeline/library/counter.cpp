@@ -119,6 +119,7 @@ results counter::state::results_of(pipeline::run_counts counts, std::string erro
 
 results counter::state::finish() {
   if (!thread.joinable()) throw error(errc::closed, "the counter was finished");
+  if (feed().has_lent_room()) throw error(errc::misuse, "finish: a buffer of an input was lent and not committed");
   feed().close();
   thread.join();
   if (failure) rethrow_as_error(failure);
@@ -134,7 +135,7 @@ struct input::state {
 struct lent_buffer::state {
   std::shared_ptr<counter::state> run;
   input_id number = 0;
-  pipeline::held_reservation reserved;
+  fed_inputs::lent_room room;
 };
 
 counter::counter(const counter_options& options)
@@ -187,9 +188,9 @@ void input::feed_borrowed(std::span<const std::byte> text, std::function<void()>
 lent_buffer input::lend(std::size_t wanted) {
   if (wanted == 0) throw error(errc::invalid_argument, "lend: a buffer of 0 bytes");
   return translated([&] {
-    auto reserved = state_->run->feed().lend(state_->number, wanted);
+    auto room = state_->run->feed().lend(state_->number, wanted);
     return lent_buffer(std::make_unique<lent_buffer::state>(
-        lent_buffer::state{.run = state_->run, .number = state_->number, .reserved = std::move(*reserved)}));
+        lent_buffer::state{.run = state_->run, .number = state_->number, .room = std::move(*room)}));
   });
 }
 
@@ -205,9 +206,13 @@ void input::fail(std::string_view cause) {
 
 lent_buffer::lent_buffer(std::unique_ptr<state> made) : state_(std::move(made)) {}
 lent_buffer::lent_buffer(lent_buffer&&) noexcept = default;
-lent_buffer::~lent_buffer() = default;
+lent_buffer::~lent_buffer() {
+  if (state_) state_->run->feed().give_back(state_->number, std::move(state_->room));
+}
 
-std::span<std::byte> lent_buffer::bytes() const noexcept { return state_->reserved.bytes(); }
+std::span<std::byte> lent_buffer::bytes() const noexcept {
+  return state_ ? state_->room.reserved.bytes() : std::span<std::byte>();
+}
 
 void lent_buffer::commit(std::size_t filled) {
   if (!state_) throw error(errc::misuse, "commit: the buffer was committed before");
@@ -216,7 +221,7 @@ void lent_buffer::commit(std::size_t filled) {
                 "commit: " + std::to_string(filled) + " bytes, but the buffer has " + std::to_string(bytes().size()));
   }
   const std::unique_ptr<state> taken = std::move(state_);
-  translated([&] { taken->run->feed().commit(taken->number, std::move(taken->reserved), filled); });
+  translated([&] { taken->run->feed().commit(taken->number, std::move(taken->room), filled); });
 }
 
 }  // namespace gpuhist

@@ -367,9 +367,37 @@ class Damage(ArchiveTest):
         archive = tar(self.SMALL)
         ended = run(*JSON, self.file("x.tar", archive[:1000]))
         is_complete, cut = ended.result["inputs"]
-        self.assertIn("Truncated", is_complete["error"])
+        self.assertIn("ends early", is_complete["error"])
         self.assertEqual((cut["bytes"], cut["unverified"]["bytes"]), (0, 488))
         self.assert_counts(cut["unverified"], self.SMALL["a.log"][:488])
+
+    def test_the_cause_of_a_truncated_archive_is_printed_once(self):
+        members = {name: noise(3000, number) for number, name in enumerate(("a", "b", "c"))}
+        self.file("x.tar", tar(members)[:8000])
+        self.file("x.zip", zipped(members)[:8000])
+        for name in ("x.tar", "x.zip"):
+            with self.subTest(name=name):
+                ended = run(*JSON, name, cwd=self.folder)
+                self.assertEqual(ended.stderr, f"gpuhist: {name}: ends early, at offset 8000\n")
+                cut = [each for each in ended.result["inputs"] if "error" in each]
+                self.assertEqual([each["name"] for each in cut], [name, f"{name}/c"])
+        self.file("x.tar.gz", gzip.compress(tar(members))[:8000])
+        first, second = run(*JSON, "x.tar.gz", "x.tar.gz", cwd=self.folder).stderr.split("same reason: 2\n")[:2]
+        self.assertEqual(first, second)
+        self.assertRegex(
+            first, r"^gpuhist: x\.tar\.gz: member 1 ends early: .*\n"
+            r"gpuhist: x\.tar\.gz: members that were read to their end, but are not verified for the $")
+
+    def test_messages_about_a_damaged_member_have_no_codes_and_no_escapes(self):
+        archive = bytearray(zipped({"a": text(3000)}))
+        begin, end = 31, archive.index(b"PK\x01\x02")
+        for place in range(begin, end, 13):
+            damaged = bytearray(archive)
+            damaged[place] ^= 0x55
+            with self.subTest(place=place):
+                ended = run(*JSON, self.file("x.zip", bytes(damaged)))
+                self.assertEqual(ended.status, 1)
+                self.assertNotRegex(ended.stderr, r"\\x0a|\(-\d\)")
 
     def test_a_tar_that_ends_after_a_special_header_is_not_complete(self):
         a = tar_entry("a", text(700))

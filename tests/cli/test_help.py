@@ -30,7 +30,7 @@ def all_options():
 
 
 COMMANDS = ((), ("report",), ("devices",), ("repack",))
-TOPICS = ("conditions", "measures", "windows", "formats")
+TOPICS = ("conditions", "measures", "windows", "formats", "damage")
 
 
 class Help(CommandTest):
@@ -92,7 +92,7 @@ class Help(CommandTest):
                 self.assertEqual(status, 0 if "\\" + code in [each[:2] for each in listed] else 2)
 
     def test_a_result_that_cannot_be_written_ends_in_the_status_that_the_help_documents(self):
-        self.assertRegex(" ".join(printed_by("--help", "all").split()), "1: [^:]*: a result[^:]*; or the result could not be written")
+        self.assertRegex(" ".join(printed_by("--help", "all").split()), "1: [^:]*: a result[^:]*; the result could not be written")
         ended = run("--output", self.folder / "no" / "such" / "folder", engine="host")
         self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
         with open("/dev/full", "wb") as full:

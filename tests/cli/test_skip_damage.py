@@ -85,6 +85,21 @@ class Skipping(CommandTest):
         self.assertEqual(lost["compressed_end"], sum(map(len, frames)) - 7)
         self.assertIn("ends early", lost["error"])
 
+    def test_the_message_names_the_start_of_the_damaged_frame_and_where_decoding_resumed_if_it_did(self):
+        frames = frames_of([text(5000, number) for number in range(3)])
+        begins = [sum(map(len, frames[:number])) for number in range(4)]
+        encoded = bytearray(b"".join(frames))
+        encoded[begins[2] - 1] ^= 4
+        resumed = f"; skipped from compressed offset {begins[1]}; decoding resumed at compressed offset {begins[2]}\n"
+        self.assertTrue(run(*SKIP, stdin_bytes=bytes(encoded)).stderr.endswith(resumed))
+        encoded = bytearray(b"".join(frames))
+        encoded[-1] ^= 4
+        at_end = f"; skipped from compressed offset {begins[2]} to the end of the input; no later data could be decoded\n"
+        for damaged in (bytes(encoded), bytes(encoded[:-7])):
+            for arguments in ((self.file("damaged.zst", damaged),), ("-T", "1", self.file("damaged.zst", damaged))):
+                with self.subTest(size=len(damaged), arguments=arguments):
+                    self.assertTrue(run(*SKIP, *arguments).stderr.endswith(at_end))
+
     def test_an_archive_without_damage_is_complete(self):
         encoded = b"".join(frames_of([text(50_000, number) for number in range(10)]))
         self.assert_counted(run(*SKIP, stdin_bytes=encoded), b"".join(text(50_000, number) for number in range(10)))

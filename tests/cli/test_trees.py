@@ -186,6 +186,21 @@ class Walking(TreeTest):
         self.assertIn("is a directory; --recursive (-r) counts the files below it", ended.stderr)
         self.assertEqual([each["complete"] for each in ended.result["inputs"]], [False, True])
 
+    def test_a_directory_without_files_is_named(self):
+        for folder in ("empty", "nested/empty"):
+            (self.folder / folder).mkdir(parents=True)
+        self.make("full/a.log", b"text")
+        for arguments, message in (
+            (("empty",), "gpuhist: empty: the directory holds no files\n"),
+            (("empty", "full", "nested"), "gpuhist: 2 directories hold no files, the first one: empty\n"),
+            (("--include", "*.txt", "full"), "gpuhist: full: the directory holds no files that --include and --exclude select\n"),
+            (("-q", "empty"), ""),
+            (("full",), ""),
+        ):
+            with self.subTest(arguments=arguments):
+                ended = run("--format", "json", "-r", *arguments, cwd=self.folder)
+                self.assertEqual((ended.status, ended.stderr), (0, message))
+
     def test_patterns_select_files_and_exclude_directories(self):
         for name in ("a.log", "b.txt", "x/a.log", "x/cache/c.log", "cache/d.log", "x/y/z/e.log"):
             self.make("t/" + name, name.encode())

@@ -47,7 +47,7 @@ TEST_CASE("the short help is a screen of 40 lines and 80 columns that ends with 
   for (const std::string_view each :
        {"usage: gpuhist [OPTIONS] [FILE...]", "gpuhist report", "gpuhist devices", "Inputs:", "Counting:", "Output:",
         "Engines:", "Tuning:", "Examples:", "  -b, --buckets SCHEMES", "      --stats ", "--no-OPTION", "--help OPTION",
-        "--help count", "Exit status: 0 ", "conditions, measures, windows, formats\n"}) {
+        "--help count", "Exit status: 0 ", "conditions, measures, windows, formats, damage\n"}) {
     CAPTURE(each);
     CHECK(holds(text, each));
   }
@@ -125,7 +125,7 @@ TEST_CASE("a name of a command and an option shows the help of both") {
   CHECK(help_about("--devices").starts_with("--devices LIST"));
 }
 
-TEST_CASE("conditions, measures, windows and formats are topics of one screen each") {
+TEST_CASE("conditions, measures, windows, formats and damage are topics of one screen each") {
   std::vector<std::string_view> names;
   for (const help_topic& topic : help_topic_table()) {
     CAPTURE(topic.name);
@@ -142,7 +142,7 @@ TEST_CASE("conditions, measures, windows and formats are topics of one screen ea
     CHECK(holds(text, "\nExamples:\n  gpuhist ") + holds(text, "\nExamples:\n  producer | gpuhist ") == 1);
     CHECK(std::ranges::count(help_topics(), topic.name) == 1);
   }
-  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "formats"});
+  CHECK(names == std::vector<std::string_view>{"conditions", "measures", "windows", "formats", "damage"});
   CHECK(help_about("measures") != help_about("--measures"));
 }
 
@@ -167,9 +167,22 @@ TEST_CASE("the topics have a line for each choice of their options") {
   CHECK(holds(help_about("conditions"), "\n   ! -  * /  + -  < <= > >= == !=  &&  ||\n"));
 }
 
+TEST_CASE("the topic on damage names the words of messages and the kinds of errors") {
+  const std::string text = help_about("damage");
+  for (const std::string_view each :
+       {"INCOMPLETE",          "unverified",     "offset",      "--skip-damage",    "--count-unverified",
+        "--pass-through=text", "lost",           "error_kind",  "damaged",          "refused",
+        "unreadable",          "stopped",        "not_read",    "not_counted",      "out_of_memory",
+        "compressed_begin",    "compressed_end", "text_offset", "unverified_bytes", "Exit status 0"}) {
+    CAPTURE(each);
+    CHECK(holds(text, each));
+  }
+}
+
 TEST_CASE("an unknown topic is an error that suggests the nearest topic and lists all of them") {
   const std::string topics =
-      "Topics are all, count, report, devices, repack, conditions, measures, windows, formats and the options (files "
+      "Topics are all, count, report, devices, repack, conditions, measures, windows, formats, damage and the options "
+      "(files "
       "are not read with --help)";
   CHECK(error_of("bucket") == "--help: there is no topic \"bucket\"; did you mean buckets? " + topics);
   CHECK(error_of("--thread") == "--help: there is no topic \"thread\"; did you mean threads? " + topics);

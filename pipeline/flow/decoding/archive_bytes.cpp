@@ -22,8 +22,7 @@ void verdict_gate::give_up(const member_text& member) {
       interrupted_
           ? input_failure{.kind = failure_kind::stopped,
                           .text = "not verified: the run ended before the end of the surrounding archive or frame"}
-          : input_failure{.kind = failure_kind::damaged,
-                          .text = "not verified: the surrounding archive or frame is damaged"};
+          : input_failure{.kind = failure_kind::damaged, .text = std::string(unverified_member)};
   counts_.close_group(
       member.input, 1,
       {.text_bytes = member.bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});

@@ -107,6 +107,7 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   }
   io::walk_settings settings = *plan_.trees;
   settings.outputs = plan_.outputs;
+  tree_has_inputs_ = false;
   tree_.emplace(std::move(input.name), std::move(settings));
   return std::nullopt;
 }
@@ -117,6 +118,7 @@ std::optional<listed_input> input_list::next_in_tree() {
   while (!stop_.stop_requested()) {
     std::optional<io::tree_entry> entry = tree_->next();
     if (!entry) {
+      if (!tree_has_inputs_ && empty_trees_.count++ == 0) empty_trees_.first = tree_->root();
       tree_.reset();
       return std::nullopt;
     }
@@ -124,6 +126,7 @@ std::optional<listed_input> input_list::next_in_tree() {
       note_skipped(*entry);
       continue;
     }
+    tree_has_inputs_ = true;
     return listed_input{.name = std::move(entry->path),
                         .in_tree = true,
                         .follow_links = tree_->follows_links(),

@@ -52,6 +52,9 @@ class input_list {
   /// Entries of directory trees that were skipped so far, by cause.
   [[nodiscard]] const std::vector<skipped_names>& skipped() const { return skipped_; }
 
+  /// Directories of the list in which no file was found. `cause` is empty.
+  [[nodiscard]] const skipped_names& empty_trees() const { return empty_trees_; }
+
  private:
   std::optional<listed_input> look_up(std::string name);
   std::optional<listed_input> next_in_tree();
@@ -66,7 +69,9 @@ class input_list {
   std::stop_token stop_;
   std::size_t next_named_ = 0;
   std::optional<io::tree_walk> tree_;  // the directory tree that is being listed
+  bool tree_has_inputs_ = false;
   std::vector<skipped_names> skipped_;
+  skipped_names empty_trees_;
 
   std::shared_ptr<io::source> list_;  // the open list of names
   bool list_finished_ = false;

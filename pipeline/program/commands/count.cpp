@@ -2,6 +2,7 @@
 #include "config/command_table.hpp"
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
+#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
@@ -27,6 +28,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -52,13 +54,56 @@ void complain_of_output(const outcome& finished) {
   }
 }
 
+// Prints each cause once: not again for the members of an archive whose message has it.
+class input_complaints {
+ public:
+  void add(const input_report& input) {
+    while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
+    if (input.error.empty()) return;
+    if (input.error_kind == failure_kind::damaged && repeats(input)) return;
+    complain(printable(input.name) + ": " + printable(input.error));
+    archives_.push_back({.name = input.name, .error = input.error});
+  }
+
+  void finish() {
+    while (!archives_.empty()) leave();
+  }
+
+ private:
+  struct archive {  // or another input, in which case no members follow
+    std::string name;
+    std::string error;
+    std::uint64_t unverified = 0;  // members that are not verified for that reason
+  };
+
+  bool repeats(const input_report& member) {
+    const bool is_unverified = !archives_.empty() && member.error == unverified_member;
+    if (is_unverified) ++archives_.back().unverified;
+    return is_unverified || std::ranges::find(archives_, member.error, &archive::error) != archives_.end();
+  }
+
+  void leave() {
+    const archive& last = archives_.back();
+    if (last.unverified > 0) {
+      complain(printable(last.name) +
+               ": members that were read to their end, but are not verified for the same reason: " +
+               grouped(last.unverified));
+    }
+    archives_.pop_back();
+  }
+
+  std::vector<archive> archives_;  // each is within the one before it
+};
+
 void complain_of_inputs(const outcome& finished) {
   std::size_t unread = 0;
+  input_complaints failed;
   if (consumer_left(finished)) return;  // like tee, without a message
   for (const input_report& each : finished.result.inputs) {
     if (each.error_kind == failure_kind::not_read && ++unread > 1) continue;  // the others share one line, below
-    if (!each.error.empty()) complain(printable(each.name) + ": " + printable(each.error));
+    failed.add(each);
   }
+  failed.finish();
   if (unread > 1) complain("and " + std::to_string(unread - 1) + " more inputs were not read");
   if (!finished.engine_failure.empty()) complain(printable(finished.engine_failure));
   if (!finished.engine_warning.empty()) complain("warning: " + printable(finished.engine_warning));
@@ -73,6 +118,16 @@ void print_skipped(const run_counts& result) {
              (each.bytes > 0 ? " (" + grouped(each.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +
              printable(each.first));
   }
+}
+
+void print_empty_trees(const plan& planned, const skipped_names& empty) {
+  if (empty.count == 0) return;
+  const io::path_filter& filter = planned.trees->filter;
+  const bool is_filtered = !filter.include.empty() || !filter.exclude.empty();
+  const std::string files = is_filtered ? " no files that --include and --exclude select" : " no files";
+  complain(empty.count == 1
+               ? printable(empty.first) + ": the directory holds" + files
+               : grouped(empty.count) + " directories hold" + files + ", the first one: " + printable(empty.first));
 }
 
 // A misspelled command, or a command that is not the first argument, is taken for the name of a missing file.
@@ -181,7 +236,10 @@ ending conclude(const plan& planned, const outcome& finished, destination& outpu
   if (!finished.ended_by_hook) gates::watch_totals(finished.result, planned.watched, watched);
   complain_of_output(finished);
   complain_of_inputs(finished);
-  if (!planned.quiet) print_skipped(finished.result);
+  if (!planned.quiet) {
+    print_skipped(finished.result);
+    print_empty_trees(planned, finished.empty_trees);
+  }
   suggest_command(planned.inputs);
   reports.finish_run();
   const report result = result_of(planned, finished);

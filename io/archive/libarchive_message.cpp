@@ -1,0 +1,52 @@
+#include "io/archive/libarchive_message.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace gpuhist::io {
+namespace {
+
+struct rewording {
+  std::string_view begin;
+  std::string_view clause;
+};
+
+// The rest of these messages, values in parentheses or after a colon, is kept.
+constexpr std::array rewordings = {
+    rewording{"ZIP uncompressed data is wrong size", "has a wrong size after decompression"},
+    rewording{"ZIP compressed data is wrong size", "has compressed data of a wrong size"},
+    rewording{"ZIP bad CRC", "does not match its CRC"},
+    rewording{"7-Zip bad CRC", "does not match its CRC"},
+};
+
+// Removes " (-5)" and "(-5)" at the end.
+std::string_view without_code(std::string_view text) {
+  if (!text.ends_with(')')) return text;
+  const std::size_t open = text.rfind('(');
+  if (open == std::string_view::npos) return text;
+  const std::string_view code = text.substr(open + 1, text.size() - open - 2);
+  if (code.empty() || code.find_first_not_of("-0123456789") != std::string_view::npos) return text;
+  text.remove_suffix(text.size() - open);
+  if (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string clause_of(std::string_view message, bool input_ended) {
+  while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
+  // -5: zlib needs more bytes
+  const bool is_short = message.empty() || message.starts_with("Truncated") || message.ends_with("(-5)");
+  if (is_short && input_ended) return "ends early";
+  if (message.empty()) return "cannot be read";
+  message = without_code(message);
+  if (message.ends_with("ecompression failed")) return "its data does not decode";
+  for (const rewording& each : rewordings) {
+    if (message.starts_with(each.begin)) {
+      return std::string(each.clause) + std::string(message.substr(each.begin.size()));
+    }
+  }
+  return std::string(message);
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,13 @@
+// Messages of libarchive as clauses in the words of gpuhist.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gpuhist::io {
+
+/// "ZIP decompression failed (-3)" -> "its data does not decode". Other messages lose their numeric codes and line
+/// ends. An empty message is possible. `input_ended`: libarchive has asked for bytes after the end of the input.
+std::string clause_of(std::string_view message, bool input_ended);
+
+}  // namespace gpuhist::io
