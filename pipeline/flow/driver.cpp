@@ -370,7 +370,7 @@ outcome driver::make_outcome() {
                .engine_failure = {},
                .pass_through_error = sink_ ? sink_->fault() : std::nullopt,
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
-               .empty_trees = feeder_->empty_trees(),
+               .empty_trees = feed_->empty_trees(),
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
   notifier_.notify_remaining_inputs(made.result);

@@ -121,8 +121,9 @@ class fed_inputs::borrowed_part final : public text_lender, public async::work_i
   std::shared_ptr<loan> owner_;
 };
 
-fed_inputs::fed_inputs(const feed_parts& parts)
+fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
     : parts_(parts),
+      begun_(std::move(begun)),
       divider_(parts.counts.windows() != nullptr ? std::make_unique<window_divider>(parts.counts) : nullptr),
       cutter_(parts.slots, parts.collected, divider_.get()) {}
 
@@ -145,16 +146,14 @@ void fed_inputs::close() noexcept {
 }
 
 void fed_inputs::cancel() noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (is_closed_) return;
   parts_.stop.request_stop();
-  is_closed_ = true;
-  if (active_ == 0) ended_.set();
+  close();
 }
 
 async::task<> fed_inputs::feed_all() {
   {
     const std::stop_callback close_on_stop(parts_.stop.get_token(), [this]() noexcept { close(); });
+    begun_();
     co_await ended_.wait();
   }
   end_open_inputs();

@@ -46,7 +46,8 @@ class feed_misuse : public std::logic_error {
 /// the input has ended or is used by another thread at the moment.
 class fed_inputs final : public text_feed, private text_lender {
  public:
-  explicit fed_inputs(const feed_parts& parts);
+  /// `begun` is called once, when the run accepts text. Does not throw.
+  fed_inputs(const feed_parts& parts, std::function<void()> begun);
   ~fed_inputs() override = default;
 
   input_id open(std::string name);
@@ -135,6 +136,7 @@ class fed_inputs final : public text_feed, private text_lender {
   void call(const std::function<void()>& release) noexcept;
 
   feed_parts parts_;
+  const std::function<void()> begun_;
   const std::unique_ptr<text_divider> divider_;  // null: no windows
   cutter cutter_;
   std::mutex reserving_;  // one caller at a time may reserve

@@ -31,6 +31,11 @@ std::string name_of(engine chosen) {
 }
 
 plan make_plan(const counter_options& options) {
+  constexpr unsigned max_threads = 1024;
+  if (options.threads > max_threads) {
+    throw error(errc::invalid_argument, "counter_options::threads: " + std::to_string(options.threads) +
+                                            ", more than " + std::to_string(max_threads));
+  }
   config::options typed;
   typed.inputs = {"/dev/null"};  // inputs are fed: none is read
   typed.buckets = options.schemes;
@@ -85,9 +90,10 @@ void counter::state::run() noexcept {
   bool is_started = false;
   pipeline::run_hooks hooks;
   hooks.make_feed = [&](const pipeline::feed_parts& parts) {
-    feed_ = std::make_shared<fed_inputs>(parts);
-    is_started = true;
-    started.set_value();
+    feed_ = std::make_shared<fed_inputs>(parts, [&] {
+      is_started = true;
+      started.set_value();
+    });
     return feed_;
   };
   try {
