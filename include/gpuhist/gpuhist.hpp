@@ -177,8 +177,8 @@ class GPUHIST_API input {
   void feed(std::string_view text) { feed(std::as_bytes(std::span(text))); }
 
   /// As feed(), without a copy where the engine permits it. `release` is called once, on any thread, when the bytes are
-  /// no longer read, also if this call throws. It must not use the counter. Its exception is thrown by
-  /// counter::finish().
+  /// no longer read, also if this call throws. It must not use the counter. Its exception is kept:
+  /// results::error() of counter::finish() describes it.
   void feed_borrowed(std::span<const std::byte> text, std::function<void()> release);
 
   /// A buffer of 1 to `wanted` bytes for the next text of this input. Other text of this input must not be fed before

@@ -100,13 +100,13 @@ std::uint64_t cutter::max_lent_bytes() const {
   return std::min(max_chunk_bytes, (segments - parts_at_the_edges) * min_part_bytes_);
 }
 
-bool cutter::cut_lent(slot& fresh, std::span<const std::byte> text, const text_owner& owner, text_lender& lender) {
+bool cutter::cut_whole(slot& fresh, std::span<const std::byte> text, const text_owner& owner, text_lender* lender) {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr) seal(*current_);
   begin(fresh);
   current_ = nullptr;
-  fresh.lent = text;
-  fresh.lender = &lender;
+  if (lender != nullptr) fresh.lent = text;
+  fresh.lender = lender;
   fresh.used = static_cast<std::uint32_t>(text.size());
   fresh.sealed = true;
   return try_append(fresh, text, {.owner = owner, .extent = {0, fresh.used}});
@@ -167,6 +167,12 @@ cut_mark cutter::flush() {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr && current_->used > 0 && current_->outstanding == 0) seal(*current_);
   return {.cut_by = id_, .chunks = current_ != nullptr ? current_->sequence : next_sequence_};
+}
+
+cut_mark cutter::seal_all() {
+  const std::scoped_lock lock(mutex_);
+  if (current_ != nullptr) seal(*current_);
+  return {.cut_by = id_, .chunks = next_sequence_};
 }
 
 // A slot with outstanding reservations is submitted when the last of them is committed.

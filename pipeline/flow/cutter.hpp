@@ -82,15 +82,15 @@ class cutter {
   /// The most bytes of a lent text.
   [[nodiscard]] std::uint64_t max_lent_bytes() const;
 
-  /// Makes `text`, 1 to max_lent_bytes() bytes of `owner`, a chunk of its own after all earlier reservations. The
-  /// caller must then pass the slot to count_lent(). `fresh`: a slot from the ring. `lender` outlives the text. One
-  /// caller at a time, who does not reserve at the same time. Returns false if there was no memory for the segments:
-  /// the text will not be counted.
-  [[nodiscard]] bool cut_lent(slot& fresh, std::span<const std::byte> text, const text_owner& owner,
-                              text_lender& lender);
+  /// Makes a chunk of its own after all earlier reservations. `fresh`: a slot from the ring. `text`: 1 byte or more of
+  /// `owner`; the first bytes of the slot, or, with a lender, 1 to max_lent_bytes() bytes elsewhere, which the lender
+  /// owns. The caller must then call submit(). One caller at a time, who does not reserve at the same time. Returns
+  /// false if there was no memory for the segments: the text will not be counted.
+  [[nodiscard]] bool cut_whole(slot& fresh, std::span<const std::byte> text, const text_owner& owner,
+                               text_lender* lender = nullptr);
 
-  /// Counts a lent text where it lies, on the calling thread, and returns it to its lender.
-  void count_lent(slot& chunk) noexcept { collector_.submit(chunk); }
+  /// Submits the chunk of cut_whole(). Lent text is counted on the calling thread and returned to its lender.
+  void submit(slot& chunk) noexcept { collector_.submit(chunk); }
 
   /// A frame of `bytes` bytes was verified. If all of it is in the slot that is filling, its segments become verified
   /// text of the input, and the result is true. False: the caller must pass the verdict to the rolling counts.
@@ -99,6 +99,10 @@ class cutter {
   /// Seals the slot that is filling, full or not, so that it is counted. Does nothing while it has reservations that
   /// are not committed. Returns the mark of all chunks sealed so far.
   cut_mark flush();
+
+  /// As flush(), also while the slot has reservations that are not committed: the last commit submits it. All text that
+  /// was committed before is then before the mark.
+  cut_mark seal_all();
 
  private:
   // Under the lock:
@@ -135,9 +139,6 @@ class held_reservation {
   }
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return reserved_.bytes; }
-
-  /// The cutter no longer exists, or will not be used again.
-  void abandon() noexcept { cut_ = nullptr; }
 
   /// As cutter::commit.
   void commit(std::size_t filled, const text_owner& owner) {

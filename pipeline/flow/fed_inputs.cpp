@@ -111,10 +111,10 @@ class fed_inputs::borrowed_part final : public text_lender, public async::work_i
 
  private:
   void run() noexcept override {
-    cut_.count_lent(*chunk_);
+    cut_.submit(*chunk_);
     delete this;
   }
-  void release(std::span<const std::byte> /*text*/) noexcept override {}  // by the destructor, after count_lent()
+  void release(std::span<const std::byte> /*text*/) noexcept override {}  // by the destructor, after submit()
 
   cutter& cut_;
   slot* chunk_ = nullptr;
@@ -181,26 +181,32 @@ input_id fed_inputs::open(std::string name) {
   return input;
 }
 
-void fed_inputs::feed(input_id input, std::span<const std::byte> text) {
-  input_use use(*this, input);
-  feed_part_by_part(use, text);
-}
-
-void fed_inputs::feed_part_by_part(input_use& use, std::span<const std::byte> text) {
-  const bool is_lent = cutter_.accepts_lent_text();
+// A failure that is not the end of the run is the end of the input.
+template <typename Function>
+void fed_inputs::with_input(input_id input, bool takes_lent, const Function& function) {
+  input_use use(*this, input, takes_lent);
   try {
-    while (!text.empty()) {
-      if (parts_.stop.stop_requested()) throw feed_closed();
-      const std::size_t taken =
-          is_lent && text.size() >= min_lent_bytes ? count_part(use.owner(), text) : copy_part(use.owner(), text);
-      use.note_fed(taken);
-      text = text.subspan(taken);
-    }
+    function(use);
   } catch (const feed_closed&) {
     throw;
   } catch (...) {
     use.fail(failure_from(std::current_exception()));
     throw;
+  }
+}
+
+void fed_inputs::feed(input_id input, std::span<const std::byte> text) {
+  with_input(input, false, [&](input_use& use) { feed_part_by_part(use, text); });
+}
+
+void fed_inputs::feed_part_by_part(input_use& use, std::span<const std::byte> text) {
+  const bool is_lent = cutter_.accepts_lent_text();
+  while (!text.empty()) {
+    if (parts_.stop.stop_requested()) throw feed_closed();
+    const std::size_t taken =
+        is_lent && text.size() >= min_lent_bytes ? count_part(use.owner(), text) : copy_part(use.owner(), text);
+    use.note_fed(taken);
+    text = text.subspan(taken);
   }
 }
 
@@ -213,16 +219,10 @@ void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> text, 
     throw;
   }
   owner->set_release(std::move(release));
-  input_use use(*this, input);
-  if (!cutter_.accepts_lent_text() || text.size() < min_lent_bytes) return feed_part_by_part(use, text);
-  try {
+  with_input(input, false, [&](input_use& use) {
+    if (!cutter_.accepts_lent_text() || text.size() < min_lent_bytes) return feed_part_by_part(use, text);
     lend_part_by_part(use, text, owner);
-  } catch (const feed_closed&) {
-    throw;
-  } catch (...) {
-    use.fail(failure_from(std::current_exception()));
-    throw;
-  }
+  });
 }
 
 void fed_inputs::lend_part_by_part(input_use& use, std::span<const std::byte> text,
@@ -254,7 +254,7 @@ std::size_t fed_inputs::copy_part(const text_owner& owner, std::span<const std::
 std::size_t fed_inputs::count_part(const text_owner& owner, std::span<const std::byte> text) {
   const auto part = text.first(std::min(text.size(), cutter_.max_lent_bytes()));
   const auto [chunk, is_stored] = cut_lent(owner, part, *this);
-  cutter_.count_lent(*chunk);
+  cutter_.submit(*chunk);
   if (!is_stored) throw text_lost();
   return part.size();
 }
@@ -265,7 +265,7 @@ fed_inputs::lent_chunk fed_inputs::cut_lent(const text_owner& owner, std::span<c
   const std::scoped_lock lock(reserving_);
   slot* fresh = parts_.slots.try_acquire();
   if (fresh == nullptr) fresh = async::run_blocking(parts_.loop, parts_.slots.acquire());
-  return {.chunk = fresh, .is_stored = cutter_.cut_lent(*fresh, text, owner, lender)};
+  return {.chunk = fresh, .is_stored = cutter_.cut_whole(*fresh, text, owner, &lender)};
 }
 
 reservation fed_inputs::reserve(std::uint64_t wanted) {
@@ -273,39 +273,61 @@ reservation fed_inputs::reserve(std::uint64_t wanted) {
   return async::run_blocking(parts_.loop, cutter_.reserve(wanted));
 }
 
-std::optional<fed_inputs::lent_room> fed_inputs::lend(input_id input, std::uint64_t wanted) {
-  if (divider_ != nullptr) return std::nullopt;
+// A slot that is lent is not in the cutter: it delays no other text, however long it is kept.
+slot* fed_inputs::take_slot_to_lend() {
+  if (divider_ != nullptr) return nullptr;
+  const std::scoped_lock lock(mutex_);
+  if (2 * (lent_slots_ + 1) > parts_.slots.slots().size()) return nullptr;
+  slot* const taken = parts_.slots.try_acquire();
+  if (taken != nullptr) ++lent_slots_;
+  return taken;
+}
+
+fed_inputs::lent_room fed_inputs::lend(input_id input, std::size_t wanted) {
   input_use use(*this, input);
-  const std::scoped_lock lock(reserving_);
-  lent_room room{.reserved = held_reservation(cutter_, reserve(wanted)), .memory = parts_.slots.memory_owner()};
+  const std::size_t size = std::min(wanted, parts_.slots.slots().front().bytes.size());
+  lent_room room;
+  room.chunk = take_slot_to_lend();
+  if (room.chunk != nullptr) {
+    room.bytes = room.chunk->bytes.first(size);
+    room.memory = parts_.slots.memory_owner();
+  } else {
+    const std::shared_ptr<std::byte[]> own = std::make_shared_for_overwrite<std::byte[]>(size);
+    room.bytes = {own.get(), size};
+    room.memory = own;
+  }
   use.set_lent(true);
   return room;
 }
 
-void fed_inputs::commit(input_id input, lent_room room, std::size_t filled) {
-  try {
-    input_use use(*this, input, true);
+void fed_inputs::commit(input_id input, const lent_room& room, std::size_t filled) {
+  with_input(input, true, [&](input_use& use) {
     use.set_lent(false);
-    commit(use, room.reserved, filled);
-  } catch (...) {
-    room.reserved.abandon();  // the run has ended, or the reservation has
-    throw;
-  }
+    commit_room(use, room, filled);
+  });
 }
 
-void fed_inputs::commit(input_use& use, held_reservation& reserved, std::size_t filled) {
-  try {
-    reserved.commit(filled, use.owner());
-  } catch (...) {
-    use.fail(failure_from(std::current_exception()));
-    throw;
+void fed_inputs::commit_room(input_use& use, const lent_room& room, std::size_t filled) {
+  const auto text = std::span<const std::byte>(room.bytes).first(filled);
+  if (room.chunk == nullptr) return feed_part_by_part(use, text);
+  {
+    const std::scoped_lock lock(mutex_);
+    --lent_slots_;
   }
+  if (filled == 0) return parts_.slots.release(*room.chunk);
+  bool is_stored = false;
+  {
+    const std::scoped_lock lock(reserving_);
+    is_stored = cutter_.cut_whole(*room.chunk, text, use.owner());
+  }
+  cutter_.submit(*room.chunk);
+  if (!is_stored) throw text_lost();
   use.note_fed(filled);
 }
 
-void fed_inputs::give_back(input_id input, lent_room room) noexcept {
+void fed_inputs::give_back(input_id input, const lent_room& room) noexcept {
   try {
-    commit(input, std::move(room), 0);
+    commit(input, room, 0);
   } catch (...) {
     return;  // the run has ended
   }

@@ -22,7 +22,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -60,26 +59,30 @@ class fed_inputs final : public text_feed, private text_lender {
   /// read, also if this throws.
   void feed_borrowed(input_id input, std::span<const std::byte> text, std::function<void()> release);
 
-  /// Room for text that the caller writes.
+  /// Room for text that the caller writes: a slot, or memory of its own.
   struct lent_room {
-    held_reservation reserved;
-    std::shared_ptr<const void> memory;  ///< keeps the room mapped after the run
+    std::span<std::byte> bytes;
+    slot* chunk = nullptr;                 ///< null: memory of its own
+    std::shared_ptr<const void> memory{};  ///< keeps `bytes` valid after the run
   };
 
-  /// Reserves 1 to `wanted` bytes for the next text of an input. Until commit() or give_back(), other calls with this
-  /// input throw feed_misuse. Nothing if text is divided in the order in which it is fed (windows): then feed() is
-  /// needed.
-  std::optional<lent_room> lend(input_id input, std::uint64_t wanted);
+  /// 1 to `wanted` bytes of room for the next text of an input. Until commit() or give_back(), other calls with this
+  /// input throw feed_misuse. Does not wait: if half of the slots are lent, or text must be divided in the order in
+  /// which it is fed (windows), the room is allocated.
+  lent_room lend(input_id input, std::size_t wanted);
 
   /// The first `filled` bytes of the room are the next text of the input. If the run has ended, the room is only
   /// dropped.
-  void commit(input_id input, lent_room room, std::size_t filled);
+  void commit(input_id input, const lent_room& room, std::size_t filled);
 
   /// As commit() with no bytes, but never throws.
-  void give_back(input_id input, lent_room room) noexcept;
+  void give_back(input_id input, const lent_room& room) noexcept;
 
-  /// Whether lent room is neither committed nor given back. Then the run cannot be finished.
+  /// Whether lent room is neither committed nor given back.
   [[nodiscard]] bool has_lent_room() const;
+
+  /// Whether the run was stopped: by cancel() or by a failure.
+  [[nodiscard]] bool is_stopped() const { return parts_.stop.stop_requested(); }
 
   /// The input has ended.
   void finish(input_id input);
@@ -99,7 +102,7 @@ class fed_inputs final : public text_feed, private text_lender {
 
   async::task<> feed_all() override;
   [[nodiscard]] std::vector<skipped_names> skipped() const override { return {}; }
-  std::vector<cut_mark> flush() override { return {cutter_.flush()}; }
+  std::vector<cut_mark> flush() override { return {cutter_.seal_all()}; }
   void note_merged() override;
 
   /// The first exception of a `release`; null: none.
@@ -129,7 +132,10 @@ class fed_inputs final : public text_feed, private text_lender {
   std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
   lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
   reservation reserve(std::uint64_t wanted);
-  void commit(input_use& use, held_reservation& reserved, std::size_t filled);
+  template <typename Function>
+  void with_input(input_id input, bool takes_lent, const Function& function);
+  [[nodiscard]] slot* take_slot_to_lend();
+  void commit_room(input_use& use, const lent_room& room, std::size_t filled);
   void feed_part_by_part(input_use& use, std::span<const std::byte> text);
   void lend_part_by_part(input_use& use, std::span<const std::byte> text, const std::shared_ptr<loan>& owner);
   void end_open_inputs();
@@ -145,7 +151,8 @@ class fed_inputs final : public text_feed, private text_lender {
   bool is_closed_ = false;
   std::size_t active_ = 0;  // calls and loans that use the run
   std::map<input_id, open_input> open_;
-  std::size_t lent_ = 0;  // rooms
+  std::size_t lent_ = 0;        // rooms
+  std::size_t lent_slots_ = 0;  // of these
   std::exception_ptr callback_failure_;
   async::event ended_;  // closed and not active
 

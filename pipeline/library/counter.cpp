@@ -1,4 +1,5 @@
 #include "config/options.hpp"
+#include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 #include "pipeline/library/errors.hpp"
@@ -63,6 +64,12 @@ auto translated(const Function& function) {
   }
 }
 
+template <typename Pointer>
+auto& given(const Pointer& state) {
+  if (!state) throw error(errc::misuse, "the object was moved from");
+  return *state;
+}
+
 }  // namespace
 
 // The run has a thread of its own, which runs the event loop. Inputs share this state, so it outlives them.
@@ -125,12 +132,19 @@ results counter::state::results_of(pipeline::run_counts counts, std::string erro
 
 results counter::state::finish() {
   if (!thread.joinable()) throw error(errc::closed, "the counter was finished");
-  if (feed().has_lent_room()) throw error(errc::misuse, "finish: a buffer of an input was lent and not committed");
+  if (feed().has_lent_room() && !feed().is_stopped()) {
+    throw error(errc::misuse, "finish: a buffer of an input was lent and not committed");
+  }
   feed().close();
   thread.join();
+  on_stop.reset();
   if (failure) rethrow_as_error(failure);
-  if (const std::exception_ptr thrown = feed().callback_failure()) std::rethrow_exception(thrown);
-  return results_of(std::move(finished->result), finished->engine_failure);
+  if (feed().is_stopped()) finished->result.complete = false;
+  std::string failed = finished->engine_failure;
+  if (failed.empty() && feed().callback_failure()) {
+    failed = "a release callback failed: " + pipeline::failure_text(feed().callback_failure());
+  }
+  return results_of(std::move(finished->result), std::move(failed));
 }
 
 struct input::state {
@@ -150,33 +164,39 @@ counter::counter(const counter_options& options)
 }
 
 counter::counter(counter&&) noexcept = default;
-counter& counter::operator=(counter&&) noexcept = default;
+
+counter& counter::operator=(counter&& other) noexcept {
+  counter ended(std::move(*this));
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 counter::~counter() {
   if (!state_ || !state_->thread.joinable()) return;
-  state_->on_stop.reset();
   state_->feed().cancel();
   state_->thread.join();
+  state_->on_stop.reset();
 }
 
 input counter::open_input(std::string name) {
   return translated([&] {
     auto made = std::make_unique<input::state>(input::state{.run = state_, .number = 0});
-    made->number = state_->feed().open(std::move(name));
+    made->number = given(state_).feed().open(std::move(name));
     return input(std::move(made));
   });
 }
 
 results counter::snapshot() {
-  return translated([&] { return state_->results_of(state_->feed().snapshot(), {}); });
+  return translated([&] { return given(state_).results_of(state_->feed().snapshot(), {}); });
 }
 
 results counter::finish() {
-  state_->on_stop.reset();
-  return state_->finish();
+  return translated([&] { return given(state_).finish(); });
 }
 
-void counter::cancel() noexcept { state_->feed().cancel(); }
+void counter::cancel() noexcept {
+  if (state_) state_->feed().cancel();
+}
 
 input::input(std::unique_ptr<state> made) : state_(std::move(made)) {}
 input::input(input&&) noexcept = default;
@@ -184,40 +204,42 @@ input& input::operator=(input&&) noexcept = default;
 input::~input() = default;
 
 void input::feed(std::span<const std::byte> text) {
-  translated([&] { state_->run->feed().feed(state_->number, text); });
+  translated([&] { given(state_).run->feed().feed(state_->number, text); });
 }
 
 void input::feed_borrowed(std::span<const std::byte> text, std::function<void()> release) {
-  translated([&] { state_->run->feed().feed_borrowed(state_->number, text, std::move(release)); });
+  translated([&] { given(state_).run->feed().feed_borrowed(state_->number, text, std::move(release)); });
 }
 
 lent_buffer input::lend(std::size_t wanted) {
   if (wanted == 0) throw error(errc::invalid_argument, "lend: a buffer of 0 bytes");
+  const state& mine = given(state_);
   return translated([&] {
-    auto room = state_->run->feed().lend(state_->number, wanted);
-    return lent_buffer(std::make_unique<lent_buffer::state>(
-        lent_buffer::state{.run = state_->run, .number = state_->number, .room = std::move(*room)}));
+    auto made =
+        std::make_unique<lent_buffer::state>(lent_buffer::state{.run = mine.run, .number = mine.number, .room = {}});
+    made->room = mine.run->feed().lend(mine.number, wanted);
+    return lent_buffer(std::move(made));
   });
 }
 
 void input::finish() {
-  translated([&] { state_->run->feed().finish(state_->number); });
+  translated([&] { given(state_).run->feed().finish(state_->number); });
 }
 
 void input::fail(std::string_view cause) {
   translated([&] {
-    state_->run->feed().fail(state_->number, {.kind = io::failure_kind::unreadable, .text = std::string(cause)});
+    given(state_).run->feed().fail(state_->number, {.kind = io::failure_kind::unreadable, .text = std::string(cause)});
   });
 }
 
 lent_buffer::lent_buffer(std::unique_ptr<state> made) : state_(std::move(made)) {}
 lent_buffer::lent_buffer(lent_buffer&&) noexcept = default;
 lent_buffer::~lent_buffer() {
-  if (state_) state_->run->feed().give_back(state_->number, std::move(state_->room));
+  if (state_) state_->run->feed().give_back(state_->number, state_->room);
 }
 
 std::span<std::byte> lent_buffer::bytes() const noexcept {
-  return state_ ? state_->room.reserved.bytes() : std::span<std::byte>();
+  return state_ ? state_->room.bytes : std::span<std::byte>();
 }
 
 void lent_buffer::commit(std::size_t filled) {
@@ -227,7 +249,7 @@ void lent_buffer::commit(std::size_t filled) {
                 "commit: " + std::to_string(filled) + " bytes, but the buffer has " + std::to_string(bytes().size()));
   }
   const std::unique_ptr<state> taken = std::move(state_);
-  translated([&] { taken->run->feed().commit(taken->number, std::move(taken->room), filled); });
+  translated([&] { taken->run->feed().commit(taken->number, taken->room, filled); });
 }
 
 }  // namespace gpuhist

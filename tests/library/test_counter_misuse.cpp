@@ -4,7 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace gpuhist {
 namespace {
@@ -97,12 +101,44 @@ TEST_CASE("a lent buffer outlives its counter") {
   CHECK(error_of([&] { buffer.commit(1); }) == errc::closed);
 }
 
-TEST_CASE("the exception of a release is thrown when the counter is finished, and the text is counted") {
+TEST_CASE("the exception of a release is in the result, and the text is counted") {
   counter counts(host());
   input text = counts.open_input("text");
   text.feed_borrowed(bytes_of("abc"), [] { throw std::runtime_error("from a callback"); });
   text.feed("d");
-  CHECK_THROWS_WITH(counts.finish(), "from a callback");
+  const results result = counts.finish();
+  CHECK(result.bytes() == 4);
+  CHECK(result.error() == "a release callback failed: from a callback");
+}
+
+TEST_CASE("a lent buffer that is kept delays no other input, no snapshot, and no end") {
+  counter counts(host());
+  input keeps = counts.open_input("keeps");
+  input text = counts.open_input("text");
+  lent_buffer kept = keeps.lend(100);
+  std::vector<lent_buffer> more;
+  std::vector<input> others;
+  for (int i = 0; i < 40; ++i) {
+    others.push_back(counts.open_input("other"));
+    more.push_back(others.back().lend(100));
+  }
+  for (int i = 0; i < 40; ++i) text.feed(std::string(100000, 'a'));
+  CHECK(counts.snapshot().bytes() == 4000000);
+  counts.cancel();
+  const results result = counts.finish();
+  CHECK(result.bytes() == 4000000);
+  CHECK_FALSE(result.complete());
+  CHECK(error_of([&] { kept.commit(1); }) == errc::closed);
+}
+
+TEST_CASE("a counter that is replaced ends, and one that was moved from accepts no call") {
+  counter counts(host());
+  input text = counts.open_input("text");
+  counter other(host());
+  counts = std::move(other);
+  CHECK(error_of([&] { text.feed("a"); }) == errc::closed);
+  CHECK(error_of([&] { other.finish(); }) == errc::misuse);  // NOLINT(bugprone-use-after-move)
+  CHECK(counts.finish().complete());
 }
 
 TEST_CASE("release is also called where feeding is refused") {
