@@ -289,7 +289,8 @@ class Signals(CommandTest):
                     wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
                     for each in (number, signal.SIGCONT):  # as GNU timeout does
                         running.process.send_signal(each)
-                        os.killpg(running.process.pid, each)
+                        with contextlib.suppress(ProcessLookupError):  # send_signal() may have reaped it
+                            os.killpg(running.process.pid, each)
                     ended = running.finish()
                     self.assertEqual(ended.status, -number, ended)
                     self.assertIs(json.loads(to.read_bytes())["complete"], False)
