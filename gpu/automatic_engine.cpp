@@ -85,6 +85,7 @@ void automatic_engine::submit(counting_job& job) noexcept {
 bool automatic_engine::queue(counting_job& job) noexcept {
   const std::scoped_lock lock(mutex_);
   if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
+  if (job.bytes_are_lent) return false;
   if (job.count_here && (state_ != device_state::awake || is_for_host(job))) return false;
   try {
     waiting_.push_back(&job);

@@ -57,6 +57,7 @@ class automatic_engine final : public engine {
 
   /// True until a device is awake. After that the cores are left to other work.
   [[nodiscard]] bool counts_here() const override;
+  [[nodiscard]] bool counts_lent_bytes() const override { return true; }
   [[nodiscard]] engine_stats stats() const override;
 
  private:

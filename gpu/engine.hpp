@@ -37,6 +37,10 @@ struct counting_job {
   /// engine::counts_here(), submit() counts such a job before it returns.
   bool count_here = false;
 
+  /// `bytes` are outside the registered memory. submit() counts such a job before it returns. Precondition:
+  /// engine::counts_lent_bytes().
+  bool bytes_are_lent = false;
+
   /// Called exactly once for every submitted job: on a thread of the engine, on a thread of its executor, or within
   /// submit(). The exception is null if the rows were written; otherwise it is the error, and the rows are undefined.
   /// Must not throw.
@@ -101,6 +105,9 @@ class engine {
   /// Whether submit() counts jobs with counting_job::count_here itself at present. If so, small chunks are best: they
   /// stay in a cache. Otherwise large chunks are best: fewer are passed between threads. Thread-safe.
   [[nodiscard]] virtual bool counts_here() const { return false; }
+
+  /// Whether submit() accepts jobs whose bytes are outside the registered memory, and counts them itself. Constant.
+  [[nodiscard]] virtual bool counts_lent_bytes() const { return false; }
 
   [[nodiscard]] virtual engine_stats stats() const = 0;
 

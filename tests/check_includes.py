@@ -20,14 +20,16 @@ ALLOWED = {
     "pipeline/counts": BELOW,
     "pipeline/flow": BELOW | {"pipeline/counts"},
     "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},
-    "pipeline/program": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report"},
+    "pipeline/library": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report", "include"},
+    "pipeline/program": BELOW | {"pipeline/counts", "pipeline/flow", "pipeline/report", "pipeline/library", "include"},
 }
 # Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
-WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
+WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/library/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
+PUBLIC = "include/gpuhist"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
 TOP = {folder.split("/")[0] for folder in ALLOWED}
 

@@ -24,6 +24,7 @@ class host_engine final : public engine {
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(counting_job& job) override;
   [[nodiscard]] bool counts_here() const override { return true; }
+  [[nodiscard]] bool counts_lent_bytes() const override { return true; }
   [[nodiscard]] engine_stats stats() const override;
 
   /// Sum over all threads so far.

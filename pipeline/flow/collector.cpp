@@ -28,7 +28,8 @@ cutter_id collector::add_cutter() {
 void collector::submit(slot& sealed) noexcept {
   for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].extent;
   const std::size_t rows = sealed.segments.size() * engine_.row_partition().classes;
-  sealed.job.bytes = sealed.bytes.first(sealed.used);
+  sealed.job.bytes_are_lent = !sealed.lent.empty();
+  sealed.job.bytes = sealed.job.bytes_are_lent ? sealed.lent : sealed.bytes.first(sealed.used);
   sealed.job.extents = sealed.extents.first(sealed.segments.size());
   sealed.job.rows = sealed.rows.first(rows);
   ring_.begin_counting(sealed);
@@ -55,6 +56,9 @@ std::exception_ptr collector::miscount_of(const slot& chunk) const {
 
 void collector::answered(slot& chunk, std::exception_ptr error) noexcept {
   if (!error) error = miscount_of(chunk);
+  if (text_lender* const lender = std::exchange(chunk.lender, nullptr)) {
+    lender->release(std::exchange(chunk.lent, {}));  // before the merge, which may wait for earlier chunks
+  }
   {
     const std::scoped_lock lock(mutex_);
     ++answering_;

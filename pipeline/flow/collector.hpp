@@ -62,6 +62,9 @@ class collector {
   /// Whether the engine counts on the calling thread if counting_job::count_here is set. Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
+  /// Whether the engine counts text outside the ring (slot::lent). Thread-safe.
+  [[nodiscard]] bool accepts_lent_text() const { return engine_.counts_lent_bytes(); }
+
   /// The awaitable completes when every submitted chunk is merged or lost, and no call of `merged` is running. Must be
   /// called once, after the last submit().
   [[nodiscard]] auto settled() noexcept {

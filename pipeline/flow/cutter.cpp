@@ -82,27 +82,52 @@ void cutter::commit(const reservation& reserved, std::size_t filled, const text_
   const bool was_last = reserved.begin + reserved.bytes.size() == chunk.used;
   if (was_last && !chunk.sealed) chunk.used = end;
   chunk.reserved_segments -= reserved.segments;
-  bool is_lost = false;
-  try {
-    if (filled > 0) append_panes(chunk, {.owner = owner, .extent = {reserved.begin, end}});
-  } catch (...) {
-    is_lost = true;  // its bytes that have no segment are a gap
-  }
+  const bool is_stored = filled == 0 || try_append(chunk, chunk.bytes.subspan(reserved.begin, filled),
+                                                   {.owner = owner, .extent = {reserved.begin, end}});
   --chunk.outstanding;
   if (chunk.sealed) {
     if (chunk.outstanding == 0) collector_.submit(chunk);
   } else if (chunk.used == chunk.room) {
     seal(chunk);
   }
-  if (is_lost) throw text_lost();
+  if (!is_stored) throw text_lost();
+}
+
+std::uint64_t cutter::max_lent_bytes() const {
+  constexpr std::uint64_t max_chunk_bytes = std::uint64_t{1} << 30U;  // rows have 32 bits
+  if (min_part_bytes_ == 0) return max_chunk_bytes;
+  const std::uint64_t segments = ring_.slots().front().extents.size();
+  return std::min(max_chunk_bytes, (segments - parts_at_the_edges) * min_part_bytes_);
+}
+
+bool cutter::cut_whole(slot& fresh, std::span<const std::byte> text, const text_owner& owner, text_lender* lender) {
+  const std::scoped_lock lock(mutex_);
+  if (current_ != nullptr) seal(*current_);
+  begin(fresh);
+  current_ = nullptr;
+  if (lender != nullptr) fresh.lent = text;
+  fresh.lender = lender;
+  fresh.used = static_cast<std::uint32_t>(text.size());
+  fresh.sealed = true;
+  return try_append(fresh, text, {.owner = owner, .extent = {0, fresh.used}});
 }
 
 void cutter::give_back(const reservation& reserved) noexcept { commit(reserved, 0, {}); }
 
-void cutter::append_panes(slot& to, const segment& more) {
+// False: there is no memory for a segment. Text without one is a gap.
+bool cutter::try_append(slot& to, std::span<const std::byte> text, const segment& more) {
+  try {
+    append_panes(to, text, more);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+void cutter::append_panes(slot& to, std::span<const std::byte> text, const segment& more) {
   if (divider_ == nullptr) return append(to, more);
   parts_.clear();
-  divider_->divide(to.bytes.subspan(more.extent.begin, more.extent.size()), more.owner, parts_);
+  divider_->divide(text, more.owner, parts_);
   std::uint32_t begin = more.extent.begin;
   for (const pane_part& each : parts_) {
     const auto end = more.extent.begin + static_cast<std::uint32_t>(each.end);
@@ -142,6 +167,12 @@ cut_mark cutter::flush() {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr && current_->used > 0 && current_->outstanding == 0) seal(*current_);
   return {.cut_by = id_, .chunks = current_ != nullptr ? current_->sequence : next_sequence_};
+}
+
+cut_mark cutter::seal_all() {
+  const std::scoped_lock lock(mutex_);
+  if (current_ != nullptr) seal(*current_);
+  return {.cut_by = id_, .chunks = next_sequence_};
 }
 
 // A slot with outstanding reservations is submitted when the last of them is committed.

@@ -76,6 +76,22 @@ class cutter {
   /// Commits a reservation with no bytes filled.
   void give_back(const reservation& reserved) noexcept;
 
+  /// Whether cut_lent() may be called.
+  [[nodiscard]] bool accepts_lent_text() const { return collector_.accepts_lent_text(); }
+
+  /// The most bytes of a lent text.
+  [[nodiscard]] std::uint64_t max_lent_bytes() const;
+
+  /// Makes a chunk of its own after all earlier reservations. `fresh`: a slot from the ring. `text`: 1 byte or more of
+  /// `owner`; the first bytes of the slot, or, with a lender, 1 to max_lent_bytes() bytes elsewhere, which the lender
+  /// owns. The caller must then call submit(). One caller at a time, who does not reserve at the same time. Returns
+  /// false if there was no memory for the segments: the text will not be counted.
+  [[nodiscard]] bool cut_whole(slot& fresh, std::span<const std::byte> text, const text_owner& owner,
+                               text_lender* lender = nullptr);
+
+  /// Submits the chunk of cut_whole(). Lent text is counted on the calling thread and returned to its lender.
+  void submit(slot& chunk) noexcept { collector_.submit(chunk); }
+
   /// A frame of `bytes` bytes was verified. If all of it is in the slot that is filling, its segments become verified
   /// text of the input, and the result is true. False: the caller must pass the verdict to the rolling counts.
   bool verified_in_place(const text_owner& frame, std::uint64_t bytes);
@@ -84,12 +100,17 @@ class cutter {
   /// are not committed. Returns the mark of all chunks sealed so far.
   cut_mark flush();
 
+  /// As flush(), also while the slot has reservations that are not committed: the last commit submits it. All text that
+  /// was committed before is then before the mark.
+  cut_mark seal_all();
+
  private:
   // Under the lock:
   [[nodiscard]] bool is_full(const slot& filling) const;
   [[nodiscard]] reservation reserve_in(slot& filling, std::uint64_t wanted) const;
-  void append_panes(slot& to, const segment& more);
+  void append_panes(slot& to, std::span<const std::byte> text, const segment& more);
   static void append(slot& to, const segment& more);
+  [[nodiscard]] bool try_append(slot& to, std::span<const std::byte> text, const segment& more);
   void seal(slot& full);
   void begin(slot& fresh);
 

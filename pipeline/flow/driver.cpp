@@ -50,6 +50,7 @@ class driver {
   void make_engine();
   void make_ring();
   void make_sink();
+  void make_feed();
   void feed();
   void begin();
   async::task<> feed_and_settle();
@@ -85,7 +86,7 @@ class driver {
   std::unique_ptr<rolling_counts> counts_;
   std::unique_ptr<collector> collector_;
   std::unique_ptr<io::stream_sink> sink_;  // null: nothing is forwarded
-  std::unique_ptr<feeder> feeder_;
+  std::shared_ptr<text_feed> feed_;
   run_notifier notifier_;
   async::wakeup forwarded_;  // notified after bytes were written to standard output
   async::alarm age_alarm_;
@@ -114,11 +115,12 @@ void driver::prepare() {
   gpu::engine& engine = *engine_.taken;
   counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.row_partition(), std::vector<std::string>{});
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { notifier_.note_windows_changed(); });
-  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] { notifier_.note_merged(); });
+  collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] {
+    feed_->note_merged();
+    notifier_.note_merged();
+  });
   make_sink();
-  feeder_ = std::make_unique<feeder>(
-      plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
-      [this](const std::string& text) { notify_later(text); }, sink_.get(), stop_.get_token());
+  make_feed();
 }
 
 // If the system limits the threads of the process, the run uses fewer.
@@ -181,6 +183,22 @@ void driver::make_sink() {
   }
 }
 
+void driver::make_feed() {
+  if (hooks_.make_feed) {
+    feed_ = hooks_.make_feed({.slots = *ring_,
+                              .collected = *collector_,
+                              .counts = *counts_,
+                              .notes = notes_,
+                              .pool = *pool_,
+                              .loop = loop_,
+                              .stop = stop_});
+    return;
+  }
+  feed_ = std::make_shared<feeder>(
+      plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
+      [this](const std::string& text) { notify_later(text); }, sink_.get(), stop_.get_token());
+}
+
 // Any thread may call it. The hook is called on the thread of the loop.
 void driver::notify_later(const std::string& text) {
   const auto call = std::make_shared<async::deferred_call>(loop_, [this, text] {
@@ -214,7 +232,7 @@ async::task<> driver::flush_forwarded() {
     co_await forwarded_.wait();
     age_alarm_.set(oldest);
     co_await age_alarm_.wait();
-    feeder_->flush();
+    feed_->flush();
   }
 }
 
@@ -274,7 +292,7 @@ void driver::feed() {
 void driver::begin() {
   notifier_.start({.counts = *counts_,
                    .collected = *collector_,
-                   .feeding = *feeder_,
+                   .feeding = *feed_,
                    .snapshot = [this] { return snapshot(); },
                    .progress = [this] { return progress(); },
                    .end_by_hook = [this] { end_by_hook(); },
@@ -299,7 +317,7 @@ void driver::run_loop_until(Condition holds) noexcept {
 
 async::task<> driver::feed_and_settle() {
   try {
-    co_await feeder_->feed_all();
+    co_await feed_->feed_all();
     if (rolling_windows* const windows = counts_->windows()) windows->end();
   } catch (...) {
     failures_.note(std::current_exception());
@@ -352,7 +370,7 @@ outcome driver::make_outcome() {
                .engine_failure = {},
                .pass_through_error = sink_ ? sink_->fault() : std::nullopt,
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
-               .empty_trees = feeder_->empty_trees(),
+               .empty_trees = feed_->empty_trees(),
                .engine_warning = counting.warning,
                .end_at_once = counting.still_waking || counting.device_lost};
   notifier_.notify_remaining_inputs(made.result);
@@ -398,7 +416,7 @@ run_counts driver::snapshot() const {
 
 run_counts driver::make_result() const {
   run_counts result = snapshot();
-  result.skipped = feeder_->skipped();
+  result.skipped = feed_->skipped();
   if (plan_.count_unverified) {
     result.verified += result.unverified;
     result.counted_unverified = result.unverified.bytes() > 0;

@@ -23,6 +23,7 @@
 #include "pipeline/flow/run_plan.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/text_divider.hpp"
+#include "pipeline/flow/text_feed.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@
 
 namespace gpuhist::pipeline {
 
-class feeder {
+class feeder final : public text_feed {
  public:
   /// `pool` reads files and decodes frames; `streams` reads pipes and other streams.
   struct executors {
@@ -49,19 +50,13 @@ class feeder {
          feed_notes& notes, async::first_failure& failures, follower::remark notify, io::stream_sink* sink,
          std::stop_token stop);
 
-  /// Feeds all inputs and flushes the last slot. Runs on the pool. All work that it began has ended when it returns or
-  /// throws. Throws only failures that no input causes.
-  async::task<> feed_all();
+  /// Runs on the pool.
+  async::task<> feed_all() override;
 
-  /// Names in trees and archives that are not inputs. Precondition: feed_all() has ended.
-  [[nodiscard]] std::vector<skipped_names> skipped() const;
-
-  /// Directories in which no file was found. Precondition: feed_all() has ended.
-  [[nodiscard]] const skipped_names& empty_trees() const { return list_.empty_trees(); }
-
-  /// Seals all slots that are filling, so that their text is counted. Returns the marks of all chunks sealed so far.
-  /// Thread-safe.
-  std::vector<cut_mark> flush();
+  /// Of trees and archives.
+  [[nodiscard]] std::vector<skipped_names> skipped() const override;
+  std::vector<cut_mark> flush() override;
+  [[nodiscard]] skipped_names empty_trees() const override { return list_.empty_trees(); }
 
  private:
   using shared_source = std::shared_ptr<io::source>;

@@ -26,13 +26,29 @@ namespace gpuhist::pipeline {
 /// Number of a cutter. Chunks of one cutter are merged in the order in which it cut them.
 using cutter_id = std::uint32_t;
 
+/// The owner of text that is counted where it lies, without a copy.
+class text_lender {
+ public:
+  text_lender() = default;
+  text_lender(const text_lender&) = delete;
+  text_lender& operator=(const text_lender&) = delete;
+
+  /// The text is no longer read. Called once for each lent text, on any thread.
+  virtual void release(std::span<const std::byte> text) noexcept = 0;
+
+ protected:
+  ~text_lender() = default;
+};
+
 /// One buffer of the ring. Its phase decides who may use it. Filling: the cutter, and readers with a reservation.
 /// Counting: the engine, then the collector.
 struct slot {
-  std::span<std::byte> bytes;      ///< chunk_bytes of room
-  std::span<gpu::extent> extents;  ///< max_extents of room; written when the slot is sealed
-  std::span<std::uint32_t> rows;   ///< max_extents x row classes of room
-  std::vector<segment> segments;   ///< of the filled bytes, in their order
+  std::span<std::byte> bytes;       ///< chunk_bytes of room
+  std::span<gpu::extent> extents;   ///< max_extents of room; written when the slot is sealed
+  std::span<std::uint32_t> rows;    ///< max_extents x row classes of room
+  std::vector<segment> segments;    ///< of the filled bytes, in their order
+  std::span<const std::byte> lent;  ///< text that is counted instead of `bytes`; empty: none
+  text_lender* lender = nullptr;    ///< of `lent`, until it is released
   gpu::counting_job job;
   cutter_id cut_by = 0;
   std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order

@@ -9,10 +9,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace gpuhist::pipeline {
+
+class text_feed;
+struct feed_parts;
 
 /// All hooks are called on the thread that called run(). An exception of a hook stops the run, and run() throws it.
 struct run_hooks {
@@ -38,6 +42,8 @@ struct run_hooks {
   /// On SIGUSR1, which is watched if this is set and the parent did not ignore it. All bytes that arrived before are
   /// counted. Precondition: hold_status_signal() was called.
   std::function<void(const run_progress&)> status{};
+  /// Makes the feed of the run. Empty: the inputs of the plan are fed.
+  std::function<std::shared_ptr<text_feed>(const feed_parts&)> make_feed{};
   /// Makes the engine; tests replace it.
   std::function<gpu::engine_choice(std::string_view, const gpu::engine_request&)> make_engine = gpu::make_engine;
 };

@@ -8,10 +8,10 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/collector.hpp"
-#include "pipeline/flow/feeder.hpp"
 #include "pipeline/flow/run_hooks.hpp"
 #include "pipeline/flow/run_plan.hpp"
 #include "pipeline/flow/status_signal.hpp"
+#include "pipeline/flow/text_feed.hpp"
 #include "pipeline/flow/window_publisher.hpp"
 
 #include <chrono>
@@ -29,7 +29,7 @@ namespace gpuhist::pipeline {
 struct notified_run {
   rolling_counts& counts;
   collector& collected;
-  feeder& feeding;
+  text_feed& feeding;
   std::function<run_counts()> snapshot;
   std::function<run_progress()> progress;
   std::function<void()> end_by_hook;  ///< called when a hook ends the reading

@@ -6,8 +6,8 @@
 #include "async/task.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/flow/collector.hpp"
-#include "pipeline/flow/feeder.hpp"
 #include "pipeline/flow/run_hooks.hpp"
+#include "pipeline/flow/text_feed.hpp"
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,7 @@ namespace gpuhist::pipeline {
 struct published_windows {
   rolling_windows& windows;
   collector& collected;  ///< stops merging while too many windows wait
-  feeder& feeding;
+  text_feed& feeding;
   std::function<void()> end_by_hook;  ///< called when the hook ends the reading
 };
 

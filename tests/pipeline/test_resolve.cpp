@@ -1,5 +1,5 @@
 // How reports are written and which kernel counts: which options fit together, and the errors for those that do not.
-#include "pipeline/program/resolve.hpp"
+#include "pipeline/library/resolve.hpp"
 
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"

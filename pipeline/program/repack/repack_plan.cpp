@@ -3,9 +3,9 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "io/zstd/zstd_compressor.hpp"
-#include "pipeline/program/default_memory_limit.hpp"
+#include "pipeline/library/default_memory_limit.hpp"
 #include "pipeline/program/repack/repack.hpp"
-#include "pipeline/program/resolve.hpp"
+#include "pipeline/library/resolve.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 

@@ -1,8 +1,8 @@
-#include "pipeline/program/resolve_watch.hpp"
+#include "pipeline/library/resolve_watch.hpp"
 
 #include "config/expression.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/program/resolve.hpp"
+#include "pipeline/library/resolve.hpp"
 
 #include <algorithm>
 #include <string>

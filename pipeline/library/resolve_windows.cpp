@@ -1,4 +1,4 @@
-#include "pipeline/program/resolve_windows.hpp"
+#include "pipeline/library/resolve_windows.hpp"
 
 #include "config/usage_error.hpp"
 

@@ -1,4 +1,4 @@
-#include "pipeline/program/resolve.hpp"
+#include "pipeline/library/resolve.hpp"
 
 #include "config/quote.hpp"
 #include "config/suggest.hpp"

@@ -1,4 +1,4 @@
-#include "pipeline/program/default_memory_limit.hpp"
+#include "pipeline/library/default_memory_limit.hpp"
 
 #include <algorithm>
 #include <charconv>

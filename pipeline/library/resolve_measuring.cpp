@@ -1,8 +1,8 @@
-#include "pipeline/program/resolve_measuring.hpp"
+#include "pipeline/library/resolve_measuring.hpp"
 
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/program/resolve.hpp"
+#include "pipeline/library/resolve.hpp"
 #include "pipeline/report/formats/result_file.hpp"
 
 #include <algorithm>

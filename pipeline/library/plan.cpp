@@ -1,15 +1,15 @@
-#include "pipeline/program/plan.hpp"
+#include "pipeline/library/plan.hpp"
 
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/ring.hpp"
-#include "pipeline/program/default_memory_limit.hpp"
-#include "pipeline/program/resolve.hpp"
-#include "pipeline/program/resolve_measuring.hpp"
-#include "pipeline/program/resolve_watch.hpp"
-#include "pipeline/program/resolve_windows.hpp"
+#include "pipeline/library/default_memory_limit.hpp"
+#include "pipeline/library/resolve.hpp"
+#include "pipeline/library/resolve_measuring.hpp"
+#include "pipeline/library/resolve_watch.hpp"
+#include "pipeline/library/resolve_windows.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,0 +1,37 @@
+#include "pipeline/library/errors.hpp"
+
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/flow/fed_inputs.hpp"
+
+#include <new>
+#include <system_error>
+
+namespace gpuhist {
+
+error::~error() = default;
+
+void rethrow_as_error(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const config::usage_error& refused) {
+    throw error(errc::invalid_argument, refused.what());
+  } catch (const pipeline::feed_misuse& misuse) {
+    throw error(errc::misuse, misuse.what());
+  } catch (const pipeline::feed_closed& closed) {
+    throw error(errc::closed, closed.what());
+  } catch (const pipeline::text_lost& lost) {
+    throw error(errc::out_of_memory, lost.what());
+  } catch (const gpu::engine_error& failed) {
+    throw error(errc::engine, failed.what());
+  } catch (const std::bad_alloc&) {
+    throw error(errc::out_of_memory, "not enough memory");
+  } catch (const std::system_error& refused) {
+    throw error(errc::system, refused.what());
+  } catch (const pipeline::unclean_end& ended) {
+    rethrow_as_error(ended.cause());
+  }
+}
+
+}  // namespace gpuhist

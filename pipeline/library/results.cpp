@@ -1,0 +1,107 @@
+#include "pipeline/library/results.hpp"
+
+#include "pipeline/counts/partitioning.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist {
+namespace {
+
+using pipeline::report;
+using pipeline::scheme_view;
+
+const scheme_view& find_scheme(const report& content, std::string_view name) {
+  const auto found = std::ranges::find(content.schemes, name, [](const scheme_view& each) { return each.scheme.name; });
+  if (found != content.schemes.end()) return *found;
+  throw error(errc::invalid_argument, "the result has no scheme '" + std::string(name) + "'");
+}
+
+pipeline::input_report input_at(const report& content, std::size_t number) {
+  if (number < content.inputs.size()) return content.inputs[number];
+  throw error(errc::invalid_argument, "there is no input " + std::to_string(number) + ": the result has " +
+                                          std::to_string(content.inputs.size()));
+}
+
+failure failure_of(io::failure_kind kind) {
+  switch (kind) {
+    case io::failure_kind::none:
+      return failure::none;
+    case io::failure_kind::not_read:
+      return failure::not_read;
+    case io::failure_kind::stopped:
+      return failure::stopped;
+    case io::failure_kind::unreadable:
+      return failure::unreadable;
+    case io::failure_kind::damaged:
+      return failure::damaged;
+    case io::failure_kind::refused:
+      return failure::refused;
+    case io::failure_kind::out_of_memory:
+      return failure::out_of_memory;
+    case io::failure_kind::not_counted:
+      return failure::not_counted;
+    case io::failure_kind::unknown:
+      break;
+  }
+  return failure::unknown;
+}
+
+}  // namespace
+
+results::results() : state_(std::make_shared<const state>()) {}
+results::results(const results&) = default;
+results::results(results&&) noexcept = default;
+results& results::operator=(const results&) = default;
+results& results::operator=(results&&) noexcept = default;
+results::~results() = default;
+results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
+
+bool results::complete() const { return state_->content.complete; }
+
+std::uint64_t results::bytes() const { return state_->content.verified.bytes(); }
+
+std::uint64_t results::lines() const { return pipeline::lines_in(state_->content.verified, state_->content.partition); }
+
+std::string_view results::error() const { return state_->error; }
+
+std::vector<std::string> results::schemes() const {
+  std::vector<std::string> names;
+  for (const scheme_view& each : state_->content.schemes) names.push_back(each.scheme.name);
+  return names;
+}
+
+std::vector<std::string> results::buckets(std::string_view scheme) const {
+  return find_scheme(state_->content, scheme).scheme.buckets;
+}
+
+std::vector<std::uint64_t> results::counts(std::string_view scheme) const {
+  return find_scheme(state_->content, scheme).fold(state_->content.verified);
+}
+
+std::size_t results::inputs() const { return state_->content.inputs.size(); }
+
+input_result results::input(std::size_t number) const {
+  const pipeline::input_report found = input_at(state_->content, number);
+  return {.name = found.name,
+          .format = found.format,
+          .compressed_bytes = found.compressed_bytes,
+          .bytes = found.verified.bytes(),
+          .lines = pipeline::lines_in(found.verified, state_->content.partition),
+          .unverified_bytes = found.unverified.bytes(),
+          .complete = found.complete,
+          .kind = failure_of(found.error_kind),
+          .error = found.error};
+}
+
+std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t input) const {
+  return find_scheme(state_->content, scheme).fold(input_at(state_->content, input).verified);
+}
+
+std::string results::to_json() const {
+  std::string text;
+  pipeline::render_json(state_->content, {}, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+}  // namespace gpuhist

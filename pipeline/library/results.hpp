@@ -1,0 +1,16 @@
+// The counts behind gpuhist::results.
+#pragma once
+
+#include "gpuhist/gpuhist.hpp"
+#include "pipeline/report/formats/report.hpp"
+
+#include <string>
+
+namespace gpuhist {
+
+struct results::state {
+  pipeline::report content;
+  std::string error;  ///< why counting failed; empty: it did not
+};
+
+}  // namespace gpuhist
