@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -301,13 +302,7 @@ void refuse_new_output_as_input(const plan& planned) {
 }
 
 report make_report(const plan& planned, report::kind kind, run_counts counts) {
-  report made;
-  static_cast<run_counts&>(made) = std::move(counts);
-  made.type = kind;
-  made.schemes = planned.schemes;
-  made.byte_counts = planned.byte_counts;
-  made.measuring = planned.measuring;
-  made.ignore_case = planned.ignore_case;
+  report made = make_report(static_cast<const counting_plan&>(planned), kind, std::move(counts));
   made.totals_only = planned.totals_only;
   return made;
 }
