@@ -81,8 +81,9 @@ class GPUHIST_API results {
   results& operator=(results&&) noexcept;
   ~results();
 
-  /// Of the implementation.
+  // Of the implementation.
   explicit results(std::shared_ptr<const state> shared);
+  [[nodiscard]] const state& shared() const noexcept { return *state_; }
 
   /// Reads results from JSON text of schema gpuhist.result/1: a document, or lines of them, which are added as by
   /// merge(). They must have the counts of the 256 byte values: byte_counts, or the scheme `bytes`. Throws
@@ -166,8 +167,10 @@ class GPUHIST_API window {
 
   struct state;  ///< of the implementation
 
-  /// Of the implementation.
+  // Of the implementation.
   explicit window(std::shared_ptr<const state> shared);
+  [[nodiscard]] const state& shared() const noexcept { return *state_; }
+
   window(const window&);
   window(window&&) noexcept;
   window& operator=(const window&);

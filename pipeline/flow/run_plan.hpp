@@ -52,7 +52,8 @@ struct run_plan {
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
   config::pass_through_mode passes_through =
-      config::pass_through_mode::nothing;  ///< what is forwarded to standard output
+      config::pass_through_mode::nothing;  ///< what is forwarded
+  int pass_through_descriptor = 1;         ///< where to: a descriptor of the caller
   char list_end = '\n';                    ///< terminates names in the list
   bool skip_damage = false;
   bool follow = false;  ///< inputs are files that grow

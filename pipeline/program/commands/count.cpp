@@ -8,7 +8,7 @@
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/program/commands/commands.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "pipeline/program/window_report.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/conditions/watcher.hpp"

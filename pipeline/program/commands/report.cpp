@@ -2,10 +2,12 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/flow/stop_signals.hpp"
-#include "pipeline/program/commands/commands.hpp"
 #include "pipeline/library/resolve.hpp"
 #include "pipeline/library/resolve_measuring.hpp"
 #include "pipeline/library/resolve_watch.hpp"
+#include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
 #include "pipeline/report/formats/result_file.hpp"
@@ -43,11 +45,13 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
   const report_format& format = *resolve_report_format(typed);
-  const std::vector<config::scheme> schemes = resolve_schemes(typed);
+  const option_names names = names_of(typed);
   const writing manner = resolve_writing(typed, format);
-  const measures::measuring measuring = resolve_measuring(typed);
-  const gates::watch_list watched = resolve_watch(typed, schemes, measuring);
-  if (!measuring.warning.empty()) complain("warning: " + measuring.warning);
+  const auto [counting, warning] = counting_request_of(typed);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
+  const measures::measuring measuring = resolve_measuring(counting, names);
+  const gates::watch_list watched = resolve_watch(counting, schemes, measuring, names);
+  if (!warning.empty()) complain("warning: " + warning);
   result_sum sum = read_results(typed);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();

@@ -21,9 +21,7 @@ struct plan : counting_plan {
   bool quiet = false;
 };
 
-/// Resolves options. If the engine is `auto` or `cuda`, probes for CUDA devices, because the size of slots depends on
-/// the engine. Throws usage_error for unknown names and for sizes that exceed the memory limit, engine_error for
-/// devices that were given by number and are not usable.
+/// Resolves options. Throws what make_plan(file_options) throws, and config::usage_error for options of the report.
 plan make_plan(const config::options& typed);
 
 /// Throws config::usage_error if an output that does not exist yet, but would be created in place (live output,
