@@ -191,8 +191,9 @@ void driver::make_feed() {
                               .counts = *counts_,
                               .notes = notes_,
                               .pool = *pool_,
-                              .loop = loop_,
-                              .stop = stop_});
+                              .stop = stop_,
+                              .plan = plan_,
+                              .snapshot = [this] { return snapshot(); }});
     return;
   }
   feed_ = std::make_shared<feeder>(

@@ -73,6 +73,8 @@ gpuhist_status status_of(errc kind) {
       return GPUHIST_OUT_OF_MEMORY;
     case errc::system:
       return GPUHIST_SYSTEM;
+    case errc::internal:
+      break;
   }
   return GPUHIST_INTERNAL;
 }
