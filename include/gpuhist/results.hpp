@@ -39,7 +39,7 @@ struct input_result {
   bool complete = false;                          ///< all of it was counted and verified
   failure kind = failure::none;                   ///< why it is not complete
   std::string error;                              ///< the same for people; empty if there was no error
-  /// The cause is the archive or frame around this member, which was read to its end: the member itself is intact.
+  /// The archive or frame around this member is damaged, and not the member itself.
   bool is_failure_of_archive = false;
 };
 

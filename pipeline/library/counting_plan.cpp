@@ -303,6 +303,7 @@ counting_plan make_plan(const file_options& options, const option_names& names) 
   planned.forced_format = resolve_input_format(options.format, names);
   planned.dictionary = resolve_dictionary(options.dictionary, names);
   if (options.max_output > 0) planned.max_output = options.max_output;
+  planned.spilled_to.path = options.counting.temporary_folder;
   planned.skip_damage = options.skip_damage;
   planned.count_unverified = options.count_unverified;
   planned.follow = options.follow;

@@ -1,7 +1,6 @@
 #include "pipeline/library/results.hpp"
 
 #include "gpuhist/errors.hpp"
-
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/library/scheme_counts.hpp"
 
@@ -13,6 +12,13 @@ namespace {
 
 using pipeline::report;
 using pipeline::scheme_view;
+
+report no_counts() {
+  report made;
+  made.partition = gpu::partition::identity();
+  made.verified = made.unverified = gpu::tally(made.partition.classes);
+  return made;
+}
 
 pipeline::input_report input_at(const report& content, std::size_t number) {
   if (number < content.inputs.size()) return content.inputs[number];
@@ -46,7 +52,7 @@ failure failure_of(io::failure_kind kind) {
 
 }  // namespace
 
-results::results() : state_(std::make_shared<const state>()) {}
+results::results() : state_(std::make_shared<const state>(state{.content = no_counts(), .error = {}})) {}
 results::results(const results&) = default;
 results::results(results&&) noexcept = default;
 results& results::operator=(const results&) = default;
@@ -106,7 +112,8 @@ input_result results::input(std::size_t number) const {
           .unverified_bytes = found.unverified.bytes(),
           .complete = found.complete,
           .kind = failure_of(found.error_kind),
-          .error = found.error};
+          .error = found.error,
+          .is_failure_of_archive = found.error_origin != pipeline::failure_origin::input};
 }
 
 std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t input) const {

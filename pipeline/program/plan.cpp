@@ -2,6 +2,7 @@
 
 #include "config/usage_error.hpp"
 #include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/program/typed_options.hpp"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ plan make_plan(const config::options& typed) {
   const run_request requested = request_of(typed);
   plan planned;
   static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
+  planned.spilled_to = temporary_folder();
   planned.measuring.warning = requested.warning;
   planned.format = resolve_report_format(typed);
   check_format_of_windows(typed, *planned.format);

@@ -3,6 +3,7 @@
 #include "config/quote.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/library/results.hpp"
+#include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/report/formats/result_file.hpp"
 
 #include <memory>
@@ -25,7 +26,7 @@ std::string cause_of_incompleteness(const report& read) {
 typed_baseline read_baseline(const std::string& option, const std::string& path) {
   const std::string prefix = option + ": " + config::quote(path) + " ";
   if (path == "-") throw config::usage_error(option + ": cannot be standard input; give the path of a file");
-  result_sum kept(letter_case::exact);
+  result_sum kept(letter_case::exact, temporary_folder());
   kept.add_file(path);
   if (!kept.errors().empty()) throw config::usage_error(prefix + "is no baseline: " + kept.errors().front());
   report read = kept.take();

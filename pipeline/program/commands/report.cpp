@@ -7,6 +7,7 @@
 #include "pipeline/library/resolve_watch.hpp"
 #include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
@@ -25,7 +26,7 @@ namespace gpuhist::pipeline {
 namespace {
 
 result_sum read_results(const config::options& typed) {
-  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact);
+  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact, temporary_folder());
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
   for (const std::string& error : sum.errors()) complain(error);

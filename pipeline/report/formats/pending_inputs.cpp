@@ -18,7 +18,7 @@ constexpr std::size_t locations_in_memory = 16U << 10U;  // bytes
 }  // namespace
 
 pending_inputs::pending_inputs(finished_inputs& to, std::size_t classes)
-    : to_(to), locations_(locations_in_memory), verified_(classes), unverified_(classes) {}
+    : to_(to), locations_(locations_in_memory, to.folder()), verified_(classes), unverified_(classes) {}
 
 void pending_inputs::add(const input_report& next) {
   const std::uint64_t before = to_.now().report_bytes;

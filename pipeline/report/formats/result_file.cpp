@@ -25,6 +25,7 @@ io::descriptor open_results(const std::string& path) {
 }
 
 constexpr std::size_t byte_values = 256;
+constexpr std::size_t kept_in_memory = std::size_t{1} << 20U;  // bytes of inputs
 
 /// Damaged lines of one file that are reported one by one.
 constexpr std::size_t max_damaged_lines = 10;
@@ -80,7 +81,8 @@ class result_sum::inputs_within {
   std::optional<result_damage> damage_if_folded_;
 };
 
-result_sum::result_sum(letter_case wanted) : wanted_(wanted), kept_(std::make_shared<finished_inputs>(byte_values)) {
+result_sum::result_sum(letter_case wanted, const spill_folder& spilled_to)
+    : wanted_(wanted), kept_(std::make_shared<finished_inputs>(byte_values, kept_in_memory, spilled_to)) {
   sum_.partition = gpu::partition::identity();
   sum_.complete = true;
   sum_.verified = sum_.unverified = gpu::tally(sum_.partition.classes);
@@ -93,21 +95,34 @@ void result_sum::add_file(const std::string& path) {
   const std::size_t errors_before = errors_.size();
   try {
     const io::descriptor opened = open_results(path);
-    add_lines(opened.get(), at);
-    if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, at.is_empty ? " (it is empty)" : "");
-    finish(at);
+    document_reader documents(opened.get());
+    add_all(documents, at);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::is_a_directory) return add_foreign_file(at, errors_before, " (it is a directory)");
     at.line = 0;
     add_error(at, error.code().message());
+  }
+}
+
+void result_sum::add_text(const std::string& name, std::string_view text) {
+  position at(name, *kept_);
+  document_reader documents(text);
+  add_all(documents, at);
+}
+
+void result_sum::add_all(document_reader& documents, position& at) {
+  const std::size_t errors_before = errors_.size();
+  try {
+    add_lines(documents, at);
+    if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, at.is_empty ? " (it is empty)" : "");
+    finish(at);
   } catch (const std::length_error& error) {
     if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, "");
     add_error(at, error.what());
   }
 }
 
-void result_sum::add_lines(int fd, position& at) {
-  document_reader documents(fd);
+void result_sum::add_lines(document_reader& documents, position& at) {
   while (documents.next_line()) {
     ++at.line;
     if (documents.at_line_end()) continue;
