@@ -15,7 +15,7 @@ input_failure out_of_memory() { return {.kind = failure_kind::out_of_memory, .te
 input_failure dropped() { return {.kind = failure_kind::stopped, .text = "was destroyed before it was finished"}; }
 
 // Of bytes that could not be counted.
-input_failure failure_of(const std::exception_ptr& error) {
+input_failure failure_of_feeding(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const text_lost&) {
@@ -248,7 +248,7 @@ void fed_inputs::with_input(input_id input, bool takes_lent, const Function& fun
   } catch (...) {
     const std::exception_ptr cause = std::current_exception();
     use.note_lost();
-    use.end(failure_of(cause));  // if there is no memory for that either, it fails at the end of the run
+    use.end(failure_of_feeding(cause));  // if there is no memory for that either, it fails at the end of the run
     std::rethrow_exception(cause);
   }
 }
