@@ -335,10 +335,12 @@ void fed_inputs::fail(input_id input, const input_failure& failure) {
   with_input(input, false, [&](input_use& use) { use.end(failure); });
 }
 
-// If the call is refused, as within a callback, the input fails at the end of the run.
+// If the call is refused, as within a callback, the input fails at the end of the run. Once the run accepts no more calls
+// and none is active, the thread that ends the inputs uses them without the lock.
 void fed_inputs::drop(input_id input) noexcept {
   {
     const std::scoped_lock lock(mutex_);
+    if (is_closed_ && active_ == 0) return;
     const auto found = open_.find(input);
     if (found == open_.end()) return;
     found->second.is_dropped = true;

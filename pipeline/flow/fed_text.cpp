@@ -27,18 +27,24 @@ feed_closed::feed_closed(const std::exception_ptr& cause) : std::runtime_error(c
 // A chunk of borrowed text, which a thread of the pool counts. It deletes itself.
 class fed_text::borrowed_part final : public text_lender, public async::work_item {
  public:
-  borrowed_part(cutter& cut, std::shared_ptr<const void> loan) : cut_(cut), loan_(std::move(loan)) {}
+  borrowed_part(fed_text& owner, std::shared_ptr<const void> loan) : owner_(owner), loan_(std::move(loan)) {
+    ++owner_.borrowed_parts_;
+  }
+  borrowed_part(const borrowed_part&) = delete;
+  borrowed_part& operator=(const borrowed_part&) = delete;
+  ~borrowed_part() { --owner_.borrowed_parts_; }
 
   void set_chunk(slot& chunk) { chunk_ = &chunk; }
 
- private:
   void run() noexcept override {
-    cut_.submit(*chunk_);
+    owner_.cutter_.submit(*chunk_);
     delete this;
   }
+
+ private:
   void release(std::span<const std::byte> /*text*/) noexcept override {}  // by the destructor, after submit()
 
-  cutter& cut_;
+  fed_text& owner_;
   slot* chunk_ = nullptr;
   std::shared_ptr<const void> loan_;
 };
@@ -68,13 +74,18 @@ void fed_text::put(const text_owner& owner, std::span<const std::byte> text, std
 void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> text,
                             const std::shared_ptr<const void>& loan, std::uint64_t& put) {
   if (!is_counted_in_place(text.size())) return this->put(owner, text, put);
+  const unsigned max_waiting = 2 * parts_.plan.threads;
   while (!text.empty()) {
     if (stop_.stop_requested()) throw_closed();
     const auto part = text.first(std::min<std::uint64_t>({text.size(), borrowed_part_bytes, cutter_.max_lent_bytes()}));
-    auto job = std::make_unique<borrowed_part>(cutter_, loan);
+    auto job = std::make_unique<borrowed_part>(*this, loan);
     const auto [chunk, is_stored] = cut_lent(owner, part, *job);
     job->set_chunk(*chunk);
-    parts_.pool.post(*job.release());
+    if (borrowed_parts_ > max_waiting) {
+      job.release()->run();  // the pool is busy: counting is of more use than waiting for it
+    } else {
+      parts_.pool.post(*job.release());
+    }
     if (!is_stored) throw text_lost();
     put += part.size();
     text = text.subspan(part.size());
@@ -126,15 +137,17 @@ void fed_text::return_slot(slot& taken) noexcept {
 
 void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put) {
   if (filled == 0) return return_slot(taken);
+  bool all_cores_fill = false;
   {
     const std::scoped_lock lock(lending_);
-    --lent_slots_;
+    all_cores_fill = lent_slots_-- >= parts_.plan.threads;
   }
   bool is_stored = false;
   {
     const std::scoped_lock lock(reserving_);
     is_stored = cutter_.cut_whole(taken, std::span<const std::byte>(taken.bytes).first(filled), owner);
   }
+  taken.job.count_here = all_cores_fill;  // while the text is in the cache of this core
   cutter_.submit(taken);
   if (!is_stored) throw text_lost();
   put += filled;

@@ -11,6 +11,7 @@
 #include "pipeline/flow/text_divider.hpp"
 #include "pipeline/flow/text_feed.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,7 @@ class fed_text final : private text_lender {
   std::mutex reserving_;  // one caller at a time may reserve; it is taken before the lock of the cutter
   std::mutex lending_;
   std::size_t lent_slots_ = 0;  // under lending_
+  std::atomic<unsigned> borrowed_parts_{0};
 };
 
 }  // namespace gpuhist::pipeline
