@@ -127,7 +127,7 @@ void lane::complete(buffers& set, const std::exception_ptr& failure) noexcept {
 std::exception_ptr lane::error_in(const counting_job& job) const noexcept {
   try {
     check_fits(job);
-    check_job(job, shared_.counted.classes);
+    check_job(job, shared_.layout);
     return nullptr;
   } catch (...) {
     return std::current_exception();
@@ -200,7 +200,7 @@ void lane::finish(buffers& set) noexcept {
   try {
     set.counted.wait();
     record_times(set);
-    set.jobs.write_rows(shared_.counted);
+    set.jobs.write_rows(shared_.layout.counted);
   } catch (...) {
     failure = failure_of(shared_);
   }
