@@ -133,8 +133,8 @@ TEST_CASE("each pair of classes has a counter for each lane, which shares no wor
 }
 
 TEST_CASE("the smaller layout fits the shared memory that every device has, the larger one that of Hopper") {
-  CHECK(pair_layout<8>(max_pair_classes).shared_bytes() <= 48 * 1024);
-  CHECK(pair_layout<32>(max_pair_classes).shared_bytes() <= 227 * 1024);
+  CHECK(pair_layout<8>(std::uint32_t{max_pair_classes}).shared_bytes() <= 48 * 1024);
+  CHECK(pair_layout<32>(std::uint32_t{max_pair_classes}).shared_bytes() <= 227 * 1024);
   CHECK(2 * (pair_layout<32>(8).shared_bytes() + 1024) <= 228 * 1024);
 }
 

@@ -18,9 +18,6 @@
 
 namespace gpuhist::gpu::cuda::kernels {
 
-/// The most classes of a pair partition.
-inline constexpr unsigned max_pair_classes = 32;
-
 /// The layout for `classes` classes. Offsets and sizes are in bytes.
 template <unsigned Copies>
 struct pair_layout {
