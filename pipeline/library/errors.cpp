@@ -2,6 +2,7 @@
 
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 
@@ -27,6 +28,8 @@ void rethrow_as_error(const std::exception_ptr& thrown) {
     throw error(errc::engine, failed.what());
   } catch (const std::bad_alloc&) {
     throw error(errc::out_of_memory, "not enough memory");
+  } catch (const pipeline::spill_error& refused) {
+    throw error(errc::system, refused.what());
   } catch (const std::system_error& refused) {
     throw error(errc::system, refused.what());
   } catch (const pipeline::unclean_end& ended) {
