@@ -4,7 +4,7 @@
 //     l: 3000000, o: 2000000
 #include <gpuhist/device_span.hpp>
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <array>
 #include <cstdint>

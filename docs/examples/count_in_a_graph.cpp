@@ -4,7 +4,7 @@
 //     l: 9000000, o: 6000000
 #include <gpuhist/device_span.hpp>
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <array>
 #include <cstdint>

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import unittest
 
-from installed import EXAMPLES, HAVE_CUDA, LIBRARIES, PATIENCE, built, command, configured, main, oracle, scratch, text
+from installed import EXAMPLES, HAVE_CUDA, LIBRARIES, PATIENCE, WARNINGS, built, command, configured, main, oracle, scratch, text
 
 KIND = os.environ["KIND"]
 
@@ -26,7 +26,8 @@ class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = scratch(cls)
-        configured(EXAMPLES, cls.folder, f"-DBUILD_SHARED_LIBS={'ON' if KIND == 'shared' else 'OFF'}")
+        library = f"-DBUILD_SHARED_LIBS={'ON' if KIND == 'shared' else 'OFF'}"
+        configured(EXAMPLES, cls.folder, library, f"-DCMAKE_CXX_FLAGS={' '.join(WARNINGS)}", "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror")
         built(cls.folder)
 
     def run_example(self, name, **options):

@@ -2,9 +2,10 @@
 only) or `build` (its program is built and run)."""
 
 import os
+import re
 import unittest
 
-from installed import CMAKE, SOURCE, built, command, configured, main, oracle, scratch
+from installed import BUILD, CMAKE, SOURCE, built, command, configured, main, oracle, scratch
 
 MODE = os.environ["MODE"]
 
@@ -47,6 +48,16 @@ message(STATUS "TESTS [${{testing}}]")
 add_executable(program program.c)
 target_link_libraries(program PRIVATE gpuhist::gpuhist)
 """
+
+# The full build has the settings of this build, so that a compiler cache has its objects.
+SETTINGS = re.compile(
+    r"(CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS_\w+|CMAKE_\w+_COMPILER_LAUNCHER|CMAKE_CUDA_ARCHITECTURES|GPUHIST_WERROR|GPUHIST_CUDA):\w+=.+"
+)
+
+
+def settings_of_this_build():
+    cache = (BUILD / "CMakeCache.txt").read_text().splitlines()
+    return [f"-D{line}" for line in cache if SETTINGS.fullmatch(line)]
 
 
 class Subproject(unittest.TestCase):
@@ -96,7 +107,7 @@ class Subproject(unittest.TestCase):
     def test_the_program_of_the_parent_counts(self):
         for shared in ("OFF", "ON"):
             with self.subTest(shared=shared):
-                self.configure(f"-DBUILD_SHARED_LIBS={shared}", "-DCMAKE_CUDA_ARCHITECTURES=90")
+                self.configure(f"-DBUILD_SHARED_LIBS={shared}", *settings_of_this_build())
                 built(self.folder / "build", "program")
                 printed = command(self.folder / "build/program", input=b"hello, world\n").stdout
                 expected = oracle(b"hello, world\n")["buckets"]["letters"]
