@@ -21,12 +21,13 @@ GENERATOR = os.environ["PACKAGE_GENERATOR"]
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wold-style-cast", "-Werror"]
 EXAMPLES = SOURCE / "docs" / "examples"
 PATIENCE = 300  # seconds
+WHOLE_BUILD = 7000
 
 
-def command(*arguments, **options):
+def command(*arguments, timeout=PATIENCE, **options):
     """Runs a command and returns it with its output as text. A failure is an error that shows the output."""
     ended = subprocess.run(
-        list(map(str, arguments)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False, **options
+        list(map(str, arguments)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False, **options
     )
     ended.stdout = ended.stdout.decode(errors="replace")
     if ended.returncode != 0:
@@ -41,8 +42,8 @@ def configured(source, folder, *options):
     return command(CMAKE, "-S", source, "-B", folder, "-G", GENERATOR, *tools, *options, env=environment).stdout
 
 
-def built(folder, *targets):
-    command(CMAKE, "--build", folder, "--parallel", "2", *(("--target", *targets) if targets else ()))
+def built(folder, timeout=PATIENCE):
+    command(CMAKE, "--build", folder, "--parallel", "2", timeout=timeout)
 
 
 def pkg_config(*arguments):

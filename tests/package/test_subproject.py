@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from installed import BUILD, CMAKE, SOURCE, built, command, configured, main, oracle, scratch
+from installed import BUILD, CMAKE, SOURCE, WHOLE_BUILD, built, command, configured, main, oracle, scratch
 
 MODE = os.environ["MODE"]
 
@@ -108,7 +108,7 @@ class Subproject(unittest.TestCase):
         for shared in ("OFF", "ON"):
             with self.subTest(shared=shared):
                 self.configure(f"-DBUILD_SHARED_LIBS={shared}", *settings_of_this_build())
-                built(self.folder / "build", "program")
+                built(self.folder / "build", timeout=WHOLE_BUILD)
                 printed = command(self.folder / "build/program", input=b"hello, world\n").stdout
                 expected = oracle(b"hello, world\n")["buckets"]["letters"]
                 self.assertEqual(printed, "".join(f"{name} {count}\n" for name, count in expected.items()))
