@@ -57,7 +57,8 @@ struct workload {
 };
 
 struct engine_request {
-  partition counted;     ///< the classes that rows hold
+  partition counted;                 ///< the classes that rows hold
+  std::optional<partition> pairs{};  ///< the classes of pairs, at most max_pair_classes; nothing: pairs are not counted
   executor run;          ///< runs the tasks of the host engine (the pool of the pipeline: no more threads than cores)
   unsigned threads = 1;  ///< threads of `run`, for the statistics
   unsigned streams = 0;  ///< CUDA lanes per device; 0: the default of 3
@@ -68,6 +69,8 @@ struct engine_request {
   std::uint32_t max_extents = 0;  ///< maximum number of extents of a chunk
   std::uint32_t max_copy = 0;     ///< bytes of one copy: chunks are grouped up to this size; 0: one chunk per copy
   workload load{};                ///< with `auto`: determines whether a device is woken
+
+  [[nodiscard]] row_layout layout() const { return {counted, pairs}; }
 
   /// Result of forecast_engine for this request: devices are not enumerated again.
   std::optional<engine_forecast> forecast{};

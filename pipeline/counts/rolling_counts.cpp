@@ -5,7 +5,7 @@
 
 namespace gpuhist::pipeline {
 
-rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
+rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::row_layout& rows,
                                std::vector<std::string> input_names)
     : counted_(counted),
       rows_(counted, rows),

@@ -113,7 +113,7 @@ void driver::prepare() {
   make_engine();
   make_ring();
   gpu::engine& engine = *engine_.taken;
-  counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.row_partition(), std::vector<std::string>{});
+  counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{});
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { notifier_.note_windows_changed(); });
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] {
     feed_->note_merged();
@@ -156,11 +156,12 @@ void driver::make_ring() {
   constexpr std::uint32_t min_slots = 2;
   buffer_plan& buffers = plan_.buffers;
   for (;;) {
-    ring_ = std::make_unique<ring>(ring_shape{.slots = buffers.slots,
-                                              .chunk_bytes = buffers.chunk_bytes,
-                                              .max_extents = buffers.max_extents,
-                                              .row_classes = engine_.taken->row_partition().classes,
-                                              .populated = buffers.populated_slots});
+    ring_ =
+        std::make_unique<ring>(ring_shape{.slots = buffers.slots,
+                                          .chunk_bytes = buffers.chunk_bytes,
+                                          .max_extents = buffers.max_extents,
+                                          .row_columns = static_cast<std::uint32_t>(engine_.taken->layout().columns()),
+                                          .populated = buffers.populated_slots});
     try {
       return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
     } catch (const gpu::memory_shortage&) {
@@ -431,7 +432,7 @@ run_stats driver::make_stats() const {
                   .engine_reason = engine_.reason,
                   .counting = engine_.taken->stats(),
                   .classes = plan_.partition.classes,
-                  .counted_classes = engine_.taken->row_partition().classes,
+                  .counted_classes = engine_.taken->layout().counted.classes,
                   .inputs = counts_->inputs(),
                   .disk_bytes = disk_bytes_read(),
                   .in_order_for = plan_.in_order_for,

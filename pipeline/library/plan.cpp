@@ -106,7 +106,7 @@ std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& count
   return ring_shape{.slots = buffers.slots,
                     .chunk_bytes = buffers.chunk_bytes,
                     .max_extents = buffers.max_extents,
-                    .row_classes = counted.classes}
+                    .row_columns = counted.classes}
       .mapped_bytes();
 }
 
