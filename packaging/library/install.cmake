@@ -16,17 +16,25 @@ if(GPUHIST_HAVE_CUDA)
   install(FILES ${PROJECT_SOURCE_DIR}/include/gpuhist/device_span.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gpuhist)
 endif()
 
+set(cuda_package)
+if(GPUHIST_HAVE_CUDA)
+  set(cuda_package CUDAToolkit)
+endif()
+configure_file(gpuhist-static-dependencies.cmake.in gpuhist-static-dependencies.cmake @ONLY)
 configure_package_config_file(gpuhist-config.cmake.in gpuhist-config.cmake INSTALL_DESTINATION ${package_folder}
   PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(gpuhist-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gpuhist-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/gpuhist-config-version.cmake
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/gpuhist-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/gpuhist-config-version.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/gpuhist-static-dependencies.cmake
   DESTINATION ${package_folder})
 
 # gpuhist.pc finds the prefix from its own folder, so an installation can be moved.
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(private_libraries)
-foreach(each zstd isal lz4 lzma libarchive hwy)
+foreach(each zstd isal lz4 lzma archive hwy)
   list(APPEND private_libraries ${gpuhist_${each}_LDFLAGS})
 endforeach()
 list(APPEND private_libraries -lbz2 -lstdc++ -lm -pthread)

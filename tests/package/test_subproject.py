@@ -27,7 +27,7 @@ get_cmake_property(names VARIABLES)
 list(FILTER names EXCLUDE REGEX "^(CMAKE_CUDA|CMAKE_MATCH|CMAKE_CURRENT|CMAKE_PARENT)")
 get_cmake_property(cache_before CACHE_VARIABLES)
 remember(before ${{names}})
-add_subdirectory({SOURCE} gpuhist)
+HOW
 remember(after ${{names}})
 get_cmake_property(cache_after CACHE_VARIABLES)
 foreach(old new IN ZIP_LISTS before after)
@@ -63,8 +63,11 @@ def settings_of_this_build():
 class Subproject(unittest.TestCase):
     def setUp(self):
         self.folder = scratch(self)
-        (self.folder / "CMakeLists.txt").write_text(PARENT)
+        self.is_added_by(f"add_subdirectory({SOURCE} gpuhist)")
         (self.folder / "program.c").write_text((SOURCE / "docs/examples/count_stdin.c").read_text())
+
+    def is_added_by(self, commands):
+        (self.folder / "CMakeLists.txt").write_text(PARENT.replace("HOW", commands))
 
     def configure(self, *options):
         return configured(self.folder, self.folder / "build", *options)
@@ -81,7 +84,8 @@ class Subproject(unittest.TestCase):
                 self.assertRegex(line, found)
 
     @unittest.skipUnless(MODE == "configure", "the other mode")
-    def test_only_the_requested_library_is_built_and_no_target_has_a_generic_name(self):
+    def test_fetch_content_adds_it_and_no_target_has_a_generic_name(self):
+        self.is_added_by(f"include(FetchContent)\nFetchContent_Declare(gpuhist SOURCE_DIR {SOURCE})\nFetchContent_MakeAvailable(gpuhist)")
         self.configure("-DGPUHIST_CUDA=OFF", "-DBUILD_SHARED_LIBS=ON")
         printed = command(CMAKE, "--build", self.folder / "build", "--target", "help").stdout
         targets = {line.split(":")[0].removeprefix("... ") for line in printed.splitlines()}
@@ -94,14 +98,6 @@ class Subproject(unittest.TestCase):
         self.configure("-DGPUHIST_CUDA=OFF", "-DGPUHIST_INSTALL=ON")
         command(CMAKE, "--install", self.folder / "build" / "gpuhist", "--prefix", self.folder / "prefix")
         self.assertTrue((self.folder / "prefix/include/gpuhist/gpuhist.hpp").exists())
-        wanted = {"CMAKE_PREFIX_PATH": str(self.folder / "prefix")}
-        (self.folder / "finder").mkdir()
-        (self.folder / "finder" / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(finder LANGUAGES NONE)\nfind_package(gpuhist)\nmessage(STATUS \"FOUND ${gpuhist_FOUND}\")\n"
-        )
-        printed = command(CMAKE, "-S", self.folder / "finder", "-B", self.folder / "found", env={**os.environ, **wanted}).stdout
-        self.assertIn("-- FOUND 0", printed)
-        self.assertIn("build the target gpuhist_static of gpuhist", " ".join(printed.split()))
 
     @unittest.skipUnless(MODE == "build", "the other mode")
     def test_the_program_of_the_parent_counts(self):
