@@ -41,7 +41,7 @@ auto& given(const Pointer& state) {
 }  // namespace
 
 // The run has a thread of its own, which runs the event loop. Inputs share this state, so it outlives them.
-struct counter::state {
+struct [[gnu::visibility("hidden")]] counter::state {
   explicit state(const counting_options& options) : planned(pipeline::make_plan(options)) {}
 
   void start(const std::stop_token& stop);
