@@ -33,9 +33,9 @@ std::optional<double> share_read(const workload& load) {
   return read > 0 ? read / std::max(read, static_cast<double>(*load.bytes_in_all)) : 0;
 }
 
-std::exception_ptr miscount_of(const counting_job& job, const partition& counted) {
+std::exception_ptr miscount_of(const counting_job& job, const row_layout& layout) {
   try {
-    check_rows(job, counted.classes, "cuda");
+    check_rows(job, layout, "cuda");
     return nullptr;
   } catch (...) {
     return std::current_exception();
@@ -342,7 +342,7 @@ void automatic_engine::answered(device_job& answer, std::exception_ptr failure) 
   if (failure) {
     goes_on = device_->can_count();
   } else {
-    failure = miscount_of(job, request_.counted);
+    failure = miscount_of(job, layout());
     goes_on = failure == nullptr;
   }
   {

@@ -50,7 +50,7 @@ class automatic_engine final : public engine {
   ~automatic_engine() override;
 
   [[nodiscard]] std::string_view name() const override { return "auto"; }
-  [[nodiscard]] const partition& row_partition() const override { return request_.counted; }
+  [[nodiscard]] const row_layout& layout() const override { return host_.layout(); }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
 
   /// Accepts every job.

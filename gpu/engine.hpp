@@ -2,7 +2,7 @@
 // same rows for the same bytes.
 #pragma once
 
-#include "gpu/tally.hpp"
+#include "gpu/row_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct extent {
 struct counting_job {
   std::span<const std::byte> bytes;  ///< the chunk, under 4 GiB
   std::span<const extent> extents;   ///< offsets into `bytes`
-  std::span<std::uint32_t> rows;     ///< extents.size() x row_partition().classes, row-major; all are written
+  std::span<std::uint32_t> rows;     ///< extents.size() x layout().columns(), row-major; all are written
 
   /// A hint: all cores are busy, and the bytes are still in the cache of the submitting thread. If
   /// engine::counts_here(), submit() counts such a job before it returns.
@@ -88,9 +88,8 @@ class engine {
   /// "host" or "cuda".
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// The partition whose classes are the columns of a row: the requested one. (A device counts all 256 values; its
-  /// engine folds them.)
-  [[nodiscard]] virtual const partition& row_partition() const = 0;
+  /// The columns of a row: the requested ones. (A device counts all 256 values; its engine folds them.)
+  [[nodiscard]] virtual const row_layout& layout() const = 0;
 
   /// Page-locks memory for the device; jobs lie in it. Called before the first submit. The engine keeps `owner` while a
   /// device may access the memory; null if the memory outlives the engine. Does nothing on the host. Throws

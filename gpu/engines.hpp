@@ -57,7 +57,8 @@ struct workload {
 };
 
 struct engine_request {
-  partition counted;     ///< the classes that rows hold
+  partition counted;                 ///< the classes that rows hold
+  std::optional<partition> pairs{};  ///< the classes of pairs, at most max_pair_classes; nothing: pairs are not counted
   executor run;          ///< runs the tasks of the host engine (the pool of the pipeline: no more threads than cores)
   unsigned threads = 1;  ///< threads of `run`, for the statistics
   unsigned streams = 0;  ///< CUDA lanes per device; 0: the default of 3
@@ -71,6 +72,8 @@ struct engine_request {
   /// With `auto`: the destructor of the engine waits for a device that is still being woken (tenths of a second). Else
   /// the thread that wakes it may outlive the engine, and the process must then end at once.
   bool joins_waker = false;
+
+  [[nodiscard]] row_layout layout() const { return {counted, pairs}; }
 
   /// Result of forecast_engine for this request: devices are not enumerated again.
   std::optional<engine_forecast> forecast{};

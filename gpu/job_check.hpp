@@ -13,7 +13,7 @@
 namespace gpuhist::gpu {
 
 /// Throws engine_error unless the extents are sorted, disjoint and inside the chunk, and the rows have the right size.
-inline void check_job(const counting_job& job, std::size_t classes) {
+inline void check_job(const counting_job& job, const row_layout& layout) {
   std::uint32_t covered = 0;
   for (const extent& part : job.extents) {
     if (part.begin < covered || part.end < part.begin || part.end > job.bytes.size()) {
@@ -23,22 +23,29 @@ inline void check_job(const counting_job& job, std::size_t classes) {
     }
     covered = part.end;
   }
-  if (job.rows.size() != job.extents.size() * classes) {
-    throw engine_error("a chunk of " + std::to_string(job.extents.size()) + " extents and " + std::to_string(classes) +
-                       " classes has room for " + std::to_string(job.rows.size()) + " counters");
+  if (job.rows.size() != job.extents.size() * layout.columns()) {
+    throw engine_error("a chunk of " + std::to_string(job.extents.size()) + " extents and " +
+                       std::to_string(layout.columns()) + " columns has room for " + std::to_string(job.rows.size()) +
+                       " counters");
   }
 }
 
-/// Throws engine_error unless the sum of each row is the size of its extent. Every byte is in exactly one class, so
-/// this detects an engine that miscounts, at the cost of one addition per counter.
-inline void check_rows(const counting_job& job, std::size_t classes, std::string_view engine) {
+/// Throws engine_error unless each row counts the bytes of its extent, and one pair fewer. Every byte is in exactly one
+/// class, and every byte but the first ends one pair, so this detects an engine that miscounts, at the cost of one
+/// addition per counter.
+inline void check_rows(const counting_job& job, const row_layout& layout, std::string_view engine) {
   for (std::size_t i = 0; i < job.extents.size(); ++i) {
-    const auto row = job.rows.subspan(i * classes, classes);
-    const auto counted = std::accumulate(row.begin(), row.end(), std::uint64_t{0});
-    if (counted == job.extents[i].size()) continue;
-    throw engine_error("the engine '" + std::string(engine) + "' miscounted: " + std::to_string(counted) +
-                       " bytes where there are " + std::to_string(job.extents[i].size()) + ", at offset " +
-                       std::to_string(job.extents[i].begin) + " of a chunk of " + std::to_string(job.bytes.size()));
+    const auto row = job.rows.subspan(i * layout.columns(), layout.columns());
+    const auto check = [&](std::span<const std::uint32_t> counters, std::uint64_t expected, std::string_view of) {
+      const auto counted = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+      if (counted == expected) return;
+      throw engine_error("the engine '" + std::string(engine) + "' miscounted: " + std::to_string(counted) + " " +
+                         std::string(of) + " where there are " + std::to_string(expected) + ", at offset " +
+                         std::to_string(job.extents[i].begin) + " of a chunk of " + std::to_string(job.bytes.size()));
+    };
+    const std::uint32_t bytes = job.extents[i].size();
+    check(row.first(layout.counted.classes), bytes, "bytes");
+    if (layout.pairs) check(row.subspan(layout.pairs_at(), layout.pair_columns()), bytes > 0 ? bytes - 1 : 0, "pairs");
   }
 }
 

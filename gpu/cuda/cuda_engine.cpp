@@ -60,7 +60,7 @@ bool is_lost_device(const std::exception_ptr& failure) {
 }  // namespace
 
 cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request)
-    : api_(std::move(api)), counted_(request.counted) {
+    : api_(std::move(api)), layout_(request.layout()) {
   const auto start = std::chrono::steady_clock::now();
   devices_ = devices_for(*api_, request);
   if (request.max_chunk == 0 || request.max_extents == 0) {
@@ -79,7 +79,7 @@ void cuda_engine::start_devices(const engine_request& request) {
   for (const cuda_device& each : devices_) {
     fuses_.push_back(std::make_unique<fused_runtime>(*api_));
     const lane_environment shared{.api = *fuses_.back(),
-                                  .counted = counted_,
+                                  .layout = layout_,
                                   .queue = queue_,
                                   .device = each.number,
                                   .label = label_of(each),

@@ -31,7 +31,7 @@ class cuda_engine final : public engine {
   ~cuda_engine() override;
 
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
-  [[nodiscard]] const partition& row_partition() const override { return counted_; }
+  [[nodiscard]] const row_layout& layout() const override { return layout_; }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
   [[nodiscard]] engine_stats stats() const override;
@@ -49,7 +49,7 @@ class cuda_engine final : public engine {
   [[nodiscard]] bool are_all_usable() const;
 
   std::unique_ptr<runtime> api_;
-  partition counted_;
+  row_layout layout_;
   std::vector<cuda_device> devices_;
   std::vector<std::unique_ptr<fused_runtime>> fuses_;  // one per device, in the order of devices_
   job_queue queue_;

@@ -22,7 +22,7 @@ namespace gpuhist::gpu::cuda {
 /// State that the lanes of a device share. Outlives them.
 struct lane_environment {
   runtime& api;              ///< of this device only; makes no calls after the device has failed
-  const partition& counted;  ///< the classes that rows are folded to
+  const row_layout& layout;  ///< of the rows of jobs
   job_queue& queue;          ///< shared by all devices of the engine
   int device = 0;
   std::string label{};  ///< the name of the device in error messages, "device 1 (NVIDIA H200)"
@@ -78,6 +78,7 @@ class lane {
   void add(buffers& set, counting_job& job) noexcept;
   void begin(buffers& set) noexcept;
   void enqueue(buffers& set);
+  void count_pairs(const buffers& set, const kernel_launch& counts);
   void finish(buffers& set) noexcept;
   static void complete(buffers& set, const std::exception_ptr& failure) noexcept;
   void record_times(buffers& set);

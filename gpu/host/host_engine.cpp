@@ -1,5 +1,6 @@
 #include "gpu/host/host_engine.hpp"
 
+#include "gpu/host/pairs.hpp"
 #include "gpu/job_check.hpp"
 
 #include <algorithm>
@@ -22,7 +23,11 @@ const kernel& kernel_for(const engine_request& request) {
 host_engine::host_engine(const engine_request& request) : host_engine(request, kernel_for(request)) {}
 
 host_engine::host_engine(const engine_request& request, const kernel& forced)
-    : prepared_(prepare(request.counted)), kernel_(forced), run_(request.run), threads_(request.threads) {
+    : layout_(request.layout()),
+      prepared_(prepare(request.counted)),
+      kernel_(forced),
+      run_(request.run),
+      threads_(request.threads) {
   if (!kernel_.applies(prepared_)) {
     throw engine_error("the host kernel '" + std::string(kernel_.name) + "' cannot count these classes");
   }
@@ -57,11 +62,16 @@ void host_engine::count(const counting_job& job) {
 }
 
 void host_engine::count_rows(const counting_job& job) const {
-  check_job(job, prepared_.counted.classes);
+  check_job(job, layout_);
   std::uint32_t* row = job.rows.data();
   for (const extent& part : job.extents) {
-    kernel_.count(job.bytes.subspan(part.begin, part.size()), prepared_, row);
-    row += prepared_.counted.classes;
+    const auto text = job.bytes.subspan(part.begin, part.size());
+    kernel_.count(text, prepared_, row);
+    if (layout_.pairs) {
+      count_pairs(text, *layout_.pairs, row + layout_.pairs_at());
+      row[layout_.edges_at()] = edges_of(text, *layout_.pairs);
+    }
+    row += layout_.columns();
   }
 }
 

@@ -20,7 +20,7 @@ class host_engine final : public engine {
   host_engine(const engine_request& request, const kernel& forced);
 
   [[nodiscard]] std::string_view name() const override { return "host"; }
-  [[nodiscard]] const partition& row_partition() const override { return prepared_.counted; }
+  [[nodiscard]] const row_layout& layout() const override { return layout_; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(counting_job& job) override;
   [[nodiscard]] bool counts_here() const override { return true; }
@@ -37,6 +37,7 @@ class host_engine final : public engine {
   void complete(counting_job& job) noexcept;
   void count_rows(const counting_job& job) const;
 
+  row_layout layout_;
   prepared_partition prepared_;
   const kernel& kernel_;
   executor run_;

@@ -34,14 +34,17 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
   return buckets;
 }
 
-row_folding::row_folding(const gpu::partition& counted, const gpu::partition& rows)
-    : columns_(rows.classes), classes_(counted.classes), newline_class_(counted.class_of['\n']) {
-  for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.class_of[byte]] = counted.class_of[byte];
+row_folding::row_folding(const gpu::partition& counted, const gpu::row_layout& rows)
+    : columns_(rows.columns()),
+      count_columns_(rows.counted.classes),
+      classes_(counted.classes),
+      newline_class_(counted.class_of['\n']) {
+  for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.counted.class_of[byte]] = counted.class_of[byte];
 }
 
 void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const {
   to.counts.resize(classes_);
-  for (std::size_t column = 0; column < row.size(); ++column) to.counts[class_of_column_[column]] += row[column];
+  for (std::size_t column = 0; column < count_columns_; ++column) to.counts[class_of_column_[column]] += row[column];
 }
 
 void row_folding::add(gpu::tally& to, const gpu::tally& more) const {

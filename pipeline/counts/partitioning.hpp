@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
+#include "gpu/row_layout.hpp"
 #include "gpu/tally.hpp"
 
 #include <array>
@@ -32,8 +33,8 @@ scheme_view view_through(const config::scheme& scheme, const gpu::partition& par
 /// Adds the rows of an engine to tallies of the counted partition.
 class row_folding {
  public:
-  /// `rows`: the engine's partition, at least as fine as `counted`.
-  row_folding(const gpu::partition& counted, const gpu::partition& rows);
+  /// `rows`: of the engine. Its partition is at least as fine as `counted`.
+  row_folding(const gpu::partition& counted, const gpu::row_layout& rows);
 
   [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a row
   [[nodiscard]] std::size_t classes() const { return classes_; }  ///< of a tally
@@ -47,6 +48,7 @@ class row_folding {
 
  private:
   std::size_t columns_;
+  std::size_t count_columns_;
   std::size_t classes_;
   std::uint8_t newline_class_;
   std::array<std::uint8_t, 256> class_of_column_{};

@@ -10,7 +10,7 @@ constexpr std::size_t finished_in_memory = std::size_t{1} << 20U;  // bytes
 
 }  // namespace
 
-rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::partition& rows,
+rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::row_layout& rows,
                                std::vector<std::string> input_names, const spill_folder& spilled_to)
     : counted_(counted),
       rows_(counted, rows),

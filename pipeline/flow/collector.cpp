@@ -27,7 +27,7 @@ cutter_id collector::add_cutter() {
 
 void collector::submit(slot& sealed) noexcept {
   for (std::size_t i = 0; i < sealed.segments.size(); ++i) sealed.extents[i] = sealed.segments[i].extent;
-  const std::size_t rows = sealed.segments.size() * engine_.row_partition().classes;
+  const std::size_t rows = sealed.segments.size() * engine_.layout().columns();
   sealed.job.bytes_are_lent = !sealed.lent.empty();
   sealed.job.bytes = sealed.job.bytes_are_lent ? sealed.lent : sealed.bytes.first(sealed.used);
   sealed.job.extents = sealed.extents.first(sealed.segments.size());
@@ -47,7 +47,7 @@ void collector::submit(slot& sealed) noexcept {
 
 std::exception_ptr collector::miscount_of(const slot& chunk) const {
   try {
-    gpu::check_rows(chunk.job, engine_.row_partition().classes, engine_.name());
+    gpu::check_rows(chunk.job, engine_.layout(), engine_.name());
     return nullptr;
   } catch (...) {
     return std::current_exception();

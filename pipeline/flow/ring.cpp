@@ -31,7 +31,7 @@ struct slot_layout {
   explicit slot_layout(const ring_shape& shape)
       : bytes_stride(whole_pages(shape.chunk_bytes)),
         extents_stride(whole_pages(shape.max_extents * sizeof(gpu::extent))),
-        rows_stride(whole_pages(std::size_t{shape.max_extents} * shape.row_classes * sizeof(std::uint32_t))),
+        rows_stride(whole_pages(std::size_t{shape.max_extents} * shape.row_columns * sizeof(std::uint32_t))),
         extents_at(shape.slots * bytes_stride),
         rows_at(extents_at + shape.slots * extents_stride),
         end(rows_at + shape.slots * rows_stride) {}
@@ -70,7 +70,7 @@ ring::ring(const ring_shape& shape)
     each.extents = {reinterpret_cast<gpu::extent*>(base + layout.extents_at + i * layout.extents_stride),
                     shape.max_extents};
     each.rows = {reinterpret_cast<std::uint32_t*>(base + layout.rows_at + i * layout.rows_stride),
-                 std::size_t{shape.max_extents} * shape.row_classes};
+                 std::size_t{shape.max_extents} * shape.row_columns};
     each.segments.reserve(shape.max_extents);
   }
   // the first slots are on top of the stack

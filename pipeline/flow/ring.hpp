@@ -69,7 +69,7 @@ struct ring_shape {
   std::uint32_t slots = 0;
   std::uint32_t chunk_bytes = 0;
   std::uint32_t max_extents = 0;
-  std::uint32_t row_classes = 0;
+  std::uint32_t row_columns = 0;
   std::uint32_t populated =
       ~std::uint32_t{0};  ///< slots whose text pages are allocated at once; others at first access
 

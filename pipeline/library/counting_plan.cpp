@@ -70,6 +70,7 @@ void resolve_inputs(const file_options& options, const option_names& names, coun
   }
   check_standard_input(options, names);
   planned.inputs = options.inputs;
+  planned.standard_input = options.standard_input;
   if (options.list) {
     planned.list = options.list->path;
     planned.list_end = options.list->terminator;
@@ -109,7 +110,7 @@ std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& count
   return ring_shape{.slots = buffers.slots,
                     .chunk_bytes = buffers.chunk_bytes,
                     .max_extents = buffers.max_extents,
-                    .row_classes = counted.classes}
+                    .row_columns = counted.classes}
       .mapped_bytes();
 }
 

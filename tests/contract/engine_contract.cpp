@@ -24,8 +24,9 @@ struct bench {
   std::unique_ptr<engine> under_test;
 };
 
-engine_request request_for(const partition& counted, std::size_t max_extents) {
-  return {.counted = counted,
+engine_request request_for(const row_layout& columns, std::size_t max_extents) {
+  return {.counted = columns.counted,
+          .pairs = columns.pairs,
           .run = [](const std::function<void()>& task) { task(); },
           .threads = 1,
           .streams = 0,
@@ -33,10 +34,10 @@ engine_request request_for(const partition& counted, std::size_t max_extents) {
           .max_extents = static_cast<std::uint32_t>(max_extents)};
 }
 
-bench make_bench(const engine_maker& make, const partition& counted, std::size_t max_extents) {
+bench make_bench(const engine_maker& make, const row_layout& columns, std::size_t max_extents) {
   bench result;
-  result.memory = std::make_unique<job_memory>(largest, max_extents, 256);
-  result.under_test = make(request_for(counted, max_extents));
+  result.memory = std::make_unique<job_memory>(largest, max_extents, std::max<std::size_t>(256, columns.columns()));
+  result.under_test = make(request_for(columns, max_extents));
   if (result.under_test) result.under_test->register_memory(result.memory->all(), nullptr);
   return result;
 }
@@ -46,11 +47,11 @@ void check_rows(const bench& at, std::span<const std::byte> bytes, std::span<con
   CAPTURE(bytes.size());
   CAPTURE(extents.size());
   CAPTURE(offset);
-  const partition& columns = at.under_test->row_partition();
+  const row_layout& columns = at.under_test->layout();
   counting_job& job = at.memory->prepare(bytes, extents, offset);
-  job.rows = job.rows.first(extents.size() * columns.classes);
+  job.rows = job.rows.first(extents.size() * columns.columns());
   at.under_test->submit(job);
-  const auto rows = at.memory->wait().first(extents.size() * columns.classes);
+  const auto rows = at.memory->wait().first(extents.size() * columns.columns());
   const auto expected = count_obviously(bytes, extents, columns);
   CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
   CHECK(at.memory->answers() == 1);
@@ -132,13 +133,44 @@ unsigned job_memory::answers() const {
   return state_->answers;
 }
 
+namespace {
+
+void count_pairs_obviously(std::span<const std::byte> bytes, const extent& part, const row_layout& columns,
+                           std::uint32_t* row) {
+  const std::size_t classes = columns.pairs->classes;
+  const auto class_at = [&](std::size_t at) -> std::uint32_t {
+    return columns.pairs->class_of[std::to_integer<std::size_t>(bytes[at])];
+  };
+  for (std::size_t at = part.begin; at + 1 < part.end; ++at) {
+    ++row[columns.counted.classes + class_at(at) * classes + class_at(at + 1)];
+  }
+  if (part.size() == 0) return;
+  row[columns.counted.classes + classes * classes] = 65536 + class_at(part.end - 1) * 256 + class_at(part.begin);
+}
+
+// Classes of pairs of each number of classes that kernels treat differently, scattered over all byte values.
+std::vector<row_layout> sample_pair_layouts() {
+  std::vector<row_layout> result{{letters_partition(), letters_partition()}, {partition::identity(), partition{}}};
+  for (const unsigned classes : {2U, 7U, 8U, 9U, 16U, 17U, 31U, 32U}) {
+    std::mt19937 random(classes);
+    partition scattered{.class_of = {}, .classes = static_cast<std::uint16_t>(classes)};
+    for (auto& class_number : scattered.class_of) class_number = static_cast<std::uint8_t>(random() % classes);
+    result.emplace_back(classes % 2 == 0 ? partition::identity() : letters_partition(), scattered);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<std::uint32_t> count_obviously(std::span<const std::byte> bytes, std::span<const extent> extents,
-                                           const partition& columns) {
-  std::vector<std::uint32_t> rows(extents.size() * columns.classes);
+                                           const row_layout& columns) {
+  std::vector<std::uint32_t> rows(extents.size() * columns.columns());
   for (std::size_t i = 0; i < extents.size(); ++i) {
+    std::uint32_t* const row = rows.data() + i * columns.columns();
     for (std::size_t at = extents[i].begin; at < extents[i].end; ++at) {
-      ++rows[i * columns.classes + columns.class_of[std::to_integer<std::size_t>(bytes[at])]];
+      ++row[columns.counted.class_of[std::to_integer<std::size_t>(bytes[at])]];
     }
+    if (columns.pairs) count_pairs_obviously(bytes, extents[i], columns, row);
   }
   return rows;
 }
@@ -251,13 +283,34 @@ void rows_equal_the_simple_loop_for_all_partitions(const engine_maker& make) {
   }
 }
 
+void pairs_equal_the_simple_loop(const engine_maker& make) {
+  for (const row_layout& columns : sample_pair_layouts()) {
+    CAPTURE(columns.pair_classes());
+    const bench at = make_bench(make, columns, 300);
+    REQUIRE(at.under_test->layout() == columns);
+    check_rows(at, text_bytes(1000, 1), {});
+    const std::array short_extents{extent{0, 0}, extent{0, 1}, extent{1, 3}, extent{3, 3}, extent{4, 5}, extent{5, 69}};
+    check_rows(at, random_bytes(1000, 1), short_extents, 5);
+    for (const std::size_t size : {0U, 1U, 2U, 3U, 63U, 64U, 65U, 4097U, 70'001U}) {
+      const std::array all{whole(size)};
+      check_rows(at, random_bytes(size, 1), all, size % 64);
+      check_rows(at, text_bytes(size, 2), all);
+      check_rows(at, std::vector(size, std::byte{0x65}), all, 1);
+    }
+    for (const bool gaps : {false, true}) {
+      check_rows(at, random_bytes(largest, 3), random_extents(300, largest, gaps, 3), 3);
+      check_rows(at, text_bytes(3000, 4), random_extents(300, 3000, gaps, 4));
+    }
+  }
+}
+
 void jobs_in_flight_are_completed_once(const engine_maker& make) {
   constexpr std::size_t size = 20'000;
   std::vector<std::unique_ptr<job_memory>> memory(16);  // outlives the engine
   for (auto& each : memory) each = std::make_unique<job_memory>(size, 5, 256);
   const auto under_test = make(request_for(letters_partition(), 5));
   for (const auto& each : memory) under_test->register_memory(each->all(), nullptr);
-  const std::size_t classes = under_test->row_partition().classes;
+  const std::size_t classes = under_test->layout().counted.classes;
   for (std::uint32_t round = 0; round < 5; ++round) {
     for (std::uint32_t i = 0; i < memory.size(); ++i) {
       counting_job& job = memory[i]->prepare(random_bytes(size, i + round), random_extents(5, size, true, i + round));
@@ -267,7 +320,7 @@ void jobs_in_flight_are_completed_once(const engine_maker& make) {
     for (std::uint32_t i = 0; i < memory.size(); ++i) {
       const auto rows = memory[i]->wait();
       const auto expected = count_obviously(random_bytes(size, i + round), random_extents(5, size, true, i + round),
-                                            under_test->row_partition());
+                                            under_test->layout().counted);
       CHECK(std::equal(rows.begin(), rows.end(), expected.begin(), expected.end()));
     }
   }
@@ -283,7 +336,7 @@ void an_invalid_job_fails_alone(const engine_maker& make) {
   const std::vector<std::vector<extent>> wrong{{{0, 101}}, {{5, 4}}, {{0, 10}, {9, 20}}};
   for (const auto& extents : wrong) {
     counting_job& job = at.memory->prepare(bytes, extents);
-    job.rows = job.rows.first(extents.size() * at.under_test->row_partition().classes);
+    job.rows = job.rows.first(extents.size() * at.under_test->layout().counted.classes);
     at.under_test->submit(job);
     CHECK_THROWS_AS(at.memory->wait(), engine_error);
   }
@@ -297,7 +350,7 @@ void a_job_is_counted_within_submit_if_the_engine_counts_here(const engine_maker
   const bench at = make_bench(make, letters_partition(), 3);
   const auto bytes = text_bytes(100, 1);
   const std::array extents{extent{0, 40}, extent{50, 100}};
-  const auto expected = count_obviously(bytes, extents, at.under_test->row_partition());
+  const auto expected = count_obviously(bytes, extents, at.under_test->layout().counted);
   for (const bool requested : {false, true, false}) {
     counting_job& job = at.memory->prepare(bytes, extents);
     job.rows = job.rows.first(expected.size());
@@ -313,6 +366,7 @@ void keeps_the_contract(const engine_maker& make) {
   rows_equal_the_simple_loop_for_all_sizes(make);
   rows_equal_the_simple_loop_for_all_extents(make);
   rows_equal_the_simple_loop_for_all_partitions(make);
+  pairs_equal_the_simple_loop(make);
   jobs_in_flight_are_completed_once(make);
   an_invalid_job_fails_alone(make);
   a_job_is_counted_within_submit_if_the_engine_counts_here(make);

@@ -19,9 +19,9 @@ namespace gpuhist::gpu::contract {
 /// does not apply to the partition.
 using engine_maker = std::function<std::unique_ptr<engine>(const engine_request&)>;
 
-/// The rows of the simple loop: the oracle, which shares no code with any engine.
+/// The rows of simple loops: the oracle, which shares no code with any engine.
 std::vector<std::uint32_t> count_obviously(std::span<const std::byte> bytes, std::span<const extent> extents,
-                                           const partition& columns);
+                                           const row_layout& columns);
 
 /// Partitions with different numbers of boundaries: one class, letters, single values, random ones, identity.
 struct named_partition {
@@ -65,6 +65,7 @@ void rows_equal_the_simple_loop_for_all_extents(const engine_maker& make);
 void rows_equal_the_simple_loop_for_all_partitions(const engine_maker& make);
 void jobs_in_flight_are_completed_once(const engine_maker& make);
 void an_invalid_job_fails_alone(const engine_maker& make);
+void pairs_equal_the_simple_loop(const engine_maker& make);
 void a_job_is_counted_within_submit_if_the_engine_counts_here(const engine_maker& make);
 
 /// Checks all invariants above.

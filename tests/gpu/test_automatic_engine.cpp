@@ -220,7 +220,7 @@ class failing_device final : public engine {
  public:
   explicit failing_device(std::shared_future<void> released) : released_(std::move(released)) {}
   std::string_view name() const override { return "failing"; }
-  const partition& row_partition() const override { return rows_; }
+  const row_layout& layout() const override { return rows_; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   engine_stats stats() const override { return {}; }
   void submit(counting_job& job) override {
@@ -231,7 +231,7 @@ class failing_device final : public engine {
   }
 
  private:
-  partition rows_ = contract::letters_partition();
+  row_layout rows_ = contract::letters_partition();
   std::shared_future<void> released_;
   std::jthread answering_;
 };

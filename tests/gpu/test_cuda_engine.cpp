@@ -63,7 +63,7 @@ TEST_CASE("the rows of the CUDA engine hold the requested classes") {
   engine_request request = small_request();
   request.counted = contract::letters_partition();
   const cuda_engine engine(make_fake_runtime(std::make_shared<ledger>()), request);
-  CHECK(engine.row_partition() == contract::letters_partition());
+  CHECK(engine.layout().counted == contract::letters_partition());
 }
 
 TEST_CASE("a device that is too old is skipped, and named if there is no other") {

@@ -30,7 +30,7 @@ TEST_CASE("the host engine is always available, and counts the requested partiti
   CHECK(!forecast_engine("host", request()).cuda);
   const engine_choice choice = make_engine("host", request());
   CHECK(choice.taken->name() == "host");
-  CHECK(choice.taken->row_partition() == request().counted);
+  CHECK(choice.taken->layout().counted == request().counted);
 }
 
 TEST_CASE("cuda is made if a device is usable, and fails with the reason if none is") {

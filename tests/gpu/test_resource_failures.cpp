@@ -83,7 +83,7 @@ class frugal_device final : public engine {
       : rows_(rows), worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
   std::string_view name() const override { return "frugal"; }
-  const partition& row_partition() const override { return rows_; }
+  const row_layout& layout() const override { return rows_; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   engine_stats stats() const override { return {}; }
 
@@ -103,7 +103,7 @@ class frugal_device final : public engine {
       std::fill(job->rows.begin(), job->rows.end(), 0U);
       for (std::size_t i = 0; i < job->extents.size(); ++i) {
         for (std::size_t at = job->extents[i].begin; at < job->extents[i].end; ++at) {
-          ++job->rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job->bytes[at])]];
+          ++job->rows[i * rows_.counted.classes + rows_.counted.class_of[std::to_integer<std::size_t>(job->bytes[at])]];
         }
       }
       job->on_complete(*job, nullptr);
@@ -111,7 +111,7 @@ class frugal_device final : public engine {
     }
   }
 
-  partition rows_;
+  row_layout rows_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<counting_job*> waiting_;

@@ -20,7 +20,7 @@ namespace {
 struct failing_run {
   async::worker_pool pool{2};
   test::shuffling_engine engine;
-  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_columns = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
   std::stop_source stop;
   std::vector<std::uint64_t> prefixes;  // bytes merged so far, after each merge

@@ -164,7 +164,7 @@ namespace {
 class backward_engine final : public gpu::engine {
  public:
   std::string_view name() const override { return "backward"; }
-  const gpu::partition& row_partition() const override { return rows_; }
+  const gpu::row_layout& layout() const override { return rows_; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   gpu::engine_stats stats() const override { return {}; }
 
@@ -188,7 +188,7 @@ class backward_engine final : public gpu::engine {
   }
 
  private:
-  gpu::partition rows_ = gpu::partition::identity();
+  gpu::row_layout rows_ = gpu::partition::identity();
   std::array<gpu::counting_job*, 3> pending_{};
   std::size_t count_ = 0;
 };
@@ -198,7 +198,7 @@ struct collected_run {
   static constexpr unsigned slot_count = 4;
   async::worker_pool pool{1};
   backward_engine engine;
-  ring slots{{.slots = slot_count, .chunk_bytes = 64, .max_extents = 8, .row_classes = 256}};
+  ring slots{{.slots = slot_count, .chunk_bytes = 64, .max_extents = 8, .row_columns = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"0", "1", "2", "3", "4"}};
   std::stop_source stop;
   bool continues;
@@ -282,7 +282,7 @@ TEST_CASE("whichever allocation of a collector fails, it settles, all slots are 
 TEST_CASE("the callback after a merge may throw: the run is stopped, and the collector settles") {
   async::worker_pool pool(1);
   backward_engine engine;
-  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_classes = 256}};
+  ring slots{{.slots = 4, .chunk_bytes = 8, .max_extents = 2, .row_columns = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"only"}};
   const std::stop_source stop;
   collector collected(slots, engine, counts, stop, [] { throw std::bad_alloc(); });

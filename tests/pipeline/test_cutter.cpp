@@ -29,7 +29,7 @@ struct workshop {
   cutter cut;
 
   workshop(std::uint32_t slot_count, std::uint32_t chunk_bytes, std::uint32_t extents)
-      : slots({.slots = slot_count, .chunk_bytes = chunk_bytes, .max_extents = extents, .row_classes = 256}),
+      : slots({.slots = slot_count, .chunk_bytes = chunk_bytes, .max_extents = extents, .row_columns = 256}),
         collected(slots, engine, counts, stop, [] {}),
         cut(slots, collected) {}
 

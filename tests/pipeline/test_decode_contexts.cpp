@@ -24,7 +24,7 @@ const io::format& zstd() { return *io::format_named("zstd"); }
 // Contexts with all later stages. Everything except the engine is on one thread and runs only in settle().
 struct workshop {
   async::event_loop context;
-  ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_classes = 256}};
+  ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_columns = 256}};
   rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"input"}};
   std::stop_source stop;
   test::shuffling_engine engine{gpu::partition::identity()};

@@ -112,7 +112,7 @@ class awaited_engine final : public gpu::engine {
   explicit awaited_engine(std::unique_ptr<gpu::automatic_engine> inner) : inner_(std::move(inner)) {}
 
   std::string_view name() const override { return inner_->name(); }
-  const gpu::partition& row_partition() const override { return inner_->row_partition(); }
+  const gpu::row_layout& layout() const override { return inner_->layout(); }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override {
     inner_->register_memory(memory, std::move(owner));
   }

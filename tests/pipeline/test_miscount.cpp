@@ -29,7 +29,7 @@ class lying_engine : public test::shuffling_engine {
   std::string_view name() const override { return "liar"; }
 
   void submit(gpu::counting_job& job) override {
-    const gpu::partition& columns = row_partition();
+    const gpu::partition& columns = layout().counted;
     std::fill(job.rows.begin(), job.rows.end(), 0U);
     for (std::size_t i = 0; i < job.extents.size(); ++i) {
       for (std::size_t at = job.extents[i].begin; at < job.extents[i].end; ++at) {
@@ -85,11 +85,28 @@ TEST_CASE("the rows of a chunk are checked one by one: a right sum over all of t
   const std::vector<gpu::extent> extents{{0, 4}, {5, 10}};
   std::vector<std::uint32_t> rows{2, 2, 1, 4};
   const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .on_complete = {}};
-  CHECK_NOTHROW(gpu::check_rows(job, 2, "liar"));
+  const gpu::partition two_classes{.class_of = {}, .classes = 2};
+  CHECK_NOTHROW(gpu::check_rows(job, two_classes, "liar"));
   rows = {2, 3, 1, 3};
-  CHECK_THROWS_AS(gpu::check_rows(job, 2, "liar"), gpu::engine_error);
+  CHECK_THROWS_AS(gpu::check_rows(job, two_classes, "liar"), gpu::engine_error);
   rows = {2, 2, 1, 3};
-  CHECK_THROWS_WITH_AS(gpu::check_rows(job, 2, "liar"),
+  CHECK_THROWS_WITH_AS(gpu::check_rows(job, two_classes, "liar"),
                        "the engine 'liar' miscounted: 4 bytes where there are 5, at offset 5 of a chunk of 10",
+                       gpu::engine_error);
+}
+
+TEST_CASE("the pairs of an extent are checked: there is one fewer than bytes, and none without bytes") {
+  const std::vector<std::byte> bytes(10);
+  const std::vector<gpu::extent> extents{{0, 4}, {5, 5}, {5, 10}};
+  const gpu::partition one_class;
+  const gpu::row_layout layout(one_class, one_class);
+  std::vector<std::uint32_t> rows{4, 3, 0, 0, 0, 0, 5, 4, 0};
+  const gpu::counting_job job{.bytes = bytes, .extents = extents, .rows = rows, .on_complete = {}};
+  CHECK_NOTHROW(gpu::check_rows(job, layout, "liar"));
+  rows = {4, 3, 0, 0, 1, 0, 5, 4, 0};
+  CHECK_THROWS_AS(gpu::check_rows(job, layout, "liar"), gpu::engine_error);
+  rows = {4, 3, 0, 0, 0, 0, 5, 5, 0};
+  CHECK_THROWS_WITH_AS(gpu::check_rows(job, layout, "liar"),
+                       "the engine 'liar' miscounted: 5 pairs where there are 4, at offset 5 of a chunk of 10",
                        gpu::engine_error);
 }

@@ -117,7 +117,7 @@ TEST_CASE("a history without time has only free shares, and one that is read ear
 
 TEST_CASE("the ring keeps the history of its slots") {
   async::worker_pool pool(1);
-  ring tested({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_classes = 1});
+  ring tested({.slots = 2, .chunk_bytes = 4096, .max_extents = 1, .row_columns = 1});
   tested.begin_history();
   slot* only = test::run(pool, tested.acquire());
   tested.begin_counting(*only);

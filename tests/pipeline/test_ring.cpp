@@ -19,7 +19,7 @@ using namespace gpuhist::pipeline;
 
 namespace {
 
-constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_classes = 7};
+constexpr ring_shape small{.slots = 3, .chunk_bytes = 5, .max_extents = 4, .row_columns = 7};
 
 }  // namespace
 

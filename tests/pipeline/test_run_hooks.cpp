@@ -82,7 +82,7 @@ class engine_with_a_device final : public gpu::engine {
       : host_(gpu::make_engine("host", request).taken), still_waking_(still_waking), device_lost_(device_lost) {}
 
   std::string_view name() const override { return host_->name(); }
-  const gpu::partition& row_partition() const override { return host_->row_partition(); }
+  const gpu::row_layout& layout() const override { return host_->layout(); }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
   void submit(gpu::counting_job& job) override { host_->submit(job); }
   gpu::engine_stats stats() const override {

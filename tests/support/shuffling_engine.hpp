@@ -21,14 +21,15 @@ namespace gpuhist::test {
 
 class shuffling_engine : public gpu::engine {
  public:
-  explicit shuffling_engine(gpu::partition rows, unsigned seed = 1, std::optional<std::uint64_t> failing_job = {})
+  explicit shuffling_engine(const gpu::row_layout& rows, unsigned seed = 1,
+                            std::optional<std::uint64_t> failing_job = {})
       : rows_(rows),
         random_(seed),
         failing_job_(failing_job),
         worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
   std::string_view name() const override { return "shuffling"; }
-  const gpu::partition& row_partition() const override { return rows_; }
+  const gpu::row_layout& layout() const override { return rows_; }
   void register_memory(std::span<std::byte>, std::shared_ptr<const void>) override {}
 
   void submit(gpu::counting_job& job) override {
@@ -63,12 +64,26 @@ class shuffling_engine : public gpu::engine {
     std::fill(job.rows.begin(), job.rows.end(), 0U);
     for (std::size_t i = 0; i < job.extents.size(); ++i) {
       for (std::size_t at = job.extents[i].begin; at < job.extents[i].end; ++at) {
-        ++job.rows[i * rows_.classes + rows_.class_of[std::to_integer<std::size_t>(job.bytes[at])]];
+        std::uint32_t* const row = job.rows.data() + i * rows_.columns();
+        ++row[rows_.counted.class_of[std::to_integer<std::size_t>(job.bytes[at])]];
+        if (rows_.pairs && at > job.extents[i].begin) ++row[pair_column(job.bytes[at - 1], job.bytes[at])];
       }
+      write_edges(job, i);
     }
   }
 
-  gpu::partition rows_;
+  std::size_t pair_column(std::byte first, std::byte second) const {
+    const auto class_of = [&](std::byte value) { return rows_.pairs->class_of[std::to_integer<std::size_t>(value)]; };
+    return rows_.pairs_at() + class_of(first) * rows_.pair_classes() + class_of(second);
+  }
+
+  void write_edges(gpu::counting_job& job, std::size_t i) const {
+    if (!rows_.pairs) return;
+    const auto text = job.bytes.subspan(job.extents[i].begin, job.extents[i].size());
+    job.rows[i * rows_.columns() + rows_.edges_at()] = gpu::edges_of(text, *rows_.pairs);
+  }
+
+  gpu::row_layout rows_;
   std::mt19937 random_;
   std::optional<std::uint64_t> failing_job_;
   std::mutex mutex_;

@@ -207,7 +207,8 @@ std::size_t member_bytes::read(std::span<std::byte> out) {
   try {
     if (rest_.empty()) rest_ = source_.read();
   } catch (const io::input_error& e) {
-    error_ = source_.is_broken()
+    const bool is_of_archive = source_.is_broken() || source_.ends_early();
+    error_ = is_of_archive
                  ? std::make_exception_ptr(io::input_error(e.what(), e.offset(), e.kind(), io::failure_origin::archive))
                  : std::current_exception();
     std::rethrow_exception(error_);
