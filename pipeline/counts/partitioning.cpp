@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 
 namespace gpuhist::pipeline {
@@ -37,19 +38,41 @@ std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {
 row_folding::row_folding(const gpu::partition& counted, const gpu::row_layout& rows)
     : columns_(rows.columns()),
       count_columns_(rows.counted.classes),
+      pair_classes_(rows.pair_classes()),
       classes_(counted.classes),
       newline_class_(counted.class_of['\n']) {
   for (std::size_t byte = 0; byte < 256; ++byte) class_of_column_[rows.counted.class_of[byte]] = counted.class_of[byte];
 }
 
 void row_folding::add(gpu::tally& to, std::span<const std::uint32_t> row) const {
-  to.counts.resize(classes_);
+  resize(to);
   for (std::size_t column = 0; column < count_columns_; ++column) to.counts[class_of_column_[column]] += row[column];
+  const auto pairs = row.subspan(count_columns_, pair_columns());
+  std::ranges::transform(to.pairs, pairs, to.pairs.begin(), std::plus<>{});
 }
 
 void row_folding::add(gpu::tally& to, const gpu::tally& more) const {
-  to.counts.resize(classes_);
+  resize(to);
   to += more;
+}
+
+void row_folding::resize(gpu::tally& made) const {
+  made.counts.resize(classes_);
+  made.pairs.resize(pair_columns());
+}
+
+std::optional<byte_pair> row_folding::append(text_tally& to, std::span<const std::uint32_t> row) const {
+  add(to.counts, row);
+  const auto seam = to.edges.append(edges_in(row));
+  add(to.counts, seam);
+  return seam;
+}
+
+std::optional<byte_pair> row_folding::append(text_tally& to, const text_tally& next) const {
+  add(to.counts, next.counts);
+  const auto seam = to.edges.append(next.edges);
+  add(to.counts, seam);
+  return seam;
 }
 
 std::uint64_t row_folding::lines_in(const gpu::tally& counts) const {

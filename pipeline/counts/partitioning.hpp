@@ -4,10 +4,12 @@
 #include "config/scheme.hpp"
 #include "gpu/row_layout.hpp"
 #include "gpu/tally.hpp"
+#include "pipeline/counts/text_tally.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +32,8 @@ struct scheme_view {
 /// Precondition: the partition is at least as fine as the scheme.
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
 
-/// Adds the rows of an engine to tallies of the counted partition.
+/// Adds the rows of an engine to tallies of the counted partition. Tallies without classes are resized first; that
+/// allocation is the only part that may throw.
 class row_folding {
  public:
   /// `rows`: of the engine. Its partition is at least as fine as `counted`.
@@ -39,9 +42,30 @@ class row_folding {
   [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a row
   [[nodiscard]] std::size_t classes() const { return classes_; }  ///< of a tally
 
-  /// A tally without classes is resized first.
+  [[nodiscard]] std::size_t pair_columns() const { return pair_classes_ * pair_classes_; }  ///< of row and tally
+
+  /// A tally of no text.
+  [[nodiscard]] gpu::tally no_text() const { return gpu::tally(classes_, pair_columns()); }
+
+  /// Adds counts, without a pair at a seam.
   void add(gpu::tally& to, std::span<const std::uint32_t> row) const;
   void add(gpu::tally& to, const gpu::tally& more) const;
+
+  /// Adds one pair; nothing: no pair.
+  void add(gpu::tally& to, const std::optional<byte_pair>& seam) const {
+    if (seam) ++to.pairs[seam->first * pair_classes_ + seam->second];
+  }
+
+  /// Appends text, and returns the pair at the seam, which is included.
+  std::optional<byte_pair> append(text_tally& to, std::span<const std::uint32_t> row) const;
+  std::optional<byte_pair> append(text_tally& to, const text_tally& next) const;
+
+  /// The ends of the text of a row; none if pairs are not counted.
+  [[nodiscard]] text_edges edges_in(std::span<const std::uint32_t> row) const {
+    return pair_classes_ == 0 ? text_edges() : text_edges::from_row(row.back());
+  }
+
+  void resize(gpu::tally& made) const;
 
   /// How many bytes of a tally are '\n'.
   [[nodiscard]] std::uint64_t lines_in(const gpu::tally& counts) const;
@@ -49,6 +73,7 @@ class row_folding {
  private:
   std::size_t columns_;
   std::size_t count_columns_;
+  std::size_t pair_classes_;
   std::size_t classes_;
   std::uint8_t newline_class_;
   std::array<std::uint8_t, 256> class_of_column_{};
