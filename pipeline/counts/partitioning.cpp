@@ -7,12 +7,14 @@
 
 namespace gpuhist::pipeline {
 
-gpu::partition coarsest_partition(std::span<const config::scheme> schemes) {
+namespace {
+
+gpu::partition partition_for(std::span<const config::scheme> schemes, bool newline_apart) {
   gpu::partition result;
-  // the key: whether the byte value is '\n', and its bucket in every scheme
+  // the key: whether the byte value is '\n' and has a class of its own, and its bucket in every scheme
   std::map<std::vector<std::uint16_t>, std::uint8_t> classes;
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    std::vector<std::uint16_t> key{byte == '\n'};
+    std::vector<std::uint16_t> key{newline_apart && byte == '\n'};
     for (const config::scheme& each : schemes) key.push_back(each.bucket_of[byte]);
     const auto next = static_cast<std::uint8_t>(classes.size());
     result.class_of[byte] = classes.try_emplace(std::move(key), next).first->second;
@@ -21,12 +23,39 @@ gpu::partition coarsest_partition(std::span<const config::scheme> schemes) {
   return result;
 }
 
-scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition) {
-  scheme_view view{scheme, std::vector<std::uint16_t>(partition.classes)};
-  for (std::size_t byte = 0; byte < 256; ++byte) {
-    view.bucket_of_class[partition.class_of[byte]] = scheme.bucket_of[byte];
-  }
+}  // namespace
+
+gpu::partition coarsest_partition(std::span<const config::scheme> schemes) { return partition_for(schemes, true); }
+
+gpu::partition pair_partition(std::span<const config::scheme> schemes) { return partition_for(schemes, false); }
+
+namespace {
+
+std::vector<std::uint16_t> buckets_of_classes(const config::scheme& scheme, const gpu::partition& partition) {
+  std::vector<std::uint16_t> buckets(partition.classes);
+  for (std::size_t byte = 0; byte < 256; ++byte) buckets[partition.class_of[byte]] = scheme.bucket_of[byte];
+  return buckets;
+}
+
+}  // namespace
+
+scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition,
+                         const std::optional<gpu::partition>& pairs) {
+  scheme_view view{.scheme = scheme, .bucket_of_class = buckets_of_classes(scheme, partition)};
+  if (pairs) view.bucket_of_pair_class = buckets_of_classes(scheme, *pairs);
   return view;
+}
+
+pair_matrix scheme_view::fold_pairs(const gpu::tally& counts) const {
+  const std::size_t buckets = has_pairs() ? scheme.buckets.size() : 0;
+  const std::size_t classes = bucket_of_pair_class.size();
+  pair_matrix folded{.buckets = buckets, .counts = std::vector<std::uint64_t>(buckets * buckets)};
+  if (counts.pairs.empty()) return folded;
+  for (std::size_t i = 0; i < classes * classes; ++i) {
+    const std::size_t first = bucket_of_pair_class[i / classes];
+    folded.counts[first * buckets + bucket_of_pair_class[i % classes]] += counts.pairs[pairs_at + i];
+  }
+  return folded;
 }
 
 std::vector<std::uint64_t> scheme_view::fold(const gpu::tally& counts) const {

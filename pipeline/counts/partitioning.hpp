@@ -20,17 +20,40 @@ namespace gpuhist::pipeline {
 /// of their smallest byte value.
 gpu::partition coarsest_partition(std::span<const config::scheme> schemes);
 
+/// The coarsest partition whose pairs give the pairs of the buckets of every scheme. It may have up to 256 classes;
+/// pairs can be counted for at most gpu::max_pair_classes.
+gpu::partition pair_partition(std::span<const config::scheme> schemes);
+
+/// How often each bucket follows each bucket: row-major, the bucket of the first byte selects the row.
+struct pair_matrix {
+  std::size_t buckets = 0;  ///< 0: pairs were not counted
+  std::vector<std::uint64_t> counts{};
+
+  [[nodiscard]] std::uint64_t at(std::size_t first, std::size_t second) const {
+    return counts[first * buckets + second];
+  }
+  bool operator==(const pair_matrix&) const = default;
+};
+
 /// A scheme seen through a partition: the bucket of every class.
 struct scheme_view {
   config::scheme scheme;
   std::vector<std::uint16_t> bucket_of_class;
+  std::vector<std::uint16_t> bucket_of_pair_class{};  ///< empty: pairs are not counted
+  std::size_t pairs_at = 0;  ///< index in gpu::tally::pairs; others than 0 if each scheme has pairs of its own
+
+  [[nodiscard]] bool has_pairs() const { return !bucket_of_pair_class.empty(); }
+
+  /// Zeros if the tally has no pairs. Without buckets if pairs are not counted.
+  [[nodiscard]] pair_matrix fold_pairs(const gpu::tally& counts) const;
 
   /// One count per bucket, in the order of scheme.buckets. A tally without classes counts no bytes.
   [[nodiscard]] std::vector<std::uint64_t> fold(const gpu::tally& counts) const;
 };
 
-/// Precondition: the partition is at least as fine as the scheme.
-scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition);
+/// Precondition: both partitions are at least as fine as the scheme. `pairs`: nothing if pairs are not counted.
+scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition,
+                         const std::optional<gpu::partition>& pairs = {});
 
 /// Adds the rows of an engine to tallies of the counted partition. Tallies without classes are resized first; that
 /// allocation is the only part that may throw.

@@ -3,6 +3,8 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/row_layout.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/library/default_memory_limit.hpp"
@@ -102,19 +104,30 @@ std::uint32_t default_slots(const plan& so_far) {
   return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
 }
 
-std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& counted) {
-  return ring_shape{.slots = buffers.slots,
-                    .chunk_bytes = buffers.chunk_bytes,
-                    .max_extents = buffers.max_extents,
-                    .row_columns = counted.classes}
+gpu::row_layout layout_of(const plan& planned) { return {planned.partition, planned.pairs}; }
+
+std::uint64_t ring_bytes(const plan& planned) {
+  return ring_shape{.slots = planned.buffers.slots,
+                    .chunk_bytes = planned.buffers.chunk_bytes,
+                    .max_extents = planned.buffers.max_extents,
+                    .row_columns = static_cast<std::uint32_t>(layout_of(planned).columns())}
       .mapped_bytes();
+}
+
+std::uint64_t pair_bytes(const plan& planned) { return layout_of(planned).pair_columns() * sizeof(std::uint64_t); }
+
+// Pairs of the panes of a window, and of panes that are merged but not in a window yet.
+std::uint64_t bytes_of_window_pairs(const plan& planned) {
+  return planned.windows ? (planned.windows->window_panes + rolling_windows::max_panes_merged) * pair_bytes(planned)
+                         : 0;
 }
 
 // Memory of the names on the command line and of unfinished inputs. There are at most as many unfinished inputs as
 // segments in the slots. Finished inputs are spilled to a file (finished_inputs).
-std::uint64_t bytes_of_inputs(const config::options& typed, const buffer_plan& buffers) {
+std::uint64_t bytes_of_inputs(const config::options& typed, const plan& planned) {
   constexpr std::uint64_t finished_bytes = 2 * mib;
-  constexpr std::uint64_t input_bytes = 512;
+  const buffer_plan& buffers = planned.buffers;
+  const std::uint64_t input_bytes = 512 + 2 * pair_bytes(planned);  // verified and unverified
   std::uint64_t named = 0;
   for (const std::string& each : typed.inputs) named += 2 * sizeof(std::string) + each.size();
   const bool many = typed.inputs.size() > 1 || typed.recursive || typed.files_from;
@@ -152,9 +165,9 @@ void plan_decoders(const config::options& typed, plan& planned) {
 // limit. A number given by --slots is not reduced. A limit is refused only if the buffers themselves exceed it.
 void fit_into(std::uint64_t limit, const config::options& typed, plan& planned) {
   buffer_plan& buffers = planned.buffers;
-  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
-  const auto needed = [&] { return fixed + ring_bytes(buffers, planned.partition) + bytes_of_inputs(typed, buffers); };
+  const auto needed = [&] { return fixed + ring_bytes(planned) + bytes_of_inputs(typed, planned); };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda + of_windows > limit && !typed.slots && buffers.slots > fewest) --buffers.slots;
@@ -191,12 +204,13 @@ void check_followed(const config::options& typed) {
   }
 }
 
-// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows.
+// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows. Rows
+// with pairs have up to 4 KiB more, so there are fewer.
 std::uint32_t max_extents(const plan& so_far) {
   constexpr std::uint32_t lower_bound = 16;
-  constexpr std::uint32_t upper_bound = 1024;
+  const std::uint32_t upper_bound = so_far.pairs ? 128 : 1024;
   const std::uint32_t chunk = so_far.buffers.chunk_bytes;
-  std::uint64_t wanted = chunk / (4 * kib);
+  std::uint64_t wanted = chunk / ((so_far.pairs ? 16 : 4) * kib);
   if (so_far.windows && so_far.windows->min_pane_bytes() > 0) {
     wanted = std::max(wanted, chunk / so_far.windows->min_pane_bytes() + lower_bound);
   }
@@ -253,7 +267,10 @@ plan make_plan(const config::options& typed) {
   planned.watched = resolve_watch(typed, schemes, planned.measuring);
   const bool by_byte = typed.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts();
   planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
-  for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
+  planned.pairs = resolve_pairs(typed, schemes);
+  for (const config::scheme& each : schemes) {
+    planned.schemes.push_back(view_through(each, planned.partition, planned.pairs));
+  }
   planned.engine = resolve_engine(typed);
   planned.kernel = resolve_kernel(typed, planned.engine, planned.partition);
   planned.threads = resolve_threads(typed);

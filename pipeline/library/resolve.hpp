@@ -10,6 +10,8 @@
 #include "pipeline/report/output/destination.hpp"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,9 @@ std::string resolve_kernel(const config::options& typed, std::string_view engine
 const report_format* resolve_report_format(const config::options& typed);
 
 std::vector<config::scheme> resolve_schemes(const config::options& typed);
+
+/// The classes of pairs for --pairs; nothing without it.
+std::optional<gpu::partition> resolve_pairs(const config::options& typed, std::span<const config::scheme> schemes);
 
 /// How reports of that format are written to their destination. Refuses --append without a file or with a format whose
 /// reports cannot follow one another, and snapshots that replace one another without a file.

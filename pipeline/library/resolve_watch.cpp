@@ -15,22 +15,33 @@ namespace {
 using gates::condition;
 using gates::gate;
 
-condition resolve_condition(const std::string& text, std::span<const config::scheme> schemes,
-                            const measures::measuring& measuring) {
-  condition resolved(config::parse_expression(text, schemes), schemes);
+/// What the names of conditions may refer to.
+struct known_counts {
+  std::span<const config::scheme> schemes;
+  const measures::measuring& measuring;
+  bool has_pairs = false;
+};
+
+condition resolve_condition(const std::string& text, const known_counts& known) {
+  condition resolved(config::parse_expression(text, known.schemes), known.schemes);
   const config::reference* const compares = resolved.needs_baseline();
-  if (compares != nullptr && !measuring.has_baseline()) {
+  if (compares != nullptr && !known.measuring.has_baseline()) {
     throw config::usage_error(config::pointing_at(
         compares->typed + " compares with a baseline; give --baseline RESULT.json", text, compares->at));
+  }
+  const config::reference* const of_pairs = resolved.needs_pairs();
+  if (of_pairs != nullptr && !known.has_pairs) {
+    throw config::usage_error(
+        config::pointing_at(of_pairs->typed + " is a measure of pairs; give --pairs", text, of_pairs->at));
   }
   return resolved;
 }
 
 void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& typed, const std::string& option,
-               std::span<const config::scheme> schemes, const measures::measuring& measuring) {
+               const known_counts& known) {
   for (const std::string& each : typed) {
     try {
-      to.gates.push_back({.effect = kind, .when = resolve_condition(each, schemes, measuring)});
+      to.gates.push_back({.effect = kind, .when = resolve_condition(each, known)});
     } catch (const config::usage_error& error) {
       throw config::usage_error(option + ": " + error.what());
     }
@@ -63,8 +74,9 @@ void resolve_units(const config::options& typed, gates::watch_list& into) {
 gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
                                 const measures::measuring& measuring) {
   gates::watch_list resolved;
-  add_gates(resolved, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), schemes, measuring);
-  add_gates(resolved, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), schemes, measuring);
+  const known_counts known{.schemes = schemes, .measuring = measuring, .has_pairs = typed.pairs};
+  add_gates(resolved, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), known);
+  add_gates(resolved, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), known);
   if (!typed.watch.empty() && resolved.gates.empty()) {
     throw config::usage_error(typed.where("--watch") + ": requires --fail-if or --alert-if");
   }

@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace {
-
-// Panes that are merged and not taken by next(). As many make waking the thread that takes them rare.
-constexpr std::size_t max_panes_merged = 1024;
-
-}  // namespace
-
 rolling_windows::rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed)
     : shape_(shape),
       rows_(rows),

@@ -36,6 +36,9 @@ class rolling_windows {
  public:
   using record = std::variant<closed_window, window_verdict>;
 
+  /// Panes that are merged and not taken by next(). As many make waking the thread that takes them rare.
+  static constexpr std::size_t max_panes_merged = 1024;
+
   /// `rows` folds the merged rows. `changed` is called after new events: any thread calls it, and locks of the caller
   /// may be held.
   rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed);

@@ -7,8 +7,8 @@
 #include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/stop_signals.hpp"
-#include "pipeline/program/commands/commands.hpp"
 #include "pipeline/library/plan.hpp"
+#include "pipeline/program/commands/commands.hpp"
 #include "pipeline/program/window_report.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/conditions/watcher.hpp"
@@ -275,8 +275,8 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
-  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
-                         alert_printer(planned, reports, screen));
+  gates::watcher watched(planned.watched, planned.partition, planned.measuring, alert_printer(planned, reports, screen),
+                         planned.schemes);
   const outcome finished = run_with_progress(planned, reports, screen, watched);
   try {
     return conclude(planned, finished, output, reports, screen, watched);

@@ -2,10 +2,10 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/flow/stop_signals.hpp"
-#include "pipeline/program/commands/commands.hpp"
 #include "pipeline/library/resolve.hpp"
 #include "pipeline/library/resolve_measuring.hpp"
 #include "pipeline/library/resolve_watch.hpp"
+#include "pipeline/program/commands/commands.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
 #include "pipeline/report/formats/result_file.hpp"
@@ -22,8 +22,9 @@
 namespace gpuhist::pipeline {
 namespace {
 
-result_sum read_results(const config::options& typed) {
-  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact);
+result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes) {
+  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact,
+                 typed.pairs ? schemes : std::vector<config::scheme>());
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
   for (const std::string& error : sum.errors()) complain(error);
@@ -33,7 +34,7 @@ result_sum read_results(const config::options& typed) {
 // Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
 bool watch_all(const report& shown, const gates::watch_list& conditions,
                const std::function<void(const gates::firing&)>& on_firing) {
-  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing);
+  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
   for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
   gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
@@ -48,10 +49,12 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   const measures::measuring measuring = resolve_measuring(typed);
   const gates::watch_list watched = resolve_watch(typed, schemes, measuring);
   if (!measuring.warning.empty()) complain("warning: " + measuring.warning);
-  result_sum sum = read_results(typed);
+  result_sum sum = read_results(typed, schemes);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
-  for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  if (!typed.pairs) {
+    for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  }
   shown.measuring = measuring;
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -36,7 +37,7 @@ constexpr std::size_t max_damaged_lines = 10;
 class result_sum::inputs_within {
  public:
   /// Borrows `to`.
-  inputs_within(finished_inputs& to, letter_case wanted) : pending_(to, byte_values), wanted_(wanted) {}
+  inputs_within(finished_inputs& to, const wanted_counts& wanted) : pending_(to, wanted.no_text()), wanted_(wanted) {}
 
   [[nodiscard]] input_taker taker() {
     return {.begin = [this] { begin(); }, .take = [this](const nlohmann::json& each) { take(each); }};
@@ -59,7 +60,7 @@ class result_sum::inputs_within {
 
   void take(const nlohmann::json& element) {
     if (damage_) return;
-    if (!damage_if_folded_ && wanted_ == letter_case::exact && is_by_scheme(element)) {
+    if (!damage_if_folded_ && wanted_.letters == letter_case::exact && is_by_scheme(element)) {
       add(element, true, damage_if_folded_);
       if (!damage_if_folded_) return;  // valid in both cases, and added
     }
@@ -75,21 +76,30 @@ class result_sum::inputs_within {
   }
 
   pending_inputs pending_;
-  letter_case wanted_;
+  const wanted_counts& wanted_;
   std::optional<result_damage> damage_;
   std::optional<result_damage> damage_if_folded_;
 };
 
-result_sum::result_sum(letter_case wanted) : wanted_(wanted), kept_(std::make_shared<finished_inputs>(byte_values)) {
+result_sum::result_sum(letter_case wanted, std::vector<config::scheme> paired)
+    : wanted_(wanted, std::move(paired)), kept_(std::make_shared<finished_inputs>(byte_values)) {
   sum_.partition = gpu::partition::identity();
   sum_.complete = true;
-  sum_.verified = sum_.unverified = gpu::tally(sum_.partition.classes);
+  sum_.verified = sum_.unverified = wanted_.no_text();
+  std::size_t at = 0;
+  for (const config::scheme& each : wanted_.pairs) {
+    scheme_view view = view_through(each, sum_.partition);
+    view.bucket_of_pair_class.resize(each.buckets.size());
+    std::iota(view.bucket_of_pair_class.begin(), view.bucket_of_pair_class.end(), std::uint16_t{0});
+    view.pairs_at = std::exchange(at, at + each.buckets.size() * each.buckets.size());
+    sum_.schemes.push_back(std::move(view));
+  }
 }
 
-result_sum::run_lines::run_lines(finished_inputs& to) : inputs(to, byte_values) {}
+result_sum::run_lines::run_lines(finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
 
 void result_sum::add_file(const std::string& path) {
-  position at(path == "-" ? "standard input" : printable(path), *kept_);
+  position at(path == "-" ? "standard input" : printable(path), *kept_, wanted_.no_text());
   const std::size_t errors_before = errors_.size();
   try {
     const io::descriptor opened = open_results(path);
@@ -158,7 +168,8 @@ result_sum::run_lines& result_sum::go_to_run(const nlohmann::json& document, pos
     throw result_damage("lines of " + std::to_string(max_runs) + " other runs wait for their results; lines of run " +
                         config::quote(at.run) + " cannot be kept; keep fewer runs in one file");
   }
-  run_lines& current = at.run.empty() ? at.without_name : at.runs.try_emplace(at.run, *kept_).first->second;
+  run_lines& current =
+      at.run.empty() ? at.without_name : at.runs.try_emplace(at.run, *kept_, wanted_.no_text()).first->second;
   at.current = &current;
   return current;
 }
