@@ -3,6 +3,7 @@
 #include "bench/cuda.hpp"
 #include "bench/kernels.hpp"
 #include "bench/link.hpp"
+#include "bench/pairs.hpp"
 #include "bench/summary.hpp"
 #include "bench/table.hpp"
 #include "config/size.hpp"
@@ -68,5 +69,7 @@ int run_link(const link_options& options) {
   measure_link(options, current_machine());
   return 0;
 }
+
+int run_pairs() { return measure_pairs(current_machine()) ? 0 : 1; }
 
 }  // namespace gpuhist::bench

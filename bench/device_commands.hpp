@@ -14,5 +14,6 @@ std::vector<std::string_view> device_kernel_names();
 /// Measure, print, and return the exit status. Throw config::usage_error, std::runtime_error.
 int run_kernels(const kernels_options& options);
 int run_link(const link_options& options);
+int run_pairs();
 
 }  // namespace gpuhist::bench

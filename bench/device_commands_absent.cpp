@@ -18,5 +18,6 @@ namespace {
 std::vector<std::string_view> device_kernel_names() { return {}; }
 int run_kernels(const kernels_options&) { refuse("kernels"); }
 int run_link(const link_options&) { refuse("link"); }
+int run_pairs() { refuse("pairs"); }
 
 }  // namespace gpuhist::bench

@@ -77,6 +77,7 @@ int run(const segments_options&) {
 }
 
 int run(const link_options& options) { return run_link(options); }
+int run(const pairs_options&) { return run_pairs(); }
 
 }  // namespace
 

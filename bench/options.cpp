@@ -21,11 +21,13 @@ constexpr std::uint64_t max_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned max_repetitions = 10'000;
 constexpr unsigned max_threads = 1024;
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 5> subcommand_names{"kernels", "link", "host", "segments", "decompress"};
+constexpr std::array<std::string_view, 6> subcommand_names{"kernels", "pairs",    "link",
+                                                           "host",    "segments", "decompress"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
   kernels     counting strategies on device memory, compared with reading only, CUB and the sequential loop
+  pairs       the kernel that counts pairs of classes, compared with reading only
   link        pinned host-to-device copies, by chunk size and streams
   host        counting on one core: every kernel on every instruction set of this machine
   segments    counting of chunks with many short segments, on the host and on a device
@@ -218,6 +220,12 @@ request parse_segments(const words& arguments) {
   return segments_options{};
 }
 
+request parse_pairs(const words& arguments) {
+  splitter with("The kernel that counts pairs of classes, compared with reading only.", "gpuhist-bench pairs");
+  if (auto help = with.split(arguments)) return *std::move(help);
+  return pairs_options{};
+}
+
 request parse_decompress(const words& arguments) {
   splitter with("Decompression of archives in parallel without counting, by number of threads.",
                 "gpuhist-bench decompress");
@@ -250,6 +258,7 @@ request parse_options(const words& arguments, names device_kernels, names host_k
   if (command == "kernels") return parse_kernels(rest, device_kernels);
   if (command == "decompress") return parse_decompress(rest);
   if (command == "segments") return parse_segments(rest);
+  if (command == "pairs") return parse_pairs(rest);
   return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);
 }
 

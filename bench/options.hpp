@@ -45,8 +45,9 @@ struct host_options {
   output_format format = output_format::table;
 };
 
-/// `segments` has only the option --help.
+/// `segments` and `pairs` have only the option --help.
 struct segments_options {};
+struct pairs_options {};
 
 struct decompress_command {
   decompress_options options;
@@ -58,8 +59,8 @@ struct help_text {
   std::string text;
 };
 
-using request =
-    std::variant<help_text, kernels_options, link_options, host_options, segments_options, decompress_command>;
+using request = std::variant<help_text, kernels_options, link_options, host_options, segments_options, pairs_options,
+                             decompress_command>;
 
 /// Parses `arguments`, without the name of the program. `device_kernels` and `host_kernels` are the names that --kernel
 /// accepts. Throws config::usage_error.

@@ -34,8 +34,19 @@ class value_runs {
     }
   }
 
-  [[nodiscard]] const value_run* begin() const { return runs_.data(); }
-  [[nodiscard]] const value_run* end() const { return runs_.data() + count_; }
+  // Sums the 256 counters of a row by class. For short segments this is most of the work of a lane. Each class is
+  // summed run by run, which the compiler vectorizes. Summing value by value would make each addition wait for the
+  // previous one.
+  void fold(const std::uint32_t* row, std::size_t classes, std::uint32_t* to) const {
+    if (classes == values) {
+      for (std::size_t i = 0; i < count_; ++i) to[runs_[i].to] = row[runs_[i].begin];
+      return;
+    }
+    std::fill_n(to, classes, 0U);
+    for (std::size_t i = 0; i < count_; ++i) {
+      to[runs_[i].to] += std::reduce(row + runs_[i].begin, row + runs_[i].end);
+    }
+  }
 
  private:
   std::array<value_run, values> runs_{};
@@ -44,16 +55,21 @@ class value_runs {
 
 }  // namespace
 
-batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents)
+batch::batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents, std::size_t pair_columns)
     : max_bytes_(device_bytes(max_bytes)),
       max_extents_(max_extents),
+      pair_columns_(pair_columns),
       extents_(api, max_extents * sizeof(extent)),
-      rows_(api, max_extents * values * sizeof(std::uint32_t)) {
+      rows_(api, row_bytes(max_extents, pair_columns)) {
   jobs_.reserve(max_jobs);
   pieces_.reserve(max_jobs);
 }
 
 std::uint32_t batch::device_bytes(std::uint32_t max_bytes) { return aligned(max_bytes); }
+
+std::size_t batch::row_bytes(std::uint32_t extents, std::size_t pair_columns) {
+  return extents * (values + pair_columns) * sizeof(std::uint32_t);
+}
 
 bool batch::has_room_for(const counting_job& job) const {
   return jobs_.size() < max_jobs && std::uint64_t{room_taken_} + aligned(job.bytes.size()) <= max_bytes_ &&
@@ -84,7 +100,11 @@ void batch::arrange() noexcept {
   }
 }
 
-std::span<std::uint32_t> batch::rows() const { return {rows_.as<std::uint32_t>(), extent_count_ * values}; }
+std::span<std::uint32_t> batch::rows() const {
+  return {rows_.as<std::uint32_t>(), extent_count_ * (values + pair_columns_)};
+}
+
+std::size_t batch::pair_rows_at() const { return extent_count_ * values; }
 
 std::uint32_t batch::span_bytes() const { return pieces_.empty() ? 0 : pieces_.back().at + pieces_.back().size; }
 
@@ -94,22 +114,22 @@ std::uint64_t batch::text_bytes() const {
   return sum;
 }
 
-// For short segments this is most of the work of a lane. Each class is summed run by run, which the compiler
-// vectorizes. Summing value by value would make each addition wait for the previous one.
-void batch::write_rows(const partition& counted) const noexcept {
-  const value_runs runs(counted);
+// The edges are taken from the text in host memory, which the job keeps until it is completed.
+void batch::write_rows(const row_layout& layout) const noexcept {
+  const value_runs runs(layout.counted);
   const std::uint32_t* row = rows_.as<std::uint32_t>();
+  const std::uint32_t* pairs = row + pair_rows_at();
   for (const counting_job* job : jobs_) {
     std::uint32_t* to = job->rows.data();
-    for (std::size_t i = 0; i < job->extents.size(); ++i) {
-      if (counted.classes == values) {
-        for (const value_run& each : runs) to[each.to] = row[each.begin];
-      } else {
-        std::fill_n(to, counted.classes, 0U);
-        for (const value_run& each : runs) to[each.to] += std::reduce(row + each.begin, row + each.end);
+    for (const extent& each : job->extents) {
+      runs.fold(row, layout.counted.classes, to);
+      if (layout.pairs) {
+        std::copy_n(pairs, pair_columns_, to + layout.pairs_at());
+        to[layout.edges_at()] = edges_of(job->bytes.subspan(each.begin, each.size()), *layout.pairs);
       }
       row += values;
-      to += counted.classes;
+      pairs += pair_columns_;
+      to += layout.columns();
     }
   }
 }

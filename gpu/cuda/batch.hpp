@@ -6,7 +6,10 @@
 //                    \_________/                 |
 //     device   |     piece 0       | piece 1 |                  each piece begins at a multiple of 256 bytes
 //
-// Extents have the order of the pieces on the device, so one kernel counts all of them. Rows have the same order.
+// Extents have the order of the pieces on the device, so one kernel counts all of them. Rows have the same order. If
+// pairs are counted, their rows follow those of all bytes:
+//
+//     rows     | 256 counters for each extent | pair_columns counters for each extent |
 #pragma once
 
 #include "gpu/cuda/handles.hpp"
@@ -29,11 +32,15 @@ class batch {
     std::uint32_t size = 0;
   };
 
-  /// Allocates page-locked memory for the extents and the rows. Throws engine_error.
-  batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents);
+  /// Allocates page-locked memory for the extents and the rows. `pair_columns`: row_layout::pair_columns(). Throws
+  /// engine_error.
+  batch(runtime& api, std::uint32_t max_bytes, std::uint32_t max_extents, std::size_t pair_columns);
 
   /// Device memory in bytes that a batch of `max_bytes` bytes of text needs at most.
   static std::uint32_t device_bytes(std::uint32_t max_bytes);
+
+  /// Device memory in bytes for the rows of `extents` extents.
+  static std::size_t row_bytes(std::uint32_t extents, std::size_t pair_columns);
 
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
   [[nodiscard]] bool has_room_for(const counting_job& job) const;
@@ -47,7 +54,8 @@ class batch {
   [[nodiscard]] std::span<counting_job* const> jobs() const { return jobs_; }
   [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
   [[nodiscard]] std::span<const extent> extents() const { return {extents_.as<extent>(), extent_count_}; }
-  [[nodiscard]] std::span<std::uint32_t> rows() const;  ///< extents().size() x 256
+  [[nodiscard]] std::span<std::uint32_t> rows() const;  ///< extents().size() x (256 + pair_columns)
+  [[nodiscard]] std::size_t pair_rows_at() const;       ///< in rows(), in counters
 
   /// Size of all pieces in device memory, alignment included.
   [[nodiscard]] std::uint32_t span_bytes() const;
@@ -55,14 +63,16 @@ class batch {
   /// Size of the text of all jobs.
   [[nodiscard]] std::uint64_t text_bytes() const;
 
-  /// Writes the rows of every job, folded from the 256 values that the device counts to the requested classes.
-  void write_rows(const partition& counted) const noexcept;
+  /// Writes the rows of every job: the counts, folded from the 256 values that the device counts to the requested
+  /// classes, and the pairs and edges if the layout has them.
+  void write_rows(const row_layout& layout) const noexcept;
 
   void clear() noexcept;
 
  private:
   std::uint32_t max_bytes_;
   std::uint32_t max_extents_;
+  std::size_t pair_columns_;
   pinned_memory extents_;
   pinned_memory rows_;
   std::vector<counting_job*> jobs_;  // after arrange() sorted by address

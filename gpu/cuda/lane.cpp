@@ -9,8 +9,6 @@
 namespace gpuhist::gpu::cuda {
 namespace {
 
-constexpr std::size_t values = 256;
-
 // In seconds. The runtime returns times as 32-bit floats in milliseconds; up to this limit they are exact to less than
 // a microsecond.
 constexpr double longest_from_anchor = 1.0;
@@ -42,10 +40,10 @@ std::exception_ptr failure_of(const lane_environment& shared) noexcept {
 }
 
 lane::buffers::buffers(const lane_environment& shared)
-    : jobs(shared.api, shared.max_copy, shared.copy_extents),
+    : jobs(shared.api, shared.max_copy, shared.copy_extents, shared.layout.pair_columns()),
       bytes(shared.api, batch::device_bytes(shared.max_copy)),
       extents(shared.api, shared.copy_extents * sizeof(extent)),
-      rows(shared.api, shared.copy_extents * values * sizeof(std::uint32_t)),
+      rows(shared.api, batch::row_bytes(shared.copy_extents, shared.layout.pair_columns())),
       copy_begin(shared.api),
       copy_end(shared.api),
       kernel_end(shared.api),
@@ -186,6 +184,7 @@ void lane::enqueue(buffers& set) {
                                .chunk_bytes = set.jobs.span_bytes(),
                                .multiprocessors = shared_.multiprocessors};
     check(api, api.count_lane_private(launch, stream_.get()), "starting the kernel lane_private (cudaLaunchKernelExC)");
+    if (shared_.layout.pairs) count_pairs(set, launch);
   }
   set.kernel_end.record(stream_);
   if (!extents.empty()) {
@@ -195,12 +194,24 @@ void lane::enqueue(buffers& set) {
   set.counted.record(stream_);
 }
 
+void lane::count_pairs(const buffers& set, const kernel_launch& counts) {
+  const pair_launch launch{.bytes = counts.bytes,
+                           .extents = counts.extents,
+                           .extent_count = counts.extent_count,
+                           .rows = counts.rows + set.jobs.pair_rows_at(),
+                           .chunk_bytes = counts.chunk_bytes,
+                           .multiprocessors = counts.multiprocessors,
+                           .classes = &*shared_.layout.pairs};
+  check(shared_.api, shared_.api.count_pair_private(launch, stream_.get()),
+        "starting the kernel pair_private (cudaLaunchKernelExC)");
+}
+
 void lane::finish(buffers& set) noexcept {
   std::exception_ptr failure;
   try {
     set.counted.wait();
     record_times(set);
-    set.jobs.write_rows(shared_.layout.counted);
+    set.jobs.write_rows(shared_.layout);
   } catch (...) {
     failure = failure_of(shared_);
   }

@@ -78,6 +78,7 @@ class lane {
   void add(buffers& set, counting_job& job) noexcept;
   void begin(buffers& set) noexcept;
   void enqueue(buffers& set);
+  void count_pairs(const buffers& set, const kernel_launch& counts);
   void finish(buffers& set) noexcept;
   static void complete(buffers& set, const std::exception_ptr& failure) noexcept;
   void record_times(buffers& set);

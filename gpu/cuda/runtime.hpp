@@ -45,6 +45,18 @@ struct kernel_launch {
   int multiprocessors = 1;
 };
 
+/// One launch of the kernel that counts pairs of classes, over the same chunk. `rows` (extents x classes x classes,
+/// row-major: class of the first byte, class of the second) is zero before it runs.
+struct pair_launch {
+  const std::byte* bytes = nullptr;  ///< device memory, aligned to 256
+  const extent* extents = nullptr;   ///< device memory
+  std::uint32_t extent_count = 0;
+  std::uint32_t* rows = nullptr;  ///< device memory
+  std::uint32_t chunk_bytes = 0;
+  int multiprocessors = 1;
+  const partition* classes = nullptr;  ///< host memory, copied by the launch; at most 32 classes
+};
+
 /// Each call returns the error code of the runtime, which `error_text` explains. Calls may come from any thread; each
 /// thread has its own current device, as in CUDA.
 class runtime {
@@ -82,6 +94,7 @@ class runtime {
   virtual result copy_to_host(void* to, const void* from, std::size_t bytes, stream_handle stream) = 0;
   virtual result clear(void* memory, std::size_t bytes, stream_handle stream) = 0;
   virtual result count_lane_private(const kernel_launch& launch, stream_handle stream) = 0;
+  virtual result count_pair_private(const pair_launch& launch, stream_handle stream) = 0;
 
   /// The name and text of CUDA for a code: "cudaErrorMemoryAllocation: out of memory".
   [[nodiscard]] virtual std::string error_text(result code) const = 0;

@@ -32,6 +32,7 @@ class absent_runtime final : public runtime {
   result copy_to_host(void*, const void*, std::size_t, stream_handle) override { return no_device; }
   result clear(void*, std::size_t, stream_handle) override { return no_device; }
   result count_lane_private(const kernel_launch&, stream_handle) override { return no_device; }
+  result count_pair_private(const pair_launch&, stream_handle) override { return no_device; }
 
   [[nodiscard]] std::string error_text(result) const override { return "this gpuhist was built without CUDA"; }
 };

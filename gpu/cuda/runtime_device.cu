@@ -1,6 +1,7 @@
 // The real runtime: each function makes one CUDA call and returns its code.
 #include "gpu/cuda/error.hpp"
 #include "gpu/cuda/kernels/lane_private.hpp"
+#include "gpu/cuda/kernels/pair_private.hpp"
 #include "gpu/cuda/runtime.hpp"
 
 #include <cuda_runtime.h>
@@ -103,6 +104,9 @@ class device_runtime final : public runtime {
   }
   result count_lane_private(const kernel_launch& launch, stream_handle stream) override {
     return kernels::launch_lane_private(launch, as_stream(stream));
+  }
+  result count_pair_private(const pair_launch& launch, stream_handle stream) override {
+    return kernels::launch_pair_private(launch, as_stream(stream));
   }
 
   [[nodiscard]] std::string error_text(result code) const override {

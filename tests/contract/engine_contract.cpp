@@ -366,6 +366,7 @@ void keeps_the_contract(const engine_maker& make) {
   rows_equal_the_simple_loop_for_all_sizes(make);
   rows_equal_the_simple_loop_for_all_extents(make);
   rows_equal_the_simple_loop_for_all_partitions(make);
+  pairs_equal_the_simple_loop(make);
   jobs_in_flight_are_completed_once(make);
   an_invalid_job_fails_alone(make);
   a_job_is_counted_within_submit_if_the_engine_counts_here(make);

@@ -68,7 +68,7 @@ void an_invalid_job_fails_alone(const engine_maker& make);
 void pairs_equal_the_simple_loop(const engine_maker& make);
 void a_job_is_counted_within_submit_if_the_engine_counts_here(const engine_maker& make);
 
-/// Checks all invariants above, except for pairs, which not every engine counts.
+/// Checks all invariants above.
 void keeps_the_contract(const engine_maker& make);
 
 /// For engines with their own threads: an engine may be destroyed while jobs are in flight. They are completed first,

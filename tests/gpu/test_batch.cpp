@@ -35,7 +35,7 @@ struct chunks {
 
 struct fixture {
   std::unique_ptr<runtime> api = make_fake_runtime(std::make_shared<ledger>());
-  batch under_test{*api, 16 * chunk, 64};
+  batch under_test{*api, 16 * chunk, 64, 0};
 };
 
 TEST_CASE_FIXTURE(fixture, "adjacent chunks are copied in one piece, in any order of arrival") {

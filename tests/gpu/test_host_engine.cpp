@@ -27,11 +27,6 @@ TEST_CASE("the host engine keeps the contract on a thread pool") {
   }
 }
 
-TEST_CASE("the host engine counts pairs as the simple loop does") {
-  contract::pairs_equal_the_simple_loop(
-      [](const engine_request& request) { return std::make_unique<host::host_engine>(request); });
-}
-
 TEST_CASE("a job that the executor does not accept is counted by the submitting thread") {
   const engine_request request{.counted = contract::letters_partition(), .run = [](const std::function<void()>&) {
                                  throw std::runtime_error("the pool has ended");

@@ -1,7 +1,9 @@
 // The arithmetic of kernels, run on the host: the division of spans into parts, the layout of the counters of
 // lane_private, and the choice of a tuning.
 #include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/extent_search.hpp"
 #include "gpu/cuda/kernels/lane_counters.hpp"
+#include "gpu/cuda/kernels/pair_counters.hpp"
 #include "gpu/cuda/kernels/span_parts.hpp"
 #include "gpu/cuda/span/bins.hpp"
 #include "tests/support/letter_buckets.hpp"
@@ -10,6 +12,7 @@
 
 #include <array>
 #include <set>
+#include <vector>
 
 namespace gpuhist::gpu::cuda {
 namespace {
@@ -97,6 +100,53 @@ TEST_CASE("a fold reads every counter once, and eight threads read from all bank
   folds_without_conflicts<64, 1024>();
   folds_without_conflicts<32, 512>();
   folds_without_conflicts<64, 512>();
+}
+
+template <unsigned Copies>
+void pairs_have_counters_of_their_own(unsigned classes) {
+  const pair_layout<Copies> layout(classes);
+  std::set<std::uint32_t> seen;
+  for (unsigned lane = 0; lane < Copies; ++lane) {
+    std::set<std::uint32_t> banks_of_lane;
+    for (unsigned first = 0; first < classes; ++first) {
+      for (unsigned second = 0; second < classes; ++second) {
+        const std::uint32_t offset = layout.offset(layout.entry(first, lane), layout.entry(second, lane));
+        REQUIRE(offset % 4 == 0);
+        REQUIRE(offset < layout.counter_bytes());
+        REQUIRE(offset / 4 == layout.counter_word(first * layout.stride + second, lane));
+        REQUIRE(seen.insert(offset).second);
+        banks_of_lane.insert(offset / 4 % Copies);
+      }
+    }
+    REQUIRE(banks_of_lane.size() == 1);
+  }
+}
+
+TEST_CASE("each pair of classes has a counter for each lane, which shares no word and no bank with other lanes") {
+  for (unsigned classes = 1; classes <= max_pair_classes; ++classes) {
+    pairs_have_counters_of_their_own<32>(classes);
+    pairs_have_counters_of_their_own<8>(classes);
+    std::set<std::uint32_t> banks;
+    for (unsigned lane = 0; lane < 32; ++lane) banks.insert(pair_layout<32>(classes).counter_word(0, lane) % 32);
+    CHECK(banks.size() == 32);
+  }
+}
+
+TEST_CASE("the smaller layout fits the shared memory that every device has, the larger one that of Hopper") {
+  CHECK(pair_layout<8>(std::uint32_t{max_pair_classes}).shared_bytes() <= 48 * 1024);
+  CHECK(pair_layout<32>(std::uint32_t{max_pair_classes}).shared_bytes() <= 227 * 1024);
+  CHECK(2 * (pair_layout<32>(8).shared_bytes() + 1024) <= 228 * 1024);
+}
+
+TEST_CASE("the first extent that ends after a place is found by its end") {
+  const std::vector<extent> extents{{.begin = 0, .end = 4}, {.begin = 4, .end = 4}, {.begin = 6, .end = 9}};
+  const auto found = [&](std::uint32_t at) { return first_extent_after(extents.data(), 3, at); };
+  CHECK(found(0) == 0);
+  CHECK(found(3) == 0);
+  CHECK(found(4) == 2);
+  CHECK(found(8) == 2);
+  CHECK(found(9) == 3);
+  CHECK(first_extent_after(nullptr, 0, 7) == 0);
 }
 
 constexpr kernel_device h200{.compute_major = 9,

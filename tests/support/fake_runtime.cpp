@@ -289,6 +289,12 @@ class fake_runtime final : public runtime {
       count(device, launch);
     });
   }
+  result count_pair_private(const pair_launch& launch, stream_handle stream) override {
+    return enqueue(stream, [=, this, classes = *launch.classes, device = device_of(stream)] {
+      if (ledger_->before_kernel) ledger_->before_kernel(device);
+      count_pairs(device, launch, classes);
+    });
+  }
 
   [[nodiscard]] std::string error_text(result code) const override { return "fake error " + std::to_string(code); }
 
@@ -346,6 +352,23 @@ class fake_runtime final : public runtime {
     if (host_.holds(memory, bytes) || ledger_->refusal == not_supported) return true;
     ledger_->misused("copied " + std::to_string(bytes) + " bytes of memory that is not registered");
     return false;
+  }
+
+  void count_pairs(int device, const pair_launch& launch, const partition& classes) {
+    const std::size_t cells = std::size_t{classes.classes} * classes.classes;
+    if (!on_device(device, launch.bytes, launch.chunk_bytes) ||
+        !on_device(device, launch.extents, launch.extent_count * sizeof(extent)) ||
+        !on_device(device, launch.rows, launch.extent_count * cells * sizeof(std::uint32_t))) {
+      return;
+    }
+    const auto class_at = [&](std::size_t at) {
+      return classes.class_of[std::to_integer<std::size_t>(launch.bytes[at])];
+    };
+    for (std::size_t i = 0; i < launch.extent_count; ++i) {
+      for (std::size_t at = std::size_t{launch.extents[i].begin} + 1; at < launch.extents[i].end; ++at) {
+        ++launch.rows[i * cells + std::size_t{class_at(at - 1)} * classes.classes + class_at(at)];
+      }
+    }
   }
 
   void count(int device, const kernel_launch& launch) {

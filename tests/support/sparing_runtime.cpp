@@ -73,6 +73,9 @@ class sparing_runtime final : public cuda::runtime {
   result count_lane_private(const cuda::kernel_launch& launch, cuda::stream_handle stream) override {
     return call([&] { return inner_->count_lane_private(launch, stream); });
   }
+  result count_pair_private(const cuda::pair_launch& launch, cuda::stream_handle stream) override {
+    return call([&] { return inner_->count_pair_private(launch, stream); });
+  }
   [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
 
  private:

@@ -11,17 +11,6 @@ namespace gpuhist::gpu::cuda::kernels {
 /// Loads 16 bytes that are read only once: the load evicts nothing from the caches.
 __device__ __forceinline__ uint4 load_once(const uint4* from) { return __ldcs(from); }
 
-/// The number of resident blocks for __launch_bounds__. Registers must suffice for `blocks` blocks of 1024 threads,
-/// except on a multiprocessor with fewer than 2048 threads, which has only one such block (7.5: 1024; 8.6, 8.9, 11.0
-/// and 12.0: 1536).
-constexpr __host__ __device__ unsigned min_resident(unsigned threads, unsigned blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
-  return 1024 / threads < blocks ? 1024 / threads : blocks;
-#else
-  return threads == 0 ? 0 : blocks;
-#endif
-}
-
 /// The counters of a block, as one of its threads uses them.
 template <unsigned Copies>
 class lane_counters {

@@ -8,6 +8,7 @@
 // its share of the extent.
 #include "gpu/cuda/kernels/lane_private.hpp"
 
+#include "gpu/cuda/kernels/extent_search.hpp"
 #include "gpu/cuda/kernels/lane_counters.cuh"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/span_parts.hpp"
@@ -69,21 +70,6 @@ __device__ __forceinline__ void flush(counters& shared_counters, std::uint32_t* 
   const auto sum = shared_counters.fold<threads, std::uint32_t, true>();
   if (threadIdx.x % order::threads_per_value == 0 && sum != 0) atomicAdd(row + order::value(threadIdx.x), sum);
   __syncthreads();
-}
-
-// The first extent that ends after `at`. Extents are sorted and disjoint, so their ends are sorted.
-__device__ std::uint32_t first_extent_after(const extent* extents, std::uint32_t count, std::uint32_t at) {
-  std::uint32_t low = 0;
-  std::uint32_t high = count;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (extents[middle].end <= at) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 __global__ void __launch_bounds__(threads, min_resident(threads, blocks_per_multiprocessor))

@@ -1,5 +1,5 @@
-// Queues a kernel and returns the error of this launch only. cudaGetLastError would also return errors of earlier
-// calls.
+// Launch bounds. Queues a kernel and returns the error of this launch only. cudaGetLastError would also return errors
+// of earlier calls.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,6 +8,17 @@
 #include <cstdint>
 
 namespace gpuhist::gpu::cuda::kernels {
+
+/// The number of resident blocks for __launch_bounds__. Registers must suffice for `blocks` blocks of 1024 threads,
+/// except on a multiprocessor with fewer than 2048 threads, which has only one such block (7.5: 1024; 8.6, 8.9, 11.0
+/// and 12.0: 1536).
+constexpr __host__ __device__ unsigned min_resident(unsigned threads, unsigned blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ / 100 != 10
+  return 1024 / threads < blocks ? 1024 / threads : blocks;
+#else
+  return threads == 0 ? 0 : blocks;
+#endif
+}
 
 struct launch_shape {
   std::uint64_t blocks = 1;
