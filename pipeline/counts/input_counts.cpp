@@ -160,7 +160,7 @@ std::optional<byte_pair> input_counts::seam_in_windows(pane_id pane, const text_
 
 void input_counts::note_in_windows(pane_id pane, const text_edges& text) {
   in_windows_.append(text);
-  while (!lost_before_.empty() && lost_before_.front() <= pane) lost_before_.pop_front();
+  std::erase_if(lost_before_, [pane](pane_id lost) { return lost <= pane; });
 }
 
 }  // namespace gpuhist::pipeline

@@ -111,10 +111,10 @@ class input_counts {
   std::uint64_t number_of_lost_ranges_ = 0;
   bool failed_by_loss_ = false;  // failure_ is the cause of lost_.front()
   std::uint64_t closed_ = 0;
-  text_edges in_windows_;            // of the text that was added to windows
-  std::deque<pane_id> lost_before_;  // panes that begin after lost text, and are not in in_windows_
-  group_id front_ = 1;               // the front group's number
-  bool dropping_ = false;            // a group was damaged or not counted to its end: later groups are not counted
+  text_edges in_windows_;             // of the text that was added to windows
+  std::vector<pane_id> lost_before_;  // panes that begin after lost text, and are not in in_windows_
+  group_id front_ = 1;                // the front group's number
+  bool dropping_ = false;             // a group was damaged or not counted to its end: later groups are not counted
 };
 
 }  // namespace gpuhist::pipeline
