@@ -20,6 +20,13 @@ enum class failure_kind : std::uint8_t {
   unknown         ///< a result that was read from a file does not state it
 };
 
+/// What failed.
+enum class failure_origin : std::uint8_t {
+  input,              ///< the input itself
+  archive,            ///< the archive or frame around this member, whose failure ended the reading of the member
+  archive_after_end,  ///< the archive or frame around this member, which was read to its end
+};
+
 /// "not_read", ...: the name in reports; empty for `none`.
 std::string_view name_of(failure_kind kind);
 

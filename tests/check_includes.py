@@ -26,7 +26,7 @@ ALLOWED = {
 # Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
-WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/library/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
+WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
 SUFFIXES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inl"}
 PUBLIC = "include/gpuhist"

@@ -14,7 +14,7 @@ class CheckIncludes(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in (*ALLOWED, "gpu/cuda", "gpu/host", "pipeline/flow/inputs", "pipeline/flow/statistics", "tests/support"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
-        for name in ("config/size.hpp", "io/source.hpp", "gpu/tally.hpp", "pipeline/library/plan.hpp", "tests/support/fake.hpp"):
+        for name in ("config/size.hpp", "io/source.hpp", "gpu/tally.hpp", "pipeline/program/plan.hpp", "tests/support/fake.hpp"):
             (self.root / name).write_text("#pragma once\n")
 
     def found_in(self, name, text):
@@ -26,12 +26,12 @@ class CheckIncludes(unittest.TestCase):
 
     def test_includes_of_lower_folders_and_of_the_own_folder_are_allowed(self):
         below = '#include "gpu/tally.hpp"\n#include "io/source.hpp"\n#include "config/size.hpp"\n#include <vector>\n'
-        self.assertEqual(self.found_in("pipeline/program/a.cpp", below + '#include "pipeline/library/plan.hpp"\n#include "plan.hpp"\n'), [])
+        self.assertEqual(self.found_in("pipeline/program/a.cpp", below + '#include "pipeline/program/plan.hpp"\n#include "plan.hpp"\n'), [])
         self.assertEqual(self.found_in("gpu/cuda/a.cu", '#include "gpu/tally.hpp"\n#include "../tally.hpp"\n'), [])
         self.assertEqual(self.found_in("io/a.cpp", '#include <sys/stat.h>\n#include <boost/asio/io_context.hpp>\n'), [])
 
     def test_every_other_include_is_reported_with_its_line(self):
-        headers = {"config": "config/size.hpp", "io": "io/source.hpp", "gpu": "gpu/tally.hpp", "pipeline": "pipeline/library/plan.hpp"}
+        headers = {"config": "config/size.hpp", "io": "io/source.hpp", "gpu": "gpu/tally.hpp", "pipeline": "pipeline/program/plan.hpp"}
         for folder in ("config", "io", "gpu"):
             for other in headers.keys() - {folder}:
                 with self.subTest(folder=folder, other=other):

@@ -292,6 +292,7 @@ void archive_reader::reset_member(archive_entry* entry) {
   ended_ = false;
   block_ = {};
   pending_error_.clear();
+  ends_early_ = false;
 }
 
 void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
@@ -369,7 +370,10 @@ std::span<const std::byte> archive_reader::take_block() {
     }
     // the next member of a zip archive can still be read
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN && kind_ != archive_kind::zip) fail_archive(error_text());
-    if (result != ARCHIVE_OK) pending_error_ = error_text();
+    if (result != ARCHIVE_OK) {
+      pending_error_ = error_text();
+      ends_early_ = input_ended_ && is_short(message_of_libarchive());
+    }
     if (result == ARCHIVE_FATAL) size = 0;  // otherwise a checksum failed, which is reported with the last block
     if (bytes == nullptr || size == 0) {
       if (pending_error_.empty()) continue;
@@ -382,9 +386,13 @@ std::span<const std::byte> archive_reader::take_block() {
   }
 }
 
-std::string archive_reader::error_text() const {
+std::string_view archive_reader::message_of_libarchive() const {
   const char* const message = ::archive_error_string(archive_.get());
-  const std::string_view words = message != nullptr ? message : "";
+  return message != nullptr ? message : "";
+}
+
+std::string archive_reader::error_text() const {
+  const std::string_view words = message_of_libarchive();
   const bool needs_length = kind_ == archive_kind::zip && !input_.seekable_bytes() && !size_is_known_ &&
                             (words.starts_with("Truncated bzip2") || words.starts_with("Truncated lzma"));
   const bool other_method = words.find("codec") != std::string_view::npos || words.starts_with("Unsupported filter");

@@ -59,6 +59,9 @@ class archive_reader {
   /// Whether no more members can be read, because the archive or its input failed.
   [[nodiscard]] bool is_broken() const { return broken_ != nullptr; }
 
+  /// Whether the archive ends within the member: read() has failed for that reason, and next() fails for it too.
+  [[nodiscard]] bool ends_early() const { return ends_early_; }
+
  private:
   struct deleter {
     void operator()(archive* open) const;
@@ -90,6 +93,7 @@ class archive_reader {
   [[noreturn]] void fail_cpio();
   void check_zip_end();
   [[nodiscard]] std::string error_place() const;
+  [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
   void rethrow_callback_error();
   [[noreturn]] void fail_archive(const std::string& message, failure_kind kind = failure_kind::damaged);
@@ -135,7 +139,8 @@ class archive_reader {
   std::uint64_t delivered_ = 0;   // bytes delivered
   std::uint64_t hole_bytes_ = 0;  // zeros before block_
   std::span<const std::byte> block_{};
-  std::uint32_t crc_ = 0;      // zip: of the delivered bytes
+  std::uint32_t crc_ = 0;  // zip: of the delivered bytes
+  bool ends_early_ = false;
   std::string pending_error_;  // reported after the bytes before it are delivered
 };
 

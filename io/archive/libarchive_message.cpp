@@ -31,13 +31,21 @@ std::string_view without_code(std::string_view text) {
   return text;
 }
 
+std::string_view without_end(std::string_view message) {
+  while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
+  return message;
+}
+
 }  // namespace
 
+bool is_short(std::string_view message) {
+  message = without_end(message);
+  return message.empty() || message.starts_with("Truncated") || message.ends_with("(-5)");  // -5: of zlib
+}
+
 std::string clause_of(std::string_view message, bool input_ended) {
-  while (message.ends_with('\n') || message.ends_with(' ')) message.remove_suffix(1);
-  // -5: zlib needs more bytes
-  const bool is_short = message.empty() || message.starts_with("Truncated") || message.ends_with("(-5)");
-  if (is_short && input_ended) return "ends early";
+  message = without_end(message);
+  if (input_ended && is_short(message)) return "ends early";
   if (message.empty()) return "cannot be read";
   message = without_code(message);
   if (message.ends_with("ecompression failed")) return "its data does not decode";

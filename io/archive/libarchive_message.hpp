@@ -10,4 +10,7 @@ namespace gpuhist::io {
 /// ends. An empty message is possible. `input_ended`: libarchive has asked for bytes after the end of the input.
 std::string clause_of(std::string_view message, bool input_ended);
 
+/// Whether the message states that more bytes are needed.
+bool is_short(std::string_view message);
+
 }  // namespace gpuhist::io

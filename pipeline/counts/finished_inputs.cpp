@@ -34,8 +34,8 @@ Number number_in(std::string_view bytes) {
 
 }  // namespace
 
-finished_inputs::finished_inputs(std::size_t classes, std::size_t in_memory)
-    : classes_(classes), reports_(in_memory), order_(in_memory / 8) {}
+finished_inputs::finished_inputs(std::size_t classes, std::size_t in_memory, const spill_folder& folder)
+    : classes_(classes), reports_(in_memory, folder), order_(in_memory / 8, folder) {}
 
 finished_inputs::location finished_inputs::spill(const input_report& input) {
   const std::string text = packed_report(input);

@@ -18,7 +18,10 @@ class finished_inputs {
   using location = std::uint64_t;
 
   /// `classes`: of the tallies. `in_memory`: bytes that are held in memory at most; further ones go to a file.
-  explicit finished_inputs(std::size_t classes, std::size_t in_memory = std::size_t{1} << 20U);
+  explicit finished_inputs(std::size_t classes, std::size_t in_memory = std::size_t{1} << 20U,
+                           const spill_folder& folder = {});
+
+  [[nodiscard]] const spill_folder& folder() const { return reports_.folder(); }
 
   /// Returns the position. Throws spill_error if the temporary file cannot be created or written, and std::bad_alloc.
   /// If it throws, nothing has changed.

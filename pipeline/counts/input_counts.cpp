@@ -140,6 +140,7 @@ input_report input_counts::report() const {
           .complete = is_complete(),
           .error = failure_text(),
           .error_kind = failure_.kind,
+          .error_origin = failure_.origin,
           .verified = sized(verified_.counts),
           .unverified = sized(unverified_),
           .lost_ranges = lost_,

@@ -23,7 +23,7 @@ input_failure failure_from(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const io::input_error& e) {
-    return {.kind = e.kind(), .text = failure_text(error)};
+    return {.kind = e.kind(), .text = failure_text(error), .origin = e.origin()};
   } catch (const std::bad_alloc&) {
     return {.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
   } catch (...) {
@@ -35,8 +35,14 @@ input_failure left_at(std::uint64_t offset) {
   return {.kind = failure_kind::stopped, .text = "stopped at offset " + std::to_string(offset)};
 }
 
+input_failure not_verified_in_archive() {
+  return {.kind = failure_kind::damaged,
+          .text = "not verified: the surrounding archive or frame is damaged",
+          .origin = failure_origin::archive_after_end};
+}
+
 input_failure not_read() { return {.kind = failure_kind::not_read, .text = "not read"}; }
 
-io::input_error as_error(const input_failure& failure) { return {failure.text, 0, failure.kind}; }
+io::input_error as_error(const input_failure& failure) { return {failure.text, 0, failure.kind, failure.origin}; }
 
 }  // namespace gpuhist::pipeline

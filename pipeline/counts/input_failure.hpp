@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <exception>
 #include <string>
-#include <string_view>
 
 namespace gpuhist::pipeline {
 
 using io::failure_kind;
+using io::failure_origin;
 
 /// One failure of one input. Kind `none`: no failure, and the text is empty.
 struct input_failure {
   failure_kind kind = failure_kind::none;
   std::string text{};  ///< a clause without the input's name
+  failure_origin origin = failure_origin::input;
 
   [[nodiscard]] bool is_none() const { return kind == failure_kind::none; }
 
@@ -26,14 +27,14 @@ struct input_failure {
 /// The text of an exception of a source or decoder: "Input/output error at offset 4096", "No such file or directory".
 std::string failure_text(const std::exception_ptr& error);
 
-/// The text and the kind: that of an io::input_error, out_of_memory for std::bad_alloc, else unreadable.
+/// The text, the kind and the origin: those of an io::input_error, out_of_memory for std::bad_alloc, else unreadable.
 input_failure failure_from(const std::exception_ptr& error);
 
 /// "stopped at offset 4096": reading was stopped by a signal or by a failure elsewhere.
 input_failure left_at(std::uint64_t offset);
 
-/// A member of an archive that was read to its end, but the archive or frame around it is damaged.
-inline constexpr std::string_view unverified_member = "not verified: the surrounding archive or frame is damaged";
+/// "not verified: ...": a member of an archive was read to its end, but the archive or frame around it is damaged.
+input_failure not_verified_in_archive();
 
 /// "not read": the run was stopped before this input was read.
 input_failure not_read();

@@ -100,7 +100,7 @@ std::string packed_report(const input_report& input) {
   out.text(input.name).text(input.format).text(input.error);
   out.number((input.complete ? complete_bit : 0) | (input.counted_unverified ? counted_unverified_bit : 0) |
              (input.compressed_bytes ? compressed_bit : 0));
-  out.number(static_cast<std::uint64_t>(input.error_kind));
+  out.number(static_cast<std::uint64_t>(input.error_kind)).number(static_cast<std::uint64_t>(input.error_origin));
   if (input.compressed_bytes) out.number(*input.compressed_bytes);
   out.tally(input.verified)
       .tally(input.unverified)
@@ -123,6 +123,7 @@ input_report unpacked_report(std::string_view text, std::size_t classes) {
   made.complete = (bits & complete_bit) != 0;
   made.counted_unverified = (bits & counted_unverified_bit) != 0;
   made.error_kind = static_cast<failure_kind>(in.number());
+  made.error_origin = static_cast<failure_origin>(in.number());
   if ((bits & compressed_bit) != 0) made.compressed_bytes = in.number();
   made.verified = in.tally(classes);
   made.unverified = in.tally(classes);

@@ -14,6 +14,7 @@
 namespace gpuhist::pipeline {
 
 using io::failure_kind;
+using io::failure_origin;
 
 /// A range of a compressed input that was lost before decoding resumed (--skip-damage).
 struct lost_range {
@@ -34,6 +35,7 @@ struct input_report {
   bool complete = false;
   std::string error;  ///< for people; empty if there was none
   failure_kind error_kind = failure_kind::none;
+  failure_origin error_origin = failure_origin::input;
   gpu::tally verified;
   gpu::tally unverified;
   bool counted_unverified = false;          ///< --count-unverified: `verified` includes the unverified bytes

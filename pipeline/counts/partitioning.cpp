@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
@@ -44,6 +46,20 @@ scheme_view view_through(const config::scheme& scheme, const gpu::partition& par
   scheme_view view{.scheme = scheme, .bucket_of_class = buckets_of_classes(scheme, partition)};
   if (pairs) view.bucket_of_pair_class = buckets_of_classes(scheme, *pairs);
   return view;
+}
+
+std::vector<scheme_view> views_with_own_pairs(std::span<const config::scheme> schemes,
+                                              const gpu::partition& partition) {
+  std::vector<scheme_view> views;
+  std::size_t at = 0;
+  for (const config::scheme& each : schemes) {
+    scheme_view view = view_through(each, partition);
+    view.bucket_of_pair_class.resize(each.buckets.size());
+    std::iota(view.bucket_of_pair_class.begin(), view.bucket_of_pair_class.end(), std::uint16_t{0});
+    view.pairs_at = std::exchange(at, at + each.buckets.size() * each.buckets.size());
+    views.push_back(std::move(view));
+  }
+  return views;
 }
 
 pair_matrix scheme_view::fold_pairs(const gpu::tally& counts) const {

@@ -55,6 +55,10 @@ struct scheme_view {
 scheme_view view_through(const config::scheme& scheme, const gpu::partition& partition,
                          const std::optional<gpu::partition>& pairs = {});
 
+/// Views of schemes through a partition, for tallies in which every scheme has a matrix of its own, one after the
+/// other.
+std::vector<scheme_view> views_with_own_pairs(std::span<const config::scheme> schemes, const gpu::partition& partition);
+
 /// Adds the rows of an engine to tallies of the counted partition. Tallies without classes are resized first; that
 /// allocation is the only part that may throw.
 class row_folding {

@@ -4,14 +4,19 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::size_t finished_in_memory = std::size_t{1} << 20U;  // bytes
+
+}  // namespace
 
 rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::row_layout& rows,
-                               std::vector<std::string> input_names)
+                               std::vector<std::string> input_names, const spill_folder& spilled_to)
     : counted_(counted),
       rows_(counted, rows),
       verified_(rows_.no_text()),
       unverified_(rows_.no_text()),
-      finished_(std::make_shared<finished_inputs>(counted.classes)) {
+      finished_(std::make_shared<finished_inputs>(counted.classes, finished_in_memory, spilled_to)) {
   for (std::string& name : input_names) open_input(std::move(name));
 }
 

@@ -42,8 +42,10 @@ struct merged_part {
 /// the cause.
 class rolling_counts {
  public:
-  /// `counted`: the partition of the tallies. `rows`: the layout of the merged rows, at least as fine.
-  rolling_counts(const gpu::partition& counted, const gpu::row_layout& rows, std::vector<std::string> input_names);
+  /// `counted`: the partition of the tallies. `rows`: the layout of the merged rows, at least as fine. `spilled_to`:
+  /// the folder for reports of finished inputs.
+  rolling_counts(const gpu::partition& counted, const gpu::row_layout& rows, std::vector<std::string> input_names,
+                 const spill_folder& spilled_to = {});
 
   /// Adds windows, which are notified of the ends of inputs and the verdicts on frames. Must be called before any other
   /// member. `changed`: passed to rolling_windows.

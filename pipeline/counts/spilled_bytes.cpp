@@ -6,33 +6,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <system_error>
 
 namespace gpuhist::pipeline {
 namespace {
 
-// $TMPDIR, else /tmp; the folder may not exist.
-std::filesystem::path temporary_folder() {
-  std::error_code missing;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
-  if (!missing) return folder;
-  const char* const named = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nothing here sets it
-  return named != nullptr ? named : "/tmp";
-}
-
-[[noreturn]] void throw_spill_error(int error) {
-  throw spill_error("the reports of finished inputs need a temporary file in " + temporary_folder().string() + ": " +
-                    std::system_category().message(error) + "; make room there, or set TMPDIR to another folder");
+[[noreturn]] void throw_spill_error(const spill_folder& folder, int error) {
+  throw spill_error("the reports of finished inputs need a temporary file in " + folder.path + ": " +
+                    std::system_category().message(error) + "; make room there, or set " + folder.named_by +
+                    " to another folder");
 }
 
 // If it cannot be created, the descriptor is empty and errno is set.
-io::descriptor temporary_file() {
-  const std::filesystem::path folder = temporary_folder();
+io::descriptor temporary_file(const std::string& folder) {
   io::descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (file) return file;
   // the filesystem does not support O_TMPFILE
-  std::string name = (folder / "gpuhist-XXXXXX").string();
+  std::string name = folder + "/gpuhist-XXXXXX";
   file = io::descriptor(::mkostemp(name.data(), O_CLOEXEC));
   if (file) ::unlink(name.c_str());
   return file;
@@ -54,7 +44,7 @@ bool write_all(int fd, std::string_view text, std::uint64_t at) {
 
 std::uint64_t spilled_bytes::append(std::string_view piece) {
   const std::scoped_lock lock(mutex_);
-  if (!tail_.empty() && tail_.size() + piece.size() > in_memory_) spill();
+  if (!folder_.path.empty() && !tail_.empty() && tail_.size() + piece.size() > in_memory_) spill();
   const std::uint64_t at = file_bytes_ + tail_.size();
   tail_ += piece;
   return at;
@@ -62,8 +52,8 @@ std::uint64_t spilled_bytes::append(std::string_view piece) {
 
 // Under the lock. If the write fails, all bytes stay in memory.
 void spilled_bytes::spill() {
-  if (!file_) file_ = temporary_file();
-  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(errno);
+  if (!file_) file_ = temporary_file(folder_.path);
+  if (!file_ || !write_all(file_.get(), tail_, file_bytes_)) throw_spill_error(folder_, errno);
   file_bytes_ += tail_.size();
   tail_.clear();
 }

@@ -1,5 +1,5 @@
-// Bytes that are written once, in pieces, and read back. A few are held in memory; the rest is in an unnamed file in
-// the folder for temporary files, which the system removes when the process ends.
+// Bytes that are written once, in pieces, and read back. A few are held in memory; the rest is in an unnamed file,
+// which the system removes when the process ends.
 #pragma once
 
 #include "io/descriptor.hpp"
@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
@@ -18,11 +19,20 @@ struct spill_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Where the file is.
+struct spill_folder {
+  std::string path = "/tmp";  ///< empty: there is no file, and all bytes stay in memory
+  std::string named_by = "counting_options::temporary_folder";  ///< the option, in messages
+};
+
 /// All members are thread-safe.
 class spilled_bytes {
  public:
   /// `in_memory`: bytes that are held in memory at most; a larger piece is held alone.
-  explicit spilled_bytes(std::size_t in_memory) : in_memory_(in_memory) {}
+  explicit spilled_bytes(std::size_t in_memory, spill_folder folder = {})
+      : in_memory_(in_memory), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const spill_folder& folder() const { return folder_; }
 
   /// Returns the offset of the piece. Throws spill_error if `in_memory` is exceeded and the file cannot be created or
   /// written, and std::bad_alloc. If it throws, nothing has changed, and a later call tries again.
@@ -45,6 +55,7 @@ class spilled_bytes {
   void spill();
 
   const std::size_t in_memory_;
+  const spill_folder folder_;
   mutable std::mutex mutex_;
   io::descriptor file_;
   std::uint64_t file_bytes_ = 0;

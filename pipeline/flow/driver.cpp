@@ -113,7 +113,8 @@ void driver::prepare() {
   make_engine();
   make_ring();
   gpu::engine& engine = *engine_.taken;
-  counts_ = std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{});
+  counts_ =
+      std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{}, plan_.spilled_to);
   if (plan_.windows) counts_->add_windows(*plan_.windows, [this] { notifier_.note_windows_changed(); });
   collector_ = std::make_unique<collector>(*ring_, engine, *counts_, stop_, [this] {
     feed_->note_merged();

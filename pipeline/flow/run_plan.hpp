@@ -9,6 +9,7 @@
 #include "io/output_files.hpp"
 #include "io/tree_walk.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/counts/windows/window_shape.hpp"
 
 #include <cstddef>
@@ -51,9 +52,10 @@ struct run_plan {
   const io::format* forced_format = nullptr;        ///< null: recognized by content
   std::shared_ptr<const io::zstd_dictionary> dictionary;
   std::optional<std::uint64_t> max_output;  ///< most bytes of text of a compressed input
-  config::pass_through_mode passes_through =
-      config::pass_through_mode::nothing;  ///< what is forwarded to standard output
-  char list_end = '\n';                    ///< terminates names in the list
+  config::pass_through_mode passes_through = config::pass_through_mode::nothing;  ///< what is forwarded
+  int pass_through_descriptor = 1;  ///< where to: a descriptor of the caller
+  char list_end = '\n';             ///< terminates names in the list
+  spill_folder spilled_to;          ///< for reports of finished inputs
   bool skip_damage = false;
   bool follow = false;  ///< inputs are files that grow
   bool all_devices = false;

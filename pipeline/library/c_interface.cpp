@@ -112,8 +112,8 @@ gpuhist::engine engine_of(gpuhist_engine chosen) {
 }
 
 // A caller that was compiled with an older header has a smaller structure: later fields have their defaults.
-gpuhist::counter_options options_of(const gpuhist_options* options) {
-  gpuhist::counter_options made;
+gpuhist::counting_options options_of(const gpuhist_options* options) {
+  gpuhist::counting_options made;
   if (options == nullptr) return made;
   gpuhist_options known{};
   if (options->size < sizeof(known.size)) throw error(errc::invalid_argument, "gpuhist_options.size is not set");

@@ -1,9 +1,10 @@
-#include "config/options.hpp"
+#include "gpuhist/counter.hpp"
+
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
+#include "pipeline/library/counting_plan.hpp"
 #include "pipeline/library/errors.hpp"
-#include "pipeline/library/plan.hpp"
 #include "pipeline/library/results.hpp"
 
 #include <exception>
@@ -15,42 +16,9 @@
 namespace gpuhist {
 namespace {
 
+using pipeline::counting_plan;
 using pipeline::fed_inputs;
 using pipeline::input_id;
-using pipeline::plan;
-
-std::string name_of(engine chosen) {
-  switch (chosen) {
-    case engine::automatic:
-      return "auto";
-    case engine::host:
-      return "host";
-    case engine::cuda:
-      return "cuda";
-  }
-  throw error(errc::invalid_argument, "counter_options::counting_engine: no such engine");
-}
-
-plan make_plan(const counter_options& options) {
-  constexpr unsigned max_threads = 1024;
-  if (options.threads > max_threads) {
-    throw error(errc::invalid_argument, "counter_options::threads: " + std::to_string(options.threads) +
-                                            ", more than " + std::to_string(max_threads));
-  }
-  config::options typed;
-  typed.inputs = {"/dev/null"};  // inputs are fed: none is read
-  typed.buckets = options.schemes;
-  typed.ignore_case = options.ignore_case;
-  typed.byte_counts = options.byte_counts;
-  typed.engine = name_of(options.counting_engine);
-  typed.devices = options.devices;
-  if (options.threads > 0) typed.threads = options.threads;
-  typed.memory_limit = options.memory_limit;
-  plan planned = pipeline::make_plan(typed);
-  planned.inputs.clear();
-  planned.source_bytes.reset();
-  return planned;
-}
 
 // Calls a member of the pipeline; its exceptions become those of the public interface.
 template <typename Function>
@@ -74,7 +42,7 @@ auto& given(const Pointer& state) {
 
 // The run has a thread of its own, which runs the event loop. Inputs share this state, so it outlives them.
 struct counter::state {
-  explicit state(const counter_options& options) : planned(make_plan(options)) {}
+  explicit state(const counting_options& options) : planned(pipeline::make_plan(options)) {}
 
   void start(const std::stop_token& stop);
   void run() noexcept;
@@ -84,7 +52,7 @@ struct counter::state {
   /// The feed of the run. Throws errc::closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
 
-  const plan planned;
+  const counting_plan planned;
   std::promise<void> started;  // the feed is there, or the run failed before
   std::shared_ptr<fed_inputs> feed_;
   std::thread thread;
@@ -158,7 +126,8 @@ struct lent_buffer::state {
   fed_inputs::lent_room room;
 };
 
-counter::counter(const counter_options& options)
+// events are connected with windows and conditions
+counter::counter(const counting_options& options, counting_events /*events*/)
     : state_(translated([&] { return std::make_shared<state>(options); })) {
   translated([&] { state_->start(options.stop); });
 }

@@ -1,7 +1,7 @@
 // Exceptions of the pipeline as errors of the public interface.
 #pragma once
 
-#include "gpuhist/gpuhist.hpp"
+#include "gpuhist/errors.hpp"
 
 #include <exception>
 

@@ -25,7 +25,8 @@ std::string joined(const names& all, std::string_view between = ", ") {
 
 bool holds(const names& all, std::string_view name) { return std::ranges::find(all, name) != all.end(); }
 
-void check_engine_has(const std::string& option, const std::string& kernel, std::string_view engine) {
+void check_engine_has(const std::string& kernel, engine chosen, const option_names& names_of_options) {
+  const std::string option = names_of_options.where("--kernel");
   const names on_host = gpu::host_kernel_names();
   const names on_devices = gpu::cuda_kernel_names();
   if (!holds(on_host, kernel) && !holds(on_devices, kernel)) {
@@ -33,13 +34,13 @@ void check_engine_has(const std::string& option, const std::string& kernel, std:
     known.insert(known.end(), on_devices.begin(), on_devices.end());
     unknown_name(option, kernel, known);
   }
-  if (engine == "cuda" && !holds(on_devices, kernel)) {
-    throw config::usage_error(option + ": " + kernel + " counts on the host; give --engine host, or " +
-                              joined(on_devices, " or "));
+  if (chosen == engine::cuda && !holds(on_devices, kernel)) {
+    throw config::usage_error(option + ": " + kernel + " counts on the host; give " +
+                              names_of_options.with("--engine", "host") + ", or " + joined(on_devices, " or "));
   }
-  if (engine != "cuda" && !holds(on_host, kernel)) {
-    throw config::usage_error(option + ": " + kernel + " counts on CUDA devices; give --engine cuda, or " +
-                              joined(on_host, " or "));
+  if (chosen != engine::cuda && !holds(on_host, kernel)) {
+    throw config::usage_error(option + ": " + kernel + " counts on CUDA devices; give " +
+                              names_of_options.with("--engine", "cuda") + ", or " + joined(on_host, " or "));
   }
 }
 
@@ -51,17 +52,24 @@ void unknown_name(const std::string& option, std::string_view name, const std::v
   throw config::usage_error(message);
 }
 
-const io::format* resolve_input_format(const config::options& typed) {
-  if (typed.input_format == "auto") return nullptr;
-  if (const io::format* found = io::format_named(typed.input_format)) return found;
-  unknown_name(typed.where("--input-format"), typed.input_format, io::input_format_names());
+void check_range(const std::string& option, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest) {
+  if (value >= lowest && value <= highest) return;
+  throw config::usage_error(option + ": " + std::to_string(value) + " is not a number from " + std::to_string(lowest) +
+                            " to " + std::to_string(highest));
 }
 
-std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed) {
-  if (!typed.zstd_dictionary) return nullptr;
-  const std::string prefix = typed.where("--zstd-dictionary") + ": '" + *typed.zstd_dictionary + "' ";
+const io::format* resolve_input_format(const std::string& name, const option_names& names_of_options) {
+  if (name.empty() || name == "auto") return nullptr;
+  if (const io::format* found = io::format_named(name)) return found;
+  unknown_name(names_of_options.where("--input-format"), name, io::input_format_names());
+}
+
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path,
+                                                              const option_names& names_of_options) {
+  if (path.empty()) return nullptr;
+  const std::string prefix = names_of_options.where("--zstd-dictionary") + ": '" + path + "' ";
   try {
-    return io::load_zstd_dictionary(*typed.zstd_dictionary);
+    return io::load_zstd_dictionary(path);
   } catch (const std::invalid_argument& e) {
     throw config::usage_error(prefix + e.what() + "; give a file that 'zstd --train' wrote");
   } catch (const std::system_error& e) {
@@ -69,76 +77,60 @@ std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::opti
   }
 }
 
-unsigned resolve_threads(const config::options& typed) {
-  return typed.threads.value_or(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+std::string_view resolve_engine(engine chosen, const option_names& names_of_options) {
+  switch (chosen) {
+    case engine::automatic:
+      return "auto";
+    case engine::host:
+      return "host";
+    case engine::cuda:
+      return "cuda";
+  }
+  throw config::usage_error(names_of_options.where("--engine") + ": no value of the enumeration");
 }
 
-std::string resolve_kernel(const config::options& typed, std::string_view engine, const gpu::partition& counted) {
-  if (!typed.kernel) return {};
-  const std::string option = typed.where("--kernel");
-  check_engine_has(option, *typed.kernel, engine);
-  const names able = engine == "cuda" ? gpu::cuda_kernel_names() : gpu::host_kernel_names_for(counted);
-  if (holds(able, *typed.kernel)) return *typed.kernel;
-  throw config::usage_error(option + ": " + *typed.kernel + " cannot count the " + std::to_string(counted.classes) +
-                            " classes of this run; give " + joined(able, " or ") + ", or no --kernel");
+unsigned resolve_threads(unsigned given, const option_names& names_of_options) {
+  constexpr unsigned max_threads = 1024;
+  constexpr unsigned max_default = 64;
+  check_range(names_of_options.where("--threads"), given, 0, max_threads);
+  return given > 0 ? given : std::clamp(std::thread::hardware_concurrency(), 1U, max_default);
 }
 
-const report_format* resolve_report_format(const config::options& typed) {
-  const std::string default_name = typed.window ? "jsonl" : "table";
-  const std::string typed_name = typed.format.value_or(default_name);
-  const std::string& name = typed.window && typed_name == "json" ? default_name : typed_name;
-  if (const report_format* found = find_report_format(name)) return found;
-  std::vector<std::string_view> known;
-  for (const report_format& each : report_formats()) known.push_back(each.name);
-  unknown_name(typed.where("--format"), name, known);
+std::string resolve_kernel(const counting_options& options, const gpu::partition& counted,
+                           const option_names& names_of_options) {
+  const std::string& kernel = options.kernel;
+  if (kernel.empty()) return {};
+  check_engine_has(kernel, options.counting_engine, names_of_options);
+  const bool on_devices = options.counting_engine == engine::cuda;
+  const names able = on_devices ? gpu::cuda_kernel_names() : gpu::host_kernel_names_for(counted);
+  if (holds(able, kernel)) return kernel;
+  throw config::usage_error(names_of_options.where("--kernel") + ": " + kernel + " cannot count the " +
+                            std::to_string(counted.classes) + " classes of this run; give " + joined(able, " or ") +
+                            ", or no " + names_of_options.name("--kernel"));
 }
 
-std::vector<config::scheme> resolve_schemes(const config::options& typed) {
+std::vector<config::scheme> resolve_schemes(const counting_options& options, const option_names& names_of_options) {
   try {
-    return config::make_schemes(typed.buckets, typed.ignore_case);
+    return config::make_schemes(options.schemes, options.ignore_case);
   } catch (const config::usage_error& error) {
-    throw config::usage_error(typed.where("--buckets") + ": " + error.what());
+    throw config::usage_error(names_of_options.where("--buckets") + ": " + error.what());
   }
 }
 
-std::optional<gpu::partition> resolve_pairs(const config::options& typed, std::span<const config::scheme> schemes) {
-  if (!typed.pairs) return std::nullopt;
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
+                                            const option_names& names) {
+  if (!options.pairs) return std::nullopt;
   const gpu::partition needed = pair_partition(schemes);
   if (needed.classes <= gpu::max_pair_classes) return needed;
-  names scheme_names;
+  std::vector<std::string_view> scheme_names;
   for (const config::scheme& each : schemes) scheme_names.emplace_back(each.name);
   const bool is_one = scheme_names.size() == 1;
   throw config::usage_error(
-      typed.where("--pairs") + ": " + (is_one ? "scheme " : "schemes ") + joined(scheme_names, " and ") +
+      names.where("--pairs") + ": " + (is_one ? "scheme " : "schemes ") + joined(scheme_names, " and ") +
       (is_one ? " divides" : " together divide") + " the byte values into " + std::to_string(needed.classes) +
-      " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give --buckets " +
-      (is_one ? "with fewer buckets, such as letters or classes" : "with fewer schemes or with fewer buckets"));
-}
-
-bool is_live(const config::options& typed, const report_format& format) {
-  const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
-  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
-}
-
-writing resolve_writing(const config::options& typed, const report_format& format) {
-  if (typed.append) {
-    const std::string option = typed.where("--append");
-    if (!typed.output) throw config::usage_error(option + ": there is no file to append to; give --output FILE");
-    if (format.whole) {
-      throw config::usage_error(option + ": a report of format " + std::string(format.name) +
-                                " must be alone in its file; leave --append out, or give --format jsonl or csv");
-    }
-    return writing::append;
-  }
-  if (!is_live(typed, format)) return writing::whole;
-  if (!format.whole) return writing::live;
-  if (!typed.output) {
-    throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +
-                              std::string(format.name) +
-                              " replaces the previous one, which is impossible in a stream; give --output FILE, or "
-                              "--format jsonl");
-  }
-  return writing::replacing;
+      " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give " +
+      names.name("--buckets") +
+      (is_one ? " with fewer buckets, such as letters or classes" : " with fewer schemes or with fewer buckets"));
 }
 
 }  // namespace gpuhist::pipeline

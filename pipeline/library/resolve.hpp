@@ -1,14 +1,14 @@
-// Options as typed, resolved with the tables and the machine: for the plan, and for commands without a plan.
+// Names and numbers of options, resolved with the tables and the machine.
 #pragma once
 
-#include "config/options.hpp"
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
+#include "gpuhist/options.hpp"
 #include "io/format.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
-#include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/output/destination.hpp"
+#include "pipeline/library/option_names.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,38 +19,35 @@
 namespace gpuhist::pipeline {
 
 /// Throws the usage error for a name that a table does not have. `option`: the option's name, or the place where its
-/// value was set (options::where).
+/// value was set (option_names::where).
 [[noreturn]] void unknown_name(const std::string& option, std::string_view name,
                                const std::vector<std::string_view>& known);
 
+/// Throws the usage error for a number that is outside its limits.
+void check_range(const std::string& option, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest);
+
 // All throw config::usage_error.
 
-/// Null if each input's content decides.
-const io::format* resolve_input_format(const config::options& typed);
+/// Null if each input's content decides: an empty name, or "auto".
+const io::format* resolve_input_format(const std::string& name, const option_names& names);
 
-/// Null if none was given.
-std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const config::options& typed);
+/// Null if the path is empty.
+std::shared_ptr<const io::zstd_dictionary> resolve_dictionary(const std::string& path, const option_names& names);
+
+/// The name of the engine in gpu/engines.
+std::string_view resolve_engine(engine chosen, const option_names& names);
 
 /// As given, or the number of cores, at most 64.
-unsigned resolve_threads(const config::options& typed);
+unsigned resolve_threads(unsigned given, const option_names& names);
 
-/// Empty if none was given. Refuses a kernel that `engine` (a canonical name) does not have, and a host kernel that
-/// cannot count this partition. Does not probe for devices.
-std::string resolve_kernel(const config::options& typed, std::string_view engine, const gpu::partition& counted);
+/// Refuses a kernel that the engine does not have, and a host kernel that cannot count this partition. Does not probe
+/// for devices.
+std::string resolve_kernel(const counting_options& options, const gpu::partition& counted, const option_names& names);
 
-/// Default: table. With windows: jsonl, also instead of json, because windows are lines.
-const report_format* resolve_report_format(const config::options& typed);
+std::vector<config::scheme> resolve_schemes(const counting_options& options, const option_names& names);
 
-std::vector<config::scheme> resolve_schemes(const config::options& typed);
-
-/// The classes of pairs for --pairs; nothing without it.
-std::optional<gpu::partition> resolve_pairs(const config::options& typed, std::span<const config::scheme> schemes);
-
-/// How reports of that format are written to their destination. Refuses --append without a file or with a format whose
-/// reports cannot follow one another, and snapshots that replace one another without a file.
-writing resolve_writing(const config::options& typed, const report_format& format);
-
-/// Whether snapshots, windows or alerts are written to the output during the run.
-bool is_live(const config::options& typed, const report_format& format);
+/// The classes of pairs; nothing if pairs are not counted.
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
+                                            const option_names& names);
 
 }  // namespace gpuhist::pipeline

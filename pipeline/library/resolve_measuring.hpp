@@ -1,13 +1,14 @@
-// --measures and --baseline as typed, resolved with the table of measures and the file of an earlier result.
+// Measures and baselines, resolved with the table of measures.
 #pragma once
 
-#include "config/options.hpp"
+#include "gpuhist/options.hpp"
+#include "pipeline/library/option_names.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 
 namespace gpuhist::pipeline {
 
-/// Reads the file of the baseline. Throws config::usage_error for an unknown measure, for a measure that needs a
-/// baseline if there is none, and for a baseline that cannot be read, has no byte counts or is empty.
-measures::measuring resolve_measuring(const config::options& typed);
+/// Throws config::usage_error for an unknown measure, for a measure that needs a baseline if there is none, and for a
+/// baseline that has no byte counts or is empty.
+measures::measuring resolve_measuring(const counting_options& options, const option_names& names);
 
 }  // namespace gpuhist::pipeline

@@ -2,11 +2,8 @@
 
 #include "config/expression.hpp"
 #include "config/usage_error.hpp"
-#include "pipeline/library/resolve.hpp"
 
-#include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -15,31 +12,33 @@ namespace {
 using gates::condition;
 using gates::gate;
 
-/// What the names of conditions may refer to.
-struct known_counts {
+// What names in conditions refer to.
+struct meanings {
   std::span<const config::scheme> schemes;
   const measures::measuring& measuring;
+  const option_names& names;
   bool has_pairs = false;
 };
 
-condition resolve_condition(const std::string& text, const known_counts& known) {
+condition resolve_condition(const std::string& text, const meanings& known) {
   condition resolved(config::parse_expression(text, known.schemes), known.schemes);
   const config::reference* const compares = resolved.needs_baseline();
   if (compares != nullptr && !known.measuring.has_baseline()) {
-    throw config::usage_error(config::pointing_at(
-        compares->typed + " compares with a baseline; give --baseline RESULT.json", text, compares->at));
+    const std::string remedy = known.names.with("--baseline", "RESULT.json");
+    throw config::usage_error(
+        config::pointing_at(compares->typed + " compares with a baseline; give " + remedy, text, compares->at));
   }
   const config::reference* const of_pairs = resolved.needs_pairs();
   if (of_pairs != nullptr && !known.has_pairs) {
-    throw config::usage_error(
-        config::pointing_at(of_pairs->typed + " is a measure of pairs; give --pairs", text, of_pairs->at));
+    throw config::usage_error(config::pointing_at(
+        of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
   }
   return resolved;
 }
 
-void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& typed, const std::string& option,
-               const known_counts& known) {
-  for (const std::string& each : typed) {
+void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::string>& conditions,
+               const std::string& option, const meanings& known) {
+  for (const std::string& each : conditions) {
     try {
       to.gates.push_back({.effect = kind, .when = resolve_condition(each, known)});
     } catch (const config::usage_error& error) {
@@ -48,44 +47,27 @@ void add_gates(gates::watch_list& to, gate::kind kind, const std::vector<std::st
   }
 }
 
-void resolve_units(const config::options& typed, gates::watch_list& into) {
-  constexpr std::string_view totals = "totals";
-  constexpr std::string_view inputs = "inputs";
-  constexpr std::string_view windows = "windows";
-  if (typed.watch.empty()) return;
-  const auto is_named = [&](std::string_view name) {
-    return std::ranges::find(typed.watch, name) != typed.watch.end();
-  };
-  for (const std::string& each : typed.watch) {
-    if (each != totals && each != inputs && each != windows) {
-      unknown_name(typed.where("--watch"), each, {totals, inputs, windows});
-    }
-  }
-  into.totals = is_named(totals);
-  into.inputs = is_named(inputs);
-  into.windows = is_named(windows);
-  if (!into.totals && !into.inputs && !typed.window) {
-    throw config::usage_error(typed.where("--watch") + ": windows requires --window");
-  }
+void resolve_units(const counting_options& options, const option_names& names, gates::watch_list& into) {
+  into.totals = options.watch.totals;
+  into.inputs = options.watch.inputs;
+  into.windows = options.watch.windows;
+  if (into.totals || into.inputs || options.windows) return;
+  throw config::usage_error(names.where("--watch") + ": windows requires " + names.name("--window"));
 }
 
 }  // namespace
 
-gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
-                                const measures::measuring& measuring) {
+gates::watch_list resolve_watch(const counting_options& options, std::span<const config::scheme> schemes,
+                                const measures::measuring& measuring, const option_names& names) {
   gates::watch_list resolved;
-  const known_counts known{.schemes = schemes, .measuring = measuring, .has_pairs = typed.pairs};
-  add_gates(resolved, gate::kind::fail, typed.fail_if, typed.where("--fail-if"), known);
-  add_gates(resolved, gate::kind::alert, typed.alert_if, typed.where("--alert-if"), known);
-  if (!typed.watch.empty() && resolved.gates.empty()) {
-    throw config::usage_error(typed.where("--watch") + ": requires --fail-if or --alert-if");
+  const meanings known{.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = options.pairs};
+  add_gates(resolved, gate::kind::fail, options.fail_if, names.where("--fail-if"), known);
+  add_gates(resolved, gate::kind::alert, options.alert_if, names.where("--alert-if"), known);
+  if (options.fail_fast && options.fail_if.empty()) {
+    throw config::usage_error(names.where("--fail-fast") + ": requires " + names.name("--fail-if"));
   }
-  if (typed.fail_fast && typed.fail_if.empty()) {
-    throw config::usage_error(typed.where("--fail-fast") + ": requires --fail-if");
-  }
-  resolve_units(typed, resolved);
-  resolved.fail_fast = typed.fail_fast;
-  resolved.growing = typed.follow;
+  resolve_units(options, names, resolved);
+  resolved.fail_fast = options.fail_fast;
   return resolved;
 }
 

@@ -1,8 +1,9 @@
-// --fail-if, --alert-if, --watch and --fail-fast as typed, resolved with the schemes and measures of the run.
+// Conditions and what they are checked for, resolved with the schemes and measures of the run.
 #pragma once
 
-#include "config/options.hpp"
 #include "config/scheme.hpp"
+#include "gpuhist/options.hpp"
+#include "pipeline/library/option_names.hpp"
 #include "pipeline/report/conditions/watcher.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 
@@ -12,7 +13,7 @@ namespace gpuhist::pipeline {
 
 /// Throws config::usage_error for unknown names, for measures that need a baseline if there is none, and for options
 /// that require a condition if there is none.
-gates::watch_list resolve_watch(const config::options& typed, std::span<const config::scheme> schemes,
-                                const measures::measuring& measuring);
+gates::watch_list resolve_watch(const counting_options& options, std::span<const config::scheme> schemes,
+                                const measures::measuring& measuring, const option_names& names);
 
 }  // namespace gpuhist::pipeline

@@ -1,15 +1,15 @@
-// --window, --step and --per-input as typed, resolved to the shape of the windows.
+// Windows of a run, resolved to their shape.
 #pragma once
 
-#include "config/options.hpp"
+#include "gpuhist/options.hpp"
 #include "pipeline/counts/windows/window_shape.hpp"
-#include "pipeline/report/formats/report.hpp"
+#include "pipeline/library/option_names.hpp"
 
 #include <optional>
 
 namespace gpuhist::pipeline {
 
-/// Nothing without --window. For windows of time, looks whether the inputs are files. Throws config::usage_error.
-std::optional<window_shape> resolve_windows(const config::options& typed, const report_format& format);
+/// Nothing without windows. Throws config::usage_error.
+std::optional<window_shape> resolve_windows(const counting_options& options, const option_names& names);
 
 }  // namespace gpuhist::pipeline

@@ -1,6 +1,8 @@
 #include "pipeline/library/results.hpp"
 
+#include "gpuhist/errors.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "pipeline/library/scheme_counts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,10 +13,11 @@ namespace {
 using pipeline::report;
 using pipeline::scheme_view;
 
-const scheme_view& find_scheme(const report& content, std::string_view name) {
-  const auto found = std::ranges::find(content.schemes, name, [](const scheme_view& each) { return each.scheme.name; });
-  if (found != content.schemes.end()) return *found;
-  throw error(errc::invalid_argument, "the result has no scheme '" + std::string(name) + "'");
+report no_counts() {
+  report made;
+  made.partition = gpu::partition::identity();
+  made.verified = made.unverified = gpu::tally(made.partition.classes);
+  return made;
 }
 
 pipeline::input_report input_at(const report& content, std::size_t number) {
@@ -49,13 +52,17 @@ failure failure_of(io::failure_kind kind) {
 
 }  // namespace
 
-results::results() : state_(std::make_shared<const state>()) {}
+results::results() : state_(std::make_shared<const state>(state{.content = no_counts(), .error = {}})) {}
 results::results(const results&) = default;
 results::results(results&&) noexcept = default;
 results& results::operator=(const results&) = default;
 results& results::operator=(results&&) noexcept = default;
 results::~results() = default;
 results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
+
+results::kind results::type() const {
+  return state_->content.type == report::kind::snapshot ? kind::snapshot : kind::result;
+}
 
 bool results::complete() const { return state_->content.complete; }
 
@@ -64,6 +71,20 @@ std::uint64_t results::bytes() const { return state_->content.verified.bytes(); 
 std::uint64_t results::lines() const { return pipeline::lines_in(state_->content.verified, state_->content.partition); }
 
 std::string_view results::error() const { return state_->error; }
+
+std::uint64_t results::unverified_bytes() const { return state_->content.unverified.bytes(); }
+
+std::chrono::duration<double> results::elapsed() const {
+  return std::chrono::duration<double>(state_->content.elapsed_seconds);
+}
+
+std::vector<skipped_inputs> results::skipped() const {
+  std::vector<skipped_inputs> all;
+  for (const pipeline::skipped_names& each : state_->content.skipped) {
+    all.push_back({.cause = each.cause, .count = each.count, .first = each.first, .bytes = each.bytes});
+  }
+  return all;
+}
 
 std::vector<std::string> results::schemes() const {
   std::vector<std::string> names;
@@ -91,11 +112,35 @@ input_result results::input(std::size_t number) const {
           .unverified_bytes = found.unverified.bytes(),
           .complete = found.complete,
           .kind = failure_of(found.error_kind),
-          .error = found.error};
+          .error = found.error,
+          .is_failure_of_archive = found.error_origin != pipeline::failure_origin::input};
 }
 
 std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t input) const {
   return find_scheme(state_->content, scheme).fold(input_at(state_->content, input).verified);
+}
+
+bool results::has_pairs() const {
+  const report& content = state_->content;
+  return !content.schemes.empty() && content.schemes.front().has_pairs();
+}
+
+std::vector<std::uint64_t> results::pairs(std::string_view scheme) const {
+  return pairs_of(state_->content, state_->content.verified, scheme);
+}
+
+std::vector<std::uint64_t> results::pairs(std::string_view scheme, std::size_t input) const {
+  return pairs_of(state_->content, input_at(state_->content, input).verified, scheme);
+}
+
+bool results::has_byte_counts() const { return state_->content.partition == gpu::partition::identity(); }
+
+measurement results::measure(std::string_view name) const {
+  return measure_of(state_->content, state_->content.verified, name);
+}
+
+measurement results::measure(std::string_view name, std::size_t input) const {
+  return measure_of(state_->content, input_at(state_->content, input).verified, name);
 }
 
 std::string results::to_json() const {

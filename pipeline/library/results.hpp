@@ -1,7 +1,7 @@
 // The counts behind gpuhist::results.
 #pragma once
 
-#include "gpuhist/gpuhist.hpp"
+#include "gpuhist/results.hpp"
 #include "pipeline/report/formats/report.hpp"
 
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pipeline/counts/windows/window_events.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "pipeline/report/conditions/watcher.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/measures/previous_baseline.hpp"

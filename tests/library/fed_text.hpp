@@ -18,7 +18,7 @@ inline std::string random_text(std::size_t size, unsigned seed) {
   std::string text(size, '\0');
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    bits = i % 4 == 0 ? random() : bits >> 8U;
+    bits = i % 4 == 0 ? static_cast<std::uint32_t>(random()) : bits >> 8U;
     text[i] = static_cast<char>(bits & 0xffU);
   }
   return text;

@@ -15,7 +15,7 @@ using testing::byte_counts;
 using testing::bytes_of;
 using testing::random_text;
 
-counter_options host(std::vector<std::string> schemes) {
+counting_options host(std::vector<std::string> schemes) {
   return {.schemes = std::move(schemes), .counting_engine = engine::host, .threads = 2};
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("a cancelled counter returns what was counted, as incomplete") {
 
 TEST_CASE("a stop token cancels a counter") {
   std::stop_source stop;
-  counter_options options = host({"letters"});
+  counting_options options = host({"letters"});
   options.stop = stop.get_token();
   counter counts(options);
   input text = counts.open_input("text");

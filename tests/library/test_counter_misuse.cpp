@@ -15,7 +15,7 @@ namespace {
 
 using testing::bytes_of;
 
-counter_options host() { return {.schemes = {"letters"}, .counting_engine = engine::host, .threads = 1}; }
+counting_options host() { return {.schemes = {"letters"}, .counting_engine = engine::host, .threads = 1}; }
 
 template <typename Call>
 std::optional<errc> error_of(const Call& call) {
@@ -30,7 +30,7 @@ std::optional<errc> error_of(const Call& call) {
 }  // namespace
 
 TEST_CASE("impossible options are errors that name the value") {
-  counter_options options = host();
+  counting_options options = host();
   options.schemes = {"leters"};
   CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
   options = host();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"

@@ -5,7 +5,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"

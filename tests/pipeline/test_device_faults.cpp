@@ -4,7 +4,7 @@
 #include "gpu/automatic_engine.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "support/failing_resources.hpp"
 #include "support/failing_runtime.hpp"
 #include "support/fake_runtime.hpp"

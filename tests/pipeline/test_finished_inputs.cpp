@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <random>
@@ -37,6 +38,7 @@ input_report sample(unsigned seed) {
   input.complete = seed % 2 == 0;
   input.error = input.complete ? "" : std::string(chosen() % 50, 'e');
   input.error_kind = static_cast<failure_kind>(seed % (static_cast<unsigned>(failure_kind::unknown) + 1));
+  input.error_origin = static_cast<failure_origin>(seed % 3);
   input.verified = gpu::tally(classes);
   input.unverified = gpu::tally(classes);
   for (std::uint64_t& each : input.verified.counts) each = chosen() % 2 == 0 ? 0 : chosen() >> (chosen() % 64);
@@ -49,20 +51,6 @@ input_report sample(unsigned seed) {
   }
   return input;
 }
-
-/// Sets $TMPDIR while this exists.
-class temporary_files_in {
- public:
-  explicit temporary_files_in(const std::string& folder) : before_(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "") {
-    ::setenv("TMPDIR", folder.c_str(), 1);
-  }
-  temporary_files_in(const temporary_files_in&) = delete;
-  temporary_files_in& operator=(const temporary_files_in&) = delete;
-  ~temporary_files_in() { before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1); }
-
- private:
-  std::string before_;
-};
 
 }  // namespace
 
@@ -110,8 +98,7 @@ TEST_CASE("reports are read back in the order of the inputs, from memory and fro
 TEST_CASE(
     "without a folder for the file, memory is filled up to its limit, then an error names folder, cause and remedy") {
   const test::temporary_folder folder;
-  const temporary_files_in nowhere(folder / "none");
-  spilled_bytes bytes(100);
+  spilled_bytes bytes(100, {.path = folder / "none", .named_by = "TMPDIR"});
   bytes.append(std::string(50, 'a'));
   bytes.append(std::string(50, 'b'));
   for (int times = 0; times < 2; ++times) {
@@ -123,7 +110,7 @@ TEST_CASE(
     CHECK(bytes.held() == 100);
   }
   CHECK(bytes.read(0, 100) == std::string(50, 'a') + std::string(50, 'b'));
-  const temporary_files_in files_in_folder(folder / "");
+  std::filesystem::create_directory(folder / "none");
   CHECK(bytes.append("c") == 100);  // works as soon as there is a folder
   CHECK(bytes.read(49, 1) == "a");
   CHECK(bytes.read(50, 50) == std::string(50, 'b'));
@@ -152,8 +139,7 @@ class largest_file {
 
 TEST_CASE("a file that takes only part of a write loses nothing: after the error all bytes are where they were") {
   const test::temporary_folder folder;
-  const temporary_files_in files_in_folder(folder / "");
-  spilled_bytes bytes(100);
+  spilled_bytes bytes(100, {.path = folder / ""});
   bytes.append(std::string(100, 'a'));
   {
     const largest_file small(150);
@@ -170,8 +156,7 @@ TEST_CASE("a file that takes only part of a write loses nothing: after the error
 
 TEST_CASE("if reports of finished inputs find no room, counts are right but incomplete, and a stop is requested") {
   const test::temporary_folder folder;
-  const temporary_files_in nowhere(folder / "none");
-  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {});
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), {}, {.path = folder / "none"});
   std::stop_source stop;
   counts.stop_on_failure(stop);
   std::vector<std::uint32_t> row(256);
@@ -192,10 +177,16 @@ TEST_CASE("if reports of finished inputs find no room, counts are right but inco
   for (const input_report& each : current.inputs) CHECK(each.verified.counts['x'] == 3);
 }
 
+TEST_CASE("without the name of a folder, all bytes stay in memory") {
+  spilled_bytes bytes(10, {.path = ""});
+  for (int i = 0; i < 10; ++i) bytes.append(std::string(100, static_cast<char>('a' + i)));
+  CHECK(bytes.held() == 1000);
+  CHECK(bytes.read(350, 3) == "ddd");
+}
+
 TEST_CASE("the spill file leaves nothing in its folder, and memory holds at most its limit") {
   const test::temporary_folder folder;
-  const temporary_files_in files_in_folder(folder / "");
-  spilled_bytes bytes(1000);
+  spilled_bytes bytes(1000, {.path = folder / ""});
   std::string all;
   for (int i = 0; i < 500; ++i) {
     const std::string piece(static_cast<std::size_t>(i % 90), static_cast<char>('a' + i % 26));

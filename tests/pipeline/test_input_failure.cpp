@@ -37,7 +37,7 @@ TEST_CASE("a failure has the kind of the exception, whatever its text") {
 }
 
 TEST_CASE("a failure that is thrown and caught again is the same failure") {
-  for (const input_failure& each : {not_read(), left_at(0), left_at(12)}) {
+  for (const input_failure& each : {not_read(), left_at(0), left_at(12), not_verified_in_archive()}) {
     CHECK(failure_from(std::make_exception_ptr(as_error(each))) == each);
   }
 }

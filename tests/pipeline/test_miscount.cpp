@@ -2,7 +2,7 @@
 #include "gpu/engines.hpp"
 #include "gpu/job_check.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -4,6 +4,8 @@
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/typed_options.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +14,8 @@
 #include <string>
 
 using namespace gpuhist::pipeline;
+using gpuhist::counting_options;
+using gpuhist::engine;
 using gpuhist::config::options;
 using gpuhist::config::usage_error;
 
@@ -68,29 +72,40 @@ TEST_CASE("a stream cannot be replaced at every snapshot") {
                        usage_error);
 }
 
-TEST_CASE("errors in schemes name the option, or the source of its value") {
-  options requested;
-  requested.buckets = {"nope"};
-  requested.origins["--buckets"] = "job.toml:3: buckets";
-  CHECK_THROWS_WITH_AS(resolve_schemes(requested),
-                       "job.toml:3: buckets: there is no scheme \"nope\"; known are letters, alphabet, bytes, classes, "
-                       "utf8; bucket=characters;... defines one",
-                       usage_error);
+TEST_CASE("errors in schemes name the option, the source of its value, or the field of the library") {
+  const std::string cause =
+      ": there is no scheme \"nope\"; known are letters, alphabet, bytes, classes, utf8; bucket=characters;... defines "
+      "one";
+  const counting_options requested{.schemes = {"nope"}};
+  const auto error_with = [&](const option_names& names) {
+    try {
+      static_cast<void>(resolve_schemes(requested, names));
+    } catch (const usage_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  options typed;
+  CHECK(error_with(names_of(typed)) == "--buckets" + cause);
+  typed.origins["--buckets"] = "job.toml:3: buckets";
+  CHECK(error_with(names_of(typed)) == "job.toml:3: buckets" + cause);
+  CHECK(error_with({}) == "counting_options::schemes" + cause);
 }
 
 TEST_CASE("a kernel is accepted for the engine that has it and for the classes that it can count") {
   const auto letters = coarsest_partition(std::array{gpuhist::config::find_scheme("letters")});
   const auto all = gpuhist::gpu::partition::identity();
-  options requested;
-  CHECK(resolve_kernel(requested, "host", all).empty());
-  requested.kernel = "ranges";
-  CHECK(resolve_kernel(requested, "host", letters) == "ranges");
-  CHECK(resolve_kernel(requested, "auto", letters) == "ranges");
-  CHECK_THROWS_WITH_AS(resolve_kernel(requested, "cuda", letters),
+  const option_names names = names_of({});
+  const auto resolved_kernel = [&](const std::string& kernel, engine counting, const gpuhist::gpu::partition& counted) {
+    return resolve_kernel({.counting_engine = counting, .kernel = kernel}, counted, names);
+  };
+  CHECK(resolved_kernel("", engine::host, all).empty());
+  CHECK(resolved_kernel("ranges", engine::host, letters) == "ranges");
+  CHECK(resolved_kernel("ranges", engine::automatic, letters) == "ranges");
+  CHECK_THROWS_WITH_AS(resolved_kernel("ranges", engine::cuda, letters),
                        "--kernel: ranges counts on the host; give --engine host, or lane_private", usage_error);
-  CHECK_THROWS_AS(resolve_kernel(requested, "host", all), usage_error);
-  requested.kernel = "lane_private";
-  CHECK(resolve_kernel(requested, "cuda", all) == "lane_private");
-  CHECK_THROWS_AS(resolve_kernel(requested, "host", letters), usage_error);
-  CHECK_THROWS_AS(resolve_kernel(requested, "auto", letters), usage_error);
+  CHECK_THROWS_AS(resolved_kernel("ranges", engine::host, all), usage_error);
+  CHECK(resolved_kernel("lane_private", engine::cuda, all) == "lane_private");
+  CHECK_THROWS_AS(resolved_kernel("lane_private", engine::host, letters), usage_error);
+  CHECK_THROWS_AS(resolved_kernel("lane_private", engine::automatic, letters), usage_error);
 }

@@ -3,7 +3,7 @@
 #include "config/usage_error.hpp"
 #include "gpu/cuda/cuda_engine.hpp"
 #include "pipeline/flow/driver.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/support/fake_runtime.hpp"
 #include "tests/support/shuffling_engine.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -3,7 +3,7 @@
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/status_signal.hpp"
-#include "pipeline/library/plan.hpp"
+#include "pipeline/program/plan.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"
 #include "tests/support/temporary_folder.hpp"

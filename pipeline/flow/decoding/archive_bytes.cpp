@@ -22,7 +22,7 @@ void verdict_gate::give_up(const member_text& member) {
       interrupted_
           ? input_failure{.kind = failure_kind::stopped,
                           .text = "not verified: the run ended before the end of the surrounding archive or frame"}
-          : input_failure{.kind = failure_kind::damaged, .text = std::string(unverified_member)};
+          : not_verified_in_archive();
   counts_.close_group(
       member.input, 1,
       {.text_bytes = member.bytes, .failure = [cause = std::move(cause)](std::uint64_t) { return cause; }});
@@ -206,6 +206,12 @@ std::size_t member_bytes::read(std::span<std::byte> out) {
   if (error_) std::rethrow_exception(error_);
   try {
     if (rest_.empty()) rest_ = source_.read();
+  } catch (const io::input_error& e) {
+    const bool is_of_archive = source_.is_broken() || source_.ends_early();
+    error_ = is_of_archive
+                 ? std::make_exception_ptr(io::input_error(e.what(), e.offset(), e.kind(), io::failure_origin::archive))
+                 : std::current_exception();
+    std::rethrow_exception(error_);
   } catch (...) {
     error_ = std::current_exception();
     throw;

@@ -232,6 +232,7 @@ void archive_walk::attempt(const content& item, const std::function<void()>& tas
   }
   if (io::is_cut_short(failure.kind)) item.below.note_interruption();
   counts_.fail(shown(item), 0, failure);
+  failure.origin = failure_origin::input;  // of the surrounding content
   if (is_finished()) throw as_error(failure);
 }
 

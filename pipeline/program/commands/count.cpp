@@ -7,8 +7,9 @@
 #include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/stop_signals.hpp"
-#include "pipeline/library/plan.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/input_complaints.hpp"
+#include "pipeline/program/plan.hpp"
 #include "pipeline/program/window_report.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/conditions/watcher.hpp"
@@ -53,47 +54,6 @@ void complain_of_output(const outcome& finished) {
              " bytes that were counted were not passed through");
   }
 }
-
-// Prints each cause once: not again for the members of an archive whose message has it.
-class input_complaints {
- public:
-  void add(const input_report& input) {
-    while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
-    if (input.error.empty()) return;
-    if (input.error_kind == failure_kind::damaged && repeats(input)) return;
-    complain(printable(input.name) + ": " + printable(input.error));
-    archives_.push_back({.name = input.name, .error = input.error});
-  }
-
-  void finish() {
-    while (!archives_.empty()) leave();
-  }
-
- private:
-  struct archive {  // or another input, in which case no members follow
-    std::string name;
-    std::string error;
-    std::uint64_t unverified = 0;  // members that are not verified for that reason
-  };
-
-  bool repeats(const input_report& member) {
-    const bool is_unverified = !archives_.empty() && member.error == unverified_member;
-    if (is_unverified) ++archives_.back().unverified;
-    return is_unverified || std::ranges::find(archives_, member.error, &archive::error) != archives_.end();
-  }
-
-  void leave() {
-    const archive& last = archives_.back();
-    if (last.unverified > 0) {
-      complain(printable(last.name) +
-               ": members that were read to their end, but are not verified for the same reason: " +
-               grouped(last.unverified));
-    }
-    archives_.pop_back();
-  }
-
-  std::vector<archive> archives_;  // each is within the one before it
-};
 
 void complain_of_inputs(const outcome& finished) {
   std::size_t unread = 0;

@@ -6,6 +6,9 @@
 #include "pipeline/library/resolve_measuring.hpp"
 #include "pipeline/library/resolve_watch.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/resolve_report.hpp"
+#include "pipeline/program/temporary_folder.hpp"
+#include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
 #include "pipeline/report/formats/result_file.hpp"
@@ -23,8 +26,9 @@ namespace gpuhist::pipeline {
 namespace {
 
 result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes) {
-  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact,
-                 typed.pairs ? schemes : std::vector<config::scheme>());
+  result_sum sum({typed.ignore_case ? letter_case::ignored : letter_case::exact,
+                  typed.pairs ? schemes : std::vector<config::scheme>()},
+                 temporary_folder());
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
   for (const std::string& error : sum.errors()) complain(error);
@@ -44,11 +48,13 @@ bool watch_all(const report& shown, const gates::watch_list& conditions,
 
 ending report_results(const config::options& typed, const io::open_descriptors& open_descriptors) {
   const report_format& format = *resolve_report_format(typed);
-  const std::vector<config::scheme> schemes = resolve_schemes(typed);
+  const option_names names = names_of(typed);
   const writing manner = resolve_writing(typed, format);
-  const measures::measuring measuring = resolve_measuring(typed);
-  const gates::watch_list watched = resolve_watch(typed, schemes, measuring);
-  if (!measuring.warning.empty()) complain("warning: " + measuring.warning);
+  const auto [counting, warning] = counting_request_of(typed);
+  const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
+  const measures::measuring measuring = resolve_measuring(counting, names);
+  const gates::watch_list watched = resolve_watch(counting, schemes, measuring, names);
+  if (!warning.empty()) complain("warning: " + warning);
   result_sum sum = read_results(typed, schemes);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();

@@ -4,8 +4,9 @@
 #include "config/usage_error.hpp"
 #include "io/zstd/zstd_compressor.hpp"
 #include "pipeline/library/default_memory_limit.hpp"
-#include "pipeline/program/repack/repack.hpp"
 #include "pipeline/library/resolve.hpp"
+#include "pipeline/program/repack/repack.hpp"
+#include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -70,18 +71,18 @@ repack_plan make_repack_plan(const config::options& typed) {
   repack_plan planned;
   planned.inputs = typed.inputs;
   if (planned.inputs.empty()) planned.inputs.emplace_back("-");
-  planned.forced_format = resolve_input_format(typed);
+  planned.forced_format = resolve_input_format(typed.input_format, names_of(typed));
   if (planned.forced_format != nullptr && planned.forced_format->archive != io::archive_kind::none) {
     throw config::usage_error(typed.where("--input-format") +
                               ": repack does not unpack archives with members, but compresses them as they are; give " +
                               "raw, zstd or gzip, or leave the option out");
   }
-  planned.decoding.dictionary = resolve_dictionary(typed);
+  planned.decoding.dictionary = resolve_dictionary(typed.zstd_dictionary.value_or(""), names_of(typed));
   planned.output = resolve_output(typed);
   planned.replace = typed.force;
   planned.level = typed.level;
   planned.frame_bytes = static_cast<std::size_t>(typed.frame_size);
-  planned.threads = resolve_threads(typed);
+  planned.threads = resolve_threads(typed.threads.value_or(0), names_of(typed));
   fit_into(typed.memory_limit ? *typed.memory_limit : default_memory_limit(), typed, planned);
   return planned;
 }

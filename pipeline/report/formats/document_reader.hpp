@@ -27,6 +27,9 @@ class document_reader {
   /// Borrows `fd`.
   explicit document_reader(int fd) : bytes_(fd) {}
 
+  /// Borrows `text`.
+  explicit document_reader(std::string_view text) : bytes_(text) {}
+
   /// Skips the rest of this line and goes to the next one; false if there is none. Throws std::system_error if the file
   /// cannot be read, std::length_error if a line, or a piece of it, is too long.
   bool next_line();

@@ -18,7 +18,7 @@ constexpr std::size_t locations_in_memory = 16U << 10U;  // bytes
 }  // namespace
 
 pending_inputs::pending_inputs(finished_inputs& to, const gpu::tally& no_text)
-    : to_(to), locations_(locations_in_memory), verified_(no_text), unverified_(no_text) {}
+    : to_(to), locations_(locations_in_memory, to.folder()), verified_(no_text), unverified_(no_text) {}
 
 void pending_inputs::add(const input_report& next) {
   const std::uint64_t before = to_.now().report_bytes;

@@ -8,11 +8,11 @@
 
 namespace gpuhist::pipeline {
 
-read_buffer::read_buffer(int fd) : fd_(fd), buffer_(std::size_t{64} << 10U) {}
+read_buffer::read_buffer(int fd) : fd_(fd), buffer_(std::size_t{64} << 10U), text_(buffer_.data(), buffer_.size()) {}
 
 std::string_view read_buffer::ahead() {
   if (begin_ == end_ && !fill()) return {};
-  return {buffer_.data() + begin_, end_ - begin_};
+  return text_.substr(begin_, end_ - begin_);
 }
 
 bool read_buffer::fill() {

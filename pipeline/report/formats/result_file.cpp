@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -26,6 +25,7 @@ io::descriptor open_results(const std::string& path) {
 }
 
 constexpr std::size_t byte_values = 256;
+constexpr std::size_t kept_in_memory = std::size_t{1} << 20U;  // bytes of inputs
 
 /// Damaged lines of one file that are reported one by one.
 constexpr std::size_t max_damaged_lines = 10;
@@ -81,19 +81,12 @@ class result_sum::inputs_within {
   std::optional<result_damage> damage_if_folded_;
 };
 
-result_sum::result_sum(letter_case wanted, std::vector<config::scheme> paired)
-    : wanted_(wanted, std::move(paired)), kept_(std::make_shared<finished_inputs>(byte_values)) {
+result_sum::result_sum(wanted_counts wanted, const spill_folder& spilled_to)
+    : wanted_(std::move(wanted)), kept_(std::make_shared<finished_inputs>(byte_values, kept_in_memory, spilled_to)) {
   sum_.partition = gpu::partition::identity();
   sum_.complete = true;
   sum_.verified = sum_.unverified = wanted_.no_text();
-  std::size_t at = 0;
-  for (const config::scheme& each : wanted_.pairs) {
-    scheme_view view = view_through(each, sum_.partition);
-    view.bucket_of_pair_class.resize(each.buckets.size());
-    std::iota(view.bucket_of_pair_class.begin(), view.bucket_of_pair_class.end(), std::uint16_t{0});
-    view.pairs_at = std::exchange(at, at + each.buckets.size() * each.buckets.size());
-    sum_.schemes.push_back(std::move(view));
-  }
+  sum_.schemes = views_with_own_pairs(wanted_.pairs, sum_.partition);
 }
 
 result_sum::run_lines::run_lines(finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
@@ -103,21 +96,34 @@ void result_sum::add_file(const std::string& path) {
   const std::size_t errors_before = errors_.size();
   try {
     const io::descriptor opened = open_results(path);
-    add_lines(opened.get(), at);
-    if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, at.is_empty ? " (it is empty)" : "");
-    finish(at);
+    document_reader documents(opened.get());
+    add_all(documents, at);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::is_a_directory) return add_foreign_file(at, errors_before, " (it is a directory)");
     at.line = 0;
     add_error(at, error.code().message());
+  }
+}
+
+void result_sum::add_text(const std::string& name, std::string_view text) {
+  position at(name, *kept_, wanted_.no_text());
+  document_reader documents(text);
+  add_all(documents, at);
+}
+
+void result_sum::add_all(document_reader& documents, position& at) {
+  const std::size_t errors_before = errors_.size();
+  try {
+    add_lines(documents, at);
+    if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, at.is_empty ? " (it is empty)" : "");
+    finish(at);
   } catch (const std::length_error& error) {
     if (!at.is_of_gpuhist) return add_foreign_file(at, errors_before, "");
     add_error(at, error.what());
   }
 }
 
-void result_sum::add_lines(int fd, position& at) {
-  document_reader documents(fd);
+void result_sum::add_lines(document_reader& documents, position& at) {
   while (documents.next_line()) {
     ++at.line;
     if (documents.at_line_end()) continue;

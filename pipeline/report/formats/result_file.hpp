@@ -19,19 +19,22 @@ namespace gpuhist::pipeline {
 
 /// The sum of results: all inputs in sequence, the totals added, complete only if all results are. A result counts as a
 /// whole or not at all; a damaged one is reported in `errors` and makes the sum incomplete. One thread. Memory does not
-/// grow with the number of inputs: they are written to a temporary file (see finished_inputs).
+/// grow with the number of inputs: they are written to a temporary file in `spilled_to` (see finished_inputs).
 ///
 /// Lines of several runs may alternate if they name their run ("run"): a result belongs to the lines of its run. Lines
 /// without a name, as older versions wrote them, belong to the next result without a name.
 class result_sum {
  public:
-  /// `paired`: schemes whose pairs are added as well; a result without them is damaged. take().schemes are these.
-  explicit result_sum(letter_case wanted, std::vector<config::scheme> paired = {});
+  /// If pairs are wanted, a result without them is damaged. take().schemes are the schemes of the pairs.
+  explicit result_sum(wanted_counts wanted, const spill_folder& spilled_to = {});
 
   /// Adds all results of a file, "-" for standard input: any number of JSON documents, one per line. Snapshots,
   /// windows, verdicts and alerts are ignored. A file without any document of gpuhist has one error. At most 10 damaged
   /// lines of a file have an error each; one more error gives the number of the others.
   void add_file(const std::string& path);
+
+  /// The same for a text in memory. `name`: in errors.
+  void add_text(const std::string& name, std::string_view text);
 
   /// The number of results.
   [[nodiscard]] std::size_t results() const { return results_; }
@@ -72,7 +75,8 @@ class result_sum {
     bool mixed = false;                     // lines without a name are probably of several runs
   };
 
-  void add_lines(int fd, position& at);
+  void add_all(document_reader& documents, position& at);
+  void add_lines(document_reader& documents, position& at);
   void add_document(document_reader& from, position& at);
   void add_result(const nlohmann::json& document, inputs_within& within, position& at);
   run_lines& go_to_run(const nlohmann::json& document, position& at);

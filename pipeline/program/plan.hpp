@@ -2,37 +2,26 @@
 #pragma once
 
 #include "config/options.hpp"
-#include "pipeline/counts/partitioning.hpp"
 #include "pipeline/counts/run_counts.hpp"
-#include "pipeline/flow/run_plan.hpp"
-#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/library/counting_plan.hpp"
 #include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/measures/measuring.hpp"
 #include "pipeline/report/output/destination.hpp"
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace gpuhist::pipeline {
 
-struct plan : run_plan {
-  std::vector<scheme_view> schemes;  ///< in the order of --buckets
+struct plan : counting_plan {
   const report_format* format = nullptr;
   std::optional<std::string> output;
   writing manner = writing::whole;  ///< how reports are written to the output
-  gates::watch_list watched;        ///< the conditions that counts are checked against
-  measures::measuring measuring;    ///< measures that are computed from the counts of the 256 byte values
-  bool ignore_case = false;
-  bool byte_counts = false;
   bool totals_only = false;
   std::optional<bool> progress;  ///< nothing: on if standard error is a terminal
   bool quiet = false;
 };
 
-/// Resolves options. If the engine is `auto` or `cuda`, probes for CUDA devices, because the size of slots depends on
-/// the engine. Throws usage_error for unknown names and for sizes that exceed the memory limit, engine_error for
-/// devices that were given by number and are not usable.
+/// Resolves options. Throws what make_plan(file_options) throws, and config::usage_error for options of the report.
 plan make_plan(const config::options& typed);
 
 /// Throws config::usage_error if an output that does not exist yet, but would be created in place (live output,

@@ -1,0 +1,78 @@
+// What is counted, by what, and with how much memory. Shared by counter and count_files.
+#pragma once
+
+#include <gpuhist/results.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace gpuhist {
+
+/// What counts. All engines give the same counts.
+enum class engine : std::uint8_t {
+  automatic,  ///< the host, and GPUs if the cores are saturated
+  host,       ///< SIMD on the cores
+  cuda,       ///< NVIDIA GPUs; an error if there is none
+};
+
+/// Windows of the text, each of which is counted.
+struct window_options {
+  enum class unit : std::uint8_t { bytes, lines, milliseconds };
+
+  unit measured_in = unit::bytes;
+  std::uint64_t length = 0;  ///< of a window, at least 1
+  std::uint64_t step = 0;    ///< from the start of a window to that of the next one, at most `length`; 0: `length`
+  bool per_input = false;    ///< every input has its own windows; false: windows span inputs
+};
+
+/// What conditions are checked for.
+struct watch_options {
+  bool totals = true;
+  bool inputs = true;
+  bool windows = true;  ///< if there are any
+};
+
+/// All values are checked where the counting starts: errc::invalid_argument names the field.
+struct counting_options {
+  /// Names of schemes (letters, alphabet, bytes, classes, utf8) and definitions: "vowels=aeiou;digits=0-9".
+  std::vector<std::string> schemes{"classes"};
+  bool ignore_case = false;  ///< A-Z are counted as a-z
+  bool byte_counts = false;  ///< keep the counts of all 256 values
+  bool pairs = false;  ///< count how often each bucket follows each bucket; the schemes may have 32 classes at most
+  std::vector<std::string> measures{};      ///< names of measures that results report, or "all"
+  std::optional<results> baseline{};        ///< an earlier result with byte counts, for measures that compare
+  unsigned previous_windows = 0;            ///< compare each window with so many before it; 0: with `baseline`
+  std::optional<window_options> windows{};  ///< absent: no windows
+  std::vector<std::string> fail_if{};       ///< conditions ("entropy > 7.9") that fail the run
+  std::vector<std::string> alert_if{};      ///< conditions that are only reported
+  watch_options watch{};
+  bool fail_fast = false;  ///< the first condition of fail_if that holds ends the reading
+
+  engine counting_engine = engine::automatic;
+  std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one
+  bool all_devices = false;         ///< all usable CUDA devices
+  unsigned streams = 0;             ///< CUDA streams for each device, at most 64; 0: the engine's choice
+  std::string kernel{};             ///< by name; empty: the best one
+  unsigned threads = 0;             ///< of the pool, at most 1024; 0: one for each core
+  /// Bytes of all buffers and decoders. 0: 256 MiB for a counter, 1 GiB for count_files.
+  std::uint64_t memory_limit = 0;
+  /// The folder of the temporary file that holds the counts of finished inputs, so that memory does not grow with their
+  /// number. Empty: they are kept in memory.
+  std::string temporary_folder{};
+  std::stop_token stop{};  ///< a request ends the counting as soon as possible
+};
+
+/// Callbacks of a run. They are called one at a time, on the thread of the run: that of a counter, or the one that
+/// called count_files. They may request a stop, and must not call members of the counter or its inputs except
+/// counter::cancel(). An exception ends the run, and is thrown by counter::finish() or count_files().
+struct counting_events {
+  std::function<void(const window&)> on_window{};    ///< every window, in their order, as soon as it has closed
+  std::function<void(const verdict&)> on_verdict{};  ///< on windows that were not verified
+  std::function<void(const alert&)> on_alert{};      ///< every condition that holds
+};
+
+}  // namespace gpuhist

@@ -1,0 +1,367 @@
+#include "pipeline/library/counting_plan.hpp"
+
+#include "config/size.hpp"
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "gpu/row_layout.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
+#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/flow/ring.hpp"
+#include "pipeline/library/resolve.hpp"
+#include "pipeline/library/resolve_measuring.hpp"
+#include "pipeline/library/resolve_watch.hpp"
+#include "pipeline/library/resolve_windows.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = 1024 * kib;
+constexpr std::size_t max_sized_inputs = 4096;  // for more inputs, asking for their sizes costs more than it saves
+constexpr std::uint64_t copy_bytes = 8 * mib;   // of one copy, which keep the link busy: docs/tuning.md
+
+// If every core decompresses and counts its text itself, chunks of this size stay in its caches: docs/tuning.md.
+constexpr std::uint32_t busy_chunk_bytes = 256 * kib;
+
+// Memory of the process without its buffers: code, libraries, stacks, tables of a decoder. Measured: 10 to 20 MiB.
+constexpr std::uint64_t process_allowance = 24 * mib;
+
+// A quarter of the memory limit is reserved for the windows of decoders (the text that they refer back to). Of 1 GiB,
+// that is enough for four windows of 64 MiB, or for 32 of zstd's level 19.
+constexpr std::uint64_t share_for_windows = 4;
+
+constexpr std::uint64_t device_allowance = 144 * mib;  // memory of the host for the context of each device: measured
+
+io::path_filter resolve_filter(const tree_options& trees) {
+  io::path_filter made;
+  for (const std::string& each : trees.include) made.include.emplace_back(each);
+  for (const std::string& each : trees.exclude) made.exclude.emplace_back(each);
+  return made;
+}
+
+bool contains_standard_input(const std::vector<std::string>& inputs) {
+  return std::ranges::find(inputs, "-") != inputs.end();
+}
+
+void check_standard_input(const file_options& options, const option_names& names) {
+  const bool is_list = options.list && options.list->path == "-";
+  const bool is_input = contains_standard_input(options.inputs);
+  if (is_list && is_input) {
+    throw config::usage_error(names.where("--files-from") +
+                              ": standard input cannot be an input ('-') and the list of inputs; give one of them");
+  }
+  if ((is_list || is_input) && !options.standard_input) {
+    throw config::usage_error(std::string(is_list ? "list_options::path" : "file_options::inputs") +
+                              ": '-' is standard input; set file_options::standard_input, or write './-' for a file");
+  }
+}
+
+void resolve_inputs(const file_options& options, const option_names& names, counting_plan& planned) {
+  if (options.inputs.empty() && !options.list) {
+    throw config::usage_error("file_options::inputs: there are none; give paths, or file_options::list");
+  }
+  check_standard_input(options, names);
+  planned.inputs = options.inputs;
+  if (options.list) {
+    planned.list = options.list->path;
+    planned.list_end = options.list->terminator;
+  }
+  if (options.trees) {
+    planned.trees = {.filter = resolve_filter(*options.trees), .follow_links = options.trees->follow_symlinks};
+  }
+}
+
+// Host slots stay in a core's L2 cache between reading and counting. Device slots are large enough for the rate of the
+// link. Chunks are committed in sequence, so many threads need larger ones. docs/tuning.md has the measurements.
+std::uint32_t default_chunk_bytes(const file_options& options, const counting_plan& so_far) {
+  constexpr unsigned many_threads = 8;
+  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
+  if (options.snapshot_every) {
+    if (const auto* every = std::get_if<std::uint64_t>(&*options.snapshot_every)) {
+      bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
+    }
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
+// For each thread, one slot that is filled, one that is counted, and two ahead.
+std::uint32_t host_slots(const counting_plan& so_far) { return std::max(8U, 4 * so_far.threads); }
+
+std::uint32_t default_slots(const counting_plan& so_far) {
+  const gpu::engine_forecast& ahead = so_far.forecast;
+  // every reading thread fills one slot while every lane copies or counts two
+  if (ahead.cuda) return so_far.threads + 2 * ahead.lanes + 4;
+  if (!ahead.shared) return host_slots(so_far);
+  // for every lane two copies in flight, and the slots that the host counts meanwhile, which are committed after them
+  const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
+  return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
+}
+
+gpu::row_layout layout_of(const counting_plan& planned) { return {planned.partition, planned.pairs}; }
+
+std::uint64_t ring_bytes(const counting_plan& planned) {
+  return ring_shape{.slots = planned.buffers.slots,
+                    .chunk_bytes = planned.buffers.chunk_bytes,
+                    .max_extents = planned.buffers.max_extents,
+                    .row_columns = static_cast<std::uint32_t>(layout_of(planned).columns())}
+      .mapped_bytes();
+}
+
+std::uint64_t pair_bytes(const counting_plan& planned) {
+  return layout_of(planned).pair_columns() * sizeof(std::uint64_t);
+}
+
+// Pairs of the panes of a window, and of panes that are merged but not in a window yet.
+std::uint64_t bytes_of_window_pairs(const counting_plan& planned) {
+  if (!planned.windows) return 0;
+  return (planned.windows->window_panes + rolling_windows::max_panes_merged) * pair_bytes(planned);
+}
+
+// Memory of the names on the command line and of unfinished inputs. There are at most as many unfinished inputs as
+// segments in the slots. Finished inputs are spilled to a file (finished_inputs).
+std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& planned) {
+  constexpr std::uint64_t finished_bytes = 2 * mib;
+  const buffer_plan& buffers = planned.buffers;
+  const std::uint64_t input_bytes = 512 + 2 * pair_bytes(planned);  // verified and unverified
+  std::uint64_t named = 0;
+  for (const std::string& each : options.inputs) named += 2 * sizeof(std::string) + each.size();
+  const bool many = options.inputs.size() > 1 || options.trees || options.list;
+  return named + (many ? finished_bytes + std::uint64_t{buffers.slots} * buffers.max_extents * input_bytes : 0);
+}
+
+std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
+  return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
+}
+
+// Every decoder holds the slot that it fills, and so does the reader of plain text. With fewer slots than these, all of
+// them could wait for a slot forever. One more input is open than there are decoders, so that its first blocks have
+// been read when a decoder becomes free.
+void plan_decoders(const file_options& options, counting_plan& planned) {
+  constexpr std::uint32_t blocks_ahead = 16;  // per decoder: frames of up to 4 MiB have been read when they are decoded
+  constexpr std::uint32_t max_extra_blocks = 256;
+  constexpr std::uint64_t share_of_memory = 8;
+  constexpr std::uint64_t window_share_of_decoder = 4 * mib;  // a quarter is its own, the rest is lent to others
+  buffer_plan& buffers = planned.buffers;
+  const std::uint64_t max_decoders = buffers.memory_limit / share_for_windows / window_share_of_decoder;
+  // windows (--window) need the text in the order of its stream
+  buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
+  buffers.decoders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max_decoders, 1, buffers.decoders));
+  buffers.open_inputs = buffers.decoders + 1;
+  buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
+  buffers.blocks = 4;
+  const std::uint64_t extra = std::min<std::uint64_t>(std::uint64_t{blocks_ahead} * buffers.decoders, max_extra_blocks);
+  const std::uint64_t allowed = buffers.memory_limit / share_of_memory / buffers.block_bytes;
+  buffers.extra_blocks = static_cast<std::uint32_t>(std::min(extra, allowed));
+  // a damaged frame is skipped as a group of its own, so that the undamaged frames before and after it are counted
+  buffers.group_bytes = options.skip_damage ? 1 : static_cast<std::uint32_t>(64 * kib);
+}
+
+// The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
+// limit. A number given by --slots is not reduced. A limit is refused only if the buffers themselves exceed it.
+void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
+  buffer_plan& buffers = planned.buffers;
+  const bool may_reduce = options.slots == 0;
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
+  const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
+  const auto needed = [&] { return fixed + ring_bytes(planned) + bytes_of_inputs(options, planned); };
+  const std::uint64_t of_windows = limit / share_for_windows;
+  const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
+  while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
+  while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
+  if (needed() > limit) {
+    throw config::usage_error(names.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
+                              config::format_size(buffers.chunk_bytes) + " and the other buffers need " +
+                              config::format_size(needed()) + ", more than the limit of " + config::format_size(limit) +
+                              "; give fewer " + names.name("--slots") + ", a smaller " + names.name("--chunk-size") +
+                              " or a higher " + names.name("--memory-limit"));
+  }
+  buffers.window_limit = limit - needed();
+}
+
+gpu::engine_forecast forecast(const option_names& names, const counting_plan& so_far) {
+  if (so_far.engine == "host" && (!so_far.devices.empty() || so_far.all_devices)) {
+    throw config::usage_error(names.where("--devices") + ": " + names.with("--engine", "host") +
+                              " counts on no device; give " + names.with("--engine", "cuda (or auto)") + ", or no " +
+                              names.name("--devices"));
+  }
+  return gpu::forecast_engine(so_far.engine, {.counted = so_far.partition,
+                                              .run = {},
+                                              .streams = so_far.streams,
+                                              .devices = so_far.devices,
+                                              .all_devices = so_far.all_devices});
+}
+
+void check_followed(const file_options& options, const option_names& names) {
+  if (!options.follow) return;
+  if (options.trees || options.list) {
+    throw config::usage_error(names.where("--follow") + ": follows named files; leave out " +
+                              names.where(options.trees ? "--recursive" : "--files-from"));
+  }
+  if (contains_standard_input(options.inputs)) {
+    throw config::usage_error(names.where("--follow") +
+                              ": needs names of files; a stream is read until it ends in any case");
+  }
+  if (options.pass_through) {
+    throw config::usage_error(names.where("--pass-through") + ": cannot be combined with " + names.name("--follow") +
+                              "; write tail -F FILE | gpuhist --pass-through");
+  }
+}
+
+bool is_regular(const std::string& input) {
+  struct stat found{};
+  const int failed = input == "-" ? ::fstat(STDIN_FILENO, &found) : ::stat(input.c_str(), &found);
+  return failed == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
+}
+
+// Windows of time need inputs with times of arrival.
+void check_time_of_inputs(const file_options& options, const option_names& names, const counting_plan& so_far) {
+  if (!so_far.windows || so_far.windows->unit != pane_unit::milliseconds) return;
+  if (options.follow || options.list || !std::ranges::all_of(options.inputs, is_regular)) return;
+  throw config::usage_error(
+      names.where("--window") +
+      ": all inputs are files, and their text has no times of arrival; give bytes or lines, such as "
+      "64MiB or 100000lines");
+}
+
+// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows. Rows
+// with pairs have up to 4 KiB more, so there are fewer.
+std::uint32_t max_extents(const counting_plan& so_far) {
+  constexpr std::uint32_t lower_bound = 16;
+  const std::uint32_t upper_bound = so_far.pairs ? 128 : 1024;
+  const std::uint32_t chunk = so_far.buffers.chunk_bytes;
+  std::uint64_t wanted = chunk / ((so_far.pairs ? 16 : 4) * kib);
+  if (so_far.windows && so_far.windows->min_pane_bytes() > 0) {
+    wanted = std::max(wanted, chunk / so_far.windows->min_pane_bytes() + lower_bound);
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, lower_bound, upper_bound));
+}
+
+void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
+  constexpr std::uint64_t default_memory_limit = 1024 * mib;
+  constexpr std::uint64_t max_chunk = 1024 * mib;
+  constexpr std::uint64_t max_slots = 65536;
+  check_range(names.where("--chunk-size"), options.chunk_size, 0, max_chunk);
+  if (options.slots > 0) check_range(names.where("--slots"), options.slots, 2, max_slots);
+  buffer_plan& buffers = planned.buffers;
+  buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
+  buffers.busy_chunk_bytes = busy_chunk_bytes;
+  buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
+  buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
+  buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
+  buffers.max_extents = max_extents(planned);
+  plan_decoders(options, planned);
+  buffers.pipe_bytes = mib;
+  fit_into(buffers.memory_limit, options, names, planned);
+  buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
+  // most of the slots for a device are never used if no device is woken
+  buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
+}
+
+void resolve_pass_through(const file_options& options, counting_plan& planned) {
+  if (!options.pass_through) return;
+  const bool is_text = options.pass_through->forwarded == pass_through_options::content::text;
+  planned.passes_through = is_text ? config::pass_through_mode::text : config::pass_through_mode::raw;
+  planned.pass_through_descriptor = options.pass_through->descriptor;
+  if (is_text) planned.in_order_for = "--pass-through=text";
+}
+
+std::optional<config::snapshot_interval> resolve_interval(const file_options& options, const option_names& names) {
+  if (!options.snapshot_every) return std::nullopt;
+  const auto* const time = std::get_if<std::chrono::milliseconds>(&*options.snapshot_every);
+  const auto* const size = std::get_if<std::uint64_t>(&*options.snapshot_every);
+  if ((time != nullptr && time->count() > 0) || (size != nullptr && *size > 0)) return options.snapshot_every;
+  throw config::usage_error(names.where("--snapshot-every") + ": is not above 0");
+}
+
+// What is counted and checked.
+void resolve_counts(const counting_options& options, const option_names& names, counting_plan& planned) {
+  const std::vector<config::scheme> schemes = resolve_schemes(options, names);
+  planned.measuring = resolve_measuring(options, names);
+  planned.watched = resolve_watch(options, schemes, planned.measuring, names);
+  const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts();
+  planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
+  planned.pairs = resolve_pairs(options, schemes, names);
+  for (const config::scheme& each : schemes) {
+    planned.schemes.push_back(view_through(each, planned.partition, planned.pairs));
+  }
+  planned.byte_counts = options.byte_counts;
+  planned.ignore_case = options.ignore_case;
+}
+
+// What counts.
+void resolve_engines(const counting_options& options, const option_names& names, counting_plan& planned) {
+  constexpr unsigned max_streams = 64;
+  planned.engine = resolve_engine(options.counting_engine, names);
+  planned.kernel = resolve_kernel(options, planned.partition, names);
+  planned.threads = resolve_threads(options.threads, names);
+  check_range(names.where("--streams"), options.streams, 0, max_streams);
+  planned.streams = options.streams;
+  planned.devices = options.devices;
+  planned.all_devices = options.all_devices;
+  planned.forecast = forecast(names, planned);
+}
+
+}  // namespace
+
+counting_plan make_plan(const file_options& options, const option_names& names) {
+  counting_plan planned;
+  resolve_inputs(options, names, planned);
+  planned.label = options.label;
+  planned.forced_format = resolve_input_format(options.format, names);
+  planned.dictionary = resolve_dictionary(options.dictionary, names);
+  if (options.max_output > 0) planned.max_output = options.max_output;
+  planned.spilled_to.path = options.counting.temporary_folder;
+  planned.skip_damage = options.skip_damage;
+  planned.count_unverified = options.count_unverified;
+  planned.follow = options.follow;
+  check_followed(options, names);
+  resolve_counts(options.counting, names, planned);
+  planned.watched.growing = options.follow;
+  resolve_engines(options.counting, names, planned);
+  const bool all_are_named = !planned.trees && !planned.list && !planned.follow;
+  if (planned.forecast.shared && all_are_named && planned.inputs.size() <= max_sized_inputs) {
+    planned.source_bytes = source_bytes_of(planned.inputs);
+  }
+  resolve_pass_through(options, planned);
+  planned.windows = resolve_windows(options.counting, names);
+  if (planned.windows) planned.windows->interleaved = options.follow;
+  check_time_of_inputs(options, names, planned);
+  if (planned.windows) planned.in_order_for = "--window";
+  planned.snapshot_every = resolve_interval(options, names);
+  size_buffers(options, names, planned);
+  return planned;
+}
+
+counting_plan make_plan(const counting_options& options) {
+  constexpr std::uint64_t default_memory_limit = 256 * mib;
+  file_options fed{.inputs = {"/dev/null"}, .counting = options};  // none is read
+  if (options.memory_limit == 0) fed.counting.memory_limit = default_memory_limit;
+  counting_plan planned = make_plan(fed, option_names());
+  planned.inputs.clear();
+  planned.source_bytes.reset();
+  if (planned.windows) planned.windows->interleaved = true;
+  return planned;
+}
+
+report make_report(const counting_plan& planned, report::kind kind, run_counts counts) {
+  report made;
+  static_cast<run_counts&>(made) = std::move(counts);
+  made.type = kind;
+  made.schemes = planned.schemes;
+  made.byte_counts = planned.byte_counts;
+  made.measuring = planned.measuring;
+  made.ignore_case = planned.ignore_case;
+  return made;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,79 @@
+#include "pipeline/library/event_publisher.hpp"
+
+#include "pipeline/library/alerts.hpp"
+#include "pipeline/library/window.hpp"
+#include "pipeline/report/conditions/report_units.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::shared_ptr<const report> frame_of(const counting_plan& planned) {
+  run_counts none;
+  none.partition = planned.partition;
+  return std::make_shared<const report>(make_report(planned, report::kind::snapshot, std::move(none)));
+}
+
+}  // namespace
+
+event_publisher::event_publisher(const counting_plan& planned, counting_events events)
+    : plan_(planned),
+      events_(std::move(events)),
+      watched_(
+          planned.watched, planned.partition, planned.measuring,
+          [this](const gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
+      frame_(frame_of(planned)) {}
+
+void event_publisher::connect(run_hooks& to) {
+  to.window = [this](const closed_window& closed) { return publish(closed); };
+  to.verdict = [this](const window_verdict& given) {
+    call(events_.on_verdict, gpuhist::verdict{.first = given.first, .last = given.last, .verified = given.verified});
+  };
+  const bool inputs = plan_.watched.covers(gates::unit::kind::input);
+  if (inputs) to.input_finished = [this](const input_report& input) { return watched_.watch(gates::unit_of(input)); };
+  if (plan_.watched.growing && (inputs || plan_.watched.covers(gates::unit::kind::total))) {
+    to.check_counts = [this](const run_counts& now) { return gates::watch_so_far(now, plan_.watched, watched_); };
+  }
+}
+
+void event_publisher::watch_totals(const run_counts& result) { gates::watch_totals(result, plan_.watched, watched_); }
+
+// A window is published before its alerts. Returns whether the reading ends.
+bool event_publisher::publish(const closed_window& closed) {
+  measures::previous_baseline* const previous = baseline_for(closed.head);
+  const measures::byte_counts* const baseline = previous == nullptr ? nullptr : previous->get();
+  if (events_.on_window) {
+    call(events_.on_window, window(std::make_shared<const window::state>(window::state{
+                                .frame = frame_,
+                                .content = closed,
+                                .baseline = baseline == nullptr ? std::nullopt : std::optional(*baseline)})));
+  }
+  const bool ends = watch(closed, baseline);
+  if (previous != nullptr) previous->close(measures::counts_of(closed.counts));
+  // the last window of its input
+  if (plan_.windows->per_input && closed.head.end_reason == window_end::input) baselines_.erase(closed.head.source);
+  return ends;
+}
+
+bool event_publisher::watch(const closed_window& closed, const measures::byte_counts* baseline) {
+  const window_head& head = closed.head;
+  return watched_.watch({.type = gates::unit::kind::window,
+                         .source = head.source ? std::string_view(*head.source) : std::string_view(),
+                         .window = head.index,
+                         .begin = head.first_offset,
+                         .end = head.end_offset,
+                         .lines = closed.lines,
+                         .counts = closed.counts,
+                         .baseline = baseline});
+}
+
+// Null if windows are not compared with previous windows.
+measures::previous_baseline* event_publisher::baseline_for(const window_head& head) {
+  if (!plan_.measuring.previous_windows) return nullptr;
+  const source_name stream = plan_.windows->per_input ? head.source : nullptr;
+  return &baselines_.try_emplace(stream, *plan_.measuring.previous_windows).first->second;
+}
+
+}  // namespace gpuhist::pipeline

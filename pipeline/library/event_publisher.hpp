@@ -1,0 +1,61 @@
+// Calls the callbacks of a run: windows, verdicts, and the conditions that hold for windows, inputs and totals.
+#pragma once
+
+#include "gpuhist/options.hpp"
+#include "pipeline/counts/windows/window_events.hpp"
+#include "pipeline/flow/run_hooks.hpp"
+#include "pipeline/library/counting_plan.hpp"
+#include "pipeline/report/conditions/watcher.hpp"
+#include "pipeline/report/measures/previous_baseline.hpp"
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+/// Used by the thread of the run. Memory: with previous_windows N, N times 2 KiB; with per_input, for every open input.
+class event_publisher {
+ public:
+  /// Borrows `planned`.
+  event_publisher(const counting_plan& planned, counting_events events);
+
+  /// Sets the hooks that the plan needs. They borrow this object.
+  void connect(run_hooks& to);
+
+  /// Checks the conditions for the totals of a run that no condition ended.
+  void watch_totals(const run_counts& result);
+
+  /// Whether a condition of fail_if held.
+  [[nodiscard]] bool has_failed() const { return watched_.has_failed(); }
+
+  /// Calls a callback of the caller. Its exception is kept, so that it is distinguished from those of the run.
+  template <typename Callback, typename... Arguments>
+  void call(const Callback& callback, Arguments&&... arguments) {
+    if (!callback) return;
+    try {
+      callback(std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+      throw;
+    }
+  }
+
+  /// The first exception of a callback; null: none has thrown.
+  [[nodiscard]] const std::exception_ptr& thrown() const { return thrown_; }
+
+ private:
+  bool publish(const closed_window& closed);
+  [[nodiscard]] measures::previous_baseline* baseline_for(const window_head& head);
+  bool watch(const closed_window& closed, const measures::byte_counts* baseline);
+
+  const counting_plan& plan_;
+  const counting_events events_;
+  gates::watcher watched_;
+  std::shared_ptr<const report> frame_;                           // what all windows share
+  std::map<source_name, measures::previous_baseline> baselines_;  // by stream; null: the stream of all inputs
+  std::exception_ptr thrown_;
+};
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,38 @@
+#include "pipeline/program/input_complaints.hpp"
+
+#include "pipeline/report/formats/report.hpp"
+#include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/output/messages.hpp"
+
+namespace gpuhist::pipeline {
+
+void input_complaints::add(const input_report& input) {
+  while (!archives_.empty() && !input.name.starts_with(archives_.back().name + "/")) leave();
+  if (input.error.empty()) return;
+  if (input.error_kind == failure_kind::damaged && repeats(input)) return;
+  complain(printable(input.name) + ": " + printable(input.error));
+  archives_.push_back({.name = input.name});
+}
+
+void input_complaints::finish() {
+  while (!archives_.empty()) leave();
+}
+
+// Whether the message of an archive around the member has the cause.
+bool input_complaints::repeats(const input_report& member) {
+  if (archives_.empty() || member.error_origin == failure_origin::input) return false;
+  if (member.error_origin == failure_origin::archive_after_end) ++archives_.back().unverified;
+  return true;
+}
+
+void input_complaints::leave() {
+  const archive& last = archives_.back();
+  if (last.unverified > 0) {
+    complain(
+        printable(last.name) +
+        ": members that were read to their end, but are not verified for the same reason: " + grouped(last.unverified));
+  }
+  archives_.pop_back();
+}
+
+}  // namespace gpuhist::pipeline

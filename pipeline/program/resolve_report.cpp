@@ -1,0 +1,55 @@
+#include "pipeline/program/resolve_report.hpp"
+
+#include "config/usage_error.hpp"
+#include "pipeline/library/resolve.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+const report_format* resolve_report_format(const config::options& typed) {
+  const std::string default_name = typed.window ? "jsonl" : "table";
+  const std::string typed_name = typed.format.value_or(default_name);
+  const std::string& name = typed.window && typed_name == "json" ? default_name : typed_name;
+  if (const report_format* found = find_report_format(name)) return found;
+  std::vector<std::string_view> known;
+  for (const report_format& each : report_formats()) known.push_back(each.name);
+  unknown_name(typed.where("--format"), name, known);
+}
+
+void check_format_of_windows(const config::options& typed, const report_format& format) {
+  if (!typed.window || format.name == "jsonl") return;
+  throw config::usage_error(typed.where("--format") + ": " + std::string(format.name) +
+                            " cannot hold the windows of --window, which are lines of JSON; give --format jsonl, or "
+                            "no --format");
+}
+
+bool is_live(const config::options& typed, const report_format& format) {
+  const bool is_filter = typed.pass_through != config::pass_through_mode::nothing;
+  return typed.snapshot_every || typed.window || (is_filter && format.carries_alerts);  // SIGUSR1 asks for snapshots
+}
+
+writing resolve_writing(const config::options& typed, const report_format& format) {
+  if (typed.append) {
+    const std::string option = typed.where("--append");
+    if (!typed.output) throw config::usage_error(option + ": there is no file to append to; give --output FILE");
+    if (format.whole) {
+      throw config::usage_error(option + ": a report of format " + std::string(format.name) +
+                                " must be alone in its file; leave --append out, or give --format jsonl or csv");
+    }
+    return writing::append;
+  }
+  if (!is_live(typed, format)) return writing::whole;
+  if (!format.whole) return writing::live;
+  if (!typed.output) {
+    throw config::usage_error(typed.where("--snapshot-every") + ": every snapshot of format " +
+                              std::string(format.name) +
+                              " replaces the previous one, which is impossible in a stream; give --output FILE, or "
+                              "--format jsonl");
+  }
+  return writing::replacing;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,166 @@
+#include "pipeline/program/typed_options.hpp"
+
+#include "config/usage_error.hpp"
+#include "gpu/engines.hpp"
+#include "pipeline/library/default_memory_limit.hpp"
+#include "pipeline/library/resolve.hpp"
+#include "pipeline/program/typed_baseline.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+using measure = config::window_extent::measure;
+
+void refuse_without(bool is_given, const config::options& typed, std::string_view option, std::string_view needs) {
+  if (is_given) throw config::usage_error(typed.where(option) + ": requires " + std::string(needs));
+}
+
+engine engine_of(const config::options& typed) {
+  try {
+    const std::string_view name = gpu::canonical_engine(typed.engine);
+    return name == "auto" ? engine::automatic : name == "cuda" ? engine::cuda : engine::host;
+  } catch (const std::invalid_argument&) {
+    unknown_name(typed.where("--engine"), typed.engine, gpu::engine_names());
+  }
+}
+
+window_options::unit unit_of(measure typed) {
+  switch (typed) {
+    case measure::bytes:
+      return window_options::unit::bytes;
+    case measure::lines:
+      return window_options::unit::lines;
+    case measure::milliseconds:
+      break;
+  }
+  return window_options::unit::milliseconds;
+}
+
+std::optional<window_options> windows_of(const config::options& typed) {
+  if (!typed.window) {
+    refuse_without(typed.step.has_value(), typed, "--step", "--window");
+    refuse_without(typed.per_input, typed, "--per-input", "--window");
+    return std::nullopt;
+  }
+  if (typed.step && typed.step->unit != typed.window->unit) {
+    throw config::usage_error(typed.where("--step") +
+                              ": has another unit than --window; give both in bytes, lines or time");
+  }
+  return window_options{.measured_in = unit_of(typed.window->unit),
+                        .length = typed.window->amount,
+                        .step = typed.step ? typed.step->amount : 0,
+                        .per_input = typed.per_input};
+}
+
+watch_options watch_of(const config::options& typed) {
+  constexpr std::string_view totals = "totals";
+  constexpr std::string_view inputs = "inputs";
+  constexpr std::string_view windows = "windows";
+  if (typed.watch.empty()) return {};
+  refuse_without(typed.fail_if.empty() && typed.alert_if.empty(), typed, "--watch", "--fail-if or --alert-if");
+  const auto is_named = [&](std::string_view name) {
+    return std::ranges::find(typed.watch, name) != typed.watch.end();
+  };
+  for (const std::string& each : typed.watch) {
+    if (each != totals && each != inputs && each != windows) {
+      unknown_name(typed.where("--watch"), each, {totals, inputs, windows});
+    }
+  }
+  return {.totals = is_named(totals), .inputs = is_named(inputs), .windows = is_named(windows)};
+}
+
+void take_baseline(const config::options& typed, counting_request& into) {
+  if (!typed.baseline) return;
+  refuse_without(typed.measures.empty() && typed.fail_if.empty() && typed.alert_if.empty(), typed, "--baseline",
+                 "--measures, --fail-if or --alert-if");
+  const std::string option = typed.where("--baseline");
+  if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
+    if (!typed.window) throw config::usage_error(option + ": previous:N means windows and requires --window");
+    into.counting.previous_windows = previous->number;
+    return;
+  }
+  typed_baseline read = read_baseline(option, std::get<std::string>(*typed.baseline));
+  into.counting.baseline = std::move(read.content);
+  into.warning = std::move(read.warning);
+}
+
+void take_inputs(const config::options& typed, file_options& into) {
+  refuse_without(typed.null && !typed.files_from, typed, "--null", "--files-from");
+  into.standard_input = true;
+  into.inputs = typed.inputs;
+  if (typed.files_from) into.list = {.path = *typed.files_from, .terminator = typed.null ? '\0' : '\n'};
+  if (into.inputs.empty() && !into.list) into.inputs.emplace_back("-");
+  if (typed.recursive) {
+    into.trees = {.include = typed.include, .exclude = typed.exclude, .follow_symlinks = typed.follow_symlinks};
+    return;
+  }
+  refuse_without(!typed.include.empty(), typed, "--include", "--recursive");
+  refuse_without(!typed.exclude.empty(), typed, "--exclude", "--recursive");
+  refuse_without(typed.follow_symlinks, typed, "--follow-symlinks", "--recursive");
+}
+
+std::optional<pass_through_options> pass_through_of(const config::options& typed) {
+  constexpr int standard_output = 1;
+  if (typed.pass_through == config::pass_through_mode::nothing) return std::nullopt;
+  const bool is_text = typed.pass_through == config::pass_through_mode::text;
+  return pass_through_options{
+      .forwarded = is_text ? pass_through_options::content::text : pass_through_options::content::input,
+      .descriptor = standard_output};
+}
+
+}  // namespace
+
+option_names names_of(const config::options& typed) { return option_names(typed.origins); }
+
+counting_request counting_request_of(const config::options& typed) {
+  counting_request made;
+  counting_options& counting = made.counting;
+  counting.schemes = typed.buckets;
+  counting.ignore_case = typed.ignore_case;
+  counting.byte_counts = typed.byte_counts;
+  counting.pairs = typed.pairs;
+  counting.measures = typed.measures;
+  take_baseline(typed, made);
+  counting.windows = windows_of(typed);
+  counting.fail_if = typed.fail_if;
+  counting.alert_if = typed.alert_if;
+  counting.watch = watch_of(typed);
+  counting.fail_fast = typed.fail_fast;
+  counting.counting_engine = engine_of(typed);
+  counting.devices = typed.devices;
+  counting.all_devices = typed.all_devices;
+  counting.streams = typed.streams.value_or(0);
+  counting.kernel = typed.kernel.value_or("");
+  counting.threads = typed.threads.value_or(0);
+  counting.memory_limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();
+  return made;
+}
+
+run_request request_of(const config::options& typed) {
+  run_request made;
+  file_options& run = made.run;
+  take_inputs(typed, run);
+  counting_request counts = counting_request_of(typed);
+  run.counting = std::move(counts.counting);
+  made.warning = std::move(counts.warning);
+  run.label = typed.label;
+  run.format = typed.input_format;
+  run.dictionary = typed.zstd_dictionary.value_or("");
+  run.max_output = typed.max_output.value_or(0);
+  run.skip_damage = typed.skip_damage;
+  run.count_unverified = typed.count_unverified;
+  run.follow = typed.follow;
+  run.pass_through = pass_through_of(typed);
+  run.snapshot_every = typed.snapshot_every;
+  run.chunk_size = static_cast<std::uint32_t>(typed.chunk_size.value_or(0));
+  run.slots = typed.slots.value_or(0);
+  return made;
+}
+
+}  // namespace gpuhist::pipeline
