@@ -2,6 +2,8 @@
 // provides its memory. So a thread that releases something can always resume the coroutine that waits for it.
 #pragma once
 
+#include <utility>
+
 namespace gpuhist::async {
 
 /// An item stays valid until it has run. Until then it is not posted again.
@@ -40,6 +42,18 @@ class work_queue {
     work_item& taken = *first_;
     first_ = taken.next_;
     return taken;
+  }
+
+  /// Takes the item out of the queue, wherever it is. Returns false if it is not in the queue.
+  bool remove(work_item& removed) noexcept {
+    work_item* before = nullptr;
+    for (work_item* each = first_; each != nullptr; before = std::exchange(each, each->next_)) {
+      if (each != &removed) continue;
+      (before == nullptr ? first_ : before->next_) = removed.next_;
+      if (last_ == &removed) last_ = before;
+      return true;
+    }
+    return false;
   }
 
  private:

@@ -1,5 +1,5 @@
 // Synchronization of coroutines: semaphore, event, wakeup. Waiting and notifying allocate nothing and do not throw.
-// Waiters are served in FIFO order. All members are thread-safe.
+// Waiters are served in FIFO order. All members are thread-safe. Threads can wait for a semaphore, too.
 #pragma once
 
 #include "async/task.hpp"
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 
 namespace gpuhist::async {
@@ -19,7 +20,9 @@ class wait_ended : public std::exception {
 
 /// A counting semaphore, with units instead of single permits. It outlives its permits.
 class semaphore {
+  class waiter;
   class acquisition;
+  class blocking_acquisition;
 
  public:
   /// Owns some of the units. The destructor returns them.
@@ -61,6 +64,9 @@ class semaphore {
   /// permit after close().
   [[nodiscard]] acquisition acquire(std::uint64_t units = 1) noexcept { return acquisition(*this, units); }
 
+  /// As acquire(), for threads: blocks the calling thread. Returns an empty permit also once `stop` is requested.
+  [[nodiscard]] permit acquire_blocking(const std::stop_token& stop, std::uint64_t units = 1) noexcept;
+
   /// Returns an empty permit instead of waiting.
   [[nodiscard]] permit try_acquire(std::uint64_t units = 1) noexcept {
     const std::scoped_lock lock(mutex_);
@@ -71,9 +77,31 @@ class semaphore {
   void close() noexcept;
 
  private:
-  class acquisition final : public suspended {
+  class waiter : public suspended {
    public:
-    acquisition(semaphore& owner, std::uint64_t units) noexcept : owner_(owner), units_(units) {}
+    waiter(semaphore& owner, std::uint64_t units) noexcept : owner_(owner), units_(units) {}
+
+   protected:
+    ~waiter() = default;
+
+    bool is_settled() noexcept {  // under the lock
+      granted_ = owner_.may_take(units_);
+      return granted_ || owner_.closed_;
+    }
+    [[nodiscard]] permit result() const noexcept { return granted_ ? permit(owner_, units_) : permit(); }
+
+    semaphore& owner_;
+
+   private:
+    friend class semaphore;
+
+    const std::uint64_t units_;
+    bool granted_ = false;
+  };
+
+  class acquisition final : public waiter {
+   public:
+    using waiter::waiter;
 
     [[nodiscard]] bool await_ready() noexcept {
       const std::scoped_lock lock(owner_.mutex_);
@@ -87,19 +115,7 @@ class semaphore {
       owner_.waiting_.push(*this);
       return true;
     }
-    [[nodiscard]] permit await_resume() const noexcept { return granted_ ? permit(owner_, units_) : permit(); }
-
-   private:
-    friend class semaphore;
-
-    bool is_settled() noexcept {  // under the lock
-      granted_ = owner_.may_take(units_);
-      return granted_ || owner_.closed_;
-    }
-
-    semaphore& owner_;
-    const std::uint64_t units_;
-    bool granted_ = false;
+    [[nodiscard]] permit await_resume() const noexcept { return result(); }
   };
 
   bool may_take(std::uint64_t units) noexcept {  // under the lock
@@ -108,11 +124,13 @@ class semaphore {
     return true;
   }
   void give_back(std::uint64_t units) noexcept;
+  void end_wait(waiter& ended) noexcept;
+  work_queue take_served() noexcept;
 
   std::mutex mutex_;
   std::uint64_t free_;
   bool closed_ = false;
-  work_queue waiting_{};  // of acquisition
+  work_queue waiting_{};  // of waiter
 };
 
 /// A flag that is set once, and stays set.

@@ -129,7 +129,7 @@ class suspended : public work_item {
   }
 
   /// Resumes the coroutine on its executor. This object may already be destroyed when the call returns.
-  void post() noexcept { fiber_->on->post(*this); }
+  virtual void post() noexcept { fiber_->on->post(*this); }
 
   /// Resumes the coroutine within this call. On a thread of its executor.
   void run() noexcept override { detail::resume(*fiber_, handle_); }

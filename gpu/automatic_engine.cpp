@@ -61,6 +61,7 @@ automatic_engine::automatic_engine(const engine_request& request, settings with)
     : request_(request), settings_(std::move(with)), host_(request) {}
 
 automatic_engine::~automatic_engine() {
+  if (waker_.joinable()) waker_.join();
   if (awakening_) {
     const std::scoped_lock lock(awakening_->mutex);
     awakening_->waiting = nullptr;
@@ -204,8 +205,8 @@ void automatic_engine::wake_if_cores_are_saturated() noexcept {
   }
 }
 
-// The thread is detached, because creating a CUDA context cannot be interrupted and the run must not wait for it. The
-// thread owns everything that it uses. Without a thread or memory for it, no device is woken.
+// Unless it is joined, the thread is detached, because creating a CUDA context cannot be interrupted and the run must
+// not wait for it. The thread owns everything that it uses. Without a thread or memory for it, no device is woken.
 void automatic_engine::start_waking() {
   const auto begun = std::make_shared<awakening>();
   begun->waiting = this;
@@ -229,7 +230,12 @@ void automatic_engine::start_waking() {
   };
   awakening_ = begun;
   try {
-    std::thread(std::move(task)).detach();
+    std::thread waker(std::move(task));
+    if (request_.joins_waker) {
+      waker_ = std::move(waker);
+    } else {
+      waker.detach();
+    }
   } catch (const std::system_error& error) {
     throw engine_error("no device was woken: a thread for that cannot be started: " + error.code().message() +
                        " (see ulimit -u, and pids.max of the control group)");

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gpuhist::gpu {
@@ -44,8 +45,8 @@ class automatic_engine final : public engine {
 
   automatic_engine(const engine_request& request, settings with);
 
-  /// Does not wait for a device that is still being woken: the waking thread releases it. Until then must_end_at_once()
-  /// is true.
+  /// Does not wait for a device that is still being woken, unless engine_request::joins_waker: the waking thread
+  /// releases it. Until then must_end_at_once() is true.
   ~automatic_engine() override;
 
   [[nodiscard]] std::string_view name() const override { return "auto"; }
@@ -108,6 +109,7 @@ class automatic_engine final : public engine {
   device_state state_ = device_state::asleep;
   std::chrono::steady_clock::time_point first_submit_{};
   std::shared_ptr<awakening> awakening_;
+  std::thread waker_;  // with engine_request::joins_waker
   std::unique_ptr<engine> device_;
   std::uint64_t on_device_ = 0;                           // bytes
   std::vector<std::unique_ptr<device_job>> device_jobs_;  // as many as were in use at the same time

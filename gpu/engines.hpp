@@ -69,6 +69,9 @@ struct engine_request {
   std::uint32_t max_extents = 0;  ///< maximum number of extents of a chunk
   std::uint32_t max_copy = 0;     ///< bytes of one copy: chunks are grouped up to this size; 0: one chunk per copy
   workload load{};                ///< with `auto`: determines whether a device is woken
+  /// With `auto`: the destructor of the engine waits for a device that is still being woken (tenths of a second). Else
+  /// the thread that wakes it may outlive the engine, and the process must then end at once.
+  bool joins_waker = false;
 
   [[nodiscard]] row_layout layout() const { return {counted, pairs}; }
 

@@ -5,14 +5,15 @@
 namespace gpuhist::io {
 
 std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
+  const std::string name(limits.limit_name);
   std::string clause = "needs a window of " + size_text(needed) + ", more than the ";
   if (needed > limits.largest_bytes) {
-    return clause + size_text(limits.largest_bytes) +
-           " that a decoder within an archive can use, whatever the --memory-limit; extract it first,";
+    return clause + size_text(limits.largest_bytes) + " that a decoder within an archive can use, whatever the " +
+           name + "; extract it first,";
   }
-  clause += size_text(limits.window_bytes) + " left of --memory-limit; give a ";
-  if (limits.largest_bytes != ~std::uint64_t{0}) return clause + "higher --memory-limit,";
-  return clause + "--memory-limit at least " + size_text(needed - limits.window_bytes) + " larger,";
+  clause += size_text(limits.window_bytes) + " left of " + name + "; give a ";
+  if (limits.largest_bytes != ~std::uint64_t{0}) return clause + "higher " + name + ",";
+  return clause + name + " at least " + size_text(needed - limits.window_bytes) + " larger,";
 }
 
 }  // namespace gpuhist::io

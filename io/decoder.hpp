@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gpuhist::io {
 
@@ -93,6 +94,7 @@ struct decoder_limits {
   std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< a larger window is requested (needs_window)
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
   std::uint64_t largest_bytes = ~std::uint64_t{0};  ///< upper bound of `window_bytes` under every memory limit
+  std::string_view limit_name = "--memory-limit";   ///< of the limit that `window_bytes` is a part of, for messages
 };
 
 /// The clause for a window that is refused: cause and remedy.

@@ -12,19 +12,44 @@
 #include <gpuhist/options.hpp>
 #include <gpuhist/results.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace gpuhist {
 
 class counter;
 class input;
 
-/// Text that the caller writes straight into a page-locked buffer of the counter. Owned by one thread at a time.
+/// A string literal as text, without its final NUL.
+struct literal_text {
+  template <std::size_t size>
+  // NOLINTNEXTLINE(google-explicit-constructor,cppcoreguidelines-avoid-c-arrays): feed("abc")
+  consteval literal_text(const char (&literal)[size]) : text(literal, size - 1) {
+    if (literal[size - 1] != '\0') throw "not a string literal";  // an error of the compiler
+  }
+
+  std::string_view text;
+};
+
+/// How the bytes of an input are read.
+struct input_options {
+  /// "raw": the bytes are the text. A name of a compressed format ("zstd", "gzip", "xz", "lzip", "bzip2", "lz4",
+  /// "lzma", "compress"): they are decoded, and verified as in a file. Empty: the first bytes decide. Archives are not
+  /// opened: the bytes of a tar archive are its text.
+  std::string format{"raw"};
+  std::uint64_t max_output = 0;  ///< most bytes of text of a compressed input, else it fails; 0: unlimited
+};
+
+/// Bytes that the caller writes straight into a buffer of the counter. Owned by one thread at a time. It may be kept
+/// for any time, and delays no other input.
 class GPUHIST_API lent_buffer {
  public:
   lent_buffer(lent_buffer&&) noexcept;
@@ -34,7 +59,8 @@ class GPUHIST_API lent_buffer {
 
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
 
-  /// The first `filled` bytes are the next text of the input. The buffer must not be accessed afterwards.
+  /// The first `filled` bytes are the next bytes of the input, at most bytes().size(), else errc::invalid_argument. The
+  /// buffer must not be accessed afterwards. Throws as input::feed().
   void commit(std::size_t filled);
 
  private:
@@ -45,33 +71,53 @@ class GPUHIST_API lent_buffer {
 };
 
 /// One input of a counter: a sequence of bytes. One thread at a time may use it; a second one gets errc::misuse.
-/// Different inputs may be fed by different threads at once.
+/// Different inputs may be fed by different threads at once, and never wait for each other's bytes.
+///
+/// Members throw errc::closed once the counter is finished, cancelled or has failed; errc::misuse after the end of the
+/// input, and in callbacks of the counter; errc::out_of_memory, and then the input has failed.
 class GPUHIST_API input {
  public:
   input(input&&) noexcept;
   input& operator=(input&&) noexcept;
-  /// Without finish(), the input ends when the counter is finished.
+  /// Without finish() or fail(), the input fails (failure::stopped), because bytes may be missing: an exception may
+  /// have ended the feeding.
   ~input();
 
-  /// The next bytes. They may be changed after the return. Large spans are counted by the calling thread where they lie
-  /// (host engines); others are copied.
-  void feed(std::span<const std::byte> text);
-  void feed(std::string_view text) { feed(std::as_bytes(std::span(text))); }
+  /// The next bytes. They may be changed after the return. Blocks while all buffers are in use. Large spans (64 KiB or
+  /// more) are counted by the calling thread where they lie (host engines); others are copied. Bytes of a compressed
+  /// input are decoded by the calling thread. Damage does not throw: the input has failed, and later bytes are ignored.
+  void feed(std::span<const std::byte> bytes);
 
-  /// As feed(), without a copy where the engine permits it. `release` is called once, on any thread, when the bytes are
-  /// no longer read, also if this call throws. It must not use the counter. Its exception is kept:
-  /// results::error() of counter::finish() describes it.
-  void feed_borrowed(std::span<const std::byte> text, std::function<void()> release);
+  template <typename Text>
+    requires std::convertible_to<const Text&, std::string_view> && (!std::is_array_v<Text>) &&
+             (!std::is_pointer_v<Text>)
+  void feed(const Text& text) {
+    feed(std::as_bytes(std::span(std::string_view(text))));
+  }
+  void feed(literal_text literal) { feed(literal.text); }
+  template <std::size_t size>
+  void feed(char (&)[size]) = delete;  // NOLINT(cppcoreguidelines-avoid-c-arrays): pass a span or a std::string_view
 
-  /// A buffer of 1 to `wanted` bytes for the next text of this input. Other text of this input must not be fed before
-  /// it is committed.
-  [[nodiscard]] lent_buffer lend(std::size_t wanted);
+  /// As feed(), but the bytes may be read after the return, by the threads of the counter, until `release` is called:
+  /// once, on any thread, also within this call, and also if this call throws. So it must not wait for anything that
+  /// the caller holds. In it all calls of the counter and its inputs throw errc::misuse, except counter::cancel(). Its
+  /// exception is kept: results::error() of counter::finish() describes it. Bytes of compressed inputs and, with
+  /// engine::cuda, all bytes are read before the return.
+  void feed_borrowed(std::span<const std::byte> bytes, std::function<void()> release);
 
-  /// The input is complete. Further calls throw errc::misuse.
+  /// A buffer for the next bytes of this input, of `wanted` bytes, but at most 256 KiB or more, depending on the
+  /// engine. Does not wait. Other bytes of this input must not be fed before it is committed.
+  [[nodiscard]] lent_buffer lend(std::size_t wanted = std::numeric_limits<std::size_t>::max());
+
+  /// All bytes were fed. Further calls throw errc::misuse.
   void finish();
 
   /// The input has ended early, because of `cause`. The result is then incomplete.
   void fail(std::string_view cause);
+
+  /// Whether a compressed input has failed: it is damaged, refused, or needs more memory than there is. Its bytes need
+  /// not be fed any more. The result describes the failure.
+  [[nodiscard]] bool failed() const;
 
  private:
   friend class counter;
@@ -80,30 +126,36 @@ class GPUHIST_API input {
   std::unique_ptr<state> state_;
 };
 
-/// Members are thread-safe, except finish() and the destructor, which are the last calls. Several counters may exist at
-/// once. A counter must be constructed after fork().
+/// Members are thread-safe; the destructor is the last call. Several counters may exist at once. A counter must be
+/// constructed after fork(): in a child of fork() it has no threads, and only _exit() and exec() are safe.
 class GPUHIST_API counter {
  public:
   struct state;  ///< of the implementation
 
-  /// Starts the threads. Throws error.
+  /// Starts the threads: `threads` of a pool and one more, which calls `events`. They block all signals. Throws error.
   explicit counter(const counting_options& options = {}, counting_events events = {});
   counter(counter&&) noexcept;
   counter& operator=(counter&&) noexcept;
-  /// Cancels and waits for the end of all threads.
+  /// Cancels and waits for the end of all threads. Within a callback of this counter it does not wait: the threads end
+  /// after the callback.
   ~counter();
 
-  /// Inputs appear in the result in the order in which they were opened.
-  [[nodiscard]] input open_input(std::string name);
+  /// Inputs appear in the result in the order in which they were opened. Throws errc::invalid_argument for an unknown
+  /// format.
+  [[nodiscard]] input open_input(std::string name, const input_options& options = {});
 
-  /// The counts of all text that was fed before the call. Waits until it is counted.
+  /// The counts of all text that was fed before the call. Waits until it is counted. Text of a compressed frame that
+  /// has not ended is unverified.
   [[nodiscard]] results snapshot();
 
-  /// Ends all inputs and returns the counts of everything that was fed. Other calls throw errc::closed afterwards.
+  /// Waits for calls on other threads and for borrowed bytes, and returns the counts of everything that was fed. Inputs
+  /// that exist and have not ended are finished, as by input::finish(). Other calls throw errc::closed afterwards.
+  /// Throws errc::misuse, and changes nothing, if a lent buffer is neither committed nor destroyed. Throws the
+  /// exception of a callback of counting_events.
   results finish();
 
-  /// Ends the counting as soon as possible: calls that feed throw errc::closed. finish() then returns what was counted,
-  /// as incomplete. Any thread, also a callback.
+  /// Ends the counting as soon as possible: calls that feed or wait throw errc::closed. finish() then returns what was
+  /// counted, as incomplete. Any thread, also a callback.
   void cancel() noexcept;
 
  private:

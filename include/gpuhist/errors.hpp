@@ -17,9 +17,11 @@ enum class errc : std::uint8_t {
   engine,         ///< the requested engine cannot be used, or failed
   out_of_memory,  ///< memory could not be allocated
   system,         ///< the system refused a resource: a thread, a file
+  internal,       ///< an exception that the library does not expect
 };
 
-/// Every error that the library throws, except exceptions of callbacks, which are passed on.
+/// Every error that the library throws, except exceptions of callbacks, which are passed on, and std::bad_alloc if
+/// there is no memory for an error of kind out_of_memory.
 class GPUHIST_API error : public std::runtime_error {
  public:
   error(errc kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
@@ -30,5 +32,9 @@ class GPUHIST_API error : public std::runtime_error {
  private:
   errc kind_;
 };
+
+/// Whether a CUDA device was lost: it failed and must not be called again. The exit handlers of CUDA may then hang, so
+/// the process should end by std::_Exit(). Of the process, not of one counter. Thread-safe.
+[[nodiscard]] GPUHIST_API bool must_end_at_once() noexcept;
 
 }  // namespace gpuhist

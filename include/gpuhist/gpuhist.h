@@ -4,8 +4,18 @@
  * of the shared library change with them.
  *
  * Handles are opaque and are destroyed by their _destroy function, which accepts null. Every function that can fail
- * returns a gpuhist_status. After a failure, gpuhist_error_text() describes it. Strings are UTF-8 or raw bytes, end in
- * NUL, and are copied. No function writes to standard streams, changes signal dispositions, or reads the environment.
+ * returns a gpuhist_status. After a failure, gpuhist_error_text() describes it; fields are named as in the C++
+ * interface (counting_options::threads). Strings are UTF-8 or raw bytes, end in NUL, and are copied. No function writes
+ * to standard streams, changes signal dispositions, or reads the environment.
+ *
+ * Structures begin with their size, which the caller sets. A field that the library does not know, because the caller
+ * was compiled with a newer header, must be zero, else GPUHIST_INVALID_ARGUMENT. Fields that the caller does not know
+ * have their defaults. No structure has padding.
+ *
+ * Threads: functions of a counter may be called by any threads at once. An input, and a buffer lent for it, is used by
+ * one thread at a time; a second one gets GPUHIST_MISUSE. Functions with const gpuhist_results may be called by any
+ * threads at once. A _destroy function is the last call with its handle. Functions block, and call back on other
+ * threads: a binding for Python must not hold the lock of the interpreter while it calls them (ctypes releases it).
  */
 #ifndef GPUHIST_H
 #define GPUHIST_H
@@ -25,38 +35,80 @@ extern "C" {
 
 #define GPUHIST_ABI_VERSION 0
 
-typedef enum gpuhist_status {
+typedef int32_t gpuhist_status;
+enum {
   GPUHIST_OK = 0,
   GPUHIST_INVALID_ARGUMENT = 1, /* an unknown name, a null pointer, a size that exceeds the memory limit */
-  GPUHIST_MISUSE = 2,           /* feeding an input that has ended, or from two threads at once */
+  GPUHIST_MISUSE = 2,           /* feeding an input that has ended, or from two threads at once; a call in a callback */
   GPUHIST_CLOSED = 3,           /* the counter was finished, cancelled, or stopped by a failure */
   GPUHIST_ENGINE = 4,           /* the requested engine cannot be used, or failed */
   GPUHIST_OUT_OF_MEMORY = 5,
-  GPUHIST_SYSTEM = 6,           /* the system refused a resource: a thread, a file */
-  GPUHIST_INTERNAL = 7          /* an exception that the library does not document */
-} gpuhist_status;
+  GPUHIST_SYSTEM = 6,  /* the system refused a resource: a thread, a file */
+  GPUHIST_INTERNAL = 7 /* an exception that the library does not expect */
+};
 
-typedef enum gpuhist_engine {
+typedef uint32_t gpuhist_engine;
+enum {
   GPUHIST_ENGINE_AUTOMATIC = 0, /* the host, and GPUs if the cores are saturated */
   GPUHIST_ENGINE_HOST = 1,
   GPUHIST_ENGINE_CUDA = 2
-} gpuhist_engine;
+};
+
+/* gpuhist_options.window_unit */
+enum { GPUHIST_WINDOW_BYTES = 0, GPUHIST_WINDOW_LINES = 1, GPUHIST_WINDOW_MILLISECONDS = 2 };
+
+/* gpuhist_input_result.failure: why an input is not complete */
+enum {
+  GPUHIST_FAILURE_NONE = 0,
+  GPUHIST_FAILURE_NOT_READ = 1,      /* the run ended before this input was started */
+  GPUHIST_FAILURE_STOPPED = 2,       /* the run ended while it was being read, or it was not finished */
+  GPUHIST_FAILURE_UNREADABLE = 3,    /* it could not be read: gpuhist_input_fail() */
+  GPUHIST_FAILURE_DAMAGED = 4,       /* its content contradicts its format or a checksum */
+  GPUHIST_FAILURE_REFUSED = 5,       /* an unknown format, a limit */
+  GPUHIST_FAILURE_OUT_OF_MEMORY = 6, /* memory could not be allocated, or the memory limit is too low */
+  GPUHIST_FAILURE_NOT_COUNTED = 7,   /* it was read, but the engine failed */
+  GPUHIST_FAILURE_UNKNOWN = 8
+};
+
+/* gpuhist_window_info.end: why a window has closed */
+enum { GPUHIST_WINDOW_FULL = 0, GPUHIST_WINDOW_INPUT_ENDED = 1, GPUHIST_WINDOW_ERROR = 2 };
 
 typedef struct gpuhist_counter gpuhist_counter;
 typedef struct gpuhist_input gpuhist_input;
+typedef struct gpuhist_buffer gpuhist_buffer;
 typedef struct gpuhist_results gpuhist_results;
+typedef struct gpuhist_window gpuhist_window;
 
 /* Set `size` to sizeof(gpuhist_options), and all other fields to zero for the defaults. */
 typedef struct gpuhist_options {
   size_t size;
   const char* const* schemes; /* names or definitions; null: "classes" */
   size_t scheme_count;
-  int32_t ignore_case;        /* not 0: A-Z are counted as a-z */
-  int32_t byte_counts;        /* not 0: keep the counts of all 256 values */
+  int32_t ignore_case; /* not 0: A-Z are counted as a-z */
+  int32_t byte_counts; /* not 0: keep the counts of all 256 values */
   gpuhist_engine engine;
-  uint32_t threads;           /* 0: one for each core */
-  uint64_t memory_limit;      /* bytes; 0: 256 MiB */
+  uint32_t threads;             /* 0: one for each core */
+  uint64_t memory_limit;        /* bytes; 0: 256 MiB */
+  const uint32_t* devices;      /* CUDA devices by number */
+  size_t device_count;          /* 0: the first usable one */
+  const char* temporary_folder; /* for the counts of very many inputs; null: they are kept in memory */
+  uint32_t window_unit;         /* GPUHIST_WINDOW_... */
+  int32_t windows_per_input;    /* not 0: every input has its own windows; 0: only one input may be open at a time */
+  uint64_t window_length;       /* in the unit; 0: no windows */
+  uint64_t window_step;         /* 0: window_length */
+  /* Every window, in their order, as soon as it has closed; called on a thread of the counter, one call at a time. Not
+   * 0: the counter is cancelled. The window is valid during the call. Calls with the counter and its inputs return
+   * GPUHIST_MISUSE, except gpuhist_counter_cancel. */
+  int32_t (*on_window)(void* context, const gpuhist_window* window);
+  void* window_context;
 } gpuhist_options;
+
+/* How the bytes of an input are read. Set `size`, and all other fields to zero for bytes that are the text. */
+typedef struct gpuhist_input_options {
+  size_t size;
+  const char* format;  /* "zstd", "gzip", ...; "": the first bytes decide; null or "raw": the bytes are the text */
+  uint64_t max_output; /* most bytes of text of a compressed input; 0: unlimited */
+} gpuhist_input_options;
 
 /* One input of a result. Set `size` before the call. Strings are valid until the results are destroyed. */
 typedef struct gpuhist_input_result {
@@ -68,44 +120,94 @@ typedef struct gpuhist_input_result {
   uint64_t lines;    /* line feeds in it */
   uint64_t unverified_bytes;
   int32_t complete;
+  int32_t failure;           /* GPUHIST_FAILURE_... */
+  uint64_t compressed_bytes; /* read so far; 0 if it is not compressed */
 } gpuhist_input_result;
+
+/* A window. Set `size` before the call. Strings are valid during the callback. */
+typedef struct gpuhist_window_info {
+  size_t size;
+  const char* input;      /* of its first text; "": none yet */
+  const char* last_input; /* of its last text */
+  const char* error;      /* why text is missing; "": none is */
+  uint64_t index;         /* from 0, in the order in which windows close */
+  uint64_t first_offset;  /* in the text of the input, or of all inputs in sequence */
+  uint64_t end_offset;    /* one past its last byte */
+  uint64_t bytes;
+  uint64_t lines; /* line feeds */
+  int32_t end;    /* GPUHIST_WINDOW_FULL, ... */
+  int32_t verified;
+} gpuhist_window_info;
 
 /* The version of the library, "0.1.0". */
 GPUHIST_C_API const char* gpuhist_version(void);
 /* GPUHIST_ABI_VERSION of the library. */
-GPUHIST_C_API int gpuhist_abi_version(void);
-/* Describes the last failure of a call on this thread; "" if there was none. Valid until the next call on it. */
+GPUHIST_C_API int32_t gpuhist_abi_version(void);
+/* Describes the last failure of a call on this thread, in up to 511 bytes; "" if there was none. Valid until the next
+ * call on this thread. */
 GPUHIST_C_API const char* gpuhist_error_text(void);
+/* 1: a CUDA device was lost, and the process should end by _exit(), because exit handlers may hang. Else 0. */
+GPUHIST_C_API int32_t gpuhist_must_end_at_once(void);
 
 /* Starts a counter. `options` may be null. */
 GPUHIST_C_API gpuhist_status gpuhist_counter_create(const gpuhist_options* options, gpuhist_counter** made);
-/* Cancels and waits for the end of all threads. */
+/* Cancels and waits for the end of all threads; in a callback of the counter it does not wait. */
 GPUHIST_C_API void gpuhist_counter_destroy(gpuhist_counter* counter);
-/* Any thread may cancel: calls that feed then return GPUHIST_CLOSED. */
+/* Calls that feed or wait then return GPUHIST_CLOSED. Also in a callback. */
 GPUHIST_C_API gpuhist_status gpuhist_counter_cancel(gpuhist_counter* counter);
 /* The counts of everything that was fed before the call. */
 GPUHIST_C_API gpuhist_status gpuhist_counter_snapshot(gpuhist_counter* counter, gpuhist_results** made);
-/* Ends all inputs. The counter can only be destroyed afterwards. */
+/* Finishes all inputs that exist. The counter can only be destroyed afterwards. */
 GPUHIST_C_API gpuhist_status gpuhist_counter_finish(gpuhist_counter* counter, gpuhist_results** made);
 
-/* Any thread. An input may outlive its counter, and must be destroyed. */
+/* An input may outlive its counter, and must be destroyed. */
 GPUHIST_C_API gpuhist_status gpuhist_input_open(gpuhist_counter* counter, const char* name, gpuhist_input** made);
+/* The same with options, for compressed inputs. `options` may be null. */
+GPUHIST_C_API gpuhist_status gpuhist_input_open_with(gpuhist_counter* counter, const char* name,
+                                                     const gpuhist_input_options* options, gpuhist_input** made);
+/* An input that was neither finished nor failed, before the counter was finished, has failed. */
 GPUHIST_C_API void gpuhist_input_destroy(gpuhist_input* input);
-/* The next bytes of the input. One thread at a time. `bytes` may be null if `size` is 0. */
+/* The next bytes of the input. `bytes` may be null if `size` is 0. Damage of a compressed input is no failure of the
+ * call: gpuhist_input_failed(). */
 GPUHIST_C_API gpuhist_status gpuhist_input_feed(gpuhist_input* input, const void* bytes, size_t size);
 /* As gpuhist_input_feed, without a copy where the engine permits it. `release(context)` is called once, on any thread,
  * when the bytes are no longer read, also after a failure; null: nothing is called. */
 GPUHIST_C_API gpuhist_status gpuhist_input_feed_borrowed(gpuhist_input* input, const void* bytes, size_t size,
                                                          void (*release)(void* context), void* context);
+/* A buffer for the next bytes of the input: `size` bytes at `bytes`, at most `wanted`. Other bytes must not be fed
+ * before it is committed or destroyed. */
+GPUHIST_C_API gpuhist_status gpuhist_input_lend(gpuhist_input* input, size_t wanted, gpuhist_buffer** made,
+                                                void** bytes, size_t* size);
+/* The first `filled` bytes of the buffer are the next bytes of the input. Destroys the buffer, also after a failure,
+ * unless `filled` is too large (GPUHIST_INVALID_ARGUMENT). */
+GPUHIST_C_API gpuhist_status gpuhist_buffer_commit(gpuhist_buffer* buffer, size_t filled);
+/* Returns the buffer unused. */
+GPUHIST_C_API void gpuhist_buffer_destroy(gpuhist_buffer* buffer);
 GPUHIST_C_API gpuhist_status gpuhist_input_finish(gpuhist_input* input);
 GPUHIST_C_API gpuhist_status gpuhist_input_fail(gpuhist_input* input, const char* cause);
+/* Writes 1 if a compressed input has failed, so that its bytes are ignored, else 0. */
+GPUHIST_C_API gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t* failed);
+
+/* In a callback for windows. */
+GPUHIST_C_API gpuhist_status gpuhist_window_describe(const gpuhist_window* window, gpuhist_window_info* info);
+/* As gpuhist_results_counts. */
+GPUHIST_C_API gpuhist_status gpuhist_window_counts(const gpuhist_window* window, const char* scheme, uint64_t* counts,
+                                                   size_t room);
 
 GPUHIST_C_API void gpuhist_results_destroy(gpuhist_results* results);
 /* 1: every byte of every input was counted and verified; 0: not; for null 0. */
-GPUHIST_C_API int gpuhist_results_complete(const gpuhist_results* results);
+GPUHIST_C_API int32_t gpuhist_results_complete(const gpuhist_results* results);
+/* Why counting failed or was stopped; "": it was not; for null "". Valid until the results are destroyed. */
+GPUHIST_C_API const char* gpuhist_results_error(const gpuhist_results* results);
+/* Of verified text. For null 0, as the following. */
 GPUHIST_C_API uint64_t gpuhist_results_bytes(const gpuhist_results* results);
 GPUHIST_C_API uint64_t gpuhist_results_lines(const gpuhist_results* results);
+GPUHIST_C_API uint64_t gpuhist_results_unverified_bytes(const gpuhist_results* results);
 GPUHIST_C_API size_t gpuhist_results_inputs(const gpuhist_results* results);
+GPUHIST_C_API size_t gpuhist_results_schemes(const gpuhist_results* results);
+/* The name of a scheme. Valid until the results are destroyed. */
+GPUHIST_C_API gpuhist_status gpuhist_results_scheme_name(const gpuhist_results* results, size_t scheme,
+                                                         const char** name);
 GPUHIST_C_API gpuhist_status gpuhist_results_input(const gpuhist_results* results, size_t number,
                                                    gpuhist_input_result* found);
 /* The number of buckets of a scheme. */
@@ -122,7 +224,7 @@ GPUHIST_C_API gpuhist_status gpuhist_results_counts(const gpuhist_results* resul
 GPUHIST_C_API gpuhist_status gpuhist_results_input_counts(const gpuhist_results* results, size_t number,
                                                           const char* scheme, uint64_t* counts, size_t room);
 /* The result as JSON, schema gpuhist.result/1. Valid until the results are destroyed. */
-GPUHIST_C_API gpuhist_status gpuhist_results_json(gpuhist_results* results, const char** json);
+GPUHIST_C_API gpuhist_status gpuhist_results_json(const gpuhist_results* results, const char** json);
 
 #ifdef __cplusplus
 }

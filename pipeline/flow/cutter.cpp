@@ -34,6 +34,17 @@ async::task<reservation> cutter::reserve(std::uint64_t wanted) {
   co_return *room;
 }
 
+std::optional<reservation> cutter::reserve_blocking(std::uint64_t wanted, const std::stop_token& stop) {
+  std::optional<reservation> room;
+  while (!(room = try_reserve(wanted))) {
+    slot* const fresh = ring_.acquire_blocking(stop);
+    if (fresh == nullptr) break;
+    const std::scoped_lock lock(mutex_);
+    begin(*fresh);
+  }
+  return room;
+}
+
 std::optional<reservation> cutter::try_reserve(std::uint64_t wanted) {
   const std::scoped_lock lock(mutex_);
   if (current_ != nullptr && is_full(*current_)) seal(*current_);

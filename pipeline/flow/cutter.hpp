@@ -22,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,9 @@ class cutter {
   /// Reserves 1 to `wanted` bytes after all earlier reservations. Waits for a free slot if it needs one. One caller at
   /// a time.
   async::task<reservation> reserve(std::uint64_t wanted);
+
+  /// As reserve(), for threads: blocks the calling thread. Nothing once `stop` is requested and no slot is free.
+  std::optional<reservation> reserve_blocking(std::uint64_t wanted, const std::stop_token& stop);
 
   /// As reserve(), without waiting: nothing if no slot is free.
   std::optional<reservation> try_reserve(std::uint64_t wanted);

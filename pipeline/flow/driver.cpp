@@ -149,6 +149,7 @@ void driver::make_engine() {
                                         .load = {.bytes_read = &notes_.read.bytes,
                                                  .bytes_in_all = plan_.source_bytes,
                                                  .busy_decoders = &notes_.decompress.now_in_flight},
+                                        .joins_waker = plan_.joins_waker,
                                         .forecast = plan_.forecast});
 }
 
@@ -193,8 +194,9 @@ void driver::make_feed() {
                               .counts = *counts_,
                               .notes = notes_,
                               .pool = *pool_,
-                              .loop = loop_,
-                              .stop = stop_});
+                              .stop = stop_,
+                              .plan = plan_,
+                              .snapshot = [this] { return snapshot(); }});
     return;
   }
   feed_ = std::make_shared<feeder>(
@@ -375,7 +377,7 @@ outcome driver::make_outcome() {
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
                .empty_trees = feed_->empty_trees(),
                .engine_warning = counting.warning,
-               .end_at_once = counting.still_waking || counting.device_lost};
+               .end_at_once = (counting.still_waking && !plan_.joins_waker) || counting.device_lost};
   notifier_.notify_remaining_inputs(made.result);
   if (made.pass_through_error) made.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
@@ -399,7 +401,7 @@ bool driver::ends_at_once() const noexcept {
   if (!engine_.taken) return false;
   try {
     const gpu::engine_stats counting = engine_.taken->stats();
-    return counting.still_waking || counting.device_lost;
+    return (counting.still_waking && !plan_.joins_waker) || counting.device_lost;
   } catch (...) {
     return true;
   }

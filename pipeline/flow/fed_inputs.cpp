@@ -1,7 +1,8 @@
 #include "pipeline/flow/fed_inputs.hpp"
 
-#include "async/task_group.hpp"
-#include "pipeline/flow/window_divider.hpp"
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/callback_scope.hpp"
+#include "pipeline/flow/run_plan.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,11 +10,22 @@
 namespace gpuhist::pipeline {
 namespace {
 
-// Below this size, copying costs less than a chunk of its own.
-constexpr std::size_t min_lent_bytes = std::size_t{64} << 10U;
+input_failure out_of_memory() { return {.kind = failure_kind::out_of_memory, .text = "not enough memory to count it"}; }
 
-// Borrowed text is counted in parts of this size, by several threads.
-constexpr std::size_t borrowed_part_bytes = std::size_t{4} << 20U;
+input_failure dropped() { return {.kind = failure_kind::stopped, .text = "was destroyed before it was finished"}; }
+
+// Of bytes that could not be counted.
+input_failure failure_of_feeding(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const text_lost&) {
+    return out_of_memory();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (...) {
+    return failure_from(error);
+  }
+}
 
 }  // namespace
 
@@ -29,14 +41,14 @@ class fed_inputs::activity {
   fed_inputs& inputs_;
 };
 
-// A call that uses an input. If it ends by an exception, the input has failed.
+// A call that uses an input.
 class fed_inputs::input_use {
  public:
   input_use(fed_inputs& inputs, input_id input, bool takes_lent = false)
       : inputs_(inputs), active_(inputs), input_(input) {
     const std::scoped_lock lock(inputs.mutex_);
     const auto found = inputs.open_.find(input);
-    if (found == inputs.open_.end()) throw feed_misuse("the input has ended");
+    if (found == inputs.open_.end() || found->second.is_lost) throw feed_misuse("the input has ended");
     if (found->second.is_used) throw feed_misuse("another thread is feeding this input");
     if (found->second.has_lent && !takes_lent) throw feed_misuse("the buffer lent for this input is not committed");
     found->second.is_used = true;
@@ -50,33 +62,23 @@ class fed_inputs::input_use {
   }
 
   [[nodiscard]] text_owner owner() const { return {.input = input_}; }
-  [[nodiscard]] std::uint64_t fed() const { return open_->fed; }
-
-  void note_fed(std::size_t bytes) {
-    open_->fed += bytes;
-    inputs_.parts_.notes.read.bytes += bytes;
-  }
+  [[nodiscard]] open_input& state() { return *open_; }
 
   void set_lent(bool has_lent) {
     const std::scoped_lock lock(inputs_.mutex_);
     if (std::exchange(open_->has_lent, has_lent) != has_lent) inputs_.lent_ += has_lent ? 1 : -1;
   }
 
+  /// Even if the failure cannot be stored in the counts, the input will not be complete.
+  void note_lost() noexcept { open_->is_lost = true; }
+
   /// No later call may use the input.
-  void remove() {
+  void end(const std::optional<input_failure>& failure) {
+    inputs_.end_input(input_, *open_, failure);
     const std::scoped_lock lock(inputs_.mutex_);
+    if (open_->has_lent) --inputs_.lent_;
     inputs_.open_.erase(input_);
     open_ = nullptr;
-  }
-
-  void finish() {
-    inputs_.parts_.counts.finish(input_, fed());
-    remove();
-  }
-
-  void fail(const input_failure& failure) {
-    inputs_.parts_.counts.fail(input_, fed(), failure);
-    remove();
   }
 
  private:
@@ -92,7 +94,7 @@ class fed_inputs::loan {
   explicit loan(fed_inputs& inputs) : inputs_(inputs), held_(inputs) {}
   loan(const loan&) = delete;
   loan& operator=(const loan&) = delete;
-  ~loan() { inputs_.call(release_); }
+  ~loan() { inputs_.call(std::move(release_)); }
 
   void set_release(std::function<void()> release) noexcept { release_ = std::move(release); }
 
@@ -102,52 +104,55 @@ class fed_inputs::loan {
   std::function<void()> release_{};
 };
 
-// A chunk of borrowed text, which a thread of the pool counts. It deletes itself.
-class fed_inputs::borrowed_part final : public text_lender, public async::work_item {
- public:
-  borrowed_part(cutter& cut, std::shared_ptr<loan> owner) : cut_(cut), owner_(std::move(owner)) {}
-
-  void set_chunk(slot& chunk) { chunk_ = &chunk; }
-
- private:
-  void run() noexcept override {
-    cut_.submit(*chunk_);
-    delete this;
-  }
-  void release(std::span<const std::byte> /*text*/) noexcept override {}  // by the destructor, after submit()
-
-  cutter& cut_;
-  slot* chunk_ = nullptr;
-  std::shared_ptr<loan> owner_;
-};
-
 fed_inputs::fed_inputs(const feed_parts& parts, std::function<void()> begun)
-    : parts_(parts),
-      begun_(std::move(begun)),
-      divider_(parts.counts.windows() != nullptr ? std::make_unique<window_divider>(parts.counts) : nullptr),
-      cutter_(parts.slots, parts.collected, divider_.get()) {}
+    : parts_(parts), begun_(std::move(begun)), text_(parts), decoder_memory_(parts.plan.buffers.window_limit) {}
+
+fed_inputs::~fed_inputs() = default;
 
 void fed_inputs::enter() {
-  const std::scoped_lock lock(mutex_);
-  if (is_closed_ || parts_.stop.stop_requested()) throw feed_closed();
-  ++active_;
+  if (callback_scope::is_within(this)) throw feed_misuse("a callback of the counter must not call the counter");
+  std::unique_lock lock(mutex_);
+  if (!is_closed_ && !parts_.stop.stop_requested()) {
+    ++active_;
+    return;
+  }
+  const std::exception_ptr cause = stop_cause_;
+  lock.unlock();
+  throw feed_closed(cause);
 }
 
 // ended_ is set under the lock: the run, and this object with it, may end once it is set.
 void fed_inputs::leave() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (--active_ == 0 && is_closed_) ended_.set();
+  if (--active_ > 0 || !is_closed_) return;
+  if (is_ending_) {
+    idle_.notify_all();
+  } else {
+    ended_.set();
+  }
 }
 
 void fed_inputs::close() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (std::exchange(is_closed_, true)) return;
-  if (active_ == 0) ended_.set();
+  if (!std::exchange(is_closed_, true) && active_ == 0) ended_.set();
 }
 
 void fed_inputs::cancel() noexcept {
   parts_.stop.request_stop();
   close();
+}
+
+void fed_inputs::end() {
+  if (callback_scope::is_within(this)) throw feed_misuse("a callback of the counter must not finish it");
+  {
+    std::unique_lock lock(mutex_);
+    if (lent_ > 0 && !is_stopped()) throw feed_misuse("finish: a buffer of an input was lent and not committed");
+    if (std::exchange(is_closed_, true)) return;
+    is_ending_ = true;
+    idle_.wait(lock, [this] { return active_ == 0; });
+  }
+  finish_open_inputs();
+  ended_.set();
 }
 
 async::task<> fed_inputs::feed_all() {
@@ -156,28 +161,79 @@ async::task<> fed_inputs::feed_all() {
     begun_();
     co_await ended_.wait();
   }
-  end_open_inputs();
-  cutter_.flush();
+  std::exception_ptr cause = parts_.collected.loss_reason();
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_cause_ = std::move(cause);
+  }
+  fail_open_inputs();
+  text_.seal_all();
+}
+
+// On the thread of end(), because text may have to wait for a slot. Inputs whose end fails, or that are still open when
+// the run is stopped, remain open.
+void fed_inputs::finish_open_inputs() noexcept {
+  for (auto next = open_.begin(); next != open_.end() && !is_stopped();) {
+    open_input& ending = next->second;
+    try {
+      end_input(next->first, ending, failure_at_end(ending));
+      next = open_.erase(next);
+    } catch (...) {
+      ending.is_lost = !is_stopped();
+      ++next;
+    }
+  }
 }
 
 // No other thread uses the inputs.
-void fed_inputs::end_open_inputs() {
-  for (const auto& [input, state] : open_) {
-    if (parts_.stop.stop_requested()) {
-      parts_.counts.fail(input, state.fed, left_at(state.fed));
-    } else {
-      parts_.counts.finish(input, state.fed);
-    }
+void fed_inputs::fail_open_inputs() {
+  for (auto& [input, ending] : open_) {
+    std::optional<input_failure> failure = failure_at_end(ending);
+    if (!failure) failure = left_at(ending.decoder ? ending.decoder->decoded_bytes() : ending.fed);
+    end_input(input, ending, failure);
   }
   open_.clear();
 }
 
-input_id fed_inputs::open(std::string name) {
+std::optional<input_failure> fed_inputs::failure_at_end(const open_input& ending) const {
+  if (ending.is_lost) return out_of_memory();
+  if (ending.is_dropped) return dropped();
+  return std::nullopt;
+}
+
+void fed_inputs::end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure) {
+  if (ending.decoder) {
+    failure ? ending.decoder->fail(*failure) : ending.decoder->finish();
+  } else if (failure) {
+    parts_.counts.fail(input, ending.fed, *failure);
+  } else {
+    parts_.counts.finish(input, ending.fed);
+  }
+}
+
+// What needs memory comes first: an input that was opened in the counts can be fed and ended.
+input_id fed_inputs::open(std::string name, const std::optional<fed_decoding>& decoding) {
   const activity here(*this);
+  std::map<input_id, open_input> made;
+  made.try_emplace(0);
+  auto entry = made.extract(made.begin());
   const std::scoped_lock lock(mutex_);
-  const input_id input = parts_.counts.open_input(std::move(name));
-  parts_.counts.set_format(input, "raw");
-  open_.try_emplace(input);
+  if (rolling_windows* const windows = parts_.counts.windows();
+      windows != nullptr && !windows->shape().per_input && !open_.empty()) {
+    throw feed_misuse("windows continue from one input to the next: finish '" +
+                      parts_.counts.name_of(open_.begin()->first) +
+                      "' before another input is opened, or give every input its own windows (per_input)");
+  }
+  const auto next = static_cast<input_id>(parts_.counts.inputs());
+  if (decoding) {
+    entry.mapped().decoder = std::make_unique<fed_decoder>(
+        next, *decoding,
+        fed_decoder::parts{.text = text_, .counts = parts_.counts, .notes = parts_.notes, .memory = decoder_memory_});
+  }
+  entry.key() = parts_.counts.open_input(std::move(name));
+  if (!decoding) parts_.counts.set_format(entry.key(), "raw");
+  const input_id input = entry.key();
+  open_.insert(std::move(entry));
   return input;
 }
 
@@ -190,164 +246,124 @@ void fed_inputs::with_input(input_id input, bool takes_lent, const Function& fun
   } catch (const feed_closed&) {
     throw;
   } catch (...) {
-    use.fail(failure_from(std::current_exception()));
-    throw;
+    const std::exception_ptr cause = std::current_exception();
+    use.note_lost();
+    use.end(failure_of_feeding(cause));  // if there is no memory for that either, it fails at the end of the run
+    std::rethrow_exception(cause);
   }
 }
 
-void fed_inputs::feed(input_id input, std::span<const std::byte> text) {
-  with_input(input, false, [&](input_use& use) { feed_part_by_part(use, text); });
+void fed_inputs::feed(input_id input, std::span<const std::byte> bytes) {
+  with_input(input, false, [&](input_use& use) {
+    open_input& fed = use.state();
+    if (fed.decoder) return fed.decoder->feed(bytes);
+    text_.put(use.owner(), bytes, fed.fed);
+    parts_.notes.read.bytes += bytes.size();
+  });
 }
 
-void fed_inputs::feed_part_by_part(input_use& use, std::span<const std::byte> text) {
-  const bool is_lent = cutter_.accepts_lent_text();
-  while (!text.empty()) {
-    if (parts_.stop.stop_requested()) throw feed_closed();
-    const std::size_t taken =
-        is_lent && text.size() >= min_lent_bytes ? count_part(use.owner(), text) : copy_part(use.owner(), text);
-    use.note_fed(taken);
-    text = text.subspan(taken);
-  }
-}
-
-void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> text, std::function<void()> release) {
+void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> bytes, std::function<void()> release) {
   std::shared_ptr<loan> owner;
   try {
     owner = std::make_shared<loan>(*this);
   } catch (...) {
-    call(release);
+    call(std::move(release));
     throw;
   }
   owner->set_release(std::move(release));
   with_input(input, false, [&](input_use& use) {
-    if (!cutter_.accepts_lent_text() || text.size() < min_lent_bytes) return feed_part_by_part(use, text);
-    lend_part_by_part(use, text, owner);
+    open_input& fed = use.state();
+    if (fed.decoder) return fed.decoder->feed(bytes);
+    text_.put_borrowed(use.owner(), bytes, owner, fed.fed);
+    parts_.notes.read.bytes += bytes.size();
   });
-}
-
-void fed_inputs::lend_part_by_part(input_use& use, std::span<const std::byte> text,
-                                   const std::shared_ptr<loan>& owner) {
-  while (!text.empty()) {
-    if (parts_.stop.stop_requested()) throw feed_closed();
-    const auto part = text.first(std::min<std::uint64_t>({text.size(), borrowed_part_bytes, cutter_.max_lent_bytes()}));
-    auto job = std::make_unique<borrowed_part>(cutter_, owner);
-    const auto [chunk, is_stored] = cut_lent(use.owner(), part, *job);
-    job->set_chunk(*chunk);
-    parts_.pool.post(*job.release());
-    if (!is_stored) throw text_lost();
-    use.note_fed(part.size());
-    text = text.subspan(part.size());
-  }
-}
-
-// With windows, text is divided in the order of the reservations, so it is copied while no other thread may reserve.
-std::size_t fed_inputs::copy_part(const text_owner& owner, std::span<const std::byte> text) {
-  std::unique_lock lock(reserving_);
-  held_reservation reserved(cutter_, reserve(text.size()));
-  if (divider_ == nullptr) lock.unlock();
-  const std::size_t size = reserved.bytes().size();
-  std::copy_n(text.begin(), size, reserved.bytes().begin());
-  reserved.commit(size, owner);
-  return size;
-}
-
-std::size_t fed_inputs::count_part(const text_owner& owner, std::span<const std::byte> text) {
-  const auto part = text.first(std::min(text.size(), cutter_.max_lent_bytes()));
-  const auto [chunk, is_stored] = cut_lent(owner, part, *this);
-  cutter_.submit(*chunk);
-  if (!is_stored) throw text_lost();
-  return part.size();
-}
-
-// Waits on this thread for a free slot, which the pool and the loop do not need this thread for.
-fed_inputs::lent_chunk fed_inputs::cut_lent(const text_owner& owner, std::span<const std::byte> text,
-                                            text_lender& lender) {
-  const std::scoped_lock lock(reserving_);
-  slot* fresh = parts_.slots.try_acquire();
-  if (fresh == nullptr) fresh = async::run_blocking(parts_.loop, parts_.slots.acquire());
-  return {.chunk = fresh, .is_stored = cutter_.cut_whole(*fresh, text, owner, &lender)};
-}
-
-reservation fed_inputs::reserve(std::uint64_t wanted) {
-  if (const auto room = cutter_.try_reserve(wanted)) return *room;
-  return async::run_blocking(parts_.loop, cutter_.reserve(wanted));
-}
-
-// A slot that is lent is not in the cutter: it delays no other text, however long it is kept.
-slot* fed_inputs::take_slot_to_lend() {
-  if (divider_ != nullptr) return nullptr;
-  const std::scoped_lock lock(mutex_);
-  if (2 * (lent_slots_ + 1) > parts_.slots.slots().size()) return nullptr;
-  slot* const taken = parts_.slots.try_acquire();
-  if (taken != nullptr) ++lent_slots_;
-  return taken;
 }
 
 fed_inputs::lent_room fed_inputs::lend(input_id input, std::size_t wanted) {
   input_use use(*this, input);
-  const std::size_t size = std::min(wanted, parts_.slots.slots().front().bytes.size());
-  lent_room room;
-  room.chunk = take_slot_to_lend();
-  if (room.chunk != nullptr) {
-    room.bytes = room.chunk->bytes.first(size);
-    room.memory = parts_.slots.memory_owner();
-  } else {
-    const std::shared_ptr<std::byte[]> own = std::make_shared_for_overwrite<std::byte[]>(size);
-    room.bytes = {own.get(), size};
-    room.memory = own;
-  }
-  use.set_lent(true);
-  return room;
-}
-
-void fed_inputs::commit(input_id input, const lent_room& room, std::size_t filled) {
-  with_input(input, true, [&](input_use& use) {
+  use.set_lent(true);  // before the room is made: end() must not miss it
+  try {
+    return make_room(wanted, use.state().decoder == nullptr);
+  } catch (...) {
     use.set_lent(false);
-    commit_room(use, room, filled);
-  });
+    throw;
+  }
 }
 
-void fed_inputs::commit_room(input_use& use, const lent_room& room, std::size_t filled) {
-  const auto text = std::span<const std::byte>(room.bytes).first(filled);
-  if (room.chunk == nullptr) return feed_part_by_part(use, text);
-  {
-    const std::scoped_lock lock(mutex_);
-    --lent_slots_;
+fed_inputs::lent_room fed_inputs::make_room(std::size_t wanted, bool is_text) {
+  const std::size_t size = std::min(wanted, text_.slot_bytes());
+  if (slot* const taken = is_text ? text_.take_slot() : nullptr) {
+    return {.bytes = taken->bytes.first(size), .chunk = taken, .memory = text_.memory_owner()};
   }
-  if (filled == 0) return parts_.slots.release(*room.chunk);
-  bool is_stored = false;
-  {
-    const std::scoped_lock lock(reserving_);
-    is_stored = cutter_.cut_whole(*room.chunk, text, use.owner());
+  const std::shared_ptr<std::byte[]> own = std::make_shared_for_overwrite<std::byte[]>(size);
+  return {.bytes = {own.get(), size}, .chunk = nullptr, .memory = own};
+}
+
+// The slot returns to the ring in any case, unless the run has ended, and the ring with it.
+void fed_inputs::commit(input_id input, const lent_room& room, std::size_t filled) {
+  const activity here(*this);
+  slot* chunk = room.chunk;
+  try {
+    with_input(input, true, [&](input_use& use) {
+      use.set_lent(false);
+      open_input& fed = use.state();
+      parts_.notes.read.bytes += filled;
+      if (fed.decoder) return fed.decoder->feed(room.bytes.first(filled));
+      if (chunk == nullptr) return text_.put(use.owner(), room.bytes.first(filled), fed.fed);
+      text_.put_slot(*std::exchange(chunk, nullptr), filled, use.owner(), fed.fed);
+    });
+  } catch (...) {
+    if (chunk != nullptr) text_.return_slot(*chunk);
+    throw;
   }
-  cutter_.submit(*room.chunk);
-  if (!is_stored) throw text_lost();
-  use.note_fed(filled);
+  if (chunk != nullptr) text_.return_slot(*chunk);
 }
 
 void fed_inputs::give_back(input_id input, const lent_room& room) noexcept {
   try {
     commit(input, room, 0);
   } catch (...) {
-    return;  // the run has ended
+    return;  // the run or the input has ended
   }
 }
 
-bool fed_inputs::has_lent_room() const {
-  const std::scoped_lock lock(mutex_);
-  return lent_ > 0;
+void fed_inputs::finish(input_id input) {
+  with_input(input, false, [](input_use& use) { use.end(std::nullopt); });
 }
 
-void fed_inputs::finish(input_id input) { input_use(*this, input).finish(); }
+void fed_inputs::fail(input_id input, const input_failure& failure) {
+  with_input(input, false, [&](input_use& use) { use.end(failure); });
+}
 
-void fed_inputs::fail(input_id input, const input_failure& failure) { input_use(*this, input).fail(failure); }
+// If the call is refused, as within a callback, the input fails at the end of the run. Once the run accepts no more calls
+// and none is active, the thread that ends the inputs uses them without the lock.
+void fed_inputs::drop(input_id input) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_closed_ && active_ == 0) return;
+    const auto found = open_.find(input);
+    if (found == open_.end()) return;
+    found->second.is_dropped = true;
+  }
+  try {
+    input_use(*this, input, true).end(dropped());
+  } catch (...) {
+    return;
+  }
+}
+
+bool fed_inputs::has_failed(input_id input) {
+  input_use use(*this, input, true);
+  return use.state().decoder && use.state().decoder->has_ended();
+}
 
 run_counts fed_inputs::snapshot() {
   const activity here(*this);
   const std::vector<cut_mark> fed = flush();
   std::unique_lock lock(merged_mutex_);
-  merged_.wait(lock, [&] { return parts_.collected.has_merged(fed); });
-  return parts_.counts.counts();
+  const bool is_merged = merged_.wait(lock, parts_.stop.get_token(), [&] { return parts_.collected.has_merged(fed); });
+  if (!is_merged) throw feed_closed(parts_.collected.loss_reason());
+  return parts_.snapshot();
 }
 
 void fed_inputs::note_merged() {
@@ -355,13 +371,16 @@ void fed_inputs::note_merged() {
   merged_.notify_all();
 }
 
-void fed_inputs::call(const std::function<void()>& release) noexcept {
+// The function is also destroyed here: what it holds may call the counter, too.
+void fed_inputs::call(std::function<void()> release) noexcept {
+  const callback_scope within(this);
   try {
     if (release) release();
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     if (!callback_failure_) callback_failure_ = std::current_exception();
   }
+  release = nullptr;
 }
 
 std::exception_ptr fed_inputs::callback_failure() const {

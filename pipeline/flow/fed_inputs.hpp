@@ -1,17 +1,12 @@
-// The feed of a run whose text comes from a program: any thread opens inputs and feeds them.
-//
-//     small text:   copied into the slot that is filling, which all inputs share; the pool counts it when it is full
-//     large text:   host engines count it where it lies, on the calling thread (feed) or on the pool (feed_borrowed)
-//
-// Both kinds are chunks of one cutter, so chunks are merged in the order in which they were fed.
+// The feed of a run whose bytes come from a program: any thread opens inputs and feeds them. fed_text puts the text
+// into chunks, decoding/fed_decoder decodes compressed inputs.
 #pragma once
 
-#include "async/event_loop.hpp"
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
-#include "pipeline/flow/cutter.hpp"
-#include "pipeline/flow/text_divider.hpp"
+#include "pipeline/flow/decoding/fed_decoder.hpp"
+#include "pipeline/flow/fed_text.hpp"
 #include "pipeline/flow/text_feed.hpp"
 
 #include <condition_variable>
@@ -22,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,80 +25,79 @@
 
 namespace gpuhist::pipeline {
 
-/// The run accepts no more text: it was finished or stopped.
-class feed_closed : public std::exception {
- public:
-  [[nodiscard]] const char* what() const noexcept override { return "the run accepts no more text"; }
-};
-
 /// A call that the caller's contract forbids: an input that has ended, or that another thread is feeding.
 class feed_misuse : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
 /// Public members are thread-safe. They must not be called on the thread of the event loop or of the pool, except
-/// close() and note_merged(). All but these throw feed_closed after close(). Members with an input throw feed_misuse if
-/// the input has ended or is used by another thread at the moment.
-class fed_inputs final : public text_feed, private text_lender {
+/// cancel(), drop() and note_merged(). Those that may throw throw feed_closed once the run accepts no more text, and
+/// feed_misuse within a callback of the run (callback_scope of this object). Members with an input throw feed_misuse if
+/// the input has ended or is used by another thread at the moment. Those that wait stop waiting when the run is
+/// stopped.
+class fed_inputs final : public text_feed {
  public:
   /// `begun` is called once, when the run accepts text. Does not throw.
   fed_inputs(const feed_parts& parts, std::function<void()> begun);
-  ~fed_inputs() override = default;
+  ~fed_inputs() override;
 
-  input_id open(std::string name);
+  /// `decoding`: of compressed bytes. Nothing: the bytes are the text.
+  input_id open(std::string name, const std::optional<fed_decoding>& decoding = std::nullopt);
 
-  /// Feeds the next text of an input. Returns when the text is no longer needed. Throws std::bad_alloc or text_lost if
-  /// memory is short; the input has then failed.
-  void feed(input_id input, std::span<const std::byte> text);
+  /// Feeds the next bytes of an input. Returns when they are no longer needed. Throws std::bad_alloc or text_lost if
+  /// memory is short; the input has then failed. Damage of a compressed input does not throw.
+  void feed(input_id input, std::span<const std::byte> bytes);
 
-  /// As feed(), but the text may be read after this call. `release` is called once, on any thread, when it is no longer
-  /// read, also if this throws.
-  void feed_borrowed(input_id input, std::span<const std::byte> text, std::function<void()> release);
+  /// As feed(), but the bytes may be read after this call. `release` is called once, on any thread, when they are no
+  /// longer read, also if this throws.
+  void feed_borrowed(input_id input, std::span<const std::byte> bytes, std::function<void()> release);
 
-  /// Room for text that the caller writes: a slot, or memory of its own.
+  /// Room for bytes that the caller writes: a slot, or memory of its own.
   struct lent_room {
     std::span<std::byte> bytes;
     slot* chunk = nullptr;                 ///< null: memory of its own
     std::shared_ptr<const void> memory{};  ///< keeps `bytes` valid after the run
   };
 
-  /// 1 to `wanted` bytes of room for the next text of an input. Until commit() or give_back(), other calls with this
-  /// input throw feed_misuse. Does not wait: if half of the slots are lent, or text must be divided in the order in
-  /// which it is fed (windows), the room is allocated.
+  /// Room for the next bytes of an input, as much as is wanted, but at most a slot. Until commit() or give_back(),
+  /// other calls with this input throw feed_misuse. Does not wait.
   lent_room lend(input_id input, std::size_t wanted);
 
-  /// The first `filled` bytes of the room are the next text of the input. If the run has ended, the room is only
-  /// dropped.
+  /// The first `filled` bytes of the room are the next bytes of the input. If this throws, the room is dropped.
   void commit(input_id input, const lent_room& room, std::size_t filled);
 
   /// As commit() with no bytes, but never throws.
   void give_back(input_id input, const lent_room& room) noexcept;
 
-  /// Whether lent room is neither committed nor given back.
-  [[nodiscard]] bool has_lent_room() const;
-
-  /// Whether the run was stopped: by cancel() or by a failure.
-  [[nodiscard]] bool is_stopped() const { return parts_.stop.stop_requested(); }
-
-  /// The input has ended.
+  /// The input has ended. Of a compressed one, all bytes were fed.
   void finish(input_id input);
 
   /// The input has ended with a failure.
   void fail(input_id input, const input_failure& failure);
 
+  /// The owner of the input has lost it without finish(): it fails as stopped. Does nothing if it has ended.
+  void drop(input_id input) noexcept;
+
+  /// Whether a compressed input has failed, so that further bytes are ignored.
+  [[nodiscard]] bool has_failed(input_id input);
+
   /// The counts of all text that was fed before the call. Waits until it is merged.
   run_counts snapshot();
 
-  /// No more text follows. feed_all() completes when all calls on other threads have returned and all borrowed text is
-  /// released. It then ends the inputs that are open; if the run was stopped, as inputs that were stopped.
-  void close() noexcept;
+  /// Refuses further calls, waits for the end of those on other threads and for borrowed text, and finishes the inputs
+  /// that are open. Then feed_all() completes. Throws feed_misuse, and changes nothing, if lent room was not committed
+  /// and the run was not stopped. Does nothing after cancel().
+  void end();
 
-  /// As close(), and the run is stopped: open inputs are incomplete.
+  /// As end(), but the run is stopped: open inputs are incomplete. Does not wait.
   void cancel() noexcept;
+
+  /// Whether the run was stopped: by cancel() or by a failure.
+  [[nodiscard]] bool is_stopped() const { return parts_.stop.stop_requested(); }
 
   async::task<> feed_all() override;
   [[nodiscard]] std::vector<skipped_names> skipped() const override { return {}; }
-  std::vector<cut_mark> flush() override { return {cutter_.seal_all()}; }
+  std::vector<cut_mark> flush() override { return {text_.seal_all()}; }
   void note_merged() override;
 
   /// The first exception of a `release`; null: none.
@@ -112,52 +107,46 @@ class fed_inputs final : public text_feed, private text_lender {
   class activity;
   class input_use;
   class loan;
-  class borrowed_part;
 
   struct open_input {
-    std::uint64_t fed = 0;  // bytes
-    bool is_used = false;   // by a call
-    bool has_lent = false;  // room that is not committed
-  };
-
-  struct lent_chunk {
-    slot* chunk = nullptr;
-    bool is_stored = false;  // its segments; else it will not be counted
+    std::uint64_t fed = 0;    // bytes of text, of inputs without a decoder
+    bool is_used = false;     // by a call
+    bool has_lent = false;    // room that is not committed
+    bool is_lost = false;     // some of its text, for lack of memory
+    bool is_dropped = false;  // drop() was called
+    std::unique_ptr<fed_decoder> decoder{};
   };
 
   void enter();
   void leave() noexcept;
-  void release(std::span<const std::byte> /*text*/) noexcept override {}  // feed() returns after it
-  std::size_t copy_part(const text_owner& owner, std::span<const std::byte> text);
-  std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
-  lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
-  reservation reserve(std::uint64_t wanted);
+  void close() noexcept;
+  void finish_open_inputs() noexcept;
+  void fail_open_inputs();
+  void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
+  [[nodiscard]] std::optional<input_failure> failure_at_end(const open_input& ending) const;
+  lent_room make_room(std::size_t wanted, bool is_text);
   template <typename Function>
   void with_input(input_id input, bool takes_lent, const Function& function);
-  [[nodiscard]] slot* take_slot_to_lend();
-  void commit_room(input_use& use, const lent_room& room, std::size_t filled);
-  void feed_part_by_part(input_use& use, std::span<const std::byte> text);
-  void lend_part_by_part(input_use& use, std::span<const std::byte> text, const std::shared_ptr<loan>& owner);
-  void end_open_inputs();
-  void call(const std::function<void()>& release) noexcept;
+  void call(std::function<void()> release) noexcept;
 
   feed_parts parts_;
   const std::function<void()> begun_;
-  const std::unique_ptr<text_divider> divider_;  // null: no windows
-  cutter cutter_;
-  std::mutex reserving_;  // one caller at a time may reserve
+  fed_text text_;
+  decoder_memory decoder_memory_;
 
   mutable std::mutex mutex_;
   bool is_closed_ = false;
-  std::size_t active_ = 0;  // calls and loans that use the run
+  bool is_ending_ = false;         // end() will set ended_
+  std::exception_ptr stop_cause_;  // set when all calls have ended; null: none
+  std::size_t active_ = 0;         // calls and loans that use the run
+  std::condition_variable idle_;   // active_ is 0
   std::map<input_id, open_input> open_;
-  std::size_t lent_ = 0;        // rooms
-  std::size_t lent_slots_ = 0;  // of these
+  std::size_t lent_ = 0;  // rooms
   std::exception_ptr callback_failure_;
   async::event ended_;  // closed and not active
 
   std::mutex merged_mutex_;
-  std::condition_variable merged_;
+  std::condition_variable_any merged_;
 };
 
 }  // namespace gpuhist::pipeline

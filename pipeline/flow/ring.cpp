@@ -82,13 +82,23 @@ ring::ring(const ring_shape& shape)
 async::task<slot*> ring::acquire() {
   if (slot* ready = try_acquire()) co_return ready;
   const auto began = std::chrono::steady_clock::now();
-  async::semaphore::permit permit = co_await permits_.acquire();
+  co_return take_after_wait(co_await permits_.acquire(), began);
+}
+
+slot* ring::acquire_blocking(const std::stop_token& stop) {
+  if (slot* ready = try_acquire()) return ready;
+  const auto began = std::chrono::steady_clock::now();
+  async::semaphore::permit permit = permits_.acquire_blocking(stop);
+  return permit ? take_after_wait(std::move(permit), began) : nullptr;
+}
+
+slot* ring::take_after_wait(async::semaphore::permit permit, std::chrono::steady_clock::time_point began) {
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - began;
   {
     const std::scoped_lock lock(mutex_);
     waiting_seconds_ += waited.count();
   }
-  co_return take(std::move(permit));
+  return take(std::move(permit));
 }
 
 slot* ring::try_acquire() {

@@ -14,11 +14,13 @@
 #include "pipeline/counts/segment.hpp"
 #include "pipeline/flow/statistics/occupancy.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -94,6 +96,9 @@ class ring {
   /// because its memory may still be in a cache.
   async::task<slot*> acquire();
 
+  /// As acquire(), for threads: blocks the calling thread. Null once `stop` is requested. Thread-safe.
+  slot* acquire_blocking(const std::stop_token& stop);
+
   /// As acquire(), without waiting: null if no slot is free. Thread-safe.
   slot* try_acquire();
 
@@ -127,6 +132,7 @@ class ring {
   };
 
   slot* take(async::semaphore::permit permit);
+  slot* take_after_wait(async::semaphore::permit permit, std::chrono::steady_clock::time_point began);
   void enter(slot& entering, phase next);
 
   std::shared_ptr<mapping> mapping_;

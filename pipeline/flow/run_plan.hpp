@@ -75,6 +75,8 @@ struct run_plan {
   bool snapshot_by_signal = false;      ///< SIGUSR1 also writes a snapshot: the output is a stream of results
   bool count_unverified = false;
   bool stats = false;
+  /// No thread outlives the run: it waits for a device that is still being woken (gpu::engine_request::joins_waker).
+  bool joins_waker = false;
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,14 +1,16 @@
 // The part of a run that puts text into the ring: the inputs of a plan (feeder), or of a program (fed_inputs).
 #pragma once
 
-#include "async/event_loop.hpp"
+#include "async/executor.hpp"
 #include "async/task.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/run_plan.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
+#include <functional>
 #include <stop_token>
 #include <vector>
 
@@ -21,8 +23,9 @@ struct feed_parts {
   rolling_counts& counts;
   feed_notes& notes;
   async::executor& pool;
-  async::event_loop& loop;
-  std::stop_source stop;  ///< nothing more is to be read
+  std::stop_source stop;                 ///< nothing more is to be read
+  const run_plan& plan;                  ///< as far as the system permits it
+  std::function<run_counts()> snapshot;  ///< the counts at this moment; thread-safe
 };
 
 class text_feed {

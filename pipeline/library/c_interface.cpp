@@ -1,25 +1,19 @@
-// The C interface: a translation of gpuhist.hpp. No exception leaves it.
-#include "gpuhist/gpuhist.h"
+// The C interface of counters: a translation of counter.hpp.
+#include "gpuhist/counter.hpp"
+#include "pipeline/library/c_calls.hpp"
+#include "pipeline/library/c_results.hpp"
 
-#include "gpuhist/gpuhist.hpp"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <exception>
-#include <map>
+#include <array>
+#include <functional>
 #include <memory>
-#include <new>
-#include <optional>
-#include <string>
+#include <stop_token>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #ifndef GPUHIST_VERSION
 #define GPUHIST_VERSION "0.0.0"
 #endif
 
-// Strings that are returned are kept here: pointers to them are valid until the handle is destroyed.
 struct gpuhist_counter {
   gpuhist::counter counts;
 };
@@ -28,38 +22,117 @@ struct gpuhist_input {
   gpuhist::input fed;
 };
 
-struct gpuhist_results {
-  explicit gpuhist_results(gpuhist::results made) : counted(std::move(made)) {}
-
-  gpuhist::results counted;
-  mutable std::map<std::size_t, gpuhist::input_result> inputs{};
-  mutable std::map<std::string, std::vector<std::string>, std::less<>> buckets{};
-  std::optional<std::string> json{};
+struct gpuhist_buffer {
+  gpuhist::lent_buffer lent;
 };
 
+namespace gpuhist::c_interface {
 namespace {
 
-using gpuhist::errc;
-using gpuhist::error;
+static_assert(sizeof(void*) != sizeof(std::uint64_t) ||
+                  (std::has_unique_object_representations_v<gpuhist_options> &&
+                   std::has_unique_object_representations_v<gpuhist_input_options> &&
+                   std::has_unique_object_representations_v<gpuhist_input_result> &&
+                   std::has_unique_object_representations_v<gpuhist_window_info>),
+              "no structure has padding");
 
-// Of this thread. A text that does not fit into memory is replaced by a constant.
-struct last_error {
-  std::string text;
-  const char* shown = "";
-};
-thread_local last_error failure;
+// Of this thread. An array has no destructor, so that destructors of other variables of the thread may use it.
+constexpr std::size_t error_bytes = 512;
+thread_local std::array<char, error_bytes> error_text{};
 
-gpuhist_status note(gpuhist_status status, const char* text) noexcept {
-  try {
-    failure.text = text;
-    failure.shown = failure.text.c_str();
-  } catch (...) {
-    failure.shown = "not enough memory";
+engine engine_of(gpuhist_engine chosen) {
+  switch (chosen) {
+    case GPUHIST_ENGINE_AUTOMATIC:
+      return engine::automatic;
+    case GPUHIST_ENGINE_HOST:
+      return engine::host;
+    case GPUHIST_ENGINE_CUDA:
+      return engine::cuda;
+    default:
+      throw error(errc::invalid_argument, "gpuhist_options.engine: there is no engine " + std::to_string(chosen));
   }
+}
+
+window_options::unit unit_of(std::uint32_t chosen) {
+  switch (chosen) {
+    case GPUHIST_WINDOW_BYTES:
+      return window_options::unit::bytes;
+    case GPUHIST_WINDOW_LINES:
+      return window_options::unit::lines;
+    case GPUHIST_WINDOW_MILLISECONDS:
+      return window_options::unit::milliseconds;
+    default:
+      throw error(errc::invalid_argument, "gpuhist_options.window_unit: there is no unit " + std::to_string(chosen));
+  }
+}
+
+counting_options counting_options_of(const gpuhist_options& known) {
+  counting_options made;
+  if (known.scheme_count > 0) {
+    const char* const* const names = &given(known.schemes, "gpuhist_options.schemes");
+    made.schemes.clear();
+    for (std::size_t i = 0; i < known.scheme_count; ++i) made.schemes.emplace_back(&given(names[i], "a scheme"));
+  }
+  made.ignore_case = known.ignore_case != 0;
+  made.byte_counts = known.byte_counts != 0;
+  made.counting_engine = engine_of(known.engine);
+  made.threads = known.threads;
+  made.memory_limit = known.memory_limit;
+  if (known.device_count > 0) {
+    const std::uint32_t* const devices = &given(known.devices, "gpuhist_options.devices");
+    made.devices.assign(devices, devices + known.device_count);
+  }
+  if (known.temporary_folder != nullptr) made.temporary_folder = known.temporary_folder;
+  if (known.window_length > 0) {
+    made.windows = window_options{.measured_in = unit_of(known.window_unit),
+                                  .length = known.window_length,
+                                  .step = known.window_step,
+                                  .per_input = known.windows_per_input != 0};
+  }
+  return made;
+}
+
+// A request instead of cancel(): the callback may have destroyed the counter.
+counting_events events_of(const gpuhist_options& known, const std::stop_source& stop) {
+  counting_events made;
+  if (known.on_window == nullptr) return made;
+  made.on_window = [stop = std::stop_source(stop), call = known.on_window,
+                    context = known.window_context](const window& closed) mutable {
+    const gpuhist_window passed{.closed = closed,
+                                .input = std::string(closed.input()),
+                                .last_input = std::string(closed.last_input()),
+                                .error = std::string(closed.error())};
+    if (call(context, &passed) != 0) stop.request_stop();
+  };
+  return made;
+}
+
+input_options input_options_of(const gpuhist_input_options* options) {
+  input_options made;
+  if (options == nullptr) return made;
+  const gpuhist_input_options known = known_part(*options, "gpuhist_input_options");
+  if (known.format != nullptr) made.format = known.format;
+  made.max_output = known.max_output;
+  return made;
+}
+
+std::span<const std::byte> span_of(const void* bytes, std::size_t size) {
+  if (size > 0) static_cast<void>(given(static_cast<const std::byte*>(bytes), "bytes"));
+  return {static_cast<const std::byte*>(bytes), size};
+}
+
+counter& counter_of(gpuhist_counter* handle) { return given(handle, "counter").counts; }
+
+}  // namespace
+
+gpuhist_status note_failure(gpuhist_status status, const char* text) noexcept {
+  const std::size_t size = std::min(std::strlen(text), error_bytes - 1);
+  std::memmove(error_text.data(), text, size);
+  error_text.at(size) = '\0';
   return status;
 }
 
-gpuhist_status status_of(errc kind) {
+gpuhist_status status_of(errc kind) noexcept {
   switch (kind) {
     case errc::invalid_argument:
       return GPUHIST_INVALID_ARGUMENT;
@@ -73,74 +146,10 @@ gpuhist_status status_of(errc kind) {
       return GPUHIST_OUT_OF_MEMORY;
     case errc::system:
       return GPUHIST_SYSTEM;
+    case errc::internal:
+      break;
   }
   return GPUHIST_INTERNAL;
-}
-
-template <typename Function>
-gpuhist_status guarded(const Function& function) noexcept {
-  try {
-    function();
-    return GPUHIST_OK;
-  } catch (const error& thrown) {
-    return note(status_of(thrown.kind()), thrown.what());
-  } catch (const std::bad_alloc&) {
-    return note(GPUHIST_OUT_OF_MEMORY, "not enough memory");
-  } catch (const std::exception& thrown) {
-    return note(GPUHIST_INTERNAL, thrown.what());
-  } catch (...) {
-    return note(GPUHIST_INTERNAL, "an unknown exception");
-  }
-}
-
-template <typename T>
-T& given(T* pointer, const char* name) {
-  if (pointer == nullptr) throw error(errc::invalid_argument, std::string(name) + " is null");
-  return *pointer;
-}
-
-gpuhist::engine engine_of(gpuhist_engine chosen) {
-  switch (chosen) {
-    case GPUHIST_ENGINE_AUTOMATIC:
-      return gpuhist::engine::automatic;
-    case GPUHIST_ENGINE_HOST:
-      return gpuhist::engine::host;
-    case GPUHIST_ENGINE_CUDA:
-      return gpuhist::engine::cuda;
-  }
-  throw error(errc::invalid_argument, "gpuhist_options.engine: no such engine");
-}
-
-// A caller that was compiled with an older header has a smaller structure: later fields have their defaults.
-gpuhist::counting_options options_of(const gpuhist_options* options) {
-  gpuhist::counting_options made;
-  if (options == nullptr) return made;
-  gpuhist_options known{};
-  if (options->size < sizeof(known.size)) throw error(errc::invalid_argument, "gpuhist_options.size is not set");
-  std::memcpy(&known, options, std::min(options->size, sizeof(known)));
-  if (known.scheme_count > 0) {
-    const char* const* const names = &given(known.schemes, "gpuhist_options.schemes");
-    made.schemes.clear();
-    for (std::size_t i = 0; i < known.scheme_count; ++i) made.schemes.emplace_back(&given(names[i], "a scheme"));
-  }
-  made.ignore_case = known.ignore_case != 0;
-  made.byte_counts = known.byte_counts != 0;
-  made.counting_engine = engine_of(known.engine);
-  made.threads = known.threads;
-  if (known.memory_limit > 0) made.memory_limit = known.memory_limit;
-  return made;
-}
-
-std::span<const std::byte> span_of(const void* bytes, std::size_t size) {
-  if (size > 0) static_cast<void>(given(static_cast<const std::byte*>(bytes), "bytes"));
-  return {static_cast<const std::byte*>(bytes), size};
-}
-
-const std::vector<std::string>& buckets_of(const gpuhist_results& results, const char* scheme) {
-  const std::string name(&given(scheme, "scheme"));
-  const auto known = results.buckets.find(name);
-  if (known != results.buckets.end()) return known->second;
-  return results.buckets.emplace(name, results.counted.buckets(name)).first->second;
 }
 
 void copy_counts(const std::vector<std::uint64_t>& from, std::uint64_t* to, std::size_t room) {
@@ -151,47 +160,68 @@ void copy_counts(const std::vector<std::uint64_t>& from, std::uint64_t* to, std:
   std::ranges::copy(from, &given(to, "counts"));
 }
 
-}  // namespace
+}  // namespace gpuhist::c_interface
+
+using gpuhist::c_interface::counter_of;
+using gpuhist::c_interface::counting_options_of;
+using gpuhist::c_interface::error_text;
+using gpuhist::c_interface::events_of;
+using gpuhist::c_interface::given;
+using gpuhist::c_interface::guarded;
+using gpuhist::c_interface::input_options_of;
+using gpuhist::c_interface::known_part;
+using gpuhist::c_interface::span_of;
 
 extern "C" {
 
 const char* gpuhist_version(void) { return GPUHIST_VERSION; }
 
-int gpuhist_abi_version(void) { return GPUHIST_ABI_VERSION; }
+int32_t gpuhist_abi_version(void) { return GPUHIST_ABI_VERSION; }
 
-const char* gpuhist_error_text(void) { return failure.shown; }
+const char* gpuhist_error_text(void) { return error_text.data(); }
+
+int32_t gpuhist_must_end_at_once(void) { return gpuhist::must_end_at_once() ? 1 : 0; }
 
 gpuhist_status gpuhist_counter_create(const gpuhist_options* options, gpuhist_counter** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    *made = new gpuhist_counter{gpuhist::counter(options_of(options))};
+    const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
+    const std::stop_source stop;
+    gpuhist::counting_options counting = counting_options_of(known);
+    counting.stop = stop.get_token();
+    *made = new gpuhist_counter{gpuhist::counter(counting, events_of(known, stop))};
   });
 }
 
 void gpuhist_counter_destroy(gpuhist_counter* counter) { delete counter; }
 
 gpuhist_status gpuhist_counter_cancel(gpuhist_counter* counter) {
-  return guarded([&] { given(counter, "counter").counts.cancel(); });
+  return guarded([&] { counter_of(counter).cancel(); });
 }
 
 gpuhist_status gpuhist_counter_snapshot(gpuhist_counter* counter, gpuhist_results** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    *made = new gpuhist_results(given(counter, "counter").counts.snapshot());
+    *made = new gpuhist_results(counter_of(counter).snapshot());
   });
 }
 
 gpuhist_status gpuhist_counter_finish(gpuhist_counter* counter, gpuhist_results** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    *made = new gpuhist_results(given(counter, "counter").counts.finish());
+    *made = new gpuhist_results(counter_of(counter).finish());
   });
 }
 
 gpuhist_status gpuhist_input_open(gpuhist_counter* counter, const char* name, gpuhist_input** made) {
+  return gpuhist_input_open_with(counter, name, nullptr, made);
+}
+
+gpuhist_status gpuhist_input_open_with(gpuhist_counter* counter, const char* name, const gpuhist_input_options* options,
+                                       gpuhist_input** made) {
   return guarded([&] {
     given(made, "made") = nullptr;
-    *made = new gpuhist_input{given(counter, "counter").counts.open_input(&given(name, "name"))};
+    *made = new gpuhist_input{counter_of(counter).open_input(&given(name, "name"), input_options_of(options))};
   });
 }
 
@@ -218,6 +248,32 @@ gpuhist_status gpuhist_input_feed_borrowed(gpuhist_input* input, const void* byt
   return status;
 }
 
+gpuhist_status gpuhist_input_lend(gpuhist_input* input, size_t wanted, gpuhist_buffer** made, void** bytes,
+                                  size_t* size) {
+  return guarded([&] {
+    given(made, "made") = nullptr;
+    void*& bytes_of_buffer = given(bytes, "bytes");
+    std::size_t& size_of_buffer = given(size, "size");
+    auto handle = std::make_unique<gpuhist_buffer>(gpuhist_buffer{given(input, "input").fed.lend(wanted)});
+    bytes_of_buffer = handle->lent.bytes().data();
+    size_of_buffer = handle->lent.bytes().size();
+    *made = handle.release();
+  });
+}
+
+gpuhist_status gpuhist_buffer_commit(gpuhist_buffer* buffer, size_t filled) {
+  bool is_used = false;
+  const gpuhist_status status = guarded([&] {
+    gpuhist::lent_buffer& lent = given(buffer, "buffer").lent;
+    is_used = filled <= lent.bytes().size();
+    lent.commit(filled);
+  });
+  if (is_used) delete buffer;
+  return status;
+}
+
+void gpuhist_buffer_destroy(gpuhist_buffer* buffer) { delete buffer; }
+
 gpuhist_status gpuhist_input_finish(gpuhist_input* input) {
   return guarded([&] { given(input, "input").fed.finish(); });
 }
@@ -226,75 +282,8 @@ gpuhist_status gpuhist_input_fail(gpuhist_input* input, const char* cause) {
   return guarded([&] { given(input, "input").fed.fail(&given(cause, "cause")); });
 }
 
-void gpuhist_results_destroy(gpuhist_results* results) { delete results; }
-
-int gpuhist_results_complete(const gpuhist_results* results) {
-  return results != nullptr && results->counted.complete() ? 1 : 0;
-}
-
-uint64_t gpuhist_results_bytes(const gpuhist_results* results) {
-  return results == nullptr ? 0 : results->counted.bytes();
-}
-
-uint64_t gpuhist_results_lines(const gpuhist_results* results) {
-  return results == nullptr ? 0 : results->counted.lines();
-}
-
-size_t gpuhist_results_inputs(const gpuhist_results* results) {
-  return results == nullptr ? 0 : results->counted.inputs();
-}
-
-gpuhist_status gpuhist_results_input(const gpuhist_results* results, size_t number, gpuhist_input_result* found) {
-  return guarded([&] {
-    const gpuhist_results& from = given(results, "results");
-    const std::size_t room = given(found, "found").size;
-    if (room < sizeof(found->size)) throw error(errc::invalid_argument, "gpuhist_input_result.size is not set");
-    auto known = from.inputs.find(number);
-    if (known == from.inputs.end()) known = from.inputs.emplace(number, from.counted.input(number)).first;
-    const gpuhist::input_result& input = known->second;
-    const gpuhist_input_result all{.size = room,
-                                   .name = input.name.c_str(),
-                                   .format = input.format.c_str(),
-                                   .error = input.error.c_str(),
-                                   .bytes = input.bytes,
-                                   .lines = input.lines,
-                                   .unverified_bytes = input.unverified_bytes,
-                                   .complete = input.complete ? 1 : 0};
-    std::memcpy(found, &all, std::min(room, sizeof(all)));
-  });
-}
-
-gpuhist_status gpuhist_results_buckets(const gpuhist_results* results, const char* scheme, size_t* buckets) {
-  return guarded([&] { given(buckets, "buckets") = buckets_of(given(results, "results"), scheme).size(); });
-}
-
-gpuhist_status gpuhist_results_bucket_name(const gpuhist_results* results, const char* scheme, size_t bucket,
-                                           const char** name) {
-  return guarded([&] {
-    const std::vector<std::string>& all = buckets_of(given(results, "results"), scheme);
-    if (bucket >= all.size()) throw error(errc::invalid_argument, "there is no bucket " + std::to_string(bucket));
-    given(name, "name") = all[bucket].c_str();
-  });
-}
-
-gpuhist_status gpuhist_results_counts(const gpuhist_results* results, const char* scheme, uint64_t* counts,
-                                      size_t room) {
-  return guarded(
-      [&] { copy_counts(given(results, "results").counted.counts(&given(scheme, "scheme")), counts, room); });
-}
-
-gpuhist_status gpuhist_results_input_counts(const gpuhist_results* results, size_t number, const char* scheme,
-                                            uint64_t* counts, size_t room) {
-  return guarded(
-      [&] { copy_counts(given(results, "results").counted.counts(&given(scheme, "scheme"), number), counts, room); });
-}
-
-gpuhist_status gpuhist_results_json(gpuhist_results* results, const char** json) {
-  return guarded([&] {
-    gpuhist_results& from = given(results, "results");
-    if (!from.json) from.json = from.counted.to_json();
-    given(json, "json") = from.json->c_str();
-  });
+gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t* failed) {
+  return guarded([&] { given(failed, "failed") = given(input, "input").fed.failed() ? 1 : 0; });
 }
 
 }  // extern "C"

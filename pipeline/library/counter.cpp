@@ -1,14 +1,20 @@
 #include "gpuhist/counter.hpp"
 
 #include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/callback_scope.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 #include "pipeline/library/counting_plan.hpp"
 #include "pipeline/library/errors.hpp"
+#include "pipeline/library/event_publisher.hpp"
 #include "pipeline/library/results.hpp"
+#include "pipeline/library/signal_free_thread.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <functional>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,20 +22,37 @@
 namespace gpuhist {
 namespace {
 
+using pipeline::callback_scope;
 using pipeline::counting_plan;
 using pipeline::fed_inputs;
 using pipeline::input_id;
 
-// Calls a member of the pipeline; its exceptions become those of the public interface.
-template <typename Function>
-auto translated(const Function& function) {
-  try {
-    return function();
-  } catch (const error&) {
-    throw;
-  } catch (...) {
-    rethrow_as_error(std::current_exception());
+// Pages of slots are allocated when they are first used: large spans need none. A slot holds short messages of many
+// inputs. Nothing is read ahead, so that memory is left to the windows of decoders.
+counting_plan make_fed_plan(const counting_options& options) {
+  constexpr std::uint32_t min_extents = 256;
+  counting_plan planned = pipeline::make_plan(options);
+  planned.joins_waker = true;
+  pipeline::buffer_plan& buffers = planned.buffers;
+  buffers.populated_slots = 0;
+  buffers.window_limit += std::uint64_t{buffers.block_bytes} * buffers.blocks * buffers.open_inputs;
+  const std::uint64_t more = min_extents - std::min(min_extents, buffers.max_extents);
+  const std::uint64_t rows = more * buffers.slots * planned.partition.classes * sizeof(std::uint32_t);
+  if (rows > buffers.window_limit / 2) return planned;
+  buffers.window_limit -= rows;
+  buffers.max_extents += static_cast<std::uint32_t>(more);
+  return planned;
+}
+
+std::optional<pipeline::fed_decoding> decoding_of(const input_options& options) {
+  if (options.format == "raw") return std::nullopt;
+  if (options.format.empty()) return pipeline::fed_decoding{.max_text = options.max_output};
+  const io::format* const found = io::format_named(options.format);
+  if (found == nullptr || found->make_decoder == nullptr) {
+    throw error(errc::invalid_argument, "input_options::format: '" + options.format +
+                                            "' is not the name of a compressed format, such as zstd, nor raw");
   }
+  return pipeline::fed_decoding{.format = found, .max_text = options.max_output};
 }
 
 template <typename Pointer>
@@ -40,30 +63,56 @@ auto& given(const Pointer& state) {
 
 }  // namespace
 
-// The run has a thread of its own, which runs the event loop. Inputs share this state, so it outlives them.
-struct counter::state {
-  explicit state(const counting_options& options) : planned(pipeline::make_plan(options)) {}
+// The run has a thread of its own, which runs the event loop and calls the callbacks. Inputs share this state, so it
+// outlives them.
+struct counter::state : std::enable_shared_from_this<counter::state> {
+  state(const counting_options& options, counting_events called)
+      : planned(make_fed_plan(options)), events(planned, std::move(called)) {}
 
   void start(const std::stop_token& stop);
   void run() noexcept;
-  results finish();
-  [[nodiscard]] results results_of(pipeline::run_counts counts, std::string failure) const;
+  void count();
+  void end() noexcept;
+  void wait_for_end();
+  results take_results();
+  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, std::string failure) const;
 
-  /// The feed of the run. Throws errc::closed once the run has ended.
+  /// The feed of the run. Its members throw feed_closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
 
   const counting_plan planned;
+  pipeline::event_publisher events;
   std::promise<void> started;  // the feed is there, or the run failed before
   std::shared_ptr<fed_inputs> feed_;
+  std::mutex ending;  // of the thread
   std::thread thread;
   std::exception_ptr failure;                 // of the run
   std::optional<pipeline::outcome> finished;  // of the run
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 
-void counter::state::run() noexcept {
+namespace {
+
+// Calls within the hook are recognized as those of a callback.
+template <typename Result, typename Argument>
+void mark(std::function<Result(Argument)>& hook, const std::shared_ptr<fed_inputs>& feed) {
+  if (!hook) return;
+  hook = [&feed, inner = std::move(hook)](Argument argument) {
+    const callback_scope within(feed.get());
+    return inner(argument);
+  };
+}
+
+}  // namespace
+
+void counter::state::count() {
   bool is_started = false;
   pipeline::run_hooks hooks;
+  events.connect(hooks);
+  mark(hooks.window, feed_);
+  mark(hooks.verdict, feed_);
+  mark(hooks.input_finished, feed_);
+  mark(hooks.check_counts, feed_);
   hooks.make_feed = [&](const pipeline::feed_parts& parts) {
     feed_ = std::make_shared<fed_inputs>(parts, [&] {
       is_started = true;
@@ -74,13 +123,26 @@ void counter::state::run() noexcept {
   try {
     finished = pipeline::run(planned, hooks);
   } catch (...) {
-    failure = std::current_exception();
+    if (is_started) throw;
+    started.set_exception(std::current_exception());
+    return;
   }
-  if (!is_started) started.set_exception(failure);
+  if (feed().is_stopped()) return;
+  const callback_scope within(feed_.get());
+  events.watch_totals(finished->result);
 }
 
+void counter::state::run() noexcept {
+  try {
+    count();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+}
+
+// The thread keeps this object, because the counter may be destroyed by a callback on that thread.
 void counter::state::start(const std::stop_token& stop) {
-  thread = std::thread([this] { run(); });
+  thread = pipeline::start_without_signals([kept = shared_from_this()] { kept->run(); });
   try {
     started.get_future().get();
     if (stop.stop_possible()) on_stop.emplace(stop, [this] { feed().cancel(); });
@@ -91,33 +153,52 @@ void counter::state::start(const std::stop_token& stop) {
   }
 }
 
-results counter::state::results_of(pipeline::run_counts counts, std::string error_text) const {
+// A thread that is within a callback must not wait for the threads that wait for the callback.
+void counter::state::end() noexcept {
+  if (!thread.joinable()) return;
+  feed().cancel();
+  if (callback_scope::is_within(feed_.get())) return thread.detach();
+  thread.join();
+  on_stop.reset();
+}
+
+results counter::state::make_results(pipeline::report::kind kind, pipeline::run_counts counts,
+                                     std::string error_text) const {
   auto made = std::make_shared<results::state>();
-  made->content = pipeline::make_report(planned, pipeline::report::kind::result, std::move(counts));
+  made->content = pipeline::make_report(planned, kind, std::move(counts));
   made->error = std::move(error_text);
   return results(std::move(made));
 }
 
-results counter::state::finish() {
-  if (!thread.joinable()) throw error(errc::closed, "the counter was finished");
-  if (feed().has_lent_room() && !feed().is_stopped()) {
-    throw error(errc::misuse, "finish: a buffer of an input was lent and not committed");
+void counter::state::wait_for_end() {
+  if (callback_scope::is_within(feed_.get())) {
+    throw error(errc::misuse, "finish: a callback of the counter must not finish it");
   }
-  feed().close();
+  const std::scoped_lock lock(ending);
+  if (!thread.joinable()) throw error(errc::closed, "finish: the counter was finished before");
+  feed().end();
   thread.join();
   on_stop.reset();
+}
+
+results counter::state::take_results() {
   if (failure) rethrow_as_error(failure);
   if (feed().is_stopped()) finished->result.complete = false;
   std::string failed = finished->engine_failure;
   if (failed.empty() && feed().callback_failure()) {
     failed = "a release callback failed: " + pipeline::failure_text(feed().callback_failure());
   }
-  return results_of(std::move(finished->result), std::move(failed));
+  return make_results(pipeline::report::kind::result, std::move(finished->result), std::move(failed));
 }
 
 struct input::state {
-  std::shared_ptr<counter::state> run;
-  input_id number = 0;
+  state(std::shared_ptr<counter::state> of, input_id opened) : run(std::move(of)), number(opened) {}
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { run->feed().drop(number); }
+
+  const std::shared_ptr<counter::state> run;
+  const input_id number;
 };
 
 struct lent_buffer::state {
@@ -126,9 +207,8 @@ struct lent_buffer::state {
   fed_inputs::lent_room room;
 };
 
-// events are connected with windows and conditions
-counter::counter(const counting_options& options, counting_events /*events*/)
-    : state_(translated([&] { return std::make_shared<state>(options); })) {
+counter::counter(const counting_options& options, counting_events events)
+    : state_(translated([&] { return std::make_shared<state>(options, std::move(events)); })) {
   translated([&] { state_->start(options.stop); });
 }
 
@@ -141,26 +221,34 @@ counter& counter::operator=(counter&& other) noexcept {
 }
 
 counter::~counter() {
-  if (!state_ || !state_->thread.joinable()) return;
-  state_->feed().cancel();
-  state_->thread.join();
-  state_->on_stop.reset();
+  if (state_) state_->end();
 }
 
-input counter::open_input(std::string name) {
+input counter::open_input(std::string name, const input_options& options) {
   return translated([&] {
-    auto made = std::make_unique<input::state>(input::state{.run = state_, .number = 0});
-    made->number = given(state_).feed().open(std::move(name));
-    return input(std::move(made));
+    state& run = given(state_);
+    const std::optional<pipeline::fed_decoding> decoding = decoding_of(options);
+    const input_id number = run.feed().open(std::move(name), decoding);
+    try {
+      return input(std::make_unique<input::state>(state_, number));
+    } catch (...) {
+      run.feed().drop(number);
+      throw;
+    }
   });
 }
 
 results counter::snapshot() {
-  return translated([&] { return given(state_).results_of(state_->feed().snapshot(), {}); });
+  return translated([&] {
+    const state& run = given(state_);
+    return run.make_results(pipeline::report::kind::snapshot, run.feed().snapshot(), {});
+  });
 }
 
 results counter::finish() {
-  return translated([&] { return given(state_).finish(); });
+  translated([&] { given(state_).wait_for_end(); });
+  if (state_->events.thrown()) std::rethrow_exception(state_->events.thrown());
+  return translated([&] { return state_->take_results(); });
 }
 
 void counter::cancel() noexcept {
@@ -172,18 +260,18 @@ input::input(input&&) noexcept = default;
 input& input::operator=(input&&) noexcept = default;
 input::~input() = default;
 
-void input::feed(std::span<const std::byte> text) {
-  translated([&] { given(state_).run->feed().feed(state_->number, text); });
+void input::feed(std::span<const std::byte> bytes) {
+  translated([&] { given(state_).run->feed().feed(state_->number, bytes); });
 }
 
-void input::feed_borrowed(std::span<const std::byte> text, std::function<void()> release) {
-  translated([&] { given(state_).run->feed().feed_borrowed(state_->number, text, std::move(release)); });
+void input::feed_borrowed(std::span<const std::byte> bytes, std::function<void()> release) {
+  translated([&] { given(state_).run->feed().feed_borrowed(state_->number, bytes, std::move(release)); });
 }
 
 lent_buffer input::lend(std::size_t wanted) {
   if (wanted == 0) throw error(errc::invalid_argument, "lend: a buffer of 0 bytes");
-  const state& mine = given(state_);
   return translated([&] {
+    const state& mine = given(state_);
     auto made =
         std::make_unique<lent_buffer::state>(lent_buffer::state{.run = mine.run, .number = mine.number, .room = {}});
     made->room = mine.run->feed().lend(mine.number, wanted);
@@ -199,6 +287,10 @@ void input::fail(std::string_view cause) {
   translated([&] {
     given(state_).run->feed().fail(state_->number, {.kind = io::failure_kind::unreadable, .text = std::string(cause)});
   });
+}
+
+bool input::failed() const {
+  return translated([&] { return given(state_).run->feed().has_failed(state_->number); });
 }
 
 lent_buffer::lent_buffer(std::unique_ptr<state> made) : state_(std::move(made)) {}

@@ -2,10 +2,13 @@
 
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/process_end.hpp"
+#include "pipeline/counts/spilled_bytes.hpp"
 #include "pipeline/flow/driver.hpp"
 #include "pipeline/flow/fed_inputs.hpp"
 
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 namespace gpuhist {
@@ -15,6 +18,8 @@ error::~error() = default;
 void rethrow_as_error(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const error&) {
+    throw;
   } catch (const config::usage_error& refused) {
     throw error(errc::invalid_argument, refused.what());
   } catch (const pipeline::feed_misuse& misuse) {
@@ -29,9 +34,19 @@ void rethrow_as_error(const std::exception_ptr& thrown) {
     throw error(errc::out_of_memory, "not enough memory");
   } catch (const std::system_error& refused) {
     throw error(errc::system, refused.what());
+  } catch (const pipeline::spill_error& refused) {
+    throw error(errc::system, refused.what());
   } catch (const pipeline::unclean_end& ended) {
     rethrow_as_error(ended.cause());
+  } catch (const std::length_error&) {
+    throw error(errc::out_of_memory, "a size exceeds what a container can hold");
+  } catch (const std::exception& unexpected) {
+    throw error(errc::internal, unexpected.what());
+  } catch (...) {
+    throw error(errc::internal, "an exception of an unknown type");
   }
 }
+
+bool must_end_at_once() noexcept { return gpu::must_end_at_once(); }
 
 }  // namespace gpuhist

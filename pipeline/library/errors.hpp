@@ -7,7 +7,18 @@
 
 namespace gpuhist {
 
-/// Throws the gpuhist::error for an exception of the pipeline. Exceptions of callbacks are rethrown as they are.
+/// Throws the gpuhist::error for an exception of the pipeline, and errors as they are. Throws std::bad_alloc if there
+/// is no memory for the error.
 [[noreturn]] void rethrow_as_error(const std::exception_ptr& thrown);
+
+/// Calls a function of the pipeline. Its exceptions become those of the public interface.
+template <typename Function>
+auto translated(const Function& function) {
+  try {
+    return function();
+  } catch (...) {
+    rethrow_as_error(std::current_exception());
+  }
+}
 
 }  // namespace gpuhist

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,47 @@ TEST_CASE(
   CHECK(granted[0]);
   CHECK_FALSE(granted[1]);
   CHECK_FALSE(granted[2]);
+}
+
+TEST_CASE("a thread waits for a permit in the order of the requests, and until a stop is requested") {
+  async::event_loop loop;
+  async::semaphore one(1);
+  std::vector<async::semaphore::permit> granted;
+  async::spawn(loop, take(one, 1, granted), ignore);
+  loop.poll();
+  REQUIRE(granted.size() == 1);
+  std::stop_source stop;
+  std::atomic<int> ended = 0;
+  std::jthread stopped([&] { ended += one.acquire_blocking(stop.get_token()) ? 100 : 1; });
+  stop.request_stop();
+  stopped.join();
+  CHECK(ended == 1);
+  CHECK_FALSE(one.acquire_blocking(stop.get_token()));
+  std::jthread served([&] { ended += one.acquire_blocking({}) ? 10 : 1; });
+  granted.clear();
+  served.join();
+  CHECK(ended == 11);
+  CHECK(one.try_acquire());
+}
+
+TEST_CASE("a thread that stops waiting lets those that wait after it have what they need") {
+  async::event_loop loop;
+  async::semaphore two(2);
+  std::vector<async::semaphore::permit> granted;
+  async::spawn(loop, take(two, 1, granted), ignore);
+  loop.poll();
+  std::stop_source stop;
+  std::atomic<bool> is_served = true;
+  std::jthread large([&] { is_served = static_cast<bool>(two.acquire_blocking(stop.get_token(), 2)); });
+  while (two.try_acquire()) std::this_thread::yield();  // until the thread waits
+  async::spawn(loop, take(two, 1, granted), ignore);
+  loop.poll();
+  CHECK(granted.size() == 1);
+  stop.request_stop();
+  large.join();
+  loop.poll();
+  CHECK_FALSE(is_served);
+  CHECK(granted.size() == 2);
 }
 
 TEST_CASE("at most as many tasks hold a permit as there are permits, whatever the threads, and all get their turn") {

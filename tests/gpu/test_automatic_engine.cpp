@@ -324,6 +324,25 @@ TEST_CASE("a run that ends before the device is ready does not wait for it, and 
   destroyed.get_future().wait();
 }
 
+TEST_CASE("an engine that joins its waker ends after the device was made ready") {
+  std::promise<void> may_wake;
+  std::atomic<bool> was_woken = false;
+  machine here;
+  here.request.joins_waker = true;
+  const auto memory = memory_for(5);
+  auto under_test = here.make([&, up = may_wake.get_future().share()]() -> std::unique_ptr<engine> {
+    up.wait();
+    was_woken = true;
+    return std::make_unique<test::shuffling_engine>(contract::letters_partition());
+  });
+  submit_all(*under_test, memory);
+  check_all(memory, here.request.counted);
+  CHECK(under_test->stats().still_waking);
+  may_wake.set_value();
+  under_test.reset();
+  CHECK(was_woken);
+}
+
 TEST_CASE("a device is woken only if the host will need long for the remaining input") {
   for (const bool much_remains : {false, true}) {
     CAPTURE(much_remains);

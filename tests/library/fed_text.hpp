@@ -1,10 +1,12 @@
-// Text for counters, and its counts by an oracle.
+// Text for counters, its counts by an oracle, and what /proc shows.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <random>
 #include <span>
 #include <string>
@@ -31,6 +33,11 @@ inline std::vector<std::uint64_t> byte_counts(std::string_view text) {
   std::vector<std::uint64_t> counts(256);
   for (const char each : text) ++counts[static_cast<unsigned char>(each)];
   return counts;
+}
+
+/// The number of entries of a folder, such as /proc/self/task.
+inline std::ptrdiff_t entries(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
 
 }  // namespace gpuhist::testing

@@ -186,7 +186,8 @@ TEST_CASE("several counters count side by side") {
 
 TEST_CASE("the result is written as gpuhist.result/1") {
   counter counts(host({"letters"}));
-  counts.open_input("text").feed("abc");
+  input text = counts.open_input("text");
+  text.feed("abc");
   const std::string json = counts.finish().to_json();
   CHECK(json.find("\"schema\":\"gpuhist.result/1\"") != std::string::npos);
   CHECK(json.find("\"a-d\":3") != std::string::npos);

@@ -1,3 +1,4 @@
+#include "error_kind.hpp"
 #include "fed_text.hpp"
 
 #include <gpuhist/gpuhist.hpp>
@@ -14,20 +15,17 @@ namespace gpuhist {
 namespace {
 
 using testing::bytes_of;
+using testing::error_of;
 
 counting_options host() { return {.schemes = {"letters"}, .counting_engine = engine::host, .threads = 1}; }
 
-template <typename Call>
-std::optional<errc> error_of(const Call& call) {
-  try {
-    call();
-  } catch (const error& thrown) {
-    return thrown.kind();
-  }
-  return std::nullopt;
-}
-
 }  // namespace
+
+// A pointer or an array of char has no known end.
+template <typename Text>
+concept can_be_fed = requires(input& to, Text text) { to.feed(text); };
+static_assert(can_be_fed<std::string> && can_be_fed<std::string_view> && can_be_fed<std::span<const std::byte>>);
+static_assert(!can_be_fed<const char*> && !can_be_fed<char*> && !can_be_fed<char (&)[10]>);
 
 TEST_CASE("impossible options are errors that name the value") {
   counting_options options = host();

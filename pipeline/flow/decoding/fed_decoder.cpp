@@ -1,0 +1,180 @@
+#include "pipeline/flow/decoding/fed_decoder.hpp"
+
+#include "config/size.hpp"
+#include "io/input_error.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+constexpr std::string_view limit_name = "counting_options::memory_limit";
+
+// A multiple of this text is counted where it lies while it is in the cache.
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
+
+// For the buffer, the state of a decoder and a small window. A quarter of the memory is always left for larger windows.
+std::uint64_t own_bytes(const decoder_memory& memory) {
+  constexpr std::uint64_t usual_bytes = std::uint64_t{1} << 20U;
+  return std::min(usual_bytes, memory.bytes / 4);
+}
+
+input_failure no_room(std::uint64_t wanted, const decoder_memory& memory) {
+  return {.kind = failure_kind::out_of_memory,
+          .text = "needs " + config::format_size(wanted) + " to be decoded, and other inputs use most of the " +
+                  config::format_size(memory.bytes) + " for decoders; finish them first, or give a higher " +
+                  std::string(limit_name)};
+}
+
+}  // namespace
+
+fed_decoder::fed_decoder(input_id input, const fed_decoding& settings, const parts& used)
+    : input_(input), settings_(settings), parts_(used) {}
+
+std::uint64_t fed_decoder::decoded_bytes() const { return decoder_ ? decoder_->consumed_total() : put_; }
+
+void fed_decoder::feed(std::span<const std::byte> stored) {
+  if (has_ended_) return;
+  parts_.notes.read.bytes += stored.size();
+  if (is_settled_) return take(stored);
+  const std::size_t taken = std::min(stored.size(), io::zlib_head_bytes - head_.size());
+  head_.insert(head_.end(), stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(taken));
+  if (settings_.format == nullptr && head_.size() < io::zlib_head_bytes && io::is_undecided(head_)) return;
+  settle();
+  take(stored.subspan(taken));
+}
+
+// Decides the format by the bytes so far.
+void fed_decoder::settle() {
+  is_settled_ = true;
+  try {
+    const io::format& found = io::settle_format({}, head_, settings_.format);
+    parts_.counts.set_format(input_, found.name);
+    if (found.make_decoder != nullptr) begin(found);
+  } catch (const io::input_error& refused) {
+    return end(input_failure{.kind = refused.kind(), .text = refused.what()});
+  }
+  take(std::exchange(head_, {}));
+}
+
+void fed_decoder::take(std::span<const std::byte> stored) {
+  if (has_ended_) return;
+  if (!decoder_) return parts_.text.put(owner(0), stored, put_);
+  decode(stored);
+}
+
+void fed_decoder::begin(const io::format& found) {
+  const std::uint64_t own = own_bytes(parts_.memory);
+  own_memory_ = parts_.memory.free.try_acquire(own);
+  if (!own_memory_) return end(no_room(own, parts_.memory));
+  buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
+  auto made =
+      found.make_decoder({.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .limit_name = limit_name});
+  made->restart({});
+  group_ = parts_.counts.open_group(input_);
+  decoder_ = std::move(made);
+}
+
+void fed_decoder::decode(std::span<const std::byte> in) {
+  while (!has_ended_) {
+    if (buffered_ == buffer_bytes) flush();
+    const io::fill_result result = [&] {
+      const stopwatch busy(parts_.notes.decompress.busy_nanoseconds);
+      return decoder_->fill(in, std::span(buffer_.get(), buffer_bytes).subspan(buffered_));
+    }();
+    in = in.subspan(result.consumed);
+    note_produced(result.produced);
+    if (has_ended_) return;
+    if (result.status == io::fill_status::needs_input) break;
+    if (result.status == io::fill_status::needs_window) grant_window();
+    if (result.status == io::fill_status::frame_verified) conclude_verified();
+    if (result.status == io::fill_status::failed) {
+      return end(input_failure{.kind = failure_kind::damaged, .text = decoder_->fault(0)});
+    }
+  }
+  if (has_ended_) return;
+  flush();
+  parts_.counts.set_compressed_bytes(input_, group_, decoder_->consumed_total());
+}
+
+void fed_decoder::note_produced(std::size_t bytes) {
+  buffered_ += bytes;
+  text_bytes_ += bytes;
+  parts_.notes.decompress.bytes += bytes;
+  if (settings_.max_text == 0 || text_bytes_ <= settings_.max_text) return;
+  end(input_failure{.kind = failure_kind::refused,
+                    .text = "decompresses to more than the " + config::format_size(settings_.max_text) +
+                            " of input_options::max_output; given up at compressed offset " +
+                            std::to_string(decoder_->consumed_total())});
+}
+
+// A frame that lies in the buffer as a whole needs no provisional counts: its text is put as verified text.
+void fed_decoder::conclude_verified() {
+  ++parts_.notes.frames;
+  if (frame_put_ == 0) {
+    verified_ = buffered_;
+    return;
+  }
+  flush();
+  parts_.counts.conclude(owner(frame_), frame_put_, true);
+  frame_put_ = 0;
+  ++frame_;
+}
+
+void fed_decoder::flush() {
+  const std::span<const std::byte> text(buffer_.get(), std::exchange(buffered_, 0));
+  const std::size_t verified = std::exchange(verified_, 0);
+  parts_.text.put(owner(0), text.first(verified), put_);
+  frame_put_ += text.size() - verified;
+  parts_.text.put(owner(frame_), text.subspan(verified), put_);
+}
+
+// It does not wait for memory, because the inputs that use it may be fed by the calling thread.
+void fed_decoder::grant_window() {
+  if (window_memory_) {
+    decoder_->grant_window(0);
+    window_memory_.release();
+  }
+  const std::uint64_t wanted = decoder_->window_wanted();
+  window_memory_ = parts_.memory.free.try_acquire(wanted);
+  if (!window_memory_) return end(no_room(wanted, parts_.memory));
+  decoder_->grant_window(wanted);
+}
+
+void fed_decoder::finish() {
+  if (!has_ended_ && !is_settled_) settle();
+  if (has_ended_) return;
+  if (decoder_) {
+    std::string missing = decoder_->missing_at_end(0);
+    if (!missing.empty()) return end(input_failure{.kind = failure_kind::damaged, .text = std::move(missing)});
+    if (frame_put_ > 0) conclude_verified();  // of formats without an end mark
+  }
+  end(std::nullopt);
+}
+
+void fed_decoder::fail(const input_failure& failure) {
+  if (!has_ended_) end(failure);
+}
+
+void fed_decoder::end(std::optional<input_failure> failure) {
+  if (buffered_ > 0) flush();
+  has_ended_ = true;
+  if (decoder_) {
+    group_end ending{.text_bytes = put_, .compressed_bytes = decoder_->consumed_total()};
+    if (failure) ending.failure = [kept = *failure](std::uint64_t) { return kept; };
+    parts_.counts.close_group(input_, group_, std::move(ending));
+    if (!failure) parts_.counts.finish(input_, put_);
+  } else if (failure) {
+    parts_.counts.fail(input_, put_, *failure);
+  } else {
+    parts_.counts.finish(input_, put_);
+  }
+  decoder_.reset();
+  buffer_.reset();
+  window_memory_.release();
+  own_memory_.release();
+}
+
+}  // namespace gpuhist::pipeline

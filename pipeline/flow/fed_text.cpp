@@ -1,0 +1,156 @@
+#include "pipeline/flow/fed_text.hpp"
+
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/window_divider.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// Below this size, copying costs less than a chunk of its own.
+constexpr std::size_t min_lent_bytes = std::size_t{64} << 10U;
+
+// Borrowed text is counted in parts of this size, by several threads.
+constexpr std::size_t borrowed_part_bytes = std::size_t{4} << 20U;
+
+std::string closed_text(const std::exception_ptr& cause) {
+  const std::string text = "no more text is accepted: ";
+  return cause ? text + "counting failed: " + failure_text(cause) : text + "the counter was finished or cancelled";
+}
+
+}  // namespace
+
+feed_closed::feed_closed(const std::exception_ptr& cause) : std::runtime_error(closed_text(cause)) {}
+
+// A chunk of borrowed text, which a thread of the pool counts. It deletes itself.
+class fed_text::borrowed_part final : public text_lender, public async::work_item {
+ public:
+  borrowed_part(fed_text& owner, std::shared_ptr<const void> loan) : owner_(owner), loan_(std::move(loan)) {
+    ++owner_.borrowed_parts_;
+  }
+  borrowed_part(const borrowed_part&) = delete;
+  borrowed_part& operator=(const borrowed_part&) = delete;
+  ~borrowed_part() { --owner_.borrowed_parts_; }
+
+  void set_chunk(slot& chunk) { chunk_ = &chunk; }
+
+  void run() noexcept override {
+    owner_.cutter_.submit(*chunk_);
+    delete this;
+  }
+
+ private:
+  void release(std::span<const std::byte> /*text*/) noexcept override {}  // by the destructor, after submit()
+
+  fed_text& owner_;
+  slot* chunk_ = nullptr;
+  std::shared_ptr<const void> loan_;
+};
+
+fed_text::fed_text(const feed_parts& parts)
+    : parts_(parts),
+      stop_(parts.stop.get_token()),
+      divider_(parts.counts.windows() != nullptr ? std::make_unique<window_divider>(parts.counts) : nullptr),
+      cutter_(parts.slots, parts.collected, divider_.get()) {}
+
+void fed_text::throw_closed() const { throw feed_closed(parts_.collected.loss_reason()); }
+
+// With very short panes only a little text fits into a chunk, so that chunks are better shared.
+bool fed_text::is_counted_in_place(std::size_t size) const {
+  return size >= min_lent_bytes && cutter_.accepts_lent_text() && cutter_.max_lent_bytes() >= min_lent_bytes;
+}
+
+void fed_text::put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put) {
+  while (!text.empty()) {
+    if (stop_.stop_requested()) throw_closed();
+    const std::size_t taken = is_counted_in_place(text.size()) ? count_part(owner, text) : copy_part(owner, text);
+    put += taken;
+    text = text.subspan(taken);
+  }
+}
+
+void fed_text::put_borrowed(const text_owner& owner, std::span<const std::byte> text,
+                            const std::shared_ptr<const void>& loan, std::uint64_t& put) {
+  if (!is_counted_in_place(text.size())) return this->put(owner, text, put);
+  const unsigned max_waiting = 2 * parts_.plan.threads;
+  while (!text.empty()) {
+    if (stop_.stop_requested()) throw_closed();
+    const auto part = text.first(std::min<std::uint64_t>({text.size(), borrowed_part_bytes, cutter_.max_lent_bytes()}));
+    auto job = std::make_unique<borrowed_part>(*this, loan);
+    const auto [chunk, is_stored] = cut_lent(owner, part, *job);
+    job->set_chunk(*chunk);
+    if (borrowed_parts_ > max_waiting) {
+      job.release()->run();  // the pool is busy: counting is of more use than waiting for it
+    } else {
+      parts_.pool.post(*job.release());
+    }
+    if (!is_stored) throw text_lost();
+    put += part.size();
+    text = text.subspan(part.size());
+  }
+}
+
+// With windows, text is divided in the order of the reservations, so it is copied while no other thread may reserve.
+std::size_t fed_text::copy_part(const text_owner& owner, std::span<const std::byte> text) {
+  std::unique_lock lock(reserving_);
+  const std::optional<reservation> room = cutter_.reserve_blocking(text.size(), stop_);
+  if (!room) throw_closed();
+  held_reservation reserved(cutter_, *room);
+  if (divider_ == nullptr) lock.unlock();
+  const std::size_t size = reserved.bytes().size();
+  std::copy_n(text.begin(), size, reserved.bytes().begin());
+  reserved.commit(size, owner);
+  return size;
+}
+
+std::size_t fed_text::count_part(const text_owner& owner, std::span<const std::byte> text) {
+  const auto part = text.first(std::min<std::uint64_t>(text.size(), cutter_.max_lent_bytes()));
+  const auto [chunk, is_stored] = cut_lent(owner, part, *this);
+  cutter_.submit(*chunk);
+  if (!is_stored) throw text_lost();
+  return part.size();
+}
+
+fed_text::lent_chunk fed_text::cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender) {
+  const std::scoped_lock lock(reserving_);
+  slot* const fresh = parts_.slots.acquire_blocking(stop_);
+  if (fresh == nullptr) throw_closed();
+  return {.chunk = fresh, .is_stored = cutter_.cut_whole(*fresh, text, owner, &lender)};
+}
+
+slot* fed_text::take_slot() {
+  if (divider_ != nullptr) return nullptr;
+  const std::scoped_lock lock(lending_);
+  if (2 * (lent_slots_ + 1) >= parts_.slots.slots().size()) return nullptr;
+  slot* const taken = parts_.slots.try_acquire();
+  if (taken != nullptr) ++lent_slots_;
+  return taken;
+}
+
+void fed_text::return_slot(slot& taken) noexcept {
+  const std::scoped_lock lock(lending_);
+  --lent_slots_;
+  parts_.slots.release(taken);
+}
+
+void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put) {
+  if (filled == 0) return return_slot(taken);
+  bool all_cores_fill = false;
+  {
+    const std::scoped_lock lock(lending_);
+    all_cores_fill = lent_slots_-- >= parts_.plan.threads;
+  }
+  bool is_stored = false;
+  {
+    const std::scoped_lock lock(reserving_);
+    is_stored = cutter_.cut_whole(taken, std::span<const std::byte>(taken.bytes).first(filled), owner);
+  }
+  taken.job.count_here = all_cores_fill;  // while the text is in the cache of this core
+  cutter_.submit(taken);
+  if (!is_stored) throw text_lost();
+  put += filled;
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,92 @@
+// Puts text that the threads of a program pass in into chunks.
+//
+//     small text:   copied into the slot that is filling, which all inputs share; the pool counts it when it is full
+//     large text:   host engines count it where it lies, on the calling thread (put) or on the pool (put_borrowed)
+//     lent slots:   the program wrote the text into a slot itself
+//
+// All are chunks of one cutter, so chunks are merged in the order in which their text was put.
+#pragma once
+
+#include "pipeline/flow/cutter.hpp"
+#include "pipeline/flow/text_divider.hpp"
+#include "pipeline/flow/text_feed.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// The run accepts no more text: it was finished or stopped.
+class feed_closed : public std::runtime_error {
+ public:
+  /// `cause`: the failure that stopped the run; null: none did.
+  explicit feed_closed(const std::exception_ptr& cause);
+};
+
+/// All members are thread-safe. Those that put text block the calling thread while no slot is free, and throw
+/// feed_closed once the run is stopped. They increase `put` by the bytes that will be counted: if they throw, by those
+/// before the failure. They throw text_lost or std::bad_alloc if memory is short; text after the failure is lost.
+class fed_text final : private text_lender {
+ public:
+  /// The parts outlive this.
+  explicit fed_text(const feed_parts& parts);
+
+  /// Returns when the text is no longer needed.
+  void put(const text_owner& owner, std::span<const std::byte> text, std::uint64_t& put);
+
+  /// As put(), but the text may be read after the call, as long as a copy of `loan` exists.
+  void put_borrowed(const text_owner& owner, std::span<const std::byte> text, const std::shared_ptr<const void>& loan,
+                    std::uint64_t& put);
+
+  /// A slot for text that the caller writes, less than half of all slots at a time. Does not wait: null if there is
+  /// none, or if text must be divided in the order in which it is put (windows). It is not in the cutter, so it delays
+  /// no other text, however long it is kept.
+  [[nodiscard]] slot* take_slot();
+
+  /// The first `filled` bytes of a slot of take_slot() are text of `owner`. The slot must not be used afterwards.
+  void put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put);
+
+  /// Returns an unused slot of take_slot().
+  void return_slot(slot& taken) noexcept;
+
+  /// Memory for text that take_slot() has no slot for: the size of a slot.
+  [[nodiscard]] std::size_t slot_bytes() const { return parts_.slots.slots().front().bytes.size(); }
+
+  /// Keeps lent slots mapped after the run.
+  [[nodiscard]] std::shared_ptr<const void> memory_owner() const { return parts_.slots.memory_owner(); }
+
+  /// As cutter::seal_all().
+  cut_mark seal_all() { return cutter_.seal_all(); }
+
+ private:
+  class borrowed_part;
+
+  struct lent_chunk {
+    slot* chunk = nullptr;
+    bool is_stored = false;  // its segments; else it will not be counted
+  };
+
+  void release(std::span<const std::byte> /*text*/) noexcept override {}  // put() returns after it
+  [[nodiscard]] bool is_counted_in_place(std::size_t size) const;
+  [[noreturn]] void throw_closed() const;
+  std::size_t copy_part(const text_owner& owner, std::span<const std::byte> text);
+  std::size_t count_part(const text_owner& owner, std::span<const std::byte> text);
+  lent_chunk cut_lent(const text_owner& owner, std::span<const std::byte> text, text_lender& lender);
+
+  const feed_parts parts_;
+  const std::stop_token stop_;
+  const std::unique_ptr<text_divider> divider_;  // null: no windows
+  cutter cutter_;
+  std::mutex reserving_;  // one caller at a time may reserve; it is taken before the lock of the cutter
+  std::mutex lending_;
+  std::size_t lent_slots_ = 0;  // under lending_
+  std::atomic<unsigned> borrowed_parts_{0};
+};
+
+}  // namespace gpuhist::pipeline

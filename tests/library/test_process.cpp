@@ -1,0 +1,204 @@
+// What counters do to the process: nothing, and nothing of them is left.
+#include "error_kind.hpp"
+#include "fed_text.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <gpuhist/counter.hpp>
+
+#include <doctest/doctest.h>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <clocale>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gpuhist {
+namespace {
+
+using testing::entries;
+using testing::error_of;
+
+counting_options host() { return {.schemes = {"letters"}, .counting_engine = engine::host, .threads = 2}; }
+
+std::uint64_t count_some() {
+  counter counts(host());
+  input text = counts.open_input("text");
+  text.feed("abc");
+  text.feed(std::string(100'000, 'd'));
+  text.finish();
+  return counts.finish().bytes();
+}
+
+// The blocked signals of every thread of the process but the calling one, as in /proc.
+std::vector<std::string> masks_of_other_threads() {
+  std::vector<std::string> masks;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(thread.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("SigBlk:")) masks.push_back(line.substr(line.find_first_not_of(" \t", 7)));
+    }
+  }
+  return masks;
+}
+
+}  // namespace
+
+TEST_CASE("a thousand counters leave no thread and no descriptor") {
+  CHECK(count_some() == 100'003);
+  const std::ptrdiff_t threads = entries("/proc/self/task");
+  const std::ptrdiff_t descriptors = entries("/proc/self/fd");
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 3 == 0) {
+      const counter unused(host());
+    } else {
+      REQUIRE(count_some() == 100'003);
+    }
+  }
+  CHECK(entries("/proc/self/task") == threads);
+  CHECK(entries("/proc/self/fd") == descriptors);
+}
+
+TEST_CASE("a counter that cannot be made leaves no thread and no descriptor") {
+  counting_options options = host();
+  options.counting_engine = engine::cuda;
+  options.devices = {63};
+  static_cast<void>(error_of([&] { const counter counts(options); }));  // loads the driver, if there is one
+  const std::ptrdiff_t threads = entries("/proc/self/task");
+  const std::ptrdiff_t descriptors = entries("/proc/self/fd");
+  for (int i = 0; i < 20; ++i) CHECK(error_of([&] { const counter counts(options); }) == errc::engine);
+  CHECK(entries("/proc/self/task") == threads);
+  CHECK(entries("/proc/self/fd") == descriptors);
+}
+
+TEST_CASE("a counter works in a child of fork() that constructs it") {
+  static_cast<void>(count_some());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(count_some() == 100'003 ? 0 : 1);
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("signal dispositions, the mask, the locale and the working directory are as before, during and after") {
+  std::array<struct sigaction, 65> before{};
+  for (int number = 1; number < 65; ++number)
+    ::sigaction(number, nullptr, &before.at(static_cast<std::size_t>(number)));
+  sigset_t mask_before;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
+  const std::string locale = std::setlocale(LC_ALL, nullptr);
+  const auto folder = std::filesystem::current_path();
+  const auto check = [&] {
+    for (int number = 1; number < 65; ++number) {
+      struct sigaction now{};
+      ::sigaction(number, nullptr, &now);
+      const bool is_same = now.sa_handler == before.at(static_cast<std::size_t>(number)).sa_handler;
+      CHECK(is_same);
+    }
+    sigset_t mask;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    for (int number = 1; number < 65; ++number)
+      CHECK(::sigismember(&mask, number) == ::sigismember(&mask_before, number));
+    CHECK(std::setlocale(LC_ALL, nullptr) == locale);
+    CHECK(std::filesystem::current_path() == folder);
+  };
+  {
+    counter counts(host());
+    input text = counts.open_input("text");
+    text.feed("abc");
+    static_cast<void>(counts.snapshot());
+    check();
+    counts.finish();
+  }
+  check();
+}
+
+TEST_CASE("threads of a counter run no signal handlers of the program") {
+  const auto blocks = [](const std::string& mask, int number) {
+    return ((std::stoull(mask, nullptr, 16) >> static_cast<unsigned>(number - 1)) & 1U) == 1;
+  };
+  const counter counts(host());
+  std::vector<std::string> masks;
+  // while a thread starts, the C library blocks all signals in it
+  do masks = masks_of_other_threads();
+  while (std::ranges::any_of(masks, [&](const std::string& each) { return blocks(each, SIGSEGV); }));
+  CHECK(masks.size() >= 2);
+  for (const std::string& each : masks) {
+    for (const int number : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD, SIGPIPE, SIGPROF}) CHECK(blocks(each, number));
+  }
+}
+
+TEST_CASE("nothing is written to standard streams, also after errors and failures") {
+  const test::temporary_folder folder;
+  const std::string path = folder.file("output", "");
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const int output = ::dup(STDOUT_FILENO);
+  const int errors = ::dup(STDERR_FILENO);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  {
+    counter counts(host());
+    input text = counts.open_input("text", {.format = "gzip"});
+    text.feed("no gzip");
+    input other = counts.open_input("other");
+    other.fail("a cause");
+    other = counts.open_input("dropped");
+    counts.cancel();
+    static_cast<void>(error_of([&] { text.feed("late"); }));
+    counts.finish();
+  }
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(errors, STDERR_FILENO);
+  ::close(file);
+  ::close(output);
+  ::close(errors);
+  CHECK(std::filesystem::file_size(path) == 0);
+}
+
+TEST_CASE("the environment has no effect: the counts of very many inputs are kept in memory, or in the folder given") {
+  const test::temporary_folder folder;
+  for (const std::string& place : {std::string(), folder / "", folder / "none"}) {
+    CAPTURE(place);
+    counting_options options = host();
+    options.schemes = {"bytes"};
+    options.temporary_folder = place;
+    ::setenv("TMPDIR", (folder / "unusable").c_str(), 1);  // NOLINT(concurrency-mt-unsafe): no other thread
+    counter counts(options);
+    const std::string name(1000, 'n');
+    std::optional<errc> stopped;
+    for (int i = 0; i < 3000 && !stopped; ++i) {
+      stopped = error_of([&] {
+        input text = counts.open_input(name + std::to_string(i));
+        text.feed("abc");
+        text.finish();
+      });
+    }
+    const results result = counts.finish();
+    ::unsetenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): the same
+    if (place == folder / "none") {
+      CHECK_FALSE(result.complete());
+      CHECK(result.error().find("counting_options::temporary_folder") != std::string_view::npos);
+    } else {
+      CHECK_FALSE(stopped);
+      CHECK(result.complete());
+      CHECK(result.inputs() == 3000);
+      CHECK(result.input(2999).bytes == 3);
+    }
+  }
+  CHECK(folder.entries() == 0);
+}
+
+}  // namespace gpuhist
