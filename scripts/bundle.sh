@@ -25,8 +25,8 @@ build=build/$preset
 rm -rf "$out/bin" "$out/lib" "$out/tests" "$out/bench" "$out/run"
 mkdir -p "$out/bin" "$out/lib" "$out/tests"
 
-# The programs of gpuhist are the executables outside CMake's own folders.
-find "$build" -name CMakeFiles -prune -o -name _deps -prune -o -type f -perm -u+x ! -name '*.so*' ! -name '*.py' \
+# The programs of gpuhist are the executables outside CMake's own folders and the scratch folder of tests/package.
+find "$build" -name CMakeFiles -prune -o -name _deps -prune -o -name scratch -prune -o -type f -perm -u+x ! -name '*.so*' ! -name '*.py' \
   ! -name '*.sh' ! -name '*.o' -print0 | xargs -0 cp -t "$out/bin"
 # Tools that the command's tests use.
 for tool in zstd pzstd xz lzip bzip2 lz4 compress cpio; do cp "$(command -v "$tool")" "$out/bin"; done

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 source scripts/build.sh
 setup
-build release gpuhist make_log
+build release gpuhist gpuhist_make_log
 
 log=build/sample/sample.log
 mkdir -p build/sample

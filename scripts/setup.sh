@@ -12,7 +12,8 @@ build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-d
   zlib1g-dev libhwy-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
-check_packages=(clang-tidy-19 clang-format-19)
+# Tests of the examples and of the documentation use NumPy and doxygen.
+check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 

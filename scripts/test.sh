@@ -45,6 +45,14 @@ build_and_test() { build "$1" && tests "$@"; }
 
 formatted() { git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run -Werror; }
 
+# installed_library PREFIX: builds a C program with the installed library, and runs it.
+installed_library() {
+  local libraries=$1/lib
+  cc -std=c11 docs/examples/count_stdin.c -o "$1/count_stdin" \
+    $(PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs gpuhist) &&
+    [[ $(printf 'hello' | LD_LIBRARY_PATH="$libraries" "$1/count_stdin") == *'e-h 2'* ]]
+}
+
 # installed_program PRESET: installs the build, of which only the target gpuhist may exist, and checks the installed
 # files.
 installed_program() {
@@ -52,7 +60,8 @@ installed_program() {
   to=$(mktemp -d) || return
   cmake --install "build/$1" --prefix "$to" >/dev/null && find "$to" -type f | sed "s|^$to/|  |" | sort &&
     [[ -s $to/share/man/man1/gpuhist.1 ]] &&
-    [[ $(printf 'hello' | "$to/bin/gpuhist" --buckets letters --format json) == *'"e-h":2'* ]]
+    [[ $(printf 'hello' | "$to/bin/gpuhist" --buckets letters --format json) == *'"e-h":2'* ]] &&
+    if [[ -e $to/lib/libgpuhist.so ]]; then installed_library "$to"; fi
   status=$?
   rm -rf "$to"
   return $status

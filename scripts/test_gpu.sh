@@ -39,6 +39,10 @@ without_engine=' archive_damage configuration help lost_device oracle reference_
 longest_first='follow gzip xz_bzip2_lz4 archives inputs exactness pass_through zstd signals compress windows trees damage gates
   parallel terminal skip_damage repack'
 
+example() {  # example NAME OUTPUT: runs an example of docs/examples
+  [[ $("$bundle/bin/gpuhist_example_$1") == "$2" ]]
+}
+
 suites() {  # the names of the suites, the slowest first
   local suite
   for suite in $longest_first $(cd "$bundle/tests/cli" && ls test_*.py | sed 's/^test_//; s/\.py$//'); do
@@ -52,6 +56,8 @@ tests() {
   local suite begun=$SECONDS
   check 'device tests' "$bundle/bin/test_gpu_device"
   check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
+  check 'example: device memory' example count_device_memory 'l: 3000000, o: 2000000'
+  check 'example: a graph' example count_in_a_graph 'l: 9000000, o: 6000000'
   for suite in $(suites); do
     while (($(jobs -rp | wc -l) >= ($(nproc) + 1) / 2)); do wait -n || true; done
     check "cli cuda: $suite" python3 -B "$bundle/tests/cli/test_$suite.py" &

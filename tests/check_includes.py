@@ -16,7 +16,7 @@ ALLOWED = {
     "async": set(),
     "config": set(),
     "io": {"async"},
-    "gpu": set(),
+    "gpu": {"include"},
     "pipeline/counts": BELOW,
     "pipeline/flow": BELOW | {"pipeline/counts"},
     "pipeline/report": BELOW | {"pipeline/counts", "pipeline/flow"},

@@ -1,8 +1,8 @@
-#include "gpu/cuda/device_span.hpp"
+#include "gpuhist/device_span.hpp"
 
 #include "gpu/cuda/span/lane_private_span.hpp"
 
-namespace gpuhist::gpu::cuda {
+namespace gpuhist {
 
 cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters,
                               cudaStream_t stream) {
@@ -13,8 +13,8 @@ cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size, uns
   cudaError_t code = cudaGetDevice(&device);
   if (code == cudaSuccess) code = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (code != cudaSuccess) return code;
-  return kernels::launch_lane_private_span(
+  return gpu::cuda::kernels::launch_lane_private_span(
       {.bytes = bytes, .size = size, .counters = counters, .multiprocessors = multiprocessors}, stream);
 }
 
-}  // namespace gpuhist::gpu::cuda
+}  // namespace gpuhist

@@ -65,7 +65,7 @@ auto& given(const Pointer& state) {
 
 // The run has a thread of its own, which runs the event loop and calls the callbacks. Inputs share this state, so it
 // outlives them.
-struct counter::state : std::enable_shared_from_this<counter::state> {
+struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_this<counter::state> {
   state(const counting_options& options, counting_events called)
       : planned(make_fed_plan(options)), events(planned, std::move(called)) {}
 

@@ -2,7 +2,8 @@
 // never overflow, and spans in device memory are counted on the stream of the caller.
 #include "bench/kernels/catalogue.hpp"
 #include "contract/kernel_contract.hpp"
-#include "gpu/cuda/device_span.hpp"
+
+#include <gpuhist/device_span.hpp>
 
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
@@ -19,7 +20,6 @@ namespace {
 namespace contract = gpu::contract;
 using contract::check_cuda;
 using contract::device_bytes;
-using gpu::cuda::count_device_span;
 using gpu::cuda::kernels::max_bins;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30U;

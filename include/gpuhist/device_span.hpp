@@ -1,11 +1,12 @@
-// Counting of text that is already in device memory, for other programs: no engine, no copy, no waiting.
+// Counting of text that is already in device memory: no counter object, no copy, no waiting. Only in builds with CUDA.
+// The caller needs the headers of the CUDA runtime.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
-namespace gpuhist::gpu::cuda {
+namespace gpuhist {
 
 /// Queues the counting of the bytes [bytes, bytes + size) on `stream` and returns without waiting. The kernel adds the
 /// number of bytes of value v to counters[v].
@@ -18,7 +19,8 @@ namespace gpuhist::gpu::cuda {
 /// Allocates nothing and needs no scratch memory. May be called from any thread, and while a stream is captured into a
 /// graph. `size` 0 does nothing. Returns the result of the launch; cudaErrorInvalidValue for a null pointer. An error
 /// during execution (invalid memory) is reported by a later call, as for every kernel.
-[[nodiscard]] cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size, unsigned long long* counters,
-                                            cudaStream_t stream);
+[[nodiscard, gnu::visibility("default")]] cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size,
+                                                                        unsigned long long* counters,
+                                                                        cudaStream_t stream);
 
-}  // namespace gpuhist::gpu::cuda
+}  // namespace gpuhist
