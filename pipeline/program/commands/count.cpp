@@ -235,8 +235,8 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
                         planned.format->names_run ? make_run_id() : std::string());
-  gates::watcher watched(planned.watched, planned.partition, planned.measuring,
-                         alert_printer(planned, reports, screen));
+  gates::watcher watched(planned.watched, planned.partition, planned.measuring, alert_printer(planned, reports, screen),
+                         planned.schemes);
   const outcome finished = run_with_progress(planned, reports, screen, watched);
   try {
     return conclude(planned, finished, output, reports, screen, watched);
