@@ -100,6 +100,7 @@ constexpr std::array condition_names = {
     entry{"'1st', \"#1\"", "quoted: names that begin with a digit or a symbol"},
     entry{"bytes, lines", "size of the text"},
     entry{"entropy, jsd, ...", "measures, whether or not --measures selects them"},
+    entry{"conditional_entropy", "with --pairs; SCHEME.conditional_entropy for several"},
     entry{"0.15, 2e-3, 64KiB", "numbers and sizes"},
 };
 
@@ -153,7 +154,7 @@ std::string about_conditions() {
           0) +
       "\nOperators, those that bind tightest first; parentheses group:\n ";
   for (const std::string& each : operator_levels()) text += "  " + each;
-  text += "\n\nOperands:\n" + listed(condition_names, 19);
+  text += "\n\nOperands:\n" + listed(condition_names, 21);
   return text + "\n" +
          wrapped(
              "Conditions are checked for inputs, windows and totals; --watch restricts this. --fail-fast ends "

@@ -159,6 +159,16 @@ constexpr std::array rows = {
                "Adds the counts of all 256 byte values to the result, so that 'gpuhist report' can show it by any "
                "scheme later. Useful with --format json or jsonl.",
                "gpuhist --byte-counts --format json --output counts.json *.log", turn<&options::byte_counts>},
+    option_row{
+        counting, "--pairs", "", value_kind::flag, "", with_buckets, rare,
+        "count how often each bucket follows each bucket",
+        "Counts pairs of neighbouring bytes: how often a byte of bucket A is followed by a byte of bucket B, for "
+        "every scheme of --buckets. The schemes may divide the byte values into at most 32 classes together. No "
+        "pair spans two inputs, or a damaged or lost part. A pair belongs to the window of its second byte. The "
+        "result has the matrix of counts, the conditional entropy, and the pairs that are much more frequent "
+        "than in independent bytes. 'gpuhist report' shows the pairs that results contain: those of the same "
+        "schemes.",
+        "gpuhist --pairs --buckets letters access.log", turn<&options::pairs>},
     option_row{counting, "--count-unverified", "", value_kind::flag, "", counting_runs, rare,
                "add unverified bytes of damaged inputs to totals",
                "Adds to the totals the bytes that were decoded from a damaged input before the error. Without it, the "

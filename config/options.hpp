@@ -82,6 +82,7 @@ struct options {
   bool follow = false;  ///< count what is appended to the inputs, until a signal
   bool byte_counts = false;
   bool count_unverified = false;
+  bool pairs = false;                 ///< count which bucket follows which
   std::vector<std::string> measures;  ///< names, or "all"
   std::optional<baseline_source> baseline;
   std::vector<std::string> fail_if;   ///< conditions (config/expression) that make the exit status 3

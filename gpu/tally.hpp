@@ -1,5 +1,5 @@
-// A partition of the 256 byte values into classes, and tallies: the counts of the classes of a partition. Tallies of
-// one partition are merged by addition.
+// A partition of the 256 byte values into classes, and tallies: the counts of the classes of a partition, and of pairs
+// of classes. Tallies of one partition are added.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +33,24 @@ struct partition {
 struct tally {
   std::vector<std::uint64_t> counts;
 
-  tally() = default;
-  explicit tally(std::size_t classes) : counts(classes) {}
+  /// Counts of pairs of neighbouring bytes over the classes of pairs, row-major: the class of the first byte selects
+  /// the row. Empty: pairs are not counted.
+  std::vector<std::uint64_t> pairs;
 
-  /// Adds another tally of the same partition.
+  tally() = default;
+  explicit tally(std::size_t classes, std::size_t pair_columns = 0) : counts(classes), pairs(pair_columns) {}
+
+  /// Adds another tally of the same size.
   tally& operator+=(const tally& other) {
-    std::transform(counts.begin(), counts.end(), other.counts.begin(), counts.begin(), std::plus<>{});
+    std::ranges::transform(counts, other.counts, counts.begin(), std::plus<>{});
+    std::ranges::transform(pairs, other.pairs, pairs.begin(), std::plus<>{});
+    return *this;
+  }
+
+  /// Subtracts a tally that was added before.
+  tally& operator-=(const tally& other) {
+    std::ranges::transform(counts, other.counts, counts.begin(), std::minus<>{});
+    std::ranges::transform(pairs, other.pairs, pairs.begin(), std::minus<>{});
     return *this;
   }
 

@@ -1,6 +1,5 @@
 #include "gpu/host/host_engine.hpp"
 
-#include "gpu/host/pairs.hpp"
 #include "gpu/job_check.hpp"
 
 #include <algorithm>
@@ -28,6 +27,7 @@ host_engine::host_engine(const engine_request& request, const kernel& forced)
       kernel_(forced),
       run_(request.run),
       threads_(request.threads) {
+  if (layout_.pairs) pairs_.emplace(*layout_.pairs);
   if (!kernel_.applies(prepared_)) {
     throw engine_error("the host kernel '" + std::string(kernel_.name) + "' cannot count these classes");
   }
@@ -67,8 +67,8 @@ void host_engine::count_rows(const counting_job& job) const {
   for (const extent& part : job.extents) {
     const auto text = job.bytes.subspan(part.begin, part.size());
     kernel_.count(text, prepared_, row);
-    if (layout_.pairs) {
-      count_pairs(text, *layout_.pairs, row + layout_.pairs_at());
+    if (pairs_) {
+      count_pairs(text, *pairs_, row + layout_.pairs_at());
       row[layout_.edges_at()] = edges_of(text, *layout_.pairs);
     }
     row += layout_.columns();

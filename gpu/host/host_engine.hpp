@@ -4,9 +4,11 @@
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
 #include "gpu/host/kernel.hpp"
+#include "gpu/host/pairs.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 namespace gpuhist::gpu::host {
 
@@ -39,6 +41,7 @@ class host_engine final : public engine {
 
   row_layout layout_;
   prepared_partition prepared_;
+  std::optional<prepared_pairs> pairs_;
   const kernel& kernel_;
   executor run_;
   unsigned threads_;

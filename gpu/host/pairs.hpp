@@ -1,6 +1,7 @@
 // Counting pairs of neighbouring bytes on the host.
 #pragma once
 
+#include "gpu/host/kernel.hpp"
 #include "gpu/tally.hpp"
 
 #include <cstddef>
@@ -9,8 +10,22 @@
 
 namespace gpuhist::gpu::host {
 
+/// Classes of pairs, prepared once per engine.
+struct prepared_pairs {
+  /// At most max_pair_classes.
+  explicit prepared_pairs(const partition& pair_classes);
+
+  prepared_partition classes;
+  unsigned shift = 0;                      ///< the number of a pair is first class << shift | second class
+  prepared_partition numbers;              ///< of up to 16 classes: every number of a pair is a class of its own
+  const kernel* numbers_kernel = nullptr;  ///< counts the numbers; null: they have more than 8 bits
+};
+
 /// Writes (does not add) the pairs of `bytes` (under 4 GiB) to pairs[0 .. classes x classes), row-major: the class of
-/// the first byte selects the row. Thread-safe. `classes`: at most max_pair_classes.
-void count_pairs(std::span<const std::byte> bytes, const partition& classes, std::uint32_t* pairs);
+/// the first byte selects the row. Thread-safe.
+void count_pairs(std::span<const std::byte> bytes, const prepared_pairs& prepared, std::uint32_t* pairs);
+
+/// The simple loop: the reference.
+void count_pairs_simply(std::span<const std::byte> bytes, const partition& classes, std::uint32_t* pairs);
 
 }  // namespace gpuhist::gpu::host

@@ -40,8 +40,9 @@ struct watch_options {
 struct counting_options {
   /// Names of schemes (letters, alphabet, bytes, classes, utf8) and definitions: "vowels=aeiou;digits=0-9".
   std::vector<std::string> schemes{"classes"};
-  bool ignore_case = false;                 ///< A-Z are counted as a-z
-  bool byte_counts = false;                 ///< keep the counts of all 256 values
+  bool ignore_case = false;  ///< A-Z are counted as a-z
+  bool byte_counts = false;  ///< keep the counts of all 256 values
+  bool pairs = false;  ///< count how often each bucket follows each bucket; the schemes may have 32 classes at most
   std::vector<std::string> measures{};      ///< names of measures that results report, or "all"
   std::optional<results> baseline{};        ///< an earlier result with byte counts, for measures that compare
   unsigned previous_windows = 0;            ///< compare each window with so many before it; 0: with `baseline`

@@ -63,6 +63,7 @@ struct skipped_inputs {
 struct read_options {
   std::vector<std::string> schemes{"classes"};  ///< as counting_options::schemes
   bool ignore_case = false;                     ///< A-Z are counted as a-z
+  bool pairs = false;                           ///< the results must have the pairs of these schemes
 };
 
 /// Counts at one moment: of a whole run, or of a part of it (snapshot). A value; copies share their memory. Copies may
@@ -93,7 +94,8 @@ class GPUHIST_API results {
   /// The same for a file. Throws errc::system if the file cannot be read.
   [[nodiscard]] static results read_file(const std::string& path, const read_options& options = {});
 
-  /// The sum: the inputs of all parts in sequence, the totals added, complete only if all parts are. Throws
+  /// The sum: the inputs of all parts in sequence, the totals added, complete only if all parts are. It has pairs only
+  /// if all parts have. Throws
   /// errc::invalid_argument if there are no parts, if their schemes differ, or if a count exceeds 2^64 - 1.
   [[nodiscard]] static results merge(std::span<const results> parts);
 
@@ -129,6 +131,17 @@ class GPUHIST_API results {
 
   /// One count for each bucket of a scheme, of one input.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::string_view scheme, std::size_t input) const;
+
+  /// Whether pairs were counted (counting_options::pairs).
+  [[nodiscard]] bool has_pairs() const;
+
+  /// The totals: how often a byte of each bucket is followed by a byte of each bucket of a scheme. A matrix in the
+  /// order of buckets(), row-major: the first byte selects the row. Throws errc::invalid_argument for an unknown
+  /// scheme, and if pairs were not counted.
+  [[nodiscard]] std::vector<std::uint64_t> pairs(std::string_view scheme) const;
+
+  /// The same for one input.
+  [[nodiscard]] std::vector<std::uint64_t> pairs(std::string_view scheme, std::size_t input) const;
 
   /// Whether the counts of the 256 byte values are known: with byte_counts, measures, or the scheme `bytes`.
   [[nodiscard]] bool has_byte_counts() const;
@@ -193,6 +206,9 @@ class GPUHIST_API window {
 
   /// One count for each bucket of a scheme. Throws errc::invalid_argument for an unknown scheme.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::string_view scheme) const;
+
+  /// As results::pairs: the pairs whose second byte is in the window.
+  [[nodiscard]] std::vector<std::uint64_t> pairs(std::string_view scheme) const;
 
   /// As results::measure. With counting_options::previous_windows, the baseline are the windows before this one.
   [[nodiscard]] measurement measure(std::string_view name) const;

@@ -4,22 +4,24 @@
 
 namespace gpuhist::pipeline {
 
-frame_group::frame_group(const row_folding& rows) : rows_(&rows), verified_(rows.classes()), damaged_(rows.classes()) {}
+frame_group::frame_group(const row_folding& rows)
+    : rows_(&rows), verified_{.counts = rows.no_text()}, damaged_(rows.no_text()) {}
 
-void frame_group::merge(frame_id frame, std::uint64_t bytes, std::span<const std::uint32_t> row) {
-  if (frame == 0) {
-    rows_->add(verified_, row);
+void frame_group::merge(const text_owner& owner, std::uint64_t bytes, std::span<const std::uint32_t> row) {
+  if (owner.frame == 0) {
+    note_losses(owner.lost_before);
+    rows_->append(verified_, row);
     merged_ += bytes;
     return;
   }
-  open_frame& known = find_or_add(frame);  // first, because it may throw
-  rows_->add(known.counts, row);
+  open_frame& known = find_or_add(owner);  // first, because it may throw
+  rows_->append(known.text, row);
   known.merged += bytes;
   merged_ += bytes;
   settle(known);
 }
 
-void frame_group::conclude(frame_id frame, std::uint64_t bytes, bool verified) {
+void frame_group::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
   open_frame& known = find_or_add(frame);
   known.expected = bytes;
   known.verified = verified;
@@ -32,23 +34,34 @@ void frame_group::drop(std::uint64_t bytes, const std::string& cause) {
 }
 
 // A frame is added by its first bytes or by its verdict, whichever is earlier.
-frame_group::open_frame& frame_group::find_or_add(frame_id id) {
-  const auto found = std::ranges::find(frames_, id, &open_frame::id);
+frame_group::open_frame& frame_group::find_or_add(const text_owner& owner) {
+  const auto found = std::ranges::find(frames_, owner.frame, &open_frame::id);
   if (found != frames_.end()) return *found;
-  frames_.push_back({.id = id, .counts = gpu::tally(rows_->classes())});
+  frames_.push_back({.id = owner.frame, .lost_before = owner.lost_before, .text = {.counts = rows_->no_text()}});
   return frames_.back();
 }
 
 // Adds a frame's counts to the verified or damaged ones once its verdict is known and all of its bytes were merged.
 void frame_group::settle(const open_frame& frame) {
   if (frame.expected != frame.merged) return;
-  (frame.verified ? verified_ : damaged_) += frame.counts;
+  note_losses(frame.lost_before);
+  if (frame.verified) {
+    rows_->append(verified_, frame.text);
+  } else {
+    rows_->add(damaged_, frame.text.counts);
+    verified_.edges.append(text_edges::gap());
+  }
   frames_.erase(frames_.begin() + (&frame - frames_.data()));
+}
+
+void frame_group::note_losses(std::uint64_t lost_before) {
+  if (lost_before != lost_before_) verified_.edges.append(text_edges::gap());
+  lost_before_ = lost_before;
 }
 
 gpu::tally frame_group::unverified() const {
   gpu::tally sum = damaged_;
-  for (const open_frame& frame : frames_) sum += frame.counts;
+  for (const open_frame& frame : frames_) sum += frame.text.counts;
   return sum;
 }
 

@@ -35,11 +35,12 @@ class frame_group {
   /// `rows` outlives the group.
   explicit frame_group(const row_folding& rows);
 
-  /// Adds the row of `bytes` bytes. Bytes of frame 0 are verified.
-  void merge(frame_id frame, std::uint64_t bytes, std::span<const std::uint32_t> row);
+  /// Appends the row of `bytes` bytes, which follow the text of earlier calls. Bytes of frame 0 are verified.
+  void merge(const text_owner& owner, std::uint64_t bytes, std::span<const std::uint32_t> row);
 
-  /// Takes the verdict on a frame of `bytes` bytes, all of which are merged before or after this call.
-  void conclude(frame_id frame, std::uint64_t bytes, bool verified);
+  /// Takes the verdict on a frame of `bytes` bytes, all of which are merged before or after this call. Verdicts precede
+  /// the text of later frames, so frames are settled in the order of their text.
+  void conclude(const text_owner& frame, std::uint64_t bytes, bool verified);
 
   /// `bytes` bytes of its text will never be merged, because of `cause`.
   void drop(std::uint64_t bytes, const std::string& cause);
@@ -59,7 +60,11 @@ class frame_group {
   /// Bytes of text, verified or not.
   [[nodiscard]] std::uint64_t merged_bytes() const { return merged_; }
 
-  [[nodiscard]] const gpu::tally& verified() const { return verified_; }
+  /// Its text without frames that are damaged or have no verdict, which are gaps: no pair spans them.
+  [[nodiscard]] const text_tally& verified() const { return verified_; }
+
+  /// Text was lost after the text that was merged. Precondition: finished.
+  [[nodiscard]] bool ends_with_gap() const { return end_->number_of_lost_ranges != lost_before_; }
 
   /// Counts of damaged frames and of frames without a verdict.
   [[nodiscard]] gpu::tally unverified() const;
@@ -67,17 +72,20 @@ class frame_group {
  private:
   struct open_frame {
     frame_id id = 0;
-    gpu::tally counts;
+    std::uint64_t lost_before = 0;
+    text_tally text;
     std::uint64_t merged = 0;
     std::optional<std::uint64_t> expected{};  // known once there is a verdict
     bool verified = false;
   };
 
-  open_frame& find_or_add(frame_id id);
+  open_frame& find_or_add(const text_owner& owner);
+  void note_losses(std::uint64_t lost_before);
   void settle(const open_frame& frame);
 
   const row_folding* rows_;
-  gpu::tally verified_;
+  text_tally verified_;
+  std::uint64_t lost_before_ = 0;  // the last text in verified_
   gpu::tally damaged_;
   std::vector<open_frame> frames_;  // few: those with chunks that are still counted
   std::uint64_t merged_ = 0;

@@ -34,9 +34,10 @@ void input_counts::set_compressed_bytes(group_id group, std::uint64_t bytes) {
   if (group == front_ && !dropping_) compressed_bytes_ = bytes;
 }
 
-void input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row) {
-  rows_->add(verified_, row);
+std::optional<byte_pair> input_counts::merge(std::uint64_t bytes, std::span<const std::uint32_t> row) {
+  const auto seam = rows_->append(verified_, row);
   merged_ += bytes;
+  return seam;
 }
 
 void input_counts::drop(std::uint64_t bytes, const std::string& cause) {
@@ -79,11 +80,12 @@ void input_counts::commit(const frame_group& group, gpu::tally& verified, gpu::t
   std::vector<lost_range> lost = lost_in(group.end());
   input_failure failure = failure_after(group);
   lost_.reserve(lost_.size() + lost.size());
-  for (gpu::tally* each : {&verified_, &unverified_, &verified, &unverified}) each->counts.resize(rows_->classes());
+  for (gpu::tally* each : {&verified_.counts, &unverified_, &verified, &unverified}) rows_->resize(*each);
 
-  verified_ += group.verified();
+  verified += group.verified().counts;
+  rows_->add(verified, rows_->append(verified_, group.verified()));
+  if (group.ends_with_gap()) verified_.edges.append(text_edges::gap());
   unverified_ += damaged;
-  verified += group.verified();
   unverified += damaged;
   compressed_bytes_ = group.end().compressed_bytes;
   lost_.insert(lost_.end(), std::make_move_iterator(lost.begin()), std::make_move_iterator(lost.end()));
@@ -129,7 +131,7 @@ std::uint64_t input_counts::merged_bytes() const {
 
 input_report input_counts::report() const {
   const auto sized = [this](gpu::tally counts) {
-    counts.counts.resize(rows_->classes());
+    rows_->resize(counts);
     return counts;
   };
   return {.name = name_,
@@ -139,7 +141,7 @@ input_report input_counts::report() const {
           .error = failure_text(),
           .error_kind = failure_.kind,
           .error_origin = failure_.origin,
-          .verified = sized(verified_),
+          .verified = sized(verified_.counts),
           .unverified = sized(unverified_),
           .lost_ranges = lost_,
           .number_of_lost_ranges = number_of_lost_ranges_};
@@ -147,8 +149,19 @@ input_report input_counts::report() const {
 
 void input_counts::add_front(gpu::tally& verified, gpu::tally& unverified) const {
   if (groups_.empty()) return;
-  verified += groups_.front().verified();
+  verified += groups_.front().verified().counts;
+  rows_->add(verified, text_edges(verified_.edges).append(groups_.front().verified().edges));
   unverified += groups_.front().unverified();
+}
+
+std::optional<byte_pair> input_counts::seam_in_windows(pane_id pane, const text_edges& text) const {
+  const bool is_after_loss = !lost_before_.empty() && lost_before_.front() <= pane;
+  return is_after_loss ? std::nullopt : text_edges(in_windows_).append(text);
+}
+
+void input_counts::note_in_windows(pane_id pane, const text_edges& text) {
+  in_windows_.append(text);
+  std::erase_if(lost_before_, [pane](pane_id lost) { return lost <= pane; });
 }
 
 }  // namespace gpuhist::pipeline

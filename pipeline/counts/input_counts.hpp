@@ -41,8 +41,9 @@ class input_counts {
   /// Decoding of this group has reached this offset of the input. Used only for the front group.
   void set_compressed_bytes(group_id group, std::uint64_t bytes);
 
-  /// Adds the row of `bytes` verified bytes of text in no group.
-  void merge(std::uint64_t bytes, std::span<const std::uint32_t> row);
+  /// Appends the row of `bytes` verified bytes of text in no group. Returns the pair that it makes with the text before
+  /// it.
+  std::optional<byte_pair> merge(std::uint64_t bytes, std::span<const std::uint32_t> row);
 
   /// `bytes` bytes of text in no group will never be merged, because of `cause`. The counts end before them.
   void drop(std::uint64_t bytes, const std::string& cause);
@@ -79,6 +80,15 @@ class input_counts {
   /// Adds the front group's counts so far. Later groups are not part of a prefix.
   void add_front(gpu::tally& verified, gpu::tally& unverified) const;
 
+  /// The pair that text of a window makes with the text before it, verified or not, of this input. `pane`: of the text.
+  [[nodiscard]] std::optional<byte_pair> seam_in_windows(pane_id pane, const text_edges& text) const;
+
+  /// This text was added to a window.
+  void note_in_windows(pane_id pane, const text_edges& text);
+
+  /// Text was lost before the text of this pane.
+  void note_lost_before(pane_id pane) { lost_before_.push_back(pane); }
+
  private:
   [[nodiscard]] bool is_complete() const;
   void commit(const frame_group& group, gpu::tally& verified, gpu::tally& unverified);
@@ -90,7 +100,7 @@ class input_counts {
   std::string name_;
   std::string format_ = "unknown";
   std::optional<std::uint64_t> compressed_bytes_;
-  gpu::tally verified_;    // empty until the first merge or commit
+  text_tally verified_;    // empty until the first merge or commit
   gpu::tally unverified_;  // of damaged frames; empty until the first commit
   std::uint64_t merged_ = 0;
   std::uint64_t dropped_ = 0;
@@ -101,8 +111,10 @@ class input_counts {
   std::uint64_t number_of_lost_ranges_ = 0;
   bool failed_by_loss_ = false;  // failure_ is the cause of lost_.front()
   std::uint64_t closed_ = 0;
-  group_id front_ = 1;     // the front group's number
-  bool dropping_ = false;  // a group was damaged or not counted to its end: later groups are not counted
+  text_edges in_windows_;             // of the text that was added to windows
+  std::vector<pane_id> lost_before_;  // panes that begin after lost text, and are not in in_windows_
+  group_id front_ = 1;                // the front group's number
+  bool dropping_ = false;             // a group was damaged or not counted to its end: later groups are not counted
 };
 
 }  // namespace gpuhist::pipeline

@@ -1,5 +1,6 @@
-// The compact form of reports: numbers as LEB128 (seven bits a byte, the lowest first), texts after their length,
-// tallies as pairs: the distance from the previous class that occurs, and the count.
+// The compact form of reports: numbers as LEB128 (seven bits a byte, the lowest first), texts after their length. The
+// counts of a tally are the distances from the previous class that occurs, and the counts. Its pairs follow after their
+// number, in the same form.
 #include "pipeline/counts/input_report.hpp"
 
 #include <algorithm>
@@ -26,12 +27,15 @@ class packer {
   }
 
   packer& tally(const gpu::tally& value) {
-    number(
-        static_cast<std::uint64_t>(std::ranges::count_if(value.counts, [](std::uint64_t each) { return each != 0; })));
+    return counters(value.counts).number(value.pairs.size()).counters(value.pairs);
+  }
+
+  packer& counters(const std::vector<std::uint64_t>& values) {
+    number(static_cast<std::uint64_t>(std::ranges::count_if(values, [](std::uint64_t each) { return each != 0; })));
     std::size_t next = 0;
-    for (std::size_t i = 0; i < value.counts.size(); ++i) {
-      if (value.counts[i] == 0) continue;
-      number(i - next).number(value.counts[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == 0) continue;
+      number(i - next).number(values[i]);
       next = i + 1;
     }
     return *this;
@@ -66,15 +70,21 @@ class unpacker {
 
   gpu::tally tally(std::size_t classes) {
     gpu::tally value(classes);
-    std::size_t next = 0;
-    for (std::uint64_t remaining = number(); remaining > 0; --remaining) {
-      next += number();
-      value.counts[next++] = number();
-    }
+    counters(value.counts);
+    value.pairs.resize(number());
+    counters(value.pairs);
     return value;
   }
 
  private:
+  void counters(std::vector<std::uint64_t>& values) {
+    std::size_t next = 0;
+    for (std::uint64_t remaining = number(); remaining > 0; --remaining) {
+      next += number();
+      values[next++] = number();
+    }
+  }
+
   std::string_view rest_;
 };
 

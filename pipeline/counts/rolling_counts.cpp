@@ -14,8 +14,8 @@ rolling_counts::rolling_counts(const gpu::partition& counted, const gpu::row_lay
                                std::vector<std::string> input_names, const spill_folder& spilled_to)
     : counted_(counted),
       rows_(counted, rows),
-      verified_(counted.classes),
-      unverified_(counted.classes),
+      verified_(rows_.no_text()),
+      unverified_(rows_.no_text()),
       finished_(std::make_shared<finished_inputs>(counted.classes, finished_in_memory, spilled_to)) {
   for (std::string& name : input_names) open_input(std::move(name));
 }
@@ -25,7 +25,10 @@ void rolling_counts::add_windows(const window_shape& shape, std::function<void()
 }
 
 void rolling_counts::note_gap(input_id input, const std::string& cause) {
-  if (windows_) windows_->break_off(input, cause);
+  if (!windows_) return;
+  const pane_id next = windows_->break_off(input, cause);
+  const std::scoped_lock lock(mutex_);
+  if (input_counts* const counted = find_open(input)) counted->note_lost_before(next);
 }
 
 input_id rolling_counts::open_input(std::string name) {
@@ -166,19 +169,28 @@ merged_part rolling_counts::merge(std::span<const segment> segments, std::span<c
 // come first: their counts stay correct if the input's part fails.
 void rolling_counts::merge_segment(const segment& merged, std::span<const std::uint32_t> row) {
   const std::uint64_t bytes = merged.extent.size();
-  if (windows_) windows_->merge(merged.pane, bytes, row);
   input_counts* const input = find_open(merged.owner.input);
+  if (windows_) merge_in_windows(merged, row, input);
   const bool is_grouped = merged.owner.group != 0;
   if (frame_group* const group = is_grouped ? find_group(merged.owner) : nullptr) {
-    group->merge(merged.owner.frame, bytes, row);
+    group->merge(merged.owner, bytes, row);
   } else if (input != nullptr && !is_grouped) {
-    input->merge(bytes, row);
+    const auto seam = input->merge(bytes, row);
     rows_.add(verified_, row);
+    rows_.add(verified_, seam);
   } else {
     all_complete_ = false;  // its input or group had ended before, or an earlier group is damaged
   }
   merged_ += bytes;
   settle(merged.owner.input);
+}
+
+// A pair belongs to the window of its second byte. `input` is null if the input is spilled: its text has ended.
+void rolling_counts::merge_in_windows(const segment& merged, std::span<const std::uint32_t> row, input_counts* input) {
+  const text_edges edges = rows_.edges_in(row);
+  const auto seam = input != nullptr ? input->seam_in_windows(merged.pane, edges) : std::nullopt;
+  windows_->merge(merged.pane, merged.extent.size(), row, seam);
+  if (input != nullptr) input->note_in_windows(merged.pane, edges);
 }
 
 void rolling_counts::drop(std::span<const segment> segments, const std::string& cause) {
@@ -207,7 +219,7 @@ frame_group* rolling_counts::find_group(const text_owner& owner) const {
 void rolling_counts::conclude(const text_owner& frame, std::uint64_t bytes, bool verified) {
   if (windows_) windows_->conclude(frame, verified);
   const std::scoped_lock lock(mutex_);
-  if (frame_group* const group = find_group(frame)) group->conclude(frame.frame, bytes, verified);
+  if (frame_group* const group = find_group(frame)) group->conclude(frame, bytes, verified);
 }
 
 void rolling_counts::close_group(input_id input, group_id group, group_end end) {

@@ -161,6 +161,7 @@ class rolling_counts {
   [[nodiscard]] const input_entry& entry(input_id input) const { return inputs_[input - before_]; }
   [[nodiscard]] input_report spilled(input_id input) const;
   void merge_segment(const segment& merged, std::span<const std::uint32_t> row);
+  void merge_in_windows(const segment& merged, std::span<const std::uint32_t> row, input_counts* input);
   void settle(input_id input) noexcept;
   void spill_if_finished(input_id input);
   void append_finished();

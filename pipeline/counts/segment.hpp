@@ -26,6 +26,7 @@ struct text_owner {
   input_id input = 0;
   group_id group = 0;
   frame_id frame = 0;
+  std::uint64_t lost_before = 0;  ///< ranges of its group that were lost before it: no pair spans them
 
   bool operator==(const text_owner&) const = default;
 };

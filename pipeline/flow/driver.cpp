@@ -136,6 +136,7 @@ void driver::make_pool() {
 void driver::make_engine() {
   engine_ =
       hooks_.make_engine(plan_.engine, {.counted = plan_.partition,
+                                        .pairs = plan_.pairs,
                                         .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
                                         .threads = plan_.threads,
                                         .streams = plan_.streams,

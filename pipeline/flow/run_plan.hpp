@@ -61,6 +61,7 @@ struct run_plan {
   bool follow = false;  ///< inputs are files that grow
   bool all_devices = false;
   gpu::partition partition;                   ///< the classes to be counted
+  std::optional<gpu::partition> pairs;        ///< the classes of pairs to be counted; nothing: no pairs
   std::string engine;                         ///< "auto", "cuda", "host"
   unsigned threads = 1;                       ///< threads that read, decompress and, with the host engine, count
   unsigned streams = 0;                       ///< CUDA lanes per device; 0: the engine's default

@@ -3,6 +3,8 @@
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/engines.hpp"
+#include "gpu/row_layout.hpp"
+#include "pipeline/counts/windows/rolling_windows.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/library/resolve.hpp"
@@ -106,19 +108,32 @@ std::uint32_t default_slots(const counting_plan& so_far) {
   return 2 * host_slots(so_far) + 2 * ahead.lanes * std::clamp(chunks_of_a_copy, 1U, 32U);
 }
 
-std::uint64_t ring_bytes(const buffer_plan& buffers, const gpu::partition& counted) {
-  return ring_shape{.slots = buffers.slots,
-                    .chunk_bytes = buffers.chunk_bytes,
-                    .max_extents = buffers.max_extents,
-                    .row_columns = counted.classes}
+gpu::row_layout layout_of(const counting_plan& planned) { return {planned.partition, planned.pairs}; }
+
+std::uint64_t ring_bytes(const counting_plan& planned) {
+  return ring_shape{.slots = planned.buffers.slots,
+                    .chunk_bytes = planned.buffers.chunk_bytes,
+                    .max_extents = planned.buffers.max_extents,
+                    .row_columns = static_cast<std::uint32_t>(layout_of(planned).columns())}
       .mapped_bytes();
+}
+
+std::uint64_t pair_bytes(const counting_plan& planned) {
+  return layout_of(planned).pair_columns() * sizeof(std::uint64_t);
+}
+
+// Pairs of the panes of a window, and of panes that are merged but not in a window yet.
+std::uint64_t bytes_of_window_pairs(const counting_plan& planned) {
+  if (!planned.windows) return 0;
+  return (planned.windows->window_panes + rolling_windows::max_panes_merged) * pair_bytes(planned);
 }
 
 // Memory of the names on the command line and of unfinished inputs. There are at most as many unfinished inputs as
 // segments in the slots. Finished inputs are spilled to a file (finished_inputs).
-std::uint64_t bytes_of_inputs(const file_options& options, const buffer_plan& buffers) {
+std::uint64_t bytes_of_inputs(const file_options& options, const counting_plan& planned) {
   constexpr std::uint64_t finished_bytes = 2 * mib;
-  constexpr std::uint64_t input_bytes = 512;
+  const buffer_plan& buffers = planned.buffers;
+  const std::uint64_t input_bytes = 512 + 2 * pair_bytes(planned);  // verified and unverified
   std::uint64_t named = 0;
   for (const std::string& each : options.inputs) named += 2 * sizeof(std::string) + each.size();
   const bool many = options.inputs.size() > 1 || options.trees || options.list;
@@ -157,11 +172,9 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
 void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
-  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers);
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
-  const auto needed = [&] {
-    return fixed + ring_bytes(buffers, planned.partition) + bytes_of_inputs(options, buffers);
-  };
+  const auto needed = [&] { return fixed + ring_bytes(planned) + bytes_of_inputs(options, planned); };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
@@ -221,12 +234,13 @@ void check_time_of_inputs(const file_options& options, const option_names& names
       "64MiB or 100000lines");
 }
 
-// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows.
+// A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows. Rows
+// with pairs have up to 4 KiB more, so there are fewer.
 std::uint32_t max_extents(const counting_plan& so_far) {
   constexpr std::uint32_t lower_bound = 16;
-  constexpr std::uint32_t upper_bound = 1024;
+  const std::uint32_t upper_bound = so_far.pairs ? 128 : 1024;
   const std::uint32_t chunk = so_far.buffers.chunk_bytes;
-  std::uint64_t wanted = chunk / (4 * kib);
+  std::uint64_t wanted = chunk / ((so_far.pairs ? 16 : 4) * kib);
   if (so_far.windows && so_far.windows->min_pane_bytes() > 0) {
     wanted = std::max(wanted, chunk / so_far.windows->min_pane_bytes() + lower_bound);
   }
@@ -277,7 +291,10 @@ void resolve_counts(const counting_options& options, const option_names& names, 
   planned.watched = resolve_watch(options, schemes, planned.measuring, names);
   const bool by_byte = options.byte_counts || !planned.measuring.asked.empty() || planned.watched.needs_byte_counts();
   planned.partition = by_byte ? gpu::partition::identity() : coarsest_partition(schemes);
-  for (const config::scheme& each : schemes) planned.schemes.push_back(view_through(each, planned.partition));
+  planned.pairs = resolve_pairs(options, schemes, names);
+  for (const config::scheme& each : schemes) {
+    planned.schemes.push_back(view_through(each, planned.partition, planned.pairs));
+  }
   planned.byte_counts = options.byte_counts;
   planned.ignore_case = options.ignore_case;
 }

@@ -23,8 +23,9 @@ std::shared_ptr<const report> frame_of(const counting_plan& planned) {
 event_publisher::event_publisher(const counting_plan& planned, counting_events events)
     : plan_(planned),
       events_(std::move(events)),
-      watched_(planned.watched, planned.partition, planned.measuring,
-               [this](const gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }),
+      watched_(
+          planned.watched, planned.partition, planned.measuring,
+          [this](const gates::firing& fired) { call(events_.on_alert, alert_of(fired)); }, planned.schemes),
       frame_(frame_of(planned)) {}
 
 void event_publisher::connect(run_hooks& to) {

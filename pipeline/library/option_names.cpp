@@ -29,6 +29,7 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--max-output", .name = "file_options::max_output"},
     {.option = "--measures", .name = "counting_options::measures"},
     {.option = "--memory-limit", .name = "counting_options::memory_limit"},
+    {.option = "--pairs", .name = "counting_options::pairs"},
     {.option = "--pass-through", .name = "file_options::pass_through"},
     {.option = "--previous-windows", .name = "counting_options::previous_windows"},
     {.option = "--recursive", .name = "file_options::trees"},

@@ -4,6 +4,8 @@
 #include "config/suggest.hpp"
 #include "config/usage_error.hpp"
 #include "gpu/kernel_names.hpp"
+#include "gpu/row_layout.hpp"
+#include "pipeline/counts/partitioning.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -113,6 +115,22 @@ std::vector<config::scheme> resolve_schemes(const counting_options& options, con
   } catch (const config::usage_error& error) {
     throw config::usage_error(names_of_options.where("--buckets") + ": " + error.what());
   }
+}
+
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
+                                            const option_names& names) {
+  if (!options.pairs) return std::nullopt;
+  const gpu::partition needed = pair_partition(schemes);
+  if (needed.classes <= gpu::max_pair_classes) return needed;
+  std::vector<std::string_view> scheme_names;
+  for (const config::scheme& each : schemes) scheme_names.emplace_back(each.name);
+  const bool is_one = scheme_names.size() == 1;
+  throw config::usage_error(
+      names.where("--pairs") + ": " + (is_one ? "scheme " : "schemes ") + joined(scheme_names, " and ") +
+      (is_one ? " divides" : " together divide") + " the byte values into " + std::to_string(needed.classes) +
+      " classes; pairs are counted for at most " + std::to_string(gpu::max_pair_classes) + "; give " +
+      names.name("--buckets") +
+      (is_one ? " with fewer buckets, such as letters or classes" : " with fewer schemes or with fewer buckets"));
 }
 
 }  // namespace gpuhist::pipeline

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +45,9 @@ unsigned resolve_threads(unsigned given, const option_names& names);
 std::string resolve_kernel(const counting_options& options, const gpu::partition& counted, const option_names& names);
 
 std::vector<config::scheme> resolve_schemes(const counting_options& options, const option_names& names);
+
+/// The classes of pairs; nothing if pairs are not counted.
+std::optional<gpu::partition> resolve_pairs(const counting_options& options, std::span<const config::scheme> schemes,
+                                            const option_names& names);
 
 }  // namespace gpuhist::pipeline

@@ -17,6 +17,7 @@ struct meanings {
   std::span<const config::scheme> schemes;
   const measures::measuring& measuring;
   const option_names& names;
+  bool has_pairs = false;
 };
 
 condition resolve_condition(const std::string& text, const meanings& known) {
@@ -26,6 +27,11 @@ condition resolve_condition(const std::string& text, const meanings& known) {
     const std::string remedy = known.names.with("--baseline", "RESULT.json");
     throw config::usage_error(
         config::pointing_at(compares->typed + " compares with a baseline; give " + remedy, text, compares->at));
+  }
+  const config::reference* const of_pairs = resolved.needs_pairs();
+  if (of_pairs != nullptr && !known.has_pairs) {
+    throw config::usage_error(config::pointing_at(
+        of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
   }
   return resolved;
 }
@@ -54,7 +60,7 @@ void resolve_units(const counting_options& options, const option_names& names, g
 gates::watch_list resolve_watch(const counting_options& options, std::span<const config::scheme> schemes,
                                 const measures::measuring& measuring, const option_names& names) {
   gates::watch_list resolved;
-  const meanings known{.schemes = schemes, .measuring = measuring, .names = names};
+  const meanings known{.schemes = schemes, .measuring = measuring, .names = names, .has_pairs = options.pairs};
   add_gates(resolved, gate::kind::fail, options.fail_if, names.where("--fail-if"), known);
   add_gates(resolved, gate::kind::alert, options.alert_if, names.where("--alert-if"), known);
   if (options.fail_fast && options.fail_if.empty()) {

@@ -122,6 +122,19 @@ std::vector<std::uint64_t> results::counts(std::string_view scheme, std::size_t 
   return find_scheme(state_->content, scheme).fold(input_at(state_->content, input).verified);
 }
 
+bool results::has_pairs() const {
+  const report& content = state_->content;
+  return !content.schemes.empty() && content.schemes.front().has_pairs();
+}
+
+std::vector<std::uint64_t> results::pairs(std::string_view scheme) const {
+  return pairs_of(state_->content, state_->content.verified, scheme);
+}
+
+std::vector<std::uint64_t> results::pairs(std::string_view scheme, std::size_t input) const {
+  return pairs_of(state_->content, input_at(state_->content, input).verified, scheme);
+}
+
 bool results::has_byte_counts() const { return state_->content.partition == gpu::partition::identity(); }
 
 measurement results::measure(std::string_view name) const {

@@ -14,6 +14,7 @@ namespace {
 using pipeline::report;
 using pipeline::scheme_view;
 using pipeline::view_through;
+using pipeline::views_with_own_pairs;
 
 bool have_same_schemes(const report& a, const report& b) {
   return std::ranges::equal(a.schemes, b.schemes, {}, &scheme_view::scheme, &scheme_view::scheme);
@@ -25,45 +26,59 @@ const gpu::partition& common_partition(std::span<const results> parts) {
   return std::ranges::min_element(parts, {}, classes)->shared().content.partition;
 }
 
-// Counts over a coarser partition.
+bool have_pairs(const results& each) { return each.has_pairs(); }
+
+// Counts over a coarser partition. Of pairs, every scheme has a matrix of its own.
 class coarsening {
  public:
-  coarsening(const gpu::partition& from, const gpu::partition& to)
-      : is_same_(from == to), classes_(to.classes), class_of_(from.classes) {
-    for (std::size_t byte = 0; byte < from.class_of.size(); ++byte) {
-      class_of_[from.class_of[byte]] = to.class_of[byte];
+  coarsening(const report& from, const gpu::partition& to, bool with_pairs)
+      : from_(from), classes_(to.classes), with_pairs_(with_pairs), class_of_(from.partition.classes) {
+    for (std::size_t byte = 0; byte < to.class_of.size(); ++byte) {
+      class_of_[from.partition.class_of[byte]] = to.class_of[byte];
     }
   }
 
   [[nodiscard]] gpu::tally operator()(const gpu::tally& counts) const {
-    if (is_same_ && !counts.counts.empty()) return counts;
     gpu::tally made(classes_);
     for (std::size_t i = 0; i < counts.counts.size(); ++i) made.counts[class_of_[i]] += counts.counts[i];
+    if (!with_pairs_) return made;
+    for (const scheme_view& each : from_.schemes) {
+      const pipeline::pair_matrix pairs = each.fold_pairs(counts);
+      made.pairs.insert(made.pairs.end(), pairs.counts.begin(), pairs.counts.end());
+    }
     return made;
   }
 
  private:
-  bool is_same_;
+  const report& from_;
   std::size_t classes_;
+  bool with_pairs_;
   std::vector<std::uint8_t> class_of_;
 };
 
 // Adds results with the same schemes. Inputs are kept in memory.
 class adder {
  public:
-  adder(const report& first, const gpu::partition& partition)
-      : inputs_(std::make_shared<pipeline::finished_inputs>(partition.classes, 0, pipeline::spill_folder{.path = ""})) {
+  adder(const report& first, const gpu::partition& partition, bool with_pairs)
+      : with_pairs_(with_pairs),
+        inputs_(std::make_shared<pipeline::finished_inputs>(partition.classes, 0, pipeline::spill_folder{.path = ""})) {
     sum_.partition = partition;
-    sum_.verified = sum_.unverified = gpu::tally(partition.classes);
+    sum_.verified = sum_.unverified = coarsening(first, partition, with_pairs)(gpu::tally());
     sum_.complete = true;
     sum_.byte_counts = true;
     sum_.ignore_case = first.ignore_case;
     sum_.measuring = first.measuring;
-    for (const scheme_view& each : first.schemes) sum_.schemes.push_back(view_through(each.scheme, partition));
+    std::vector<config::scheme> schemes;
+    for (const scheme_view& each : first.schemes) schemes.push_back(each.scheme);
+    if (with_pairs) {
+      sum_.schemes = views_with_own_pairs(schemes, partition);
+    } else {
+      for (const config::scheme& each : schemes) sum_.schemes.push_back(view_through(each, partition));
+    }
   }
 
   void add(const report& part) {
-    const coarsening coarse(part.partition, sum_.partition);
+    const coarsening coarse(part, sum_.partition, with_pairs_);
     add_totals(part, coarse);
     for (const pipeline::input_report& each : part.inputs) {
       pipeline::input_report folded = each;
@@ -98,6 +113,7 @@ class adder {
     for (const pipeline::skipped_names& each : part.skipped) add_skipped(sum_.skipped, each);
   }
 
+  bool with_pairs_;
   report sum_;
   std::shared_ptr<pipeline::finished_inputs> inputs_;
   std::size_t number_ = 0;
@@ -108,7 +124,7 @@ class adder {
 results results::merge(std::span<const results> parts) {
   if (parts.empty()) throw gpuhist::error(errc::invalid_argument, "merge: there are no results");
   const report& first = parts.front().shared().content;
-  adder sum(first, common_partition(parts));
+  adder sum(first, common_partition(parts), std::ranges::all_of(parts, have_pairs));
   std::string failed;
   for (const results& each : parts) {
     const report& part = each.shared().content;

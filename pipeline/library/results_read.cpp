@@ -40,7 +40,9 @@ void check_readable(const std::string& path) {
 template <typename Add>
 results read_results(const read_options& options, const Add& add) {
   const std::vector<config::scheme> schemes = schemes_of(options);
-  result_sum sum(options.ignore_case ? letter_case::ignored : letter_case::exact, {.path = ""});
+  result_sum sum({options.ignore_case ? letter_case::ignored : letter_case::exact,
+                  options.pairs ? schemes : std::vector<config::scheme>()},
+                 {.path = ""});
   try {
     add(sum);
   } catch (...) {
@@ -49,7 +51,9 @@ results read_results(const read_options& options, const Add& add) {
   if (!sum.errors().empty()) throw error(errc::invalid_argument, sum.errors().front());
   auto made = std::make_shared<results::state>(results::state{.content = sum.take(), .error = {}});
   pipeline::report& content = made->content;
-  for (const config::scheme& each : schemes) content.schemes.push_back(view_through(each, content.partition));
+  if (!options.pairs) {
+    for (const config::scheme& each : schemes) content.schemes.push_back(view_through(each, content.partition));
+  }
   content.ignore_case = options.ignore_case;
   content.byte_counts = true;
   return results(std::move(made));

@@ -18,6 +18,12 @@ const scheme_view& find_scheme(const report& frame, std::string_view name) {
   throw error(errc::invalid_argument, "the result has no scheme '" + std::string(name) + "'");
 }
 
+std::vector<std::uint64_t> pairs_of(const report& frame, const gpu::tally& counts, std::string_view scheme) {
+  const scheme_view& view = find_scheme(frame, scheme);
+  if (view.has_pairs()) return view.fold_pairs(counts).counts;
+  throw error(errc::invalid_argument, "the result has no pairs; set counting_options::pairs");
+}
+
 measurement measure_of(const report& frame, const gpu::tally& counts, std::string_view name,
                        const measures::byte_counts* baseline) {
   const measures::measure* const definition = measures::find_measure(name);

@@ -70,6 +70,10 @@ std::vector<std::uint64_t> window::counts(std::string_view scheme) const {
   return find_scheme(*state_->frame, scheme).fold(state_->content.counts);
 }
 
+std::vector<std::uint64_t> window::pairs(std::string_view scheme) const {
+  return pairs_of(*state_->frame, state_->content.counts, scheme);
+}
+
 measurement window::measure(std::string_view name) const {
   const auto& baseline = state_->baseline;
   return measure_of(*state_->frame, state_->content.counts, name, baseline ? &*baseline : nullptr);

@@ -124,6 +124,7 @@ counting_request counting_request_of(const config::options& typed) {
   counting.schemes = typed.buckets;
   counting.ignore_case = typed.ignore_case;
   counting.byte_counts = typed.byte_counts;
+  counting.pairs = typed.pairs;
   counting.measures = typed.measures;
   take_baseline(typed, made);
   counting.windows = windows_of(typed);

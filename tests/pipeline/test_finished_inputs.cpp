@@ -206,7 +206,7 @@ TEST_CASE("reports that were spilled last can be dropped, from memory and from a
     std::vector<unsigned> expected;
     std::mt19937 chosen(7);
     for (unsigned seed = 0; seed < 400;) {
-      pending_inputs pending(*finished, classes);
+      pending_inputs pending(*finished, gpu::tally(classes));
       gpu::tally sum(classes);
       for (auto number = chosen() % 6; number > 0; --number) {
         pending.add(sample(++seed));
@@ -235,7 +235,7 @@ TEST_CASE("inputs of several results that are added in turns have the order in w
     std::mt19937 chosen(11);
     constexpr std::size_t number = 5;
     std::deque<pending_inputs> pending;
-    for (std::size_t i = 0; i < number; ++i) pending.emplace_back(*finished, classes);
+    for (std::size_t i = 0; i < number; ++i) pending.emplace_back(*finished, gpu::tally(classes));
     std::vector<std::vector<unsigned>> seeds(number);
     unsigned seed = 0;
     const auto add_to = [&](std::size_t i) {

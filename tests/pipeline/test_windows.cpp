@@ -165,7 +165,7 @@ TEST_CASE("newlines are counted, and the n-th is found, wherever they are") {
 
 TEST_CASE("the sum of panes that are added and dropped equals that of the panes that remain") {
   std::mt19937 random(2);
-  pane_sum sum(3);
+  pane_sum sum(gpu::tally(3));
   std::vector<gpu::tally> panes;
   for (int round = 0; round < 500; ++round) {
     gpu::tally tally;  // a tally without classes is an empty one

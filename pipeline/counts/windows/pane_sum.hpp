@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 namespace gpuhist::pipeline {
 
 class pane_sum {
  public:
-  /// `classes`: of the tallies.
-  explicit pane_sum(std::size_t classes) : sum_(classes) {}
+  /// `no_text`: a tally of zeros, with the size of all others.
+  explicit pane_sum(gpu::tally no_text) : sum_(std::move(no_text)) {}
 
   /// Appends a pane. A tally without classes counts no bytes.
   void add(gpu::tally pane);

@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace gpuhist::pipeline {
-namespace {
-
-// Panes that are merged and not taken by next(). As many make waking the thread that takes them rare.
-constexpr std::size_t max_panes_merged = 1024;
-
-}  // namespace
-
 rolling_windows::rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed)
     : shape_(shape),
       rows_(rows),
@@ -47,8 +40,10 @@ void rolling_windows::abandon(input_id input, group_id group) {
   run_and_notify([&] { cutter_.abandon(input, group); });
 }
 
-void rolling_windows::break_off(input_id input, const std::string& error) {
-  run_and_notify([&] { cutter_.break_off(input, error, now()); });
+pane_id rolling_windows::break_off(input_id input, const std::string& error) {
+  pane_id next = 0;
+  run_and_notify([&] { next = cutter_.break_off(input, error, now()); });
+  return next;
 }
 
 void rolling_windows::end_input(input_id input) {
@@ -87,11 +82,13 @@ std::optional<std::chrono::nanoseconds> rolling_windows::until_border() const {
   return std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(border - at));
 }
 
-void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row) {
+void rolling_windows::merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row,
+                            const std::optional<byte_pair>& seam) {
   const std::scoped_lock lock(mutex_);
   if (discarded_) return;
   pane_counts& counted = panes_[pane];
   rows_.add(counted.counts, row);  // first, because it may throw
+  rows_.add(counted.counts, seam);
   counted.merged += bytes;
 }
 
@@ -135,7 +132,7 @@ std::optional<rolling_windows::record> rolling_windows::take(window_event& front
 
 void rolling_windows::add_pane(const pane_finished& finished) {
   stream_panes& panes =
-      streams_.try_emplace(finished.stream, stream_panes{.sum = pane_sum(rows_.classes())}).first->second;
+      streams_.try_emplace(finished.stream, stream_panes{.sum = pane_sum(rows_.no_text())}).first->second;
   auto counted = panes_.extract(finished.pane);
   const std::uint64_t merged = counted.empty() ? 0 : counted.mapped().merged;
   panes.sum.add(counted.empty() ? gpu::tally() : std::move(counted.mapped().counts));

@@ -36,6 +36,9 @@ class rolling_windows {
  public:
   using record = std::variant<closed_window, window_verdict>;
 
+  /// Panes that are merged and not taken by next(). As many make waking the thread that takes them rare.
+  static constexpr std::size_t max_panes_merged = 1024;
+
   /// `rows` folds the merged rows. `changed` is called after new events: any thread calls it, and locks of the caller
   /// may be held.
   rolling_windows(const window_shape& shape, const row_folding& rows, std::function<void()> changed);
@@ -52,7 +55,7 @@ class rolling_windows {
            std::vector<pane_part>& parts);
   void conclude(const text_owner& frame, bool verified);
   void abandon(input_id input, group_id group);
-  void break_off(input_id input, const std::string& error);
+  pane_id break_off(input_id input, const std::string& error);
   void end_input(input_id input);
   void end();
   void pass_time();
@@ -62,8 +65,9 @@ class rolling_windows {
 
   // ---- for merging -------------------------------------------------------------------------------------------------
 
-  /// Adds one row of a pane's text.
-  void merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row);
+  /// Adds one row of a pane's text, and the pair that it makes with the byte before it, which may be in another pane.
+  void merge(pane_id pane, std::uint64_t bytes, std::span<const std::uint32_t> row,
+             const std::optional<byte_pair>& seam = {});
 
   /// Whether so many panes wait for next() that no more must be merged before it is called.
   [[nodiscard]] bool is_backed_up() const;

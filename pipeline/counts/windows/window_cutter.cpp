@@ -201,12 +201,13 @@ void window_cutter::abandon(input_id input, group_id group) {
   judge();
 }
 
-void window_cutter::break_off(input_id input, const std::string& error, window_time now) {
+pane_id window_cutter::break_off(input_id input, const std::string& error, window_time now) {
   const auto found = streams_.find(stream_of(input));
-  if (found == streams_.end()) return;
+  if (found == streams_.end()) return next_pane_;
   catch_up(found->second, now);
   end_run(found->second, window_end::error, error, now);
   if (shape_.unit == pane_unit::milliseconds) open_pane(found->second, now);
+  return found->second.open ? found->second.open->pane : next_pane_;
 }
 
 void window_cutter::end_input(input_id input, window_time now) {

@@ -50,8 +50,9 @@ class window_cutter {
   /// Frames of this group that have no verdict are damaged.
   void abandon(input_id input, group_id group);
 
-  /// Text is missing after the last text in the stream of this input. Its open windows close.
-  void break_off(input_id input, const std::string& error, window_time now);
+  /// Text is missing after the last text in the stream of this input. Its open windows close. Returns the pane of the
+  /// stream's next text, or one before it that has no text.
+  pane_id break_off(input_id input, const std::string& error, window_time now);
 
   /// This input has no more text.
   void end_input(input_id input, window_time now);

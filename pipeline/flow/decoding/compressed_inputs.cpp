@@ -434,6 +434,7 @@ void compressed_inputs::begin_skipping(group& task, std::string cause) {
   counts_.note_gap(task.owner.input, task.lost->cause);
   if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
   ++task.owner.frame;
+  ++task.owner.lost_before;
   ++task.frames_ended;
   task.frame_bytes = 0;
 }

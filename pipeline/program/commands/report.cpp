@@ -25,8 +25,10 @@
 namespace gpuhist::pipeline {
 namespace {
 
-result_sum read_results(const config::options& typed) {
-  result_sum sum(typed.ignore_case ? letter_case::ignored : letter_case::exact, temporary_folder());
+result_sum read_results(const config::options& typed, const std::vector<config::scheme>& schemes) {
+  result_sum sum({typed.ignore_case ? letter_case::ignored : letter_case::exact,
+                  typed.pairs ? schemes : std::vector<config::scheme>()},
+                 temporary_folder());
   const std::vector<std::string> standard_input = {"-"};
   for (const std::string& path : typed.inputs.empty() ? standard_input : typed.inputs) sum.add_file(path);
   for (const std::string& error : sum.errors()) complain(error);
@@ -36,7 +38,7 @@ result_sum read_results(const config::options& typed) {
 // Checks inputs and totals against the conditions. Returns whether a condition of --fail-if holds.
 bool watch_all(const report& shown, const gates::watch_list& conditions,
                const std::function<void(const gates::firing&)>& on_firing) {
-  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing);
+  gates::watcher watched(conditions, shown.partition, shown.measuring, on_firing, shown.schemes);
   for (const input_report& each : shown.inputs) watched.watch(gates::unit_of(each));
   gates::watch_totals(shown, conditions, watched);
   return watched.has_failed();
@@ -53,10 +55,12 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   const measures::measuring measuring = resolve_measuring(counting, names);
   const gates::watch_list watched = resolve_watch(counting, schemes, measuring, names);
   if (!warning.empty()) complain("warning: " + warning);
-  result_sum sum = read_results(typed);
+  result_sum sum = read_results(typed, schemes);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
   report shown = sum.take();
-  for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  if (!typed.pairs) {
+    for (const config::scheme& each : schemes) shown.schemes.push_back(view_through(each, shown.partition));
+  }
   shown.measuring = measuring;
   shown.ignore_case = typed.ignore_case;
   shown.totals_only = typed.totals_only;

@@ -5,6 +5,7 @@
 #include "config/usage_error.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/report/measures/measuring.hpp"
+#include "pipeline/report/measures/pair_measures.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,12 @@ using config::reference;
 using operation = config::expression::operation;
 using std::size_t;
 
+namespace {
+
+constexpr std::string_view conditional_entropy_name = "conditional_entropy";
+
+}  // namespace
+
 /// Resolves names.
 class condition::resolver {
  public:
@@ -34,11 +41,31 @@ class condition::resolver {
         return {.type = meaning::kind::measure, .measure = found};
       }
     }
+    if (name.parts.back() == conditional_entropy_name && name.as == reference::form::plain && !is_bucket(name)) {
+      return {.type = meaning::kind::conditional_entropy, .scheme = scheme_of(name)};
+    }
     return {.type = name.as == reference::form::count ? meaning::kind::count : meaning::kind::share,
             .bytes = bucket(name)};
   }
 
  private:
+  [[nodiscard]] bool is_bucket(const reference& name) const {
+    return std::ranges::any_of(schemes_, [&](const config::scheme& each) {
+      return (name.parts.size() == 1 || each.name == name.parts.front()) &&
+             std::ranges::find(each.buckets, name.parts.back()) != each.buckets.end();
+    });
+  }
+
+  /// The scheme of a measure of pairs.
+  [[nodiscard]] std::string scheme_of(const reference& name) const {
+    if (name.parts.size() == 1 && schemes_.size() == 1) return schemes_.front().name;
+    if (name.parts.size() == 1) {
+      refuse("every scheme has it; name the scheme, as in " + schemes_.front().name + "." + name.parts.front(), name);
+    }
+    if (std::ranges::find(schemes_, name.parts.front(), &config::scheme::name) == schemes_.end()) refuse_unknown(name);
+    return name.parts.front();
+  }
+
   [[nodiscard]] std::bitset<256> bucket(const reference& name) const {
     const std::string& wanted = name.parts.back();
     const config::scheme* found = nullptr;
@@ -77,7 +104,7 @@ class condition::resolver {
   [[nodiscard]] std::vector<std::string> known_names(const reference& unknown) const {
     std::vector<std::string> known;
     if (unknown.parts.size() == 1 && unknown.as == reference::form::plain) {
-      known = {"bytes", "lines"};
+      known = {"bytes", "lines", std::string(conditional_entropy_name)};
       for (const measures::measure& each : measures::all_measures()) known.emplace_back(each.name);
     }
     for (const config::scheme& each : schemes_) {
@@ -109,6 +136,13 @@ double count_of(const std::bitset<256>& bytes, const watched_counts& checked) {
     if (classes[each]) sum += static_cast<double>(checked.counts.counts[each]);
   }
   return sum;
+}
+
+std::optional<double> conditional_entropy_of(const std::string& scheme, const watched_counts& checked) {
+  const auto found =
+      std::ranges::find(checked.schemes, scheme, [](const scheme_view& each) { return each.scheme.name; });
+  if (found == checked.schemes.end()) return std::nullopt;
+  return measures::conditional_entropy(found->fold_pairs(checked.counts)).value;
 }
 
 /// A value on the stack: a number, or a truth value as 1 or 0; nothing: unknown.
@@ -199,6 +233,11 @@ const reference* condition::needs_baseline() const {
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
+const reference* condition::needs_pairs() const {
+  const auto found = std::ranges::find(meanings_, meaning::kind::conditional_entropy, &meaning::type);
+  return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
+}
+
 std::vector<value> condition::values_of_references(const watched_counts& checked) const {
   const measures::byte_counts by_byte =
       needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
@@ -215,6 +254,9 @@ std::vector<value> condition::values_of_references(const watched_counts& checked
       case meaning::kind::measure:
         all.push_back(
             measures::take_measure(*each.measure, {.counts = by_byte, .baseline = checked.baseline}).found.value);
+        break;
+      case meaning::kind::conditional_entropy:
+        all.push_back(conditional_entropy_of(each.scheme, checked));
         break;
       case meaning::kind::share:
         all.push_back(finite(count_of(each.bytes, checked) / bytes));

@@ -4,6 +4,7 @@
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
+#include "pipeline/counts/partitioning.hpp"
 #include "pipeline/report/measures/measure.hpp"
 
 #include <bitset>
@@ -20,6 +21,7 @@ struct watched_counts {
   const gpu::tally& counts;  ///< a tally without counts: no bytes
   const gpu::partition& partition;
   const measures::byte_counts* baseline = nullptr;  ///< null: none
+  std::span<const scheme_view> schemes{};           ///< with pairs; only for conditions that need pairs
 };
 
 /// A name in a condition and its value; no value: these counts have none.
@@ -37,8 +39,8 @@ using verdict = std::optional<bool>;
 /// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
 class condition {
  public:
-  /// Names are `bytes`, `lines`, the measures, and the buckets of `schemes`. Throws config::usage_error, with the text
-  /// and a caret, if a name is unknown or belongs to several buckets.
+  /// Names are `bytes`, `lines`, the measures, `conditional_entropy`, and the buckets of `schemes`. Throws
+  /// config::usage_error, with the text and a caret, if a name is unknown or belongs to several buckets.
   condition(config::expression typed, std::span<const config::scheme> schemes);
 
   /// As typed.
@@ -50,6 +52,9 @@ class condition {
   /// The first name that compares with a baseline; null if there is none.
   [[nodiscard]] const config::reference* needs_baseline() const;
 
+  /// The first name that is a measure of pairs; null if there is none.
+  [[nodiscard]] const config::reference* needs_pairs() const;
+
   [[nodiscard]] verdict holds_for(const watched_counts& checked) const;
 
   /// The value of each name in the text, once each, in the order of the text.
@@ -58,10 +63,11 @@ class condition {
  private:
   /// What a name refers to.
   struct meaning {
-    enum class kind : std::uint8_t { bytes, lines, measure, share, count };
+    enum class kind : std::uint8_t { bytes, lines, measure, conditional_entropy, share, count };
 
     kind type = kind::bytes;
     const measures::measure* measure = nullptr;
+    std::string scheme{};      ///< of a measure of pairs
     std::bitset<256> bytes{};  ///< byte values in the bucket
   };
 

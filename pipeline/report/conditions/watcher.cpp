@@ -26,14 +26,19 @@ bool watch_list::covers(unit::kind type) const {
 }
 
 watcher::watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
-                 std::function<void(const firing&)> report_firing)
-    : list_(list), partition_(counted), measuring_(measuring), report_firing_(std::move(report_firing)) {}
+                 std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes)
+    : list_(list),
+      partition_(counted),
+      measuring_(measuring),
+      schemes_(schemes),
+      report_firing_(std::move(report_firing)) {}
 
 bool watcher::watch(const unit& checked) {
   if (!list_.covers(checked.type)) return false;
   const watched_counts counts{.counts = checked.counts,
                               .partition = partition_,
-                              .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get()};
+                              .baseline = checked.baseline != nullptr ? checked.baseline : measuring_.baseline.get(),
+                              .schemes = schemes_};
   bool failed_now = false;
   for (std::size_t number = 0; number < list_.gates.size(); ++number) {
     const gate& each = list_.gates[number];

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,9 +75,10 @@ struct firing {
 /// Checks units against conditions. Any thread, one at a time.
 class watcher {
  public:
-  /// Borrows `list`, `counted` and `measuring`. watch() calls `report_firing` once for each condition that holds.
+  /// Borrows `list`, `counted`, `measuring` and `schemes`, which conditions that need pairs look at. watch() calls
+  /// `report_firing` once for each condition that holds.
   watcher(const watch_list& list, const gpu::partition& counted, const measures::measuring& measuring,
-          std::function<void(const firing&)> report_firing);
+          std::function<void(const firing&)> report_firing, std::span<const scheme_view> schemes = {});
 
   /// Checks the unit if the list covers its kind. Returns true if the run must end: --fail-fast is given, and a
   /// condition of --fail-if holds. With `growing`, a condition that also held at the last call for the same input, or
@@ -93,6 +95,7 @@ class watcher {
   const watch_list& list_;
   const gpu::partition& partition_;
   const measures::measuring& measuring_;
+  const std::span<const scheme_view> schemes_;
   std::function<void(const firing&)> report_firing_;
   std::set<std::pair<std::size_t, std::string>> holding_;  // with `growing`: gate and input name; empty name: totals
   bool failed_ = false;

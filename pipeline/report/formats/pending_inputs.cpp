@@ -17,8 +17,8 @@ constexpr std::size_t locations_in_memory = 16U << 10U;  // bytes
 
 }  // namespace
 
-pending_inputs::pending_inputs(finished_inputs& to, std::size_t classes)
-    : to_(to), locations_(locations_in_memory, to.folder()), verified_(classes), unverified_(classes) {}
+pending_inputs::pending_inputs(finished_inputs& to, const gpu::tally& no_text)
+    : to_(to), locations_(locations_in_memory, to.folder()), verified_(no_text), unverified_(no_text) {}
 
 void pending_inputs::add(const input_report& next) {
   const std::uint64_t before = to_.now().report_bytes;
@@ -63,8 +63,10 @@ void pending_inputs::clear() {
   spilled_ = 0;
   number_ = 0;
   incomplete_.clear();
-  std::ranges::fill(verified_.counts, 0);
-  std::ranges::fill(unverified_.counts, 0);
+  for (gpu::tally* each : {&verified_, &unverified_}) {
+    std::ranges::fill(each->counts, 0);
+    std::ranges::fill(each->pairs, 0);
+  }
 }
 
 }  // namespace gpuhist::pipeline

@@ -16,8 +16,8 @@ namespace gpuhist::pipeline {
 /// the inputs; further locations are in a temporary file.
 class pending_inputs {
  public:
-  /// Borrows `to`. `classes`: of the tallies.
-  pending_inputs(finished_inputs& to, std::size_t classes);
+  /// Borrows `to`. `no_text`: a tally of zeros, with the size of all others.
+  pending_inputs(finished_inputs& to, const gpu::tally& no_text);
   pending_inputs(const pending_inputs&) = delete;
   pending_inputs& operator=(const pending_inputs&) = delete;
   ~pending_inputs() { drop(); }

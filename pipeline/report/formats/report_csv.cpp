@@ -6,11 +6,14 @@
 // bytes are among the counts, counted_unverified. A share refers to the bytes of the row's own total, input or
 // unverified part, from 0 to 1; it is empty without a scheme, and if there are no bytes. Rows of kind `measure` have
 // the measure in `bucket`, the size of the sample in `count`, and the value, if there is one, in `share`. Rows of kind
-// `error` have the cause why an input is incomplete in `bucket`. Rows of kind `skipped` have the cause in `bucket` and
-// the number of names in `count`. They are rows and not a column, so that reports can be appended to a file that an
-// earlier version wrote.
+// `pair` have two buckets in `bucket`, separated by '>', the number of such pairs in `count`, and their share of all
+// pairs; pairs that do not occur have no row. The measure conditional_entropy has its scheme in `scheme` and the number
+// of pairs in `count`. Rows of kind `error` have the cause why an input is incomplete in `bucket`. Rows of kind
+// `skipped` have the cause in `bucket` and the number of names in `count`. They are rows and not a column, so that
+// reports can be appended to a file that an earlier version wrote.
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
+#include "pipeline/report/measures/pair_measures.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -66,6 +69,24 @@ void add_measures(std::string& out, const report& content, std::string_view inpu
   }
 }
 
+/// Pairs of the totals or of an input.
+void add_pairs(std::string& out, const report& content, std::string_view input, const gpu::tally& counts) {
+  for (const scheme_view& view : content.schemes) {
+    if (!view.has_pairs()) continue;
+    const pair_matrix pairs = view.fold_pairs(counts);
+    const std::uint64_t all = measures::pairs_in(pairs);
+    for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
+      if (pairs.counts[i] == 0) continue;
+      const std::string both = view.scheme.buckets[i / pairs.buckets] + ">" + view.scheme.buckets[i % pairs.buckets];
+      add_row(out, {.kind = "pair", .input = input}, view.scheme.name, both, pairs.counts[i],
+              share_of_all(pairs.counts[i], all));
+    }
+    const measures::finding bits = measures::conditional_entropy(pairs);
+    add_row(out, {.kind = "measure", .input = input}, view.scheme.name, "conditional_entropy", all,
+            bits.value ? shortest(*bits.value) : "");
+  }
+}
+
 void add_error(std::string& out, const part& input, const std::string& error, bool terminal) {
   if (error.empty()) return;
   add_row(out, {.kind = "error", .input = input.input}, "", terminal ? printable(error) : error, 1);
@@ -84,6 +105,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
   if (content.counted_unverified) add_row(out, total, "", "counted_unverified", 1);
   add_buckets(out, content, total, content.verified);
   add_measures(out, content, "", content.verified);
+  add_pairs(out, content, "", content.verified);
   add_unverified(out, content, {.kind = "unverified", .input = ""}, content.unverified);
   for (const skipped_names& each : content.skipped) {
     add_row(out, {.kind = "skipped", .input = ""}, "", cause_of(each), each.count);
@@ -97,6 +119,7 @@ void write_result(const report& content, bool terminal, const text_sink& to, std
     add_error(out, input, each.error, terminal);
     add_buckets(out, content, input, each.verified);
     add_measures(out, content, name, each.verified);
+    add_pairs(out, content, name, each.verified);
     add_unverified(out, content, {.kind = "unverified", .input = name}, each.unverified);
     to(std::exchange(out, {}));
   }

@@ -2,10 +2,12 @@
 
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
+#include "pipeline/report/measures/pair_measures.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,33 @@ json byte_counts_of(const report& content, const gpu::tally& counts) {
   return all;
 }
 
+json surprising_as_json(const scheme_view& view, const pair_matrix& pairs) {
+  json all = json::array();
+  for (const measures::surprising_pair& each : measures::most_surprising(pairs)) {
+    all.push_back({{"first", view.scheme.buckets[each.first]},
+                   {"second", view.scheme.buckets[each.second]},
+                   {"count", each.count},
+                   {"expected", json_number(each.expected)},
+                   {"bits", json_number(each.bits)}});
+  }
+  return all;
+}
+
+json pairs_as_json(const scheme_view& view, const gpu::tally& counts) {
+  const pair_matrix pairs = view.fold_pairs(counts);
+  json matrix = json::array();
+  for (std::size_t first = 0; first < pairs.buckets; ++first) {
+    json row = json::array();
+    for (std::size_t second = 0; second < pairs.buckets; ++second) row.push_back(pairs.at(first, second));
+    matrix.push_back(std::move(row));
+  }
+  json out = {{"buckets", view.scheme.buckets}, {"counts", std::move(matrix)}};
+  const std::optional<double> bits = measures::conditional_entropy(pairs).value;
+  out["conditional_entropy"] = bits ? json_number(*bits) : json(nullptr);
+  out["surprising"] = surprising_as_json(view, pairs);
+  return out;
+}
+
 std::string text_of(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace
@@ -41,6 +70,9 @@ void add_counts(json& to, const report& content, const gpu::tally& counts) {
   to["lines"] = lines_in(counts, content.partition);
   to["buckets"] = buckets_of(content, counts);
   if (content.byte_counts && content.type == report::kind::result) to["byte_counts"] = byte_counts_of(content, counts);
+  for (const scheme_view& view : content.schemes) {
+    if (view.has_pairs()) to["pairs"][view.scheme.name] = pairs_as_json(view, counts);
+  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "config/utf8.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
+#include "pipeline/report/measures/pair_measures.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -91,6 +92,26 @@ class exposition {
   std::string text_;
 };
 
+// Of the totals only: an input would have a sample for each pair of buckets.
+void add_pairs(exposition& to, const report& content) {
+  if (content.schemes.empty() || !content.schemes.front().has_pairs()) return;
+  to.family("pairs", "Pairs of neighbouring bytes by the buckets of the first and of the second byte.");
+  for (const scheme_view& view : content.schemes) {
+    const pair_matrix pairs = view.fold_pairs(content.verified);
+    for (std::size_t i = 0; i < pairs.counts.size(); ++i) {
+      to.sample({{"scheme", view.scheme.name},
+                 {"first", view.scheme.buckets[i / pairs.buckets]},
+                 {"second", view.scheme.buckets[i % pairs.buckets]}},
+                pairs.counts[i]);
+    }
+  }
+  to.family("conditional_entropy_bits", "Entropy of the bucket of a byte if that of the byte before it is known.");
+  for (const scheme_view& view : content.schemes) {
+    const measures::finding bits = measures::conditional_entropy(view.fold_pairs(content.verified));
+    if (bits.value) to.sample({{"scheme", view.scheme.name}}, shortest(*bits.value));
+  }
+}
+
 void add_totals(exposition& to, const report& content) {
   to.family("bytes", "Bytes of text that were counted and verified.");
   to.sample({}, content.verified.bytes());
@@ -114,6 +135,7 @@ void add_totals(exposition& to, const report& content) {
     to.family("measure", "Measures of the bytes that were counted and verified, where they have a value.");
     to.measurements(content, {}, content.verified);
   }
+  add_pairs(to, content);
   if (content.unverified.bytes() == 0) return;
   to.family("unverified_bucket_bytes", "Unverified bytes by the bucket that a scheme puts them into.");
   to.buckets(content, {}, content.unverified);

@@ -1,5 +1,6 @@
 // The report as a table for people, fitted to the width of the terminal: buckets with shares and bars, one row per
 // input, and at the end the totals and the inputs that failed.
+#include "pipeline/report/formats/pair_table.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
 #include "pipeline/report/formats/text.hpp"
@@ -208,6 +209,7 @@ void render_table(const report& content, const render_target& target, const text
     if (content.schemes.size() > 1) out(printable(content.schemes[i].scheme.name) + "\n");
     out(bucket_lines(tables.schemes[i], frame, target) + "\n");
   }
+  for (const scheme_view& view : content.schemes) out(pair_lines(view, counts, target));
   out(measure_lines(content, counts, target));
   if (content.inputs.size() > 1 && !content.totals_only) write_inputs_table(content, counts.bytes(), target, out);
   out(totals_lines(content, tables.totals, frame));

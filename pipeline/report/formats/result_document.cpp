@@ -79,9 +79,52 @@ gpu::tally counts_in(const json& from, letter_case wanted, bool folded) {
   return counts_by_scheme(*bytes);
 }
 
+const json& pairs_of(const json& from, const config::scheme& scheme) {
+  const std::string remedy = "; count again with --pairs --buckets " + scheme.name + ", or leave --pairs out";
+  const auto all = from.find("pairs");
+  if (all == from.end() || !all->is_object()) damaged("no pairs were counted" + remedy);
+  const auto found = all->find(scheme.name);
+  if (found == all->end() || !found->is_object()) damaged("no pairs of " + scheme.name + " were counted" + remedy);
+  if (member(*found, "buckets") != json(scheme.buckets)) {
+    damaged("the pairs of " + scheme.name + " are of other buckets than those of --buckets" + remedy);
+  }
+  return member(*found, "counts");
+}
+
+std::vector<std::uint64_t> buckets_of(const gpu::tally& counts, const config::scheme& scheme) {
+  std::vector<std::uint64_t> buckets(scheme.buckets.size());
+  for (std::size_t byte = 0; byte < byte_values; ++byte) buckets[scheme.bucket_of[byte]] += counts.counts[byte];
+  return buckets;
+}
+
+void subtract(std::uint64_t& remaining, std::uint64_t pairs, const config::scheme& scheme) {
+  if (__builtin_sub_overflow(remaining, pairs, &remaining)) {
+    damaged("the pairs of " + scheme.name + " do not add up: there are more than bytes");
+  }
+}
+
+/// Appends the matrix of a scheme to the pairs of a tally. Every byte is the first one of at most one pair, and the
+/// second one of at most one.
+void append_pairs(gpu::tally& to, const json& from, const config::scheme& scheme) {
+  const std::size_t size = scheme.buckets.size();
+  const json& rows = pairs_of(from, scheme);
+  if (!rows.is_array() || rows.size() != size) damaged("\"pairs\" is not a square matrix of numbers");
+  std::vector<std::uint64_t> as_first = buckets_of(to, scheme);
+  std::vector<std::uint64_t> as_second = as_first;
+  for (std::size_t first = 0; first < size; ++first) {
+    if (!rows[first].is_array() || rows[first].size() != size) damaged("\"pairs\" is not a square matrix of numbers");
+    for (std::size_t second = 0; second < size; ++second) {
+      const std::uint64_t count = number(rows[first][second], "pairs");
+      subtract(as_first[first], count, scheme);
+      subtract(as_second[second], count, scheme);
+      to.pairs.push_back(count);
+    }
+  }
+}
+
 /// The counts of an object. They must match its fields "bytes" and "lines".
-gpu::tally read_counts(const json& from, letter_case wanted, bool folded) {
-  gpu::tally counts = counts_in(from, wanted, folded);
+gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folded) {
+  gpu::tally counts = counts_in(from, wanted.letters, folded);
   const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
   std::uint64_t sum = 0;
   for (const std::uint64_t count : counts.counts) {
@@ -95,12 +138,13 @@ gpu::tally read_counts(const json& from, letter_case wanted, bool folded) {
     damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
             " line feeds were counted");
   }
+  for (const config::scheme& each : wanted.pairs) append_pairs(counts, from, each);
   return counts;
 }
 
-gpu::tally read_unverified(const json& from, letter_case wanted, bool folded) {
+gpu::tally read_unverified(const json& from, const wanted_counts& wanted, bool folded) {
   const auto found = from.find("unverified");
-  if (found == from.end()) return gpu::tally(byte_values);
+  if (found == from.end()) return wanted.no_text();
   if (!found->is_object()) damaged("\"unverified\" is not an object");
   return read_counts(*found, wanted, folded);
 }
@@ -165,6 +209,12 @@ std::string read_name(const json& from) {
 
 }  // namespace
 
+gpu::tally wanted_counts::no_text() const {
+  std::size_t columns = 0;
+  for (const config::scheme& each : pairs) columns += each.buckets.size() * each.buckets.size();
+  return gpu::tally(byte_values, columns);
+}
+
 void check_schema(const json& document) {
   if (!document.is_object()) damaged("not a JSON object; results are written by gpuhist --byte-counts --format json");
   if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
@@ -196,7 +246,7 @@ failure_kind read_error_kind(const json& document, const std::string& error) {
   return io::failure_kind_named(text(*found, "error_kind")).value_or(failure_kind::unknown);
 }
 
-input_report read_input(const json& document, letter_case wanted, bool folded) {
+input_report read_input(const json& document, const wanted_counts& wanted, bool folded) {
   if (!document.is_object()) damaged("an input is not an object");
   input_report input;
   input.name = read_name(document);
@@ -218,7 +268,11 @@ input_report read_input(const json& document, letter_case wanted, bool folded) {
   return input;
 }
 
-report read_totals(const json& document, letter_case wanted) {
+report read_totals(const json& document, const wanted_counts& wanted) {
+  if (!wanted.pairs.empty() && is_folded(document) != (wanted.letters == letter_case::ignored)) {
+    damaged(is_folded(document) ? "the pairs were counted with --ignore-case; give --ignore-case, or leave --pairs out"
+                                : "the pairs were counted without --ignore-case; leave --ignore-case or --pairs out");
+  }
   report totals;
   totals.partition = gpu::partition::identity();
   totals.complete = flag(member(document, "complete"), "complete");

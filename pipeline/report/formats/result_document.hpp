@@ -2,6 +2,7 @@
 // document whose sums do not match is damaged.
 #pragma once
 
+#include "config/scheme.hpp"
 #include "pipeline/report/formats/report.hpp"
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -19,6 +22,19 @@ struct result_damage : std::runtime_error {
 
 /// Whether the counts must distinguish upper and lower case.
 enum class letter_case { exact, ignored };
+
+/// The counts that are read from documents.
+struct wanted_counts {
+  letter_case letters = letter_case::exact;
+  std::vector<config::scheme> pairs{};  ///< schemes whose pairs are wanted; a tally has them in this order
+
+  /// Implicit: without pairs.
+  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {})
+      : letters(wanted), pairs(std::move(paired)) {}
+
+  /// A tally of no text.
+  [[nodiscard]] gpu::tally no_text() const;
+};
 
 /// Throws result_damage if it is not a document of the schema.
 void check_schema(const nlohmann::json& document);
@@ -31,13 +47,13 @@ std::string run_of(const nlohmann::json& document);
 
 /// Reads an input: a line of its own, or an element of `inputs`. The counts are "byte_counts" or, if these are absent,
 /// the buckets of the scheme `bytes`. `folded`: these buckets ignore case. Throws result_damage.
-input_report read_input(const nlohmann::json& document, letter_case wanted, bool folded);
+input_report read_input(const nlohmann::json& document, const wanted_counts& wanted, bool folded);
 
 /// Whether the counts of buckets ignore case.
 bool is_folded(const nlohmann::json& document);
 
 /// Reads the totals of a result, without its inputs. The partition is the identity. Throws result_damage.
-report read_totals(const nlohmann::json& document, letter_case wanted);
+report read_totals(const nlohmann::json& document, const wanted_counts& wanted);
 
 /// Whether counts of the input are buckets of the scheme `bytes`, which `folded` applies to.
 bool is_by_scheme(const nlohmann::json& input);

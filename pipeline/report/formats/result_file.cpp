@@ -37,7 +37,7 @@ constexpr std::size_t max_damaged_lines = 10;
 class result_sum::inputs_within {
  public:
   /// Borrows `to`.
-  inputs_within(finished_inputs& to, letter_case wanted) : pending_(to, byte_values), wanted_(wanted) {}
+  inputs_within(finished_inputs& to, const wanted_counts& wanted) : pending_(to, wanted.no_text()), wanted_(wanted) {}
 
   [[nodiscard]] input_taker taker() {
     return {.begin = [this] { begin(); }, .take = [this](const nlohmann::json& each) { take(each); }};
@@ -60,7 +60,7 @@ class result_sum::inputs_within {
 
   void take(const nlohmann::json& element) {
     if (damage_) return;
-    if (!damage_if_folded_ && wanted_ == letter_case::exact && is_by_scheme(element)) {
+    if (!damage_if_folded_ && wanted_.letters == letter_case::exact && is_by_scheme(element)) {
       add(element, true, damage_if_folded_);
       if (!damage_if_folded_) return;  // valid in both cases, and added
     }
@@ -76,22 +76,23 @@ class result_sum::inputs_within {
   }
 
   pending_inputs pending_;
-  letter_case wanted_;
+  const wanted_counts& wanted_;
   std::optional<result_damage> damage_;
   std::optional<result_damage> damage_if_folded_;
 };
 
-result_sum::result_sum(letter_case wanted, const spill_folder& spilled_to)
-    : wanted_(wanted), kept_(std::make_shared<finished_inputs>(byte_values, kept_in_memory, spilled_to)) {
+result_sum::result_sum(wanted_counts wanted, const spill_folder& spilled_to)
+    : wanted_(std::move(wanted)), kept_(std::make_shared<finished_inputs>(byte_values, kept_in_memory, spilled_to)) {
   sum_.partition = gpu::partition::identity();
   sum_.complete = true;
-  sum_.verified = sum_.unverified = gpu::tally(sum_.partition.classes);
+  sum_.verified = sum_.unverified = wanted_.no_text();
+  sum_.schemes = views_with_own_pairs(wanted_.pairs, sum_.partition);
 }
 
-result_sum::run_lines::run_lines(finished_inputs& to) : inputs(to, byte_values) {}
+result_sum::run_lines::run_lines(finished_inputs& to, const gpu::tally& no_text) : inputs(to, no_text) {}
 
 void result_sum::add_file(const std::string& path) {
-  position at(path == "-" ? "standard input" : printable(path), *kept_);
+  position at(path == "-" ? "standard input" : printable(path), *kept_, wanted_.no_text());
   const std::size_t errors_before = errors_.size();
   try {
     const io::descriptor opened = open_results(path);
@@ -105,7 +106,7 @@ void result_sum::add_file(const std::string& path) {
 }
 
 void result_sum::add_text(const std::string& name, std::string_view text) {
-  position at(name, *kept_);
+  position at(name, *kept_, wanted_.no_text());
   document_reader documents(text);
   add_all(documents, at);
 }
@@ -173,7 +174,8 @@ result_sum::run_lines& result_sum::go_to_run(const nlohmann::json& document, pos
     throw result_damage("lines of " + std::to_string(max_runs) + " other runs wait for their results; lines of run " +
                         config::quote(at.run) + " cannot be kept; keep fewer runs in one file");
   }
-  run_lines& current = at.run.empty() ? at.without_name : at.runs.try_emplace(at.run, *kept_).first->second;
+  run_lines& current =
+      at.run.empty() ? at.without_name : at.runs.try_emplace(at.run, *kept_, wanted_.no_text()).first->second;
   at.current = &current;
   return current;
 }

@@ -25,7 +25,8 @@ namespace gpuhist::pipeline {
 /// without a name, as older versions wrote them, belong to the next result without a name.
 class result_sum {
  public:
-  explicit result_sum(letter_case wanted, const spill_folder& spilled_to = {});
+  /// If pairs are wanted, a result without them is damaged. take().schemes are the schemes of the pairs.
+  explicit result_sum(wanted_counts wanted, const spill_folder& spilled_to = {});
 
   /// Adds all results of a file, "-" for standard input: any number of JSON documents, one per line. Snapshots,
   /// windows, verdicts and alerts are ignored. A file without any document of gpuhist has one error. At most 10 damaged
@@ -41,7 +42,7 @@ class result_sum {
   /// The errors, each with its file and, if it applies, its line.
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
-  /// The sum, over the 256 byte values, without schemes.
+  /// The sum, over the 256 byte values.
   [[nodiscard]] report take();
 
  private:
@@ -49,7 +50,7 @@ class result_sum {
 
   /// The inputs of one run whose result was not read yet.
   struct run_lines {
-    explicit run_lines(finished_inputs& to);
+    run_lines(finished_inputs& to, const gpu::tally& no_text);
 
     pending_inputs inputs;
     bool is_damaged = false;  // a line was damaged
@@ -57,7 +58,8 @@ class result_sum {
 
   /// The state of reading a file.
   struct position {
-    position(std::string name_of_file, finished_inputs& to) : name(std::move(name_of_file)), without_name(to) {}
+    position(std::string name_of_file, finished_inputs& to, const gpu::tally& no_text)
+        : name(std::move(name_of_file)), without_name(to, no_text) {}
 
     std::string name;
     std::size_t line = 0;
@@ -88,7 +90,7 @@ class result_sum {
   void add_damaged_line(position& at, std::string_view cause);
   void add_foreign_file(position& at, std::size_t errors_before, std::string_view hint);
 
-  letter_case wanted_;
+  wanted_counts wanted_;
   std::shared_ptr<finished_inputs> kept_;
   std::size_t inputs_ = 0;  // of all valid results
   std::size_t results_ = 0;
