@@ -84,7 +84,7 @@ class GPUHIST_API results {
 
   // Of the implementation.
   explicit results(std::shared_ptr<const state> shared);
-  [[nodiscard]] const state& shared() const noexcept { return *state_; }
+  [[nodiscard]] const state& shared() const noexcept;
 
   /// Reads results from JSON text of schema gpuhist.result/1: a document, or lines of them, which are added as by
   /// merge(). They must have the counts of the 256 byte values: byte_counts, or the scheme `bytes`. Throws
@@ -95,8 +95,8 @@ class GPUHIST_API results {
   [[nodiscard]] static results read_file(const std::string& path, const read_options& options = {});
 
   /// The sum: the inputs of all parts in sequence, the totals added, complete only if all parts are. It has pairs only
-  /// if all parts have. Throws
-  /// errc::invalid_argument if there are no parts, if their schemes differ, or if a count exceeds 2^64 - 1.
+  /// if all parts have. Throws errc::invalid_argument if there are no parts, if their schemes differ, or if a count
+  /// exceeds 2^64 - 1.
   [[nodiscard]] static results merge(std::span<const results> parts);
 
   [[nodiscard]] kind type() const;
@@ -182,7 +182,7 @@ class GPUHIST_API window {
 
   // Of the implementation.
   explicit window(std::shared_ptr<const state> shared);
-  [[nodiscard]] const state& shared() const noexcept { return *state_; }
+  [[nodiscard]] const state& shared() const noexcept;
 
   window(const window&);
   window(window&&) noexcept;
