@@ -23,8 +23,9 @@ asio::awaitable<void> count(tcp::socket connection, gpuhist::input input) {
     gpuhist::lent_buffer buffer = input.lend(65536);
     const auto bytes = buffer.bytes();
     buffer.commit(connection.read_some(asio::buffer(bytes.data(), bytes.size()), end));
-    if (end && end != asio::error::eof) input.fail(end.message());
+    if (end && end != asio::error::eof) co_return input.fail(end.message());
   }
+  input.finish();
 }
 
 asio::awaitable<void> accept(tcp::acceptor& acceptor, gpuhist::counter& counter, int connections) {

@@ -83,7 +83,8 @@ struct progress {
 /// Callbacks of count_files(). All are called on the thread that called it.
 struct file_events : counting_events {
   std::function<void(const results&)> on_snapshot{};  ///< the counts so far: file_options::snapshot_every
-  /// Every input as soon as it and all inputs before it have ended: a result with this input alone.
+  /// Every input as soon as it and all inputs before it have ended, until a condition ends the run (fail_fast): a
+  /// result with this input alone.
   std::function<void(const results&)> on_input{};
   std::function<void(std::string_view)> on_notice{};  ///< messages for people, such as a file that was rotated
   std::function<void(const progress&)> on_progress{};
@@ -111,7 +112,7 @@ struct file_outcome {
   std::string warning{};            ///< a failure without effect on the counts, such as a lost device; empty: none
   std::optional<pass_through_failure> pass_through_error{};
   std::uint64_t not_passed_through = 0;  ///< bytes that were counted and not forwarded
-  std::uint64_t empty_trees = 0;         ///< number of directories in which no file was found
+  skipped_inputs empty_trees{};          ///< directories in which no file was found; `cause` is empty
 };
 
 /// Counts all inputs, and blocks until the end. Failures of inputs do not throw: they are in the result. Throws error,

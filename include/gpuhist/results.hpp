@@ -53,9 +53,9 @@ struct measurement {
 
 /// Names in trees and archives that were not read, all for the same cause.
 struct skipped_inputs {
-  std::string cause;        ///< "symbolic link", in the singular
+  std::string cause{};      ///< "symbolic link", in the singular
   std::uint64_t count = 0;  ///< number of names
-  std::string first;        ///< the first of them, raw bytes; empty in a result that was read from a file
+  std::string first{};      ///< the first of them, raw bytes; empty in a result that was read from a file
   std::uint64_t bytes = 0;  ///< that archives hold for them
 };
 

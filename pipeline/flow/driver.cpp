@@ -88,7 +88,7 @@ class driver {
   std::unique_ptr<io::stream_sink> sink_;  // null: nothing is forwarded
   std::shared_ptr<text_feed> feed_;
   run_notifier notifier_;
-  async::wakeup forwarded_;  // notified after bytes were written to standard output
+  async::wakeup forwarded_;  // notified after bytes were forwarded
   async::alarm age_alarm_;
   stop_signals signals_;
   clock::time_point began_;
@@ -179,11 +179,15 @@ void driver::make_ring() {
 void driver::make_sink() {
   if (plan_.passes_through == config::pass_through_mode::nothing) return;
   try {
-    sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(STDOUT_FILENO), plan_.buffers.pipe_bytes,
+    sink_ = std::make_unique<io::stream_sink>(loop_, io::descriptor::borrowed(plan_.pass_through_descriptor),
+                                              plan_.buffers.pipe_bytes,
                                               io::stream_sink::events{.written = [this] { forwarded_.notify(); },
                                                                       .failed = [this] { stop_.request_stop(); }});
   } catch (const std::system_error& error) {
-    throw io::destination_error(error.code(), "cannot write standard output");
+    const bool is_output = plan_.pass_through_descriptor == STDOUT_FILENO;
+    throw io::destination_error(
+        error.code(), "cannot write " + (is_output ? std::string("standard output")
+                                                   : "descriptor " + std::to_string(plan_.pass_through_descriptor)));
   }
 }
 
@@ -276,6 +280,8 @@ void driver::feed() {
   });
   if (sink_) collector_->continue_after_loss([&loss] { loss.post(); });
   const std::stop_callback cancel_on_stop(stop_.get_token(), [&stopped]() noexcept { stopped.post(); });
+  std::optional<std::stop_callback<std::function<void()>>> stop_of_caller;
+  stop_of_caller.emplace(hooks_.stop, [this] { stop_.request_stop(); });
   try {
     begin();
     async::spawn(*pool_, feed_and_settle(), [this, &end_of_feeding](const std::exception_ptr& error) noexcept {
@@ -290,6 +296,7 @@ void driver::feed() {
   finish();
   run_loop_until([this] { return !loop_.has_tasks(); });
   pool_->join();
+  stop_of_caller.reset();  // waits for a request in progress, so nothing is posted afterwards
   run_loop_until([&] { return !end_of_feeding.is_posted() && !loss.is_posted() && !stopped.is_posted(); });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,7 @@ struct run_hooks {
   /// The process exits after the run as for outcome::end_at_once. The run then leaves devices open, which saves 0.1 s.
   bool process_exits = false;
   std::function<void(const std::string&)> notice{};     ///< messages to be printed at once
+  std::stop_token stop{};                               ///< a request, on any thread, ends the reading as a signal does
   bool watch_signals = false;                           ///< SIGINT, SIGTERM, SIGHUP end the reading, not the process
   std::function<void(const run_progress&)> progress{};  ///< every progress_interval
   std::chrono::milliseconds progress_interval{0};       ///< above zero if `progress` is set

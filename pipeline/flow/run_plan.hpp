@@ -47,6 +47,7 @@ struct run_plan {
   std::optional<io::walk_settings> trees;           ///< how directories are walked; nothing: directories are errors
   io::open_descriptors descriptors;                 ///< descriptors that inputs may name
   std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
+  bool standard_input = true;                       ///< "-" in the list may be read
   std::string output_name;                          ///< of the output, in messages
   std::string label;                                ///< the name of standard input in results
   const io::format* forced_format = nullptr;        ///< null: recognized by content

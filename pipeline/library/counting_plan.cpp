@@ -72,6 +72,7 @@ void resolve_inputs(const file_options& options, const option_names& names, coun
   }
   check_standard_input(options, names);
   planned.inputs = options.inputs;
+  planned.standard_input = options.standard_input;
   if (options.list) {
     planned.list = options.list->path;
     planned.list_end = options.list->terminator;

@@ -8,7 +8,7 @@
 
 namespace gpuhist {
 
-struct results::state {
+struct [[gnu::visibility("hidden")]] results::state {
   pipeline::report content;
   std::string error;  ///< why counting failed; empty: it did not
 };

@@ -11,7 +11,7 @@
 
 namespace gpuhist {
 
-struct window::state {
+struct [[gnu::visibility("hidden")]] window::state {
   std::shared_ptr<const pipeline::report> frame;  ///< what all windows of the run share; without counts
   pipeline::closed_window content;
   std::optional<pipeline::measures::byte_counts> baseline;  ///< of this window alone; absent: that of the frame

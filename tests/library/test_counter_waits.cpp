@@ -116,13 +116,24 @@ TEST_CASE("finish() waits for feeding threads, which a cancelled counter ends") 
   CHECK_FALSE(blocked.counts().finish().complete());
 }
 
-TEST_CASE("a second thread on an input is refused while the first one waits") {
+TEST_CASE("of two threads that feed one input, one is refused while the other one waits") {
   blocked_counter blocked;
-  std::jthread feeding([&] { CHECK(blocked.feed_until_refused() == errc::closed); });
-  blocked.wait_until_blocked();
-  std::optional<errc> refused;
-  while (refused != errc::misuse) refused = error_of([&] { blocked.fed().feed("b"); });
-  blocked.counts().cancel();
+  std::atomic<int> refused = 0;
+  std::atomic<int> ended = 0;
+  {
+    std::vector<std::jthread> feeding;
+    for (int i = 0; i < 2; ++i) {
+      feeding.emplace_back([&] {
+        const auto error = blocked.feed_until_refused();
+        ++(error == errc::misuse ? refused : ended);
+      });
+    }
+    while (refused == 0) std::this_thread::yield();
+    CHECK(ended == 0);
+    blocked.counts().cancel();
+  }
+  CHECK(refused == 1);
+  CHECK(ended == 1);
 }
 
 TEST_CASE("in a release callback every call but cancel() is misuse, also where the callback is destroyed") {

@@ -85,6 +85,10 @@ std::optional<listed_input> input_list::look_up(std::string name) {
                    .text = "standard input already supplies the list of names (--files-from -)"};
     return input;
   }
+  if (input.name == "-" && !plan_.standard_input) {
+    input.error = {.kind = failure_kind::refused, .text = "standard input is not one of the inputs of this run"};
+    return input;
+  }
   if (std::string closed = io::closed_descriptor_text(input.name, plan_.descriptors); !closed.empty()) {
     input.error = {.kind = failure_kind::unreadable, .text = std::move(closed)};
     return input;

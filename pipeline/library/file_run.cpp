@@ -1,0 +1,119 @@
+#include "pipeline/library/file_run.hpp"
+
+#include "pipeline/flow/inputs/input_list.hpp"
+#include "pipeline/flow/inputs/source_bytes.hpp"
+#include "pipeline/library/results.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+bool has_failed(const input_report& input) { return !input.complete && !io::is_cut_short(input.error_kind); }
+
+progress progress_of(const run_progress& now) {
+  return {.source_bytes = now.source_bytes,
+          .text_bytes = now.text_bytes,
+          .elapsed = std::chrono::duration<double>(now.seconds)};
+}
+
+}  // namespace
+
+file_run::file_run(const counting_plan& planned, const file_events& events, std::stop_token stop, process_hooks process)
+    : plan_(planned),
+      events_(events),
+      stop_(std::move(stop)),
+      process_(std::move(process)),
+      publisher_(planned, events) {}
+
+finished_run file_run::run() {
+  outcome finished = pipeline::run(plan_, hooks());
+  if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
+  finished_run made{
+      .outcome = {.result = {},
+                  .status = status_of(finished),
+                  .ended_by_condition = finished.ended_by_hook,
+                  .warning = finished.engine_warning,
+                  .not_passed_through = finished.not_passed_through,
+                  .empty_trees = {.count = finished.empty_trees.count, .first = finished.empty_trees.first}},
+      .stats = std::move(finished.stats),
+      .signal = finished.signal,
+      .end_at_once = finished.end_at_once};
+  if (const auto& fault = finished.pass_through_error) {
+    made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
+  }
+  made.outcome.result = results_of(report::kind::result, std::move(finished.result), finished.engine_failure);
+  return made;
+}
+
+run_hooks file_run::hooks() {
+  run_hooks made;
+  publisher_.connect(made);
+  made.stop = stop_;
+  if (events_.on_input) {
+    made.input_finished = [this, watch = std::move(made.input_finished)](const input_report& input) {
+      publish(input);
+      return watch && watch(input);
+    };
+  }
+  if (events_.on_snapshot) {
+    made.snapshot = [this](const run_counts& now) {
+      publisher_.call(events_.on_snapshot, results_of(report::kind::snapshot, now));
+    };
+  }
+  if (events_.on_notice) {
+    made.notice = [this](const std::string& text) { publisher_.call(events_.on_notice, text); };
+  }
+  if (events_.on_progress) {
+    made.progress = [this](const run_progress& now) { publisher_.call(events_.on_progress, progress_of(now)); };
+    made.progress_interval = std::max(events_.progress_interval, std::chrono::milliseconds(1));
+  }
+  made.watch_signals = process_.watch_signals;
+  made.process_exits = process_.process_exits;
+  made.write_kept = process_.write_kept;
+  made.status = process_.on_status;
+  return made;
+}
+
+// As a result that contains this input alone.
+void file_run::publish(const input_report& input) {
+  run_counts alone;
+  alone.complete = input.complete;
+  alone.partition = plan_.partition;
+  alone.verified = input.verified;
+  alone.unverified = input.unverified;
+  alone.counted_unverified = input.counted_unverified;
+  alone.inputs.push_back(input);
+  publisher_.call(events_.on_input, results_of(report::kind::result, std::move(alone)));
+}
+
+results file_run::results_of(report::kind kind, run_counts counts, std::string failure) const {
+  return results(std::make_shared<const results::state>(
+      results::state{.content = make_report(plan_, kind, std::move(counts)), .error = std::move(failure)}));
+}
+
+// Inputs that a condition or a stop request cuts short have not failed.
+run_status file_run::status_of(const outcome& finished) const {
+  const bool is_stopped = stop_.stop_requested() || finished.signal != 0;
+  bool failed = !finished.result.complete;
+  if (failed && (finished.ended_by_hook || is_stopped)) {
+    failed = !finished.engine_failure.empty() || finished.pass_through_error ||
+             std::ranges::any_of(finished.result.inputs, has_failed);
+  }
+  if (failed) return run_status::incomplete;
+  if (!finished.result.complete && !finished.ended_by_hook) return run_status::stopped;
+  return publisher_.has_failed() ? run_status::condition_held : run_status::complete;
+}
+
+void check_outputs(const counting_plan& planned) { refuse_outputs_as_inputs(planned); }
+
+std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned) {
+  const bool is_open_ended = planned.trees || planned.list;
+  return is_open_ended ? std::nullopt : source_bytes_of(planned.inputs);
+}
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,64 @@
+// A run over files: the implementation of count_files(), and what the command needs beyond it.
+#pragma once
+
+#include "gpuhist/files.hpp"
+#include "pipeline/flow/driver.hpp"
+#include "pipeline/flow/run_hooks.hpp"
+#include "pipeline/library/counting_plan.hpp"
+#include "pipeline/library/event_publisher.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+namespace gpuhist::pipeline {
+
+/// Only for a run that is all that its process does.
+struct process_hooks {
+  bool watch_signals = false;                            ///< as run_hooks::watch_signals
+  bool process_exits = false;                            ///< as run_hooks::process_exits
+  std::function<void()> write_kept{};                    ///< as run_hooks::write_kept
+  std::function<void(const run_progress&)> on_status{};  ///< as run_hooks::status
+};
+
+struct finished_run {
+  file_outcome outcome;
+  std::optional<run_stats> stats{};  ///< if the plan asks for them
+  int signal = 0;                    ///< that ended the run; 0: none
+  bool end_at_once = false;          ///< as outcome::end_at_once
+};
+
+/// One run. Used by one thread, on which all callbacks are called.
+class file_run {
+ public:
+  /// Borrows `planned` and `events`.
+  file_run(const counting_plan& planned, const file_events& events, std::stop_token stop, process_hooks process = {});
+
+  /// Throws what pipeline::run() throws.
+  finished_run run();
+
+  /// The exception of a callback, if run() threw because of one; else null.
+  [[nodiscard]] const std::exception_ptr& thrown_by_callback() const { return publisher_.thrown(); }
+
+ private:
+  [[nodiscard]] run_hooks hooks();
+  void publish(const input_report& input);
+  [[nodiscard]] results results_of(report::kind kind, run_counts counts, std::string failure = {}) const;
+  [[nodiscard]] run_status status_of(const outcome& finished) const;
+
+  const counting_plan& plan_;
+  const file_events& events_;
+  const std::stop_token stop_;
+  const process_hooks process_;
+  event_publisher publisher_;
+};
+
+/// Throws config::usage_error if an output of the plan is also an input, before anything is read.
+void check_outputs(const counting_plan& planned);
+
+/// The size of all inputs as they are stored, in bytes; nothing if it is not known.
+std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned);
+
+}  // namespace gpuhist::pipeline
