@@ -2,6 +2,8 @@
 // The caller needs the headers of the CUDA runtime.
 #pragma once
 
+#include <gpuhist/api.hpp>
+
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -19,8 +21,7 @@ namespace gpuhist {
 /// Allocates nothing and needs no scratch memory. May be called from any thread, and while a stream is captured into a
 /// graph. `size` 0 does nothing. Returns the result of the launch; cudaErrorInvalidValue for a null pointer. An error
 /// during execution (invalid memory) is reported by a later call, as for every kernel.
-[[nodiscard, gnu::visibility("default")]] cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size,
-                                                                        unsigned long long* counters,
-                                                                        cudaStream_t stream);
+[[nodiscard]] GPUHIST_API cudaError_t count_device_span(const std::uint8_t* bytes, std::uint64_t size,
+                                                        unsigned long long* counters, cudaStream_t stream);
 
 }  // namespace gpuhist

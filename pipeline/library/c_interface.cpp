@@ -39,7 +39,7 @@ static_assert(sizeof(void*) != sizeof(std::uint64_t) ||
 
 // Of this thread. An array has no destructor, so that destructors of other variables of the thread may use it.
 constexpr std::size_t error_bytes = 512;
-thread_local std::array<char, error_bytes> error_text{};
+thread_local std::array<char, error_bytes> error_text{};  // NOLINT(*-avoid-non-const-global-variables)
 
 engine engine_of(gpuhist_engine chosen) {
   switch (chosen) {

@@ -15,7 +15,21 @@ OFFSET(gpuhist_options, byte_counts, 28);
 OFFSET(gpuhist_options, engine, 32);
 OFFSET(gpuhist_options, threads, 36);
 OFFSET(gpuhist_options, memory_limit, 40);
-SIZE(gpuhist_options, 48);
+OFFSET(gpuhist_options, devices, 48);
+OFFSET(gpuhist_options, device_count, 56);
+OFFSET(gpuhist_options, temporary_folder, 64);
+OFFSET(gpuhist_options, window_unit, 72);
+OFFSET(gpuhist_options, windows_per_input, 76);
+OFFSET(gpuhist_options, window_length, 80);
+OFFSET(gpuhist_options, window_step, 88);
+OFFSET(gpuhist_options, on_window, 96);
+OFFSET(gpuhist_options, window_context, 104);
+SIZE(gpuhist_options, 112);
+
+OFFSET(gpuhist_input_options, size, 0);
+OFFSET(gpuhist_input_options, format, 8);
+OFFSET(gpuhist_input_options, max_output, 16);
+SIZE(gpuhist_input_options, 24);
 
 OFFSET(gpuhist_input_result, size, 0);
 OFFSET(gpuhist_input_result, name, 8);
@@ -25,7 +39,22 @@ OFFSET(gpuhist_input_result, bytes, 32);
 OFFSET(gpuhist_input_result, lines, 40);
 OFFSET(gpuhist_input_result, unverified_bytes, 48);
 OFFSET(gpuhist_input_result, complete, 56);
-SIZE(gpuhist_input_result, 64);
+OFFSET(gpuhist_input_result, failure, 60);
+OFFSET(gpuhist_input_result, compressed_bytes, 64);
+SIZE(gpuhist_input_result, 72);
+
+OFFSET(gpuhist_window_info, size, 0);
+OFFSET(gpuhist_window_info, input, 8);
+OFFSET(gpuhist_window_info, last_input, 16);
+OFFSET(gpuhist_window_info, error, 24);
+OFFSET(gpuhist_window_info, index, 32);
+OFFSET(gpuhist_window_info, first_offset, 40);
+OFFSET(gpuhist_window_info, end_offset, 48);
+OFFSET(gpuhist_window_info, bytes, 56);
+OFFSET(gpuhist_window_info, lines, 64);
+OFFSET(gpuhist_window_info, end, 72);
+OFFSET(gpuhist_window_info, verified, 76);
+SIZE(gpuhist_window_info, 80);
 
 SIZE(gpuhist_status, 4);
 _Static_assert(GPUHIST_OK == 0 && GPUHIST_INVALID_ARGUMENT == 1 && GPUHIST_MISUSE == 2 && GPUHIST_CLOSED == 3 &&

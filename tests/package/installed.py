@@ -17,6 +17,7 @@ PREFIX = pathlib.Path(os.environ["PACKAGE_PREFIX"])
 LIBRARIES = PREFIX / os.environ["PACKAGE_LIBDIR"]
 HAVE_CUDA = os.environ["PACKAGE_CUDA"] == "ON"
 CXX, CC, CMAKE = os.environ["PACKAGE_CXX"], os.environ["PACKAGE_CC"], os.environ["PACKAGE_CMAKE"]
+LAUNCHER = os.environ["PACKAGE_LAUNCHER"]  # of the compiler: ccache, or empty
 GENERATOR = os.environ["PACKAGE_GENERATOR"]
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wold-style-cast", "-Werror"]
 EXAMPLES = SOURCE / "docs" / "examples"
@@ -38,7 +39,9 @@ def command(*arguments, timeout=PATIENCE, **options):
 def configured(source, folder, *options):
     """Configures a CMake project; returns its build folder and what CMake printed."""
     environment = {**os.environ, "CMAKE_PREFIX_PATH": str(PREFIX)}
-    tools = (f"-DCMAKE_CXX_COMPILER={CXX}", f"-DCMAKE_C_COMPILER={CC}")
+    tools = [f"-DCMAKE_CXX_COMPILER={CXX}", f"-DCMAKE_C_COMPILER={CC}"]
+    if LAUNCHER:
+        tools.append(f"-DCMAKE_CXX_COMPILER_LAUNCHER={LAUNCHER}")
     return command(CMAKE, "-S", source, "-B", folder, "-G", GENERATOR, *tools, *options, env=environment).stdout
 
 

@@ -61,6 +61,15 @@ class Headers(unittest.TestCase):
             with self.subTest(header=header):
                 self.compiled(CXX, "c++", header)
 
+    def test_the_code_in_the_guide_compiles(self):
+        guide = (SOURCE / "docs" / "embedding.md").read_text()
+        blocks = [block for block in re.findall(r"\n\n((?:    .*\n)+)", guide) if "gpuhist::counter" in block or "gpuhist::count_files" in block]
+        self.assertEqual(len(blocks), 2)
+        program = "#include <gpuhist/gpuhist.hpp>\ntemplate <typename T> void use(const T&) {}\n" + "".join(
+            f"void block_{number}(const std::string& text) {{\nuse(text);\n{block}}}\n" for number, block in enumerate(blocks)
+        )
+        command(CXX, "-std=c++20", "-fsyntax-only", *WARNINGS, *pkg_config("--cflags"), "-x", "c++", "-", input=program.encode())
+
     def test_the_c_header_is_also_c(self):
         self.compiled(CC, "c", "gpuhist.h")
 
