@@ -1,11 +1,15 @@
-// library_rates [MIB [ROUNDS [SCHEME]]]: the rate at which a counter takes text from memory, as a share of the rate of
-// the host kernel alone on the same text, with as many threads. Each round measures the kernel and then the counter, so
-// that both meet the same load of the machine; the table has the medians of the rounds.
+// library_rates [MIB [ROUNDS [SCHEME [CONTEST]]]]: the rate at which a counter takes text from memory, as a share of
+// the rate of the host kernel alone on the same text, with as many threads. Each round measures the kernel and then the
+// counter, so that both meet the same load of the machine; the table has the medians of the rounds.
 #include "bench/generator.hpp"
 #include "bench/log_lines.hpp"
 #include "gpu/host/host_engine.hpp"
 #include "gpuhist/counter.hpp"
+#include "io/descriptor.hpp"
 #include "pipeline/library/counting_plan.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +22,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -76,11 +81,36 @@ void count_in_memory(kernel& used, std::span<const std::byte> text) {
   on_threads(text, [&](auto part) { by_parts(part, span_bytes, [&](auto span) { used.count(span); }); });
 }
 
-void fill_and_count(kernel& used, std::span<const std::byte> text) {
+// Fills a buffer with a part of the text: from memory, or as a program reads a file in the page cache.
+using filling = std::function<void(std::span<const std::byte> part, std::byte* buffer)>;
+
+void copy(std::span<const std::byte> part, std::byte* buffer) { std::memcpy(buffer, part.data(), part.size()); }
+
+class text_file {
+ public:
+  explicit text_file(std::span<const std::byte> text) : text_(text), file_(::memfd_create("text", MFD_CLOEXEC)) {
+    for (std::size_t at = 0; at < text.size();) {
+      const ssize_t written = ::write(file_.get(), text.data() + at, text.size() - at);
+      if (written <= 0) std::abort();
+      at += static_cast<std::size_t>(written);
+    }
+  }
+
+  void read(std::span<const std::byte> part, std::byte* buffer) const {
+    const auto offset = static_cast<off_t>(part.data() - text_.data());
+    if (::pread(file_.get(), buffer, part.size(), offset) != std::ssize(part)) std::abort();
+  }
+
+ private:
+  std::span<const std::byte> text_;
+  gpuhist::io::descriptor file_;
+};
+
+void fill_and_count(kernel& used, std::span<const std::byte> text, const filling& fill) {
   on_threads(text, [&](auto part) {
     std::vector<std::byte> buffer(buffer_bytes);
     by_parts(part, buffer_bytes, [&](auto span) {
-      std::memcpy(buffer.data(), span.data(), span.size());
+      fill(span, buffer.data());
       used.count(std::span(buffer).first(span.size()));
     });
   });
@@ -100,13 +130,13 @@ void feed_borrowed(gpuhist::counter& counts, std::span<const std::byte> text) {
   fed.finish();
 }
 
-void lend_and_commit(gpuhist::counter& counts, std::span<const std::byte> text) {
+void lend_and_commit(gpuhist::counter& counts, std::span<const std::byte> text, const filling& fill) {
   on_threads(text, [&](auto part) {
     gpuhist::input fed = counts.open_input("text");
     while (!part.empty()) {
       gpuhist::lent_buffer buffer = fed.lend();
       const auto span = part.first(std::min(part.size(), buffer.bytes().size()));
-      std::memcpy(buffer.bytes().data(), span.data(), span.size());
+      fill(span, buffer.bytes().data());
       buffer.commit(span.size());
       part = part.subspan(span.size());
     }
@@ -126,16 +156,16 @@ double median(std::vector<double> values) {
 }
 
 struct contest {
-  const char* name;
-  void (*base)(kernel&, std::span<const std::byte>);
-  void (*measured)(gpuhist::counter&, std::span<const std::byte>);
+  std::string name;
+  std::function<void(kernel&, std::span<const std::byte>)> base;
+  std::function<void(gpuhist::counter&, std::span<const std::byte>)> measured;
 };
 
-constexpr std::array contests{
-    contest{"feed, 1 MiB spans", count_in_memory, feed},
-    contest{"feed_borrowed, 1 MiB spans", count_in_memory, feed_borrowed},
-    contest{"lend and commit", fill_and_count, lend_and_commit},
-};
+contest lending(std::string name, const filling& fill) {
+  return {.name = std::move(name),
+          .base = [fill](kernel& used, auto text) { fill_and_count(used, text, fill); },
+          .measured = [fill](gpuhist::counter& counts, auto text) { lend_and_commit(counts, text, fill); }};
+}
 
 // The time of the counter includes its construction and finish().
 void run(const contest& tried, const gpuhist::counting_options& options, std::span<const std::byte> text, int rounds) {
@@ -154,7 +184,7 @@ void run(const contest& tried, const gpuhist::counting_options& options, std::sp
     measured.push_back(static_cast<double>(text.size()) / counted * 1e-9);
     ratios.push_back(alone / counted);
   }
-  std::printf("%-28s %8.2f %8.2f %8.3f\n", tried.name, median(base), median(measured), median(ratios));
+  std::printf("%-28s %8.2f %8.2f %8.3f\n", tried.name.c_str(), median(base), median(measured), median(ratios));
 }
 
 }  // namespace
@@ -169,5 +199,14 @@ int main(int count, char** arguments) {
   const gpuhist::counting_options options = options_for(value(3, "letters"));
   const std::string text = log_of(bytes);
   std::printf("%-28s %8s %8s %8s\n", "GB/s", "kernel", "counter", "ratio");
-  for (const contest& each : contests) run(each, options, std::as_bytes(std::span(text)), rounds);
+  const text_file file(std::as_bytes(std::span(text)));
+  const std::array contests{
+      contest{.name = "feed, 1 MiB spans", .base = count_in_memory, .measured = feed},
+      contest{.name = "feed_borrowed, 1 MiB spans", .base = count_in_memory, .measured = feed_borrowed},
+      lending("lend and commit, copied", copy),
+      lending("lend and commit, read", [&file](auto part, std::byte* buffer) { file.read(part, buffer); }),
+  };
+  for (const contest& each : contests) {
+    if (each.name.starts_with(value(4, ""))) run(each, options, std::as_bytes(std::span(text)), rounds);
+  }
 }

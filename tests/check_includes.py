@@ -25,6 +25,10 @@ ALLOWED = {
 }
 # Of pipeline/flow, a report includes only the statistics, and the signal that ends its wait for a lock.
 REPORT_OF_FLOW = re.compile(r"pipeline/flow/(statistics/\w+|stop_signals)\.hpp")
+# The command that counts is a client of the library: of pipeline/flow it includes only the signals of its process.
+# Repacking decodes by itself.
+PROGRAM_OF_FLOW = re.compile(r"pipeline/flow/(stop_signals|status_signal)\.hpp")
+DEEPER_PROGRAMS = re.compile(r"pipeline/program/(repack/|commands/repack\.cpp)")
 # Asio takes a second to compile. A program that counts through these headers does not need it.
 WITHOUT_ASIO = ("pipeline/flow/driver.hpp", "pipeline/program/plan.hpp", "pipeline/counts/run_counts.hpp", "gpu/engine.hpp")
 OUTSIDE = {"tests", "bench"}
@@ -76,6 +80,8 @@ def is_allowed(include):
         return True
     if (source, target) == ("pipeline/report", "pipeline/flow"):
         return REPORT_OF_FLOW.fullmatch(include.target) is not None
+    if (source, target) == ("pipeline/program", "pipeline/flow") and not DEEPER_PROGRAMS.match(include.source):
+        return PROGRAM_OF_FLOW.fullmatch(include.target) is not None
     return target in ALLOWED.get(source, set())
 
 

@@ -50,6 +50,12 @@ class CheckIncludes(unittest.TestCase):
         self.assertEqual(self.found_in("pipeline/report/a.cpp", '#include "pipeline/flow/statistics/run_stats.hpp"\n'), [])
         self.assertEqual(len(self.found_in("pipeline/report/a.cpp", '#include "pipeline/flow/ring.hpp"\n')), 1)
 
+    def test_the_program_includes_only_the_signals_of_the_flow_except_where_it_repacks(self):
+        self.assertEqual(self.found_in("pipeline/program/a.cpp", '#include "pipeline/flow/stop_signals.hpp"\n'), [])
+        self.assertEqual(len(self.found_in("pipeline/program/a.cpp", '#include "pipeline/flow/driver.hpp"\n')), 1)
+        (self.root / "pipeline/program/repack").mkdir()
+        self.assertEqual(self.found_in("pipeline/program/repack/a.cpp", '#include "pipeline/flow/driver.hpp"\n'), [])
+
     def test_a_cycle_between_folders_is_reported_with_its_includes(self):
         (self.root / "gpu/host/b.hpp").write_text('#include "gpu/cuda/c.hpp"\n')
         (found,) = self.found_in("gpu/cuda/a.cpp", '#include "gpu/host/b.hpp"\n')

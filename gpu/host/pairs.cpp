@@ -19,6 +19,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "gpu/host/bit_sums-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace gpuhist::gpu::host {
 namespace HWY_NAMESPACE {
@@ -124,6 +126,63 @@ void number_many_pairs(const std::uint8_t* HWY_RESTRICT classes, std::size_t cou
   for (; at < count; ++at) to[at] = static_cast<std::uint16_t>(classes[at] << 5U | classes[at + 1]);
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+bool can_mask() { return can_sum_bits(); }
+
+// The bit of each class of the table with this number, which has eight classes; 0 for classes of other tables.
+HWY_INLINE __m512i bits_of_table(std::size_t table) {
+  alignas(width) std::array<std::uint8_t, width> bits{};
+  for (std::size_t i = 0; i < 8; ++i) bits[8 * table + i] = static_cast<std::uint8_t>(1U << i);
+  return _mm512_load_si512(bits.data());
+}
+
+// Counts the pairs of one class with the eight classes of one table. Lane j: class 8 table + j.
+GPUHIST_WITH_GFNI __m512i count_after(const std::uint8_t* HWY_RESTRICT classes, std::size_t count, std::size_t first,
+                                      std::size_t table) {
+  const __m512i bits = bits_of_table(table);
+  const __m512i wanted = _mm512_set1_epi8(static_cast<char>(first));
+  class_adder adder;
+  const auto pairs_at = [&](std::size_t at) HWY_ATTR {
+    const __mmask64 is_first = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(classes + at), wanted);
+    return _mm512_maskz_permutexvar_epi8(is_first, _mm512_loadu_si512(classes + at + 1), bits);
+  };
+  std::size_t at = 0;
+  for (; at + group <= count; at += group) {
+    adder.add_group([&](std::size_t i) HWY_ATTR { return pairs_at(at + i * width); });
+  }
+  for (; at + width <= count; at += width) adder.add_vector(pairs_at(at));
+  if (at != count) {
+    const __mmask64 rest = (std::uint64_t{1} << (count - at)) - 1;
+    const __mmask64 is_first = _mm512_mask_cmpeq_epi8_mask(rest, _mm512_maskz_loadu_epi8(rest, classes + at), wanted);
+    const __m512i second = _mm512_maskz_loadu_epi8(rest, classes + at + 1);
+    adder.add_vector(_mm512_maskz_permutexvar_epi8(is_first, second, bits));
+  }
+  return adder.totals();
+}
+
+// Adds the pairs (classes[i], classes[i + 1]), i < count <= block of full adders, to pairs[0 .. many x many).
+void add_masked_pairs(const std::uint8_t* HWY_RESTRICT classes, std::size_t count, std::size_t many,
+                      std::uint32_t* HWY_RESTRICT pairs) {
+  for (std::size_t first = 0; first < many; ++first) {
+    for (std::size_t table = 0; 8 * table < many; ++table) {
+      alignas(width) std::array<std::uint64_t, 8> counts;
+      _mm512_store_si512(counts.data(), count_after(classes, count, first, table));
+      std::uint32_t* const to = pairs + first * many + 8 * table;
+      for (std::size_t i = 0; i < std::min<std::size_t>(8, many - 8 * table); ++i) {
+        to[i] += static_cast<std::uint32_t>(counts[i]);
+      }
+    }
+  }
+}
+
+#else
+
+bool can_mask() { return false; }
+void add_masked_pairs(const std::uint8_t*, std::size_t, std::size_t, std::uint32_t*) {}
+
+#endif
+
 }  // namespace HWY_NAMESPACE
 }  // namespace gpuhist::gpu::host
 HWY_AFTER_NAMESPACE();
@@ -135,6 +194,8 @@ namespace {
 HWY_EXPORT(classify);
 HWY_EXPORT(number_pairs);
 HWY_EXPORT(number_many_pairs);
+HWY_EXPORT(can_mask);
+HWY_EXPORT(add_masked_pairs);
 
 constexpr std::size_t block = 8192;  // bytes whose classes and numbers stay in the first-level cache
 constexpr std::size_t numbers_of_8_bits = 256;
@@ -207,6 +268,14 @@ void count_many(std::span<const std::byte> bytes, const prepared_pairs& prepared
   for (std::size_t i = 0; i < width * width; ++i) pairs[i] = tables.count(i / width << shift_of_many | i % width);
 }
 
+void count_masked(std::span<const std::byte> bytes, const prepared_pairs& prepared, std::uint32_t* pairs) {
+  const std::size_t width = prepared.classes.counted.classes;
+  std::fill_n(pairs, width * width, 0U);
+  for_each_block(bytes, prepared.classes, [&](const std::uint8_t* classes, std::size_t count) {
+    HWY_DYNAMIC_DISPATCH(add_masked_pairs)(classes, count, width, pairs);
+  });
+}
+
 partition numbers_of(unsigned bits) {
   partition numbers = partition::identity();
   numbers.classes = static_cast<std::uint16_t>(1U << bits);
@@ -217,6 +286,9 @@ partition numbers_of(unsigned bits) {
 }  // namespace
 
 prepared_pairs::prepared_pairs(const partition& pair_classes) : classes(prepare(pair_classes)) {
+  constexpr std::size_t most_passes = 40;  // more take longer than tables: docs/tuning.md
+  const std::size_t passes = pair_classes.classes * ((pair_classes.classes + std::size_t{7}) / 8);
+  masks = passes <= most_passes && HWY_DYNAMIC_DISPATCH(can_mask)();
   constexpr std::uint16_t few = 8;
   constexpr std::uint16_t some = 16;
   if (pair_classes.classes > some) return;
@@ -226,6 +298,7 @@ prepared_pairs::prepared_pairs(const partition& pair_classes) : classes(prepare(
 }
 
 void count_pairs(std::span<const std::byte> bytes, const prepared_pairs& prepared, std::uint32_t* pairs) {
+  if (bytes.size() >= worthwhile && prepared.masks) return count_masked(bytes, prepared, pairs);
   const bool is_many = prepared.numbers_kernel == nullptr;
   if (bytes.size() < (is_many ? worthwhile_for_many : worthwhile)) {
     return count_pairs_simply(bytes, prepared.classes.counted, pairs);

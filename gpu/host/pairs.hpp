@@ -16,6 +16,7 @@ struct prepared_pairs {
   explicit prepared_pairs(const partition& pair_classes);
 
   prepared_partition classes;
+  bool masks = false;                      ///< AVX3_DL: the pairs of each first class are counted by sums of bits
   unsigned shift = 0;                      ///< the number of a pair is first class << shift | second class
   prepared_partition numbers;              ///< of up to 16 classes: every number of a pair is a class of its own
   const kernel* numbers_kernel = nullptr;  ///< counts the numbers; null: they have more than 8 bits

@@ -88,7 +88,7 @@ typedef struct gpuhist_options {
   int32_t byte_counts; /* not 0: keep the counts of all 256 values */
   gpuhist_engine engine;
   uint32_t threads;             /* 0: one for each core */
-  uint64_t memory_limit;        /* bytes; 0: 256 MiB */
+  uint64_t memory_limit;        /* bytes; 0: 256 MiB, for gpuhist_count_file 1 GiB */
   const uint32_t* devices;      /* CUDA devices by number */
   size_t device_count;          /* 0: the first usable one */
   const char* temporary_folder; /* for the counts of very many inputs; null: they are kept in memory */
@@ -187,6 +187,13 @@ GPUHIST_C_API gpuhist_status gpuhist_input_finish(gpuhist_input* input);
 GPUHIST_C_API gpuhist_status gpuhist_input_fail(gpuhist_input* input, const char* cause);
 /* Writes 1 if a compressed input has failed, so that its bytes are ignored, else 0. */
 GPUHIST_C_API gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t* failed);
+
+/* Counts one file or archive, as count_files of the C++ interface does, and blocks until the end; `options` may be
+ * null. What keeps the file from being complete is no failure of the call, but in the result:
+ * gpuhist_input_result.failure. The members of an archive are the inputs of the result. Any threads at once. A callback
+ * for windows is called on the calling thread; not 0: the reading ends. */
+GPUHIST_C_API gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* options,
+                                                gpuhist_results** made);
 
 /* In a callback for windows. */
 GPUHIST_C_API gpuhist_status gpuhist_window_describe(const gpuhist_window* window, gpuhist_window_info* info);

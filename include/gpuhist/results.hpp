@@ -84,7 +84,7 @@ class GPUHIST_API results {
 
   // Of the implementation.
   explicit results(std::shared_ptr<const state> shared);
-  [[nodiscard]] const state& shared() const noexcept { return *state_; }
+  [[nodiscard]] const state& shared() const noexcept;
 
   /// Reads results from JSON text of schema gpuhist.result/1: a document, or lines of them, which are added as by
   /// merge(). They must have the counts of the 256 byte values: byte_counts, or the scheme `bytes`. Throws
@@ -182,7 +182,7 @@ class GPUHIST_API window {
 
   // Of the implementation.
   explicit window(std::shared_ptr<const state> shared);
-  [[nodiscard]] const state& shared() const noexcept { return *state_; }
+  [[nodiscard]] const state& shared() const noexcept;
 
   window(const window&);
   window(window&&) noexcept;

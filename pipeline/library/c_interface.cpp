@@ -1,5 +1,6 @@
-// The C interface of counters: a translation of counter.hpp.
+// The C interface of counters and files: a translation of counter.hpp and files.hpp.
 #include "gpuhist/counter.hpp"
+#include "gpuhist/files.hpp"
 #include "pipeline/library/c_calls.hpp"
 #include "pipeline/library/c_results.hpp"
 
@@ -284,6 +285,17 @@ gpuhist_status gpuhist_input_fail(gpuhist_input* input, const char* cause) {
 
 gpuhist_status gpuhist_input_failed(gpuhist_input* input, int32_t* failed) {
   return guarded([&] { given(failed, "failed") = given(input, "input").fed.failed() ? 1 : 0; });
+}
+
+gpuhist_status gpuhist_count_file(const char* path, const gpuhist_options* options, gpuhist_results** made) {
+  return guarded([&] {
+    given(made, "made") = nullptr;
+    const gpuhist_options known = options == nullptr ? gpuhist_options{} : known_part(*options, "gpuhist_options");
+    const std::stop_source stop;
+    gpuhist::file_options counted{.inputs = {&given(path, "path")}, .counting = counting_options_of(known)};
+    counted.counting.stop = stop.get_token();
+    *made = new gpuhist_results(gpuhist::count_files(counted, {events_of(known, stop)}).result);
+  });
 }
 
 }  // extern "C"

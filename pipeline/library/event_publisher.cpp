@@ -13,7 +13,9 @@ namespace {
 std::shared_ptr<const report> frame_of(const counting_plan& planned) {
   run_counts none;
   none.partition = planned.partition;
-  return std::make_shared<const report>(make_report(planned, report::kind::snapshot, std::move(none)));
+  report made = make_report(planned, report::kind::snapshot, std::move(none));
+  made.byte_counts = false;  // windows are reported by their schemes
+  return std::make_shared<const report>(std::move(made));
 }
 
 }  // namespace

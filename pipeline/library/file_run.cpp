@@ -32,7 +32,17 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
 
 finished_run file_run::run() {
   outcome finished = pipeline::run(plan_, hooks());
-  if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
+  const bool ends_at_once = finished.end_at_once;
+  try {
+    if (!finished.ended_by_hook) publisher_.watch_totals(finished.result);
+    return conclude(std::move(finished));
+  } catch (...) {
+    if (ends_at_once) throw unclean_end(std::current_exception());
+    throw;
+  }
+}
+
+finished_run file_run::conclude(outcome finished) const {
   finished_run made{
       .outcome = {.result = {},
                   .status = status_of(finished),

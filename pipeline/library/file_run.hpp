@@ -44,6 +44,7 @@ class file_run {
 
  private:
   [[nodiscard]] run_hooks hooks();
+  [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
   [[nodiscard]] results results_of(report::kind kind, run_counts counts, std::string failure = {}) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;

@@ -60,6 +60,8 @@ results& results::operator=(results&&) noexcept = default;
 results::~results() = default;
 results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
 
+const results::state& results::shared() const noexcept { return *state_; }
+
 results::kind results::type() const {
   return state_->content.type == report::kind::snapshot ? kind::snapshot : kind::result;
 }

@@ -21,6 +21,8 @@ window& window::operator=(const window&) = default;
 window& window::operator=(window&&) noexcept = default;
 window::~window() = default;
 
+const window::state& window::shared() const noexcept { return *state_; }
+
 std::uint64_t window::index() const { return state_->content.head.index; }
 
 std::string_view window::input() const { return text_of(state_->content.head.source); }

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -61,12 +60,6 @@ void refuse_new_output_as_input(const plan& planned) {
   throw config::usage_error(printable(*planned.output) +
                             ": is an input and the output, and there is no such file; give " +
                             "another --output, or leave it out of the inputs");
-}
-
-report make_report(const plan& planned, report::kind kind, run_counts counts) {
-  report made = make_report(static_cast<const counting_plan&>(planned), kind, std::move(counts));
-  made.totals_only = planned.totals_only;
-  return made;
 }
 
 }  // namespace gpuhist::pipeline

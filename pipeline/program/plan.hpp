@@ -2,7 +2,6 @@
 #pragma once
 
 #include "config/options.hpp"
-#include "pipeline/counts/run_counts.hpp"
 #include "pipeline/library/counting_plan.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
@@ -27,8 +26,5 @@ plan make_plan(const config::options& typed);
 /// Throws config::usage_error if an output that does not exist yet, but would be created in place (live output,
 /// --append), is also an input. To be called before the output is opened.
 void refuse_new_output_as_input(const plan& planned);
-
-/// The report of a run's counts, as the plan asks for it, without statistics.
-report make_report(const plan& planned, report::kind kind, run_counts counts);
 
 }  // namespace gpuhist::pipeline

@@ -300,9 +300,9 @@ TEST_CASE("a counter that is cancelled at any moment neither hangs nor counts a 
 TEST_CASE("eight threads feed, borrow and lend while snapshots hold everything that was acknowledged before") {
   counter counts(host());
   std::atomic<std::uint64_t> acknowledged = 0;
-  std::atomic<bool> is_over = false;
+  std::atomic<bool> has_ended = false;
   std::jthread snapshotting([&] {
-    while (!is_over) {
+    while (!has_ended) {
       const std::uint64_t before = acknowledged;
       CHECK(counts.snapshot().bytes() >= before);
     }
@@ -325,7 +325,7 @@ TEST_CASE("eight threads feed, borrow and lend while snapshots hold everything t
       });
     }
   }
-  is_over = true;
+  has_ended = true;
   snapshotting.join();
   const results result = counts.finish();
   CHECK(result.complete());

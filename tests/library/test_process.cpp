@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,12 +42,18 @@ std::uint64_t count_some() {
   return counts.finish().bytes();
 }
 
-// The blocked signals of every thread of the process but the calling one, as in /proc.
-std::vector<std::string> masks_of_other_threads() {
+std::set<std::string> thread_ids() {
+  std::set<std::string> ids;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) ids.insert(each.path().filename());
+  return ids;
+}
+
+// The blocked signals of every thread of the process that is not one of these, as in /proc.
+std::vector<std::string> masks_of_threads_except(const std::set<std::string>& known) {
   std::vector<std::string> masks;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    if (thread.path().filename() == std::to_string(::gettid())) continue;
-    std::ifstream status(thread.path() / "status");
+  for (const std::string& id : thread_ids()) {
+    if (known.contains(id)) continue;
+    std::ifstream status("/proc/self/task/" + id + "/status");
     for (std::string line; std::getline(status, line);) {
       if (line.starts_with("SigBlk:")) masks.push_back(line.substr(line.find_first_not_of(" \t", 7)));
     }
@@ -130,10 +137,11 @@ TEST_CASE("threads of a counter run no signal handlers of the program") {
   const auto blocks = [](const std::string& mask, int number) {
     return ((std::stoull(mask, nullptr, 16) >> static_cast<unsigned>(number - 1)) & 1U) == 1;
   };
+  const std::set<std::string> known = thread_ids();
   const counter counts(host());
   std::vector<std::string> masks;
   // while a thread starts, the C library blocks all signals in it
-  do masks = masks_of_other_threads();
+  do masks = masks_of_threads_except(known);
   while (std::ranges::any_of(masks, [&](const std::string& each) { return blocks(each, SIGSEGV); }));
   CHECK(masks.size() >= 2);
   for (const std::string& each : masks) {

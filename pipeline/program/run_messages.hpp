@@ -1,0 +1,24 @@
+// The messages of a run that has ended: failures, names that were not read, and hints.
+#pragma once
+
+#include "gpuhist/files.hpp"
+#include "pipeline/program/plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Whether the reader of --pass-through has closed it. Then failures are not printed, like those of tee.
+bool consumer_left(const file_outcome& finished);
+
+/// Failures of --pass-through, of inputs and of the engine.
+void print_failures(const file_outcome& finished);
+
+/// Entries of trees and archives that were not read, and trees without files.
+void print_skipped(const plan& planned, const file_outcome& finished);
+
+/// A misspelled command, or a command that is not the first argument, is taken for the name of a missing file.
+void suggest_command(const std::vector<std::string>& inputs);
+
+}  // namespace gpuhist::pipeline
