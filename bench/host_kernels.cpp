@@ -4,6 +4,7 @@
 #include "bench/vector_sum.hpp"
 #include "config/scheme.hpp"
 #include "gpu/host/kernel.hpp"
+#include "gpu/host/pairs.hpp"
 
 #include <benchmark/benchmark.h>
 #include <hwy/highway.h>
@@ -163,6 +164,70 @@ void add_kernel(std::vector<entrant>& to, const host::kernel& kernel, entrant wi
   }
 }
 
+// Letters in ranges of equal size, and all other values.
+partition letters_in(unsigned classes) {
+  partition result{.class_of = {}, .classes = static_cast<std::uint16_t>(classes)};
+  for (unsigned value = 0; value < 256; ++value) {
+    const bool is_letter = value >= 'a' && value <= 'z';
+    result.class_of[value] = static_cast<std::uint8_t>(is_letter ? (value - 'a') * (classes - 1) / 26 : classes - 1);
+  }
+  return result;
+}
+
+void run_pairs(benchmark::State& state, bytes_view bytes, const partition& classes, std::int64_t target) {
+  const only_target chosen(target);
+  const host::prepared_pairs prepared(classes);
+  std::vector<std::uint32_t> row(std::size_t{classes.classes} * classes.classes);
+  std::vector<std::uint32_t> expected(row.size());
+  for (auto each : state) {
+    (void)each;
+    host::count_pairs(bytes, prepared, row.data());
+    benchmark::ClobberMemory();
+  }
+  host::count_pairs_simply(bytes, classes, expected.data());
+  state.SetLabel(std::string("pairs/") + hwy::TargetName(target));
+  if (row != expected) state.SkipWithError("pairs were counted wrongly");
+}
+
+void run_simple_pairs(benchmark::State& state, bytes_view bytes, const partition& classes) {
+  std::vector<std::uint32_t> row(std::size_t{classes.classes} * classes.classes);
+  for (auto each : state) {
+    (void)each;
+    host::count_pairs_simply(bytes, classes, row.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetLabel("simple loop");
+}
+
+void register_pairs(bytes_view bytes, const partition& classes) {
+  benchmark::RegisterBenchmark("sum", [bytes](benchmark::State& state) { run_sum(state, {.bytes = bytes}); });
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    benchmark::RegisterBenchmark("pairs", [=](benchmark::State& state) { run_pairs(state, bytes, classes, target); });
+  }
+  benchmark::RegisterBenchmark("simple", [=](benchmark::State& state) { run_simple_pairs(state, bytes, classes); });
+}
+
+// Runs what is registered.
+host_group measure_registered(const std::string& classes, data_set data, bytes_view bytes) {
+  fastest found;
+  const double clock_before = core_clock();
+  benchmark::RunSpecifiedBenchmarks(&found);
+  const double clock = std::max(clock_before, core_clock());
+  if (!found.error.empty()) throw std::runtime_error(found.error);
+  host_group group{classes, std::string(name_of(data)), bytes.size(), {}};
+  for (const auto& [ran, seconds] : found.rows) {
+    const auto size = static_cast<double>(bytes.size());
+    group.rows.push_back({ran, size / seconds, seconds * clock / size, found.rows.front().second / seconds});
+  }
+  return group;
+}
+
+host_group measure_pairs(unsigned classes, data_set data, bytes_view bytes) {
+  benchmark::ClearRegisteredBenchmarks();
+  register_pairs(bytes, letters_in(classes));
+  return measure_registered("pairs of " + std::to_string(classes) + " classes", data, bytes);
+}
+
 host_group measure_group(const host_options& options, const counted_classes& classes, data_set data, bytes_view bytes) {
   const host::prepared_partition prepared = host::prepare(classes.counted);
   const auto expected = count_with(host::kernels().back(), bytes, prepared);
@@ -173,17 +238,7 @@ host_group measure_group(const host_options& options, const counted_classes& cla
   }
   benchmark::ClearRegisteredBenchmarks();
   register_entrants(entrants);
-  fastest found;
-  const double clock_before = core_clock();
-  benchmark::RunSpecifiedBenchmarks(&found);
-  const double clock = std::max(clock_before, core_clock());
-  if (!found.error.empty()) throw std::runtime_error(found.error);
-  host_group group{classes.name, std::string(name_of(data)), bytes.size(), {}};
-  for (const auto& [ran, seconds] : found.rows) {
-    const auto size = static_cast<double>(bytes.size());
-    group.rows.push_back({ran, size / seconds, seconds * clock / size, found.rows.front().second / seconds});
-  }
-  return group;
+  return measure_registered(classes.name, data, bytes);
 }
 
 // Google Benchmark reads its settings from a command line, once per process.
@@ -210,6 +265,8 @@ void measure_host(const host_options& options, const std::function<void(const ho
     for (const std::uint64_t size : options.sizes) {
       const auto bytes = make_bytes(data, size);
       for (const counted_classes& classes : every_partition()) report(measure_group(options, classes, data, bytes));
+      if (!options.kernels.empty()) continue;
+      for (const unsigned classes : {8U, 16U, 32U}) report(measure_pairs(classes, data, bytes));
     }
   }
 }

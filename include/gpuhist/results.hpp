@@ -95,8 +95,8 @@ class GPUHIST_API results {
   [[nodiscard]] static results read_file(const std::string& path, const read_options& options = {});
 
   /// The sum: the inputs of all parts in sequence, the totals added, complete only if all parts are. It has pairs only
-  /// if all parts have. Throws
-  /// errc::invalid_argument if there are no parts, if their schemes differ, or if a count exceeds 2^64 - 1.
+  /// if all parts have. Throws errc::invalid_argument if there are no parts, if their schemes differ, or if a count
+  /// exceeds 2^64 - 1.
   [[nodiscard]] static results merge(std::span<const results> parts);
 
   [[nodiscard]] kind type() const;

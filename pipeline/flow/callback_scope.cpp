@@ -3,6 +3,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the thread
 thread_local const callback_scope* innermost = nullptr;
 
 }  // namespace

@@ -66,7 +66,8 @@ class fed_inputs::input_use {
 
   void set_lent(bool has_lent) {
     const std::scoped_lock lock(inputs_.mutex_);
-    if (std::exchange(open_->has_lent, has_lent) != has_lent) inputs_.lent_ += has_lent ? 1 : -1;
+    if (std::exchange(open_->has_lent, has_lent) == has_lent) return;
+    has_lent ? ++inputs_.lent_ : --inputs_.lent_;
   }
 
   /// Even if the failure cannot be stored in the counts, the input will not be complete.
@@ -195,7 +196,7 @@ void fed_inputs::fail_open_inputs() {
   open_.clear();
 }
 
-std::optional<input_failure> fed_inputs::failure_at_end(const open_input& ending) const {
+std::optional<input_failure> fed_inputs::failure_at_end(const open_input& ending) {
   if (ending.is_lost) return out_of_memory();
   if (ending.is_dropped) return dropped();
   return std::nullopt;
@@ -335,8 +336,8 @@ void fed_inputs::fail(input_id input, const input_failure& failure) {
   with_input(input, false, [&](input_use& use) { use.end(failure); });
 }
 
-// If the call is refused, as within a callback, the input fails at the end of the run. Once the run accepts no more calls
-// and none is active, the thread that ends the inputs uses them without the lock.
+// If the call is refused, as within a callback, the input fails at the end of the run. Once the run accepts no more
+// calls and none is active, the thread that ends the inputs uses them without the lock.
 void fed_inputs::drop(input_id input) noexcept {
   {
     const std::scoped_lock lock(mutex_);

@@ -123,7 +123,7 @@ class fed_inputs final : public text_feed {
   void finish_open_inputs() noexcept;
   void fail_open_inputs();
   void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
-  [[nodiscard]] std::optional<input_failure> failure_at_end(const open_input& ending) const;
+  [[nodiscard]] static std::optional<input_failure> failure_at_end(const open_input& ending);
   lent_room make_room(std::size_t wanted, bool is_text);
   template <typename Function>
   void with_input(input_id input, bool takes_lent, const Function& function);

@@ -32,7 +32,7 @@ class fed_text::borrowed_part final : public text_lender, public async::work_ite
   }
   borrowed_part(const borrowed_part&) = delete;
   borrowed_part& operator=(const borrowed_part&) = delete;
-  ~borrowed_part() { --owner_.borrowed_parts_; }
+  virtual ~borrowed_part() { --owner_.borrowed_parts_; }
 
   void set_chunk(slot& chunk) { chunk_ = &chunk; }
 

@@ -39,6 +39,7 @@ static_assert(sizeof(void*) != sizeof(std::uint64_t) ||
 
 // Of this thread. An array has no destructor, so that destructors of other variables of the thread may use it.
 constexpr std::size_t error_bytes = 512;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::array<char, error_bytes> error_text{};
 
 engine engine_of(gpuhist_engine chosen) {

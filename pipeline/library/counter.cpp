@@ -75,7 +75,7 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void end() noexcept;
   void wait_for_end();
   results take_results();
-  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, std::string failure) const;
+  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, std::string error_text) const;
 
   /// The feed of the run. Its members throw feed_closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
@@ -83,6 +83,7 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   const counting_plan planned;
   pipeline::event_publisher events;
   std::promise<void> started;  // the feed is there, or the run failed before
+  bool is_started = false;     // the first of these; used by the thread
   std::shared_ptr<fed_inputs> feed_;
   std::mutex ending;  // of the thread
   std::thread thread;
@@ -106,7 +107,6 @@ void mark(std::function<Result(Argument)>& hook, const std::shared_ptr<fed_input
 }  // namespace
 
 void counter::state::count() {
-  bool is_started = false;
   pipeline::run_hooks hooks;
   events.connect(hooks);
   mark(hooks.window, feed_);
@@ -120,13 +120,7 @@ void counter::state::count() {
     });
     return feed_;
   };
-  try {
-    finished = pipeline::run(planned, hooks);
-  } catch (...) {
-    if (is_started) throw;
-    started.set_exception(std::current_exception());
-    return;
-  }
+  finished = pipeline::run(planned, hooks);
   if (feed().is_stopped()) return;
   const callback_scope within(feed_.get());
   events.watch_totals(finished->result);
@@ -137,6 +131,7 @@ void counter::state::run() noexcept {
     count();
   } catch (...) {
     failure = std::current_exception();
+    if (!is_started) started.set_exception(failure);
   }
 }
 
@@ -215,7 +210,7 @@ counter::counter(const counting_options& options, counting_events events)
 counter::counter(counter&&) noexcept = default;
 
 counter& counter::operator=(counter&& other) noexcept {
-  counter ended(std::move(*this));
+  const counter ended(std::move(*this));
   state_ = std::move(other.state_);
   return *this;
 }
@@ -226,7 +221,7 @@ counter::~counter() {
 
 input counter::open_input(std::string name, const input_options& options) {
   return translated([&] {
-    state& run = given(state_);
+    const state& run = given(state_);
     const std::optional<pipeline::fed_decoding> decoding = decoding_of(options);
     const input_id number = run.feed().open(std::move(name), decoding);
     try {

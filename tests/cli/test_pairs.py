@@ -295,7 +295,7 @@ class Formats(CommandTest):
     def test_the_table_has_a_heat_map_that_fits_the_width(self):
         data = text(20_000)
         printed = run("--pairs", "-b", "letters", stdin_bytes=data).stdout.decode()
-        self.assertIn(f"{len(data) - 1:,} pairs, letters; conditional entropy ", printed)
+        self.assertIn(f"{len(data) - 1:,} pairs, letters\nconditional entropy ", printed)
         matrix = pairs_in(data)
         for name, row in zip(_NAMES["letters"], matrix):
             (line,) = [each for each in printed.splitlines() if re.match(rf"{name} +[\d<]", each) and "%" not in each]

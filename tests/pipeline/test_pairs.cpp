@@ -1,5 +1,7 @@
 // Pairs of neighbouring bytes: the counts of a run compared with the pairs of the plain texts, however these are cut.
 #include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/report/formats/pair_table.hpp"
+#include "pipeline/report/formats/text.hpp"
 #include "support/byte_strings.hpp"
 
 #include <doctest/doctest.h>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -392,4 +395,32 @@ TEST_CASE("the pairs of a finished input are spilled and read back") {
   report.verified.pairs = {0, 0, 7, 0, 1ULL << 50U, 0, 0, 0, 3};
   report.unverified.pairs[8] = 1;
   CHECK(unpacked_report(packed_report(report), 4) == report);
+}
+
+TEST_CASE("a heat map fits the width, with numbers, shades or colours, and has a line for each bucket that occurs") {
+  std::mt19937 random(5);
+  gpu::tally counts(1, 27 * 27);
+  for (auto& each : counts.pairs) each = random() % 5 == 0 ? random() : 0;
+  const config::scheme alphabet = config::find_scheme("alphabet");
+  const scheme_view view = view_through(alphabet, gpu::partition::identity(), pair_partition({&alphabet, 1}));
+  const std::regex escapes("\x1b\\[[0-9;]*m");
+  for (const unsigned width : {20U, 32U, 48U, 80U, 120U, 300U}) {
+    for (const bool unicode : {true, false}) {
+      for (const bool color : {true, false}) {
+        CAPTURE(width);
+        const std::string drawn = pair_lines(view, counts, {.unicode = unicode, .width = width, .color = color});
+        CHECK((drawn.find('\x1b') != std::string::npos) == color);
+        const std::string plain = std::regex_replace(drawn, escapes, "");
+        std::size_t buckets = 0;
+        for (std::size_t at = 0; at < plain.size(); at = plain.find('\n', at) + 1) {
+          const std::string line = plain.substr(at, plain.find('\n', at) - at);
+          CAPTURE(line);
+          if (width > 32) CHECK(columns(line) <= width);
+          if (line.size() > 3 && line[0] >= 'a' && line[0] <= 'z' && line.substr(1, 3) == "   ") ++buckets;
+        }
+        CHECK(buckets == (width >= 32 ? 26 : 0));
+        CHECK((plain.find("needs a wider terminal") != std::string::npos) == (width < 32));
+      }
+    }
+  }
 }
