@@ -241,14 +241,8 @@ std::uint32_t max_extents(const counting_plan& so_far) {
   const std::uint32_t upper_bound = so_far.pairs ? 128 : 1024;
   const std::uint32_t chunk = so_far.buffers.chunk_bytes;
   std::uint64_t wanted = chunk / ((so_far.pairs ? 16 : 4) * kib);
-<<<<<<< HEAD
   const std::uint64_t min_pane = so_far.windows ? so_far.windows->min_pane_bytes() : 0;
   if (min_pane > 0) wanted = std::max(wanted, chunk / min_pane + lower_bound);
-=======
-  if (const std::uint64_t pane = so_far.windows ? so_far.windows->min_pane_bytes() : 0; pane > 0) {
-    wanted = std::max(wanted, chunk / pane + lower_bound);
-  }
->>>>>>> feed
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, lower_bound, upper_bound));
 }
 
