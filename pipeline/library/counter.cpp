@@ -38,7 +38,7 @@ counting_plan make_fed_plan(const counting_options& options) {
   buffers.window_limit += std::uint64_t{buffers.block_bytes} * buffers.blocks * buffers.open_inputs;
   const std::uint64_t more = min_extents - std::min(min_extents, buffers.max_extents);
   const std::uint64_t rows = more * buffers.slots * planned.partition.classes * sizeof(std::uint32_t);
-  if (rows > buffers.window_limit / 2) return planned;
+  if (planned.pairs || rows > buffers.window_limit / 2) return planned;  // rows of pairs are large
   buffers.window_limit -= rows;
   buffers.max_extents += static_cast<std::uint32_t>(more);
   return planned;
