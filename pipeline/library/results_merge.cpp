@@ -2,9 +2,11 @@
 #include "gpuhist/errors.hpp"
 #include "pipeline/counts/finished_inputs.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "pipeline/library/errors.hpp"
 #include "pipeline/library/results.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -119,22 +121,31 @@ class adder {
   std::size_t number_ = 0;
 };
 
-}  // namespace
-
-results results::merge(std::span<const results> parts) {
-  if (parts.empty()) throw gpuhist::error(errc::invalid_argument, "merge: there are no results");
+results sum_of(std::span<const results> parts) {
+  if (parts.empty()) throw error(errc::invalid_argument, "merge: there are no results");
   const report& first = parts.front().shared().content;
   adder sum(first, common_partition(parts), std::ranges::all_of(parts, have_pairs));
   std::string failed;
   for (const results& each : parts) {
     const report& part = each.shared().content;
     if (!have_same_schemes(first, part)) {
-      throw gpuhist::error(errc::invalid_argument, "merge: the results have different schemes");
+      throw error(errc::invalid_argument, "merge: the results have different schemes");
     }
     if (failed.empty()) failed = each.error();
     sum.add(part);
   }
-  return results(std::make_shared<const state>(state{.content = sum.take(), .error = std::move(failed)}));
+  return results(
+      std::make_shared<const results::state>(results::state{.content = sum.take(), .error = std::move(failed)}));
+}
+
+}  // namespace
+
+results results::merge(std::span<const results> parts) {
+  try {
+    return sum_of(parts);
+  } catch (...) {
+    rethrow_as_error(std::current_exception());
+  }
 }
 
 }  // namespace gpuhist
