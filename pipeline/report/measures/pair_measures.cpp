@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
+#include <tuple>
 
 namespace gpuhist::pipeline::measures {
 namespace {
@@ -57,7 +57,9 @@ std::vector<surprising_pair> most_surprising(const pair_matrix& pairs, std::size
     each.bits = count * std::log2(count / each.expected);
     if (each.bits > 0) found.push_back(each);
   }
-  std::ranges::stable_sort(found, std::greater<>{}, &surprising_pair::bits);
+  std::ranges::sort(found, [](const surprising_pair& a, const surprising_pair& b) {
+    return std::tuple(-a.bits, a.first, a.second) < std::tuple(-b.bits, b.first, b.second);
+  });
   found.resize(std::min(found.size(), wanted));
   return found;
 }
