@@ -1,5 +1,7 @@
 #include "pipeline/library/callback_sink.hpp"
 
+#include "pipeline/library/signal_free_thread.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,7 +18,7 @@ callback_sink::callback_sink(std::function<void(std::span<const std::byte>)> sin
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::system_category());
   reading_ = io::descriptor(ends[0]);
   writing_ = io::descriptor(ends[1]);
-  thread_ = std::thread([this] { forward(); });
+  thread_ = start_without_signals([this] { forward(); });
 }
 
 callback_sink::~callback_sink() {

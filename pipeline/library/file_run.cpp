@@ -28,7 +28,7 @@ file_run::file_run(const counting_plan& planned, const file_events& events, std:
       events_(events),
       stop_(std::move(stop)),
       process_(std::move(process)),
-      publisher_(planned, events) {}
+      publisher_(planned, static_cast<const counting_events&>(events)) {}
 
 finished_run file_run::run() {
   outcome finished = pipeline::run(plan_, hooks());

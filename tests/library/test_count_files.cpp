@@ -1,5 +1,6 @@
 #include "error_kind.hpp"
 #include "fed_text.hpp"
+#include "tests/io/archive_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -98,6 +99,32 @@ TEST_CASE("damaged, truncated, missing and refused inputs are failures of the re
   CHECK(result.input(3).kind == failure::refused);
   CHECK(result.input(4).complete);
   CHECK(result.counts("bytes", 4) == byte_counts(text));
+}
+
+TEST_CASE("members of an archive are inputs, and state whether they or the archive around them are damaged") {
+  const temporary_folder folder;
+  const std::string tar = test::archive_of({{"a", "first"}, {"b", "second"}}, archive_write_set_format_ustar);
+  std::string damaged = zstd_of(tar);
+  damaged.back() ^= 1;  // the checksum of the frame
+  const std::string compressed = folder.file("x.tar.zst", damaged);
+  const file_outcome outcome = count_files({.inputs = {folder.file("y.tar", tar), compressed}, .counting = host()});
+  const results& result = outcome.result;
+  std::vector<input_result> inputs;
+  for (std::size_t i = 0; i < result.inputs(); ++i) inputs.push_back(result.input(i));
+  REQUIRE(inputs.size() == 5);
+  CHECK(inputs[0].name == folder / "y.tar/a");
+  CHECK(inputs[0].complete);
+  CHECK(result.counts("bytes", 1) == byte_counts("second"));
+  CHECK(inputs[2].name == compressed);
+  CHECK(inputs[2].kind == failure::damaged);
+  CHECK_FALSE(inputs[2].is_failure_of_archive);
+  for (const std::size_t member : {3U, 4U}) {
+    CHECK(inputs[member].kind == failure::damaged);
+    CHECK(inputs[member].is_failure_of_archive);
+    CHECK(inputs[member].bytes == 0);
+    CHECK(inputs[member].unverified_bytes > 0);
+  }
+  CHECK(result.bytes() == 11);
 }
 
 TEST_CASE("a value that is not possible is an error that names its field") {

@@ -64,7 +64,7 @@ class Headers(unittest.TestCase):
     def test_the_code_in_the_guide_compiles(self):
         guide = (SOURCE / "docs" / "embedding.md").read_text()
         blocks = [block for block in re.findall(r"\n\n((?:    .*\n)+)", guide) if "gpuhist::counter" in block or "gpuhist::count_files" in block]
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 2, "one for a counter, one for files")
         program = "#include <gpuhist/gpuhist.hpp>\ntemplate <typename T> void use(const T&) {}\n" + "".join(
             f"void block_{number}(const std::string& text) {{\nuse(text);\n{block}}}\n" for number, block in enumerate(blocks)
         )
