@@ -95,7 +95,7 @@ constexpr std::array condition_names = {
     entry{"digit", "share of a bucket of --buckets, 0 to 1"},
     entry{"count(digit)", "count of a bucket; share(digit) is its share"},
     entry{"letters.other", "SCHEME.BUCKET, if several schemes have such a bucket"},
-    entry{"a-d, non-ascii", "hyphens and blanks need no quotes: the longest bucket name"},
+    entry{"a-d, non-ascii", "hyphens, blanks need no quotes: the longest bucket name"},
     entry{"", "wins; a - d is a subtraction"},
     entry{"'1st', \"#1\"", "quoted: names that begin with a digit or a symbol"},
     entry{"bytes, lines", "size of the text"},

@@ -262,6 +262,32 @@ TEST_CASE("several threads feed compressed inputs and text while snapshots are t
   CHECK(result.counts("bytes") == expected);
 }
 
+TEST_CASE("pairs continue from frame to frame, however the frames are cut") {
+  const auto is_vowel = [](std::byte each) {
+    return std::string_view("aeiou").find(static_cast<char>(each)) != std::string_view::npos;
+  };
+  for (const packing& how : packings()) {
+    CAPTURE(how.format);
+    const sample text(how, {10, 5000, 0, 300'000, 1, 1, 2000});
+    std::vector<std::uint64_t> expected(4);
+    for (std::size_t i = 1; i < text.plain.size(); ++i) {
+      ++expected[(is_vowel(text.plain[i - 1]) ? 0U : 2U) + (is_vowel(text.plain[i]) ? 0U : 1U)];
+    }
+    for (const unsigned seed : {1U, 2U}) {
+      counting_options options = host();
+      options.schemes = {"vowels=aeiou"};
+      options.pairs = true;
+      counter counts(options);
+      input packed = counts.open_input("packed", {.format = how.format});
+      feed_in_cuts(packed, text.packed, seed);
+      packed.finish();
+      const results result = counts.finish();
+      CHECK(result.complete());
+      CHECK(result.pairs("custom") == expected);
+    }
+  }
+}
+
 TEST_CASE("a snapshot holds the text of verified frames; the text of an open frame is unverified") {
   const sample text(packings()[0], {400'000, 400'000});
   const std::size_t first = test::zstd_frame_of(test::sample_text(400'000, 1)).size();
