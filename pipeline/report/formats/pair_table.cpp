@@ -40,7 +40,7 @@ std::string on_background(std::string text, std::size_t level) {
 }
 
 /// The first columns of a name.
-std::string beginning_of(const std::string& name, std::size_t width) {
+std::string cut_to_width(const std::string& name, std::size_t width) {
   std::string text;
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t length = std::max<std::size_t>(1, utf8_sequence(std::string_view(name).substr(at)));
@@ -94,11 +94,11 @@ class heat_map {
  private:
   [[nodiscard]] std::string column_heading(std::size_t second) const {
     const std::string name = printable(view_.scheme.buckets[second]);
-    return padded(beginning_of(name, cell_ > 1 ? cell_ - 1 : 1), cell_, true);
+    return padded(cut_to_width(name, cell_ > 1 ? cell_ - 1 : 1), cell_, true);
   }
 
   [[nodiscard]] std::string line_of(std::size_t first) const {
-    std::string line = padded(beginning_of(printable(view_.scheme.buckets[first]), name_), name_, false);
+    std::string line = padded(cut_to_width(printable(view_.scheme.buckets[first]), name_), name_, false);
     for (const std::size_t second : shown_) line += cell_of(first, second);
     if (!target_.color) line.erase(line.find_last_not_of(' ') + 1);
     return line;
