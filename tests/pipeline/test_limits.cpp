@@ -62,7 +62,7 @@ TEST_CASE("nothing limits a run without text") {
 }
 
 TEST_CASE("if reading waited for the source most of the time, the source is the limit, whatever else was busy") {
-  const verdict judged = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
+  const pipeline::verdict judged = judge(run_of({reading(0.2, 0.76), counting(1.9)}));
   CHECK(judged.limited_by == "the source: reading waited for it 76 % of the time");
   CHECK(judged.would_help == "a faster writer: gpuhist waited for it");
 }
@@ -79,7 +79,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pipe is read by one thread; files would be read by all") {
-  const verdict judged = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
+  const pipeline::verdict judged = judge(run_of({reading(0.8, 0.1), counting(0.4)}));
   CHECK(judged.limited_by == "read: busy 80 % of the time");
   CHECK(judged.would_help == "giving files by name instead of through a pipe: files are read by all threads");
 }
@@ -143,7 +143,7 @@ TEST_CASE("counting on the host needs more threads while there are cores, then a
 }
 
 TEST_CASE("stages that share the pool's threads limit a run together, and the one with the most time is named") {
-  const verdict judged = judge(run_of({reading_files(0.9), counting(1.0)}));
+  const pipeline::verdict judged = judge(run_of({reading_files(0.9), counting(1.0)}));
   CHECK(judged.limited_by == "count: busy 50 % of the time on 2 threads; the pool of 2 threads 95 %");
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("if reading waited for slots while nothing was busy, there were too fe
 }
 
 TEST_CASE("if nothing was busy, the busiest stage is named and nothing is recommended") {
-  const verdict judged = judge(run_of({reading(0.3), counting(0.4)}));
+  const pipeline::verdict judged = judge(run_of({reading(0.3), counting(0.4)}));
   CHECK(judged.limited_by == "no single stage: the busiest is read: busy 30 % of the time");
 }
 
