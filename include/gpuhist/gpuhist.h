@@ -101,6 +101,8 @@ typedef struct gpuhist_options {
    * GPUHIST_MISUSE, except gpuhist_counter_cancel. */
   int32_t (*on_window)(void* context, const gpuhist_window* window);
   void* window_context;
+  int32_t pairs;       /* not 0: also count how often each bucket follows each bucket; schemes of up to 32 classes */
+  int32_t all_devices; /* not 0: all usable CUDA devices; device_count must be 0 */
 } gpuhist_options;
 
 /* How the bytes of an input are read. Set `size`, and all other fields to zero for bytes that are the text. */
@@ -200,6 +202,9 @@ GPUHIST_C_API gpuhist_status gpuhist_window_describe(const gpuhist_window* windo
 /* As gpuhist_results_counts. */
 GPUHIST_C_API gpuhist_status gpuhist_window_counts(const gpuhist_window* window, const char* scheme, uint64_t* counts,
                                                    size_t room);
+/* As gpuhist_results_pairs: the pairs whose second byte is in the window. */
+GPUHIST_C_API gpuhist_status gpuhist_window_pairs(const gpuhist_window* window, const char* scheme, uint64_t* counts,
+                                                  size_t room);
 
 GPUHIST_C_API void gpuhist_results_destroy(gpuhist_results* results);
 /* 1: every byte of every input was counted and verified; 0: not; for null 0. */
@@ -230,6 +235,13 @@ GPUHIST_C_API gpuhist_status gpuhist_results_counts(const gpuhist_results* resul
 /* The same for one input. */
 GPUHIST_C_API gpuhist_status gpuhist_results_input_counts(const gpuhist_results* results, size_t number,
                                                           const char* scheme, uint64_t* counts, size_t room);
+/* The pairs of the totals: how often each bucket is followed by each bucket, as buckets x buckets counts; the first
+ * byte selects the row. GPUHIST_INVALID_ARGUMENT if pairs were not counted, or if `room` is less than that. */
+GPUHIST_C_API gpuhist_status gpuhist_results_pairs(const gpuhist_results* results, const char* scheme, uint64_t* counts,
+                                                   size_t room);
+/* The same for one input. */
+GPUHIST_C_API gpuhist_status gpuhist_results_input_pairs(const gpuhist_results* results, size_t number,
+                                                         const char* scheme, uint64_t* counts, size_t room);
 /* The result as JSON, schema gpuhist.result/1. Valid until the results are destroyed. */
 GPUHIST_C_API gpuhist_status gpuhist_results_json(const gpuhist_results* results, const char** json);
 

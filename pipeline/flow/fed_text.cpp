@@ -140,7 +140,7 @@ void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner
   bool all_cores_fill = false;
   {
     const std::scoped_lock lock(lending_);
-    all_cores_fill = lent_slots_-- >= parts_.plan.threads;
+    all_cores_fill = lent_slots_ >= parts_.plan.threads;
   }
   bool is_stored = false;
   {
@@ -149,6 +149,11 @@ void fed_text::put_slot(slot& taken, std::size_t filled, const text_owner& owner
   }
   taken.job.count_here = all_cores_fill;  // while the text is in the cache of this core
   cutter_.submit(taken);
+  {
+    // after the counting: a thread that counts its buffer keeps a core busy, as one that fills it
+    const std::scoped_lock lock(lending_);
+    --lent_slots_;
+  }
   if (!is_stored) throw text_lost();
   put += filled;
 }

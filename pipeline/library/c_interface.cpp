@@ -84,6 +84,8 @@ counting_options counting_options_of(const gpuhist_options& known) {
     const std::uint32_t* const devices = &given(known.devices, "gpuhist_options.devices");
     made.devices.assign(devices, devices + known.device_count);
   }
+  made.pairs = known.pairs != 0;
+  made.all_devices = known.all_devices != 0;
   if (known.temporary_folder != nullptr) made.temporary_folder = known.temporary_folder;
   if (known.window_length > 0) {
     made.windows = window_options{.measured_in = unit_of(known.window_unit),

@@ -162,6 +162,17 @@ gpuhist_status gpuhist_results_input_counts(const gpuhist_results* results, size
       [&] { copy_counts(given(results, "results").counted.counts(&given(scheme, "scheme"), number), counts, room); });
 }
 
+gpuhist_status gpuhist_results_pairs(const gpuhist_results* results, const char* scheme, uint64_t* counts,
+                                     size_t room) {
+  return guarded([&] { copy_counts(given(results, "results").counted.pairs(&given(scheme, "scheme")), counts, room); });
+}
+
+gpuhist_status gpuhist_results_input_pairs(const gpuhist_results* results, size_t number, const char* scheme,
+                                           uint64_t* counts, size_t room) {
+  return guarded(
+      [&] { copy_counts(given(results, "results").counted.pairs(&given(scheme, "scheme"), number), counts, room); });
+}
+
 gpuhist_status gpuhist_results_json(const gpuhist_results* results, const char** json) {
   return guarded([&] {
     const std::string& text = json_of(given(results, "results"));
@@ -190,6 +201,10 @@ gpuhist_status gpuhist_window_describe(const gpuhist_window* window, gpuhist_win
 
 gpuhist_status gpuhist_window_counts(const gpuhist_window* window, const char* scheme, uint64_t* counts, size_t room) {
   return guarded([&] { copy_counts(given(window, "window").closed.counts(&given(scheme, "scheme")), counts, room); });
+}
+
+gpuhist_status gpuhist_window_pairs(const gpuhist_window* window, const char* scheme, uint64_t* counts, size_t room) {
+  return guarded([&] { copy_counts(given(window, "window").closed.pairs(&given(scheme, "scheme")), counts, room); });
 }
 
 }  // extern "C"

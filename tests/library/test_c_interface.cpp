@@ -131,6 +131,43 @@ TEST_CASE("C: fed, borrowed and lent bytes are counted once, and the results des
   gpuhist_counter_destroy(counter);
 }
 
+TEST_CASE("C: pairs are those of C++, and an error if they were not counted or do not fit") {
+  const std::string text = random_text(100'000, 3);
+  const std::array<const char*, 1> vowels = {"vowels=aeiou"};
+  gpuhist_options options = host();
+  options.schemes = vowels.data();
+  options.scheme_count = vowels.size();
+  options.pairs = 1;
+  gpuhist_counter* const counter = make(options);
+  gpuhist_input* const input = open(counter, "text");
+  CHECK(gpuhist_input_feed(input, text.data(), text.size()) == GPUHIST_OK);
+  gpuhist_results* const results = finish(counter);
+
+  const auto bucket = [&](std::size_t at) -> std::size_t {
+    return std::string_view("aeiou").find(text[at]) != std::string_view::npos ? 0 : 1;
+  };
+  std::array<std::uint64_t, 4> expected{};
+  for (std::size_t at = 1; at < text.size(); ++at) ++expected[bucket(at - 1) * 2 + bucket(at)];
+  std::array<std::uint64_t, 4> pairs{};
+  CHECK(gpuhist_results_pairs(results, "custom", pairs.data(), pairs.size()) == GPUHIST_OK);
+  CHECK(pairs == expected);
+  CHECK(gpuhist_results_input_pairs(results, 0, "custom", pairs.data(), pairs.size()) == GPUHIST_OK);
+  CHECK(pairs == expected);
+  CHECK(gpuhist_results_pairs(results, "custom", pairs.data(), 3) == GPUHIST_INVALID_ARGUMENT);
+  CHECK(gpuhist_results_pairs(nullptr, "custom", pairs.data(), pairs.size()) == GPUHIST_INVALID_ARGUMENT);
+  CHECK(gpuhist_results_pairs(results, nullptr, pairs.data(), pairs.size()) == GPUHIST_INVALID_ARGUMENT);
+  gpuhist_results_destroy(results);
+  gpuhist_input_destroy(input);
+  gpuhist_counter_destroy(counter);
+
+  gpuhist_counter* const without = make(host());
+  gpuhist_results* const counts_only = finish(without);
+  CHECK(gpuhist_results_pairs(counts_only, "custom", pairs.data(), pairs.size()) == GPUHIST_INVALID_ARGUMENT);
+  CHECK(error_names("pairs"));
+  gpuhist_results_destroy(counts_only);
+  gpuhist_counter_destroy(without);
+}
+
 TEST_CASE("C: compressed inputs are decoded, and a damaged one is described") {
   const auto plain = test::sample_text(300'000);
   auto packed = test::zstd_frame_of(plain);

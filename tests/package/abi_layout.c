@@ -24,7 +24,9 @@ OFFSET(gpuhist_options, window_length, 80);
 OFFSET(gpuhist_options, window_step, 88);
 OFFSET(gpuhist_options, on_window, 96);
 OFFSET(gpuhist_options, window_context, 104);
-SIZE(gpuhist_options, 112);
+OFFSET(gpuhist_options, pairs, 112);
+OFFSET(gpuhist_options, all_devices, 116);
+SIZE(gpuhist_options, 120);
 
 OFFSET(gpuhist_input_options, size, 0);
 OFFSET(gpuhist_input_options, format, 8);
