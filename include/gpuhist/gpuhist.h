@@ -102,7 +102,7 @@ typedef struct gpuhist_options {
   int32_t (*on_window)(void* context, const gpuhist_window* window);
   void* window_context;
   int32_t pairs;       /* not 0: also count how often each bucket follows each bucket; schemes of up to 32 classes */
-  int32_t all_devices; /* not 0: all usable CUDA devices; device_count must be 0 */
+  int32_t all_devices; /* not 0: all usable CUDA devices, if device_count is 0 */
 } gpuhist_options;
 
 /* How the bytes of an input are read. Set `size`, and all other fields to zero for bytes that are the text. */
