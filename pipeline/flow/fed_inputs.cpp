@@ -284,16 +284,16 @@ fed_inputs::lent_room fed_inputs::lend(input_id input, std::size_t wanted) {
   input_use use(*this, input);
   use.set_lent(true);  // before the room is made: end() must not miss it
   try {
-    return make_room(wanted, use.state().decoder == nullptr);
+    return make_room(input, wanted, use.state().decoder == nullptr);
   } catch (...) {
     use.set_lent(false);
     throw;
   }
 }
 
-fed_inputs::lent_room fed_inputs::make_room(std::size_t wanted, bool is_text) {
+fed_inputs::lent_room fed_inputs::make_room(input_id input, std::size_t wanted, bool is_text) {
   const std::size_t size = std::min(wanted, text_.slot_bytes());
-  if (slot* const taken = is_text ? text_.take_slot() : nullptr) {
+  if (slot* const taken = is_text ? text_.take_slot(input) : nullptr) {
     return {.bytes = taken->bytes.first(size), .chunk = taken, .memory = text_.memory_owner()};
   }
   const std::shared_ptr<std::byte[]> own = std::make_shared_for_overwrite<std::byte[]>(size);

@@ -124,7 +124,7 @@ class fed_inputs final : public text_feed {
   void fail_open_inputs();
   void end_input(input_id input, open_input& ending, const std::optional<input_failure>& failure);
   [[nodiscard]] static std::optional<input_failure> failure_at_end(const open_input& ending);
-  lent_room make_room(std::size_t wanted, bool is_text);
+  lent_room make_room(input_id input, std::size_t wanted, bool is_text);
   template <typename Function>
   void with_input(input_id input, bool takes_lent, const Function& function);
   void call(std::function<void()> release) noexcept;

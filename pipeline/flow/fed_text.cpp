@@ -120,11 +120,11 @@ fed_text::lent_chunk fed_text::cut_lent(const text_owner& owner, std::span<const
   return {.chunk = fresh, .is_stored = cutter_.cut_whole(*fresh, text, owner, &lender)};
 }
 
-slot* fed_text::take_slot() {
+slot* fed_text::take_slot(input_id input) {
   if (divider_ != nullptr) return nullptr;
   const std::scoped_lock lock(lending_);
   if (2 * (lent_slots_ + 1) >= parts_.slots.slots().size()) return nullptr;
-  slot* const taken = parts_.slots.try_acquire();
+  slot* const taken = parts_.slots.try_acquire_for(std::uint64_t{input} + 1);
   if (taken != nullptr) ++lent_slots_;
   return taken;
 }

@@ -44,10 +44,10 @@ class fed_text final : private text_lender {
   void put_borrowed(const text_owner& owner, std::span<const std::byte> text, const std::shared_ptr<const void>& loan,
                     std::uint64_t& put);
 
-  /// A slot for text that the caller writes, less than half of all slots at a time. Does not wait: null if there is
-  /// none, or if text must be divided in the order in which it is put (windows). It is not in the cutter, so it delays
-  /// no other text, however long it is kept.
-  [[nodiscard]] slot* take_slot();
+  /// A slot for text of this input that the caller writes, if possible one that it had before; less than half of all
+  /// slots at a time. Does not wait: null if there is none, or if text must be divided in the order in which it is put
+  /// (windows). It is not in the cutter, so it delays no other text, however long it is kept.
+  [[nodiscard]] slot* take_slot(input_id input);
 
   /// The first `filled` bytes of a slot of take_slot() are text of `owner`. The slot must not be used afterwards.
   void put_slot(slot& taken, std::size_t filled, const text_owner& owner, std::uint64_t& put);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -106,10 +107,20 @@ slot* ring::try_acquire() {
   return permit ? take(std::move(permit)) : nullptr;
 }
 
-slot* ring::take(async::semaphore::permit permit) {
+slot* ring::try_acquire_for(std::uint64_t user) {
+  async::semaphore::permit permit = permits_.try_acquire();
+  return permit ? take(std::move(permit), user) : nullptr;
+}
+
+slot* ring::take(async::semaphore::permit permit, std::uint64_t user) {
   const std::scoped_lock lock(mutex_);
+  if (user != 0) {
+    const auto last = std::ranges::find(free_ | std::views::reverse, user, &slot::last_user);
+    if (last != free_.rend()) std::iter_swap(last, free_.rbegin());
+  }
   slot* taken = free_.back();
   free_.pop_back();
+  taken->last_user = user;
   enter(*taken, phase::filling);
   taken->permit = std::move(permit);
   taken->segments.clear();

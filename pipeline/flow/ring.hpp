@@ -56,6 +56,7 @@ struct slot {
   std::uint64_t sequence = 0;  ///< chunks of one cutter are merged in this order
   phase current_phase = phase::free;
   async::semaphore::permit permit{};  ///< to the slot, while it is not free
+  std::uint64_t last_user = 0;        ///< of ring::try_acquire_for(); 0: none
 
   // For the filling phase; guarded by the lock of the cutter.
   std::uint32_t room = 0;               ///< bytes of a full chunk
@@ -102,6 +103,10 @@ class ring {
   /// As acquire(), without waiting: null if no slot is free. Thread-safe.
   slot* try_acquire();
 
+  /// As try_acquire(), for a thread that fills the slot and then counts it: a slot that this user had before is taken
+  /// first, because its memory may still be in the cache of the thread's core. `user`: any number but 0.
+  slot* try_acquire_for(std::uint64_t user);
+
   /// From filling to counting. Thread-safe.
   void begin_counting(slot& sealed);
 
@@ -131,7 +136,7 @@ class ring {
     std::span<std::byte> memory_;
   };
 
-  slot* take(async::semaphore::permit permit);
+  slot* take(async::semaphore::permit permit, std::uint64_t user = 0);
   slot* take_after_wait(async::semaphore::permit permit, std::chrono::steady_clock::time_point began);
   void enter(slot& entering, phase next);
 

@@ -78,6 +78,18 @@ TEST_CASE("every slot is given to one caller, and a waiting caller gets the next
   CHECK(tested.waiting_seconds() > 0);
 }
 
+TEST_CASE("a user gets a slot that it had before if one is free, otherwise the one that was released last") {
+  ring tested(small);
+  slot* const mine = tested.try_acquire_for(1);
+  slot* const other = tested.try_acquire_for(2);
+  REQUIRE(mine != nullptr);
+  REQUIRE(other != nullptr);
+  tested.release(*mine);
+  tested.release(*other);
+  CHECK(tested.try_acquire_for(1) == mine);
+  CHECK(tested.try_acquire_for(1) == other);
+}
+
 TEST_CASE("the slot that was released last is taken first") {
   async::worker_pool pool(1);
   ring tested(small);
