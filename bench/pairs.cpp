@@ -67,14 +67,14 @@ class pair_contender final : public contender {
       check(cudaMemcpy(extent_.as(), &all, sizeof all, cudaMemcpyHostToDevice));
       extent_bytes_ = bytes.size();
     }
-    check(gpu::cuda::kernels::launch_pair_private({.bytes = reinterpret_cast<const std::byte*>(bytes.data()),
-                                                   .extents = extent_.as<const gpu::extent>(),
-                                                   .extent_count = 1,
-                                                   .rows = row_.as<std::uint32_t>(),
-                                                   .chunk_bytes = static_cast<std::uint32_t>(bytes.size()),
-                                                   .multiprocessors = multiprocessors_,
-                                                   .classes = &classes_},
-                                                  on.get()));
+    const gpu::cuda::pair_launch launch{.chunk = {.bytes = reinterpret_cast<const std::byte*>(bytes.data()),
+                                                  .extents = extent_.as<const gpu::extent>(),
+                                                  .extent_count = 1,
+                                                  .rows = row_.as<std::uint32_t>(),
+                                                  .chunk_bytes = static_cast<std::uint32_t>(bytes.size()),
+                                                  .multiprocessors = multiprocessors_},
+                                        .classes = &classes_};
+    check(gpu::cuda::kernels::launch_pair_private(launch, on.get()));
   }
 
   bin_counts counts(std::uint64_t, const stream& on) override {

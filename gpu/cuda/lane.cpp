@@ -195,13 +195,8 @@ void lane::enqueue(buffers& set) {
 }
 
 void lane::count_pairs(const buffers& set, const kernel_launch& counts) {
-  const pair_launch launch{.bytes = counts.bytes,
-                           .extents = counts.extents,
-                           .extent_count = counts.extent_count,
-                           .rows = counts.rows + set.jobs.pair_rows_at(),
-                           .chunk_bytes = counts.chunk_bytes,
-                           .multiprocessors = counts.multiprocessors,
-                           .classes = &*shared_.layout.pairs};
+  pair_launch launch{.chunk = counts, .classes = &*shared_.layout.pairs};
+  launch.chunk.rows += set.jobs.pair_rows_at();
   check(shared_.api, shared_.api.count_pair_private(launch, stream_.get()),
         "starting the kernel pair_private (cudaLaunchKernelExC)");
 }

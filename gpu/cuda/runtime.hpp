@@ -35,7 +35,8 @@ struct device_properties {
   std::size_t l2_bytes = 0;
 };
 
-/// One launch of the counting kernel over a chunk in device memory. `rows` (extents x 256) is zero before it runs.
+/// One launch of a kernel over a chunk in device memory. `rows` (a row for each extent: 256 counts for the counting
+/// kernel) is zero before it runs.
 struct kernel_launch {
   const std::byte* bytes = nullptr;  ///< device memory, aligned to 256
   const extent* extents = nullptr;   ///< device memory
@@ -45,15 +46,10 @@ struct kernel_launch {
   int multiprocessors = 1;
 };
 
-/// One launch of the kernel that counts pairs of classes, over the same chunk. `rows` (extents x classes x classes,
-/// row-major: class of the first byte, class of the second) is zero before it runs.
+/// One launch of the kernel that counts pairs of classes. A row has classes x classes counts, row-major: class of the
+/// first byte, class of the second.
 struct pair_launch {
-  const std::byte* bytes = nullptr;  ///< device memory, aligned to 256
-  const extent* extents = nullptr;   ///< device memory
-  std::uint32_t extent_count = 0;
-  std::uint32_t* rows = nullptr;  ///< device memory
-  std::uint32_t chunk_bytes = 0;
-  int multiprocessors = 1;
+  kernel_launch chunk;
   const partition* classes = nullptr;  ///< host memory, copied by the launch; at most 32 classes
 };
 

@@ -62,7 +62,7 @@ struct scratch {
   alignas(HWY_MAX_BYTES) std::array<masks, 4> upper;                                      // by bits 7 and 6
   alignas(HWY_MAX_BYTES) std::array<masks, 4> middle;                                     // by bits 5 and 4
   alignas(HWY_MAX_BYTES) std::array<std::array<std::uint32_t, max_lanes>, 256> counts{};  // one per lane
-  counter_tables tables;
+  byte_tables tables;
 };
 
 HWY_INLINE vector load(const masks& from, std::size_t block) { return hn::Load(lanes(), from[block].data()); }
@@ -139,7 +139,7 @@ HWY_INLINE vector in_register(vector mask) {
   return mask;
 }
 
-HWY_INLINE void count_word(const std::byte* at, counter_tables& into) {
+HWY_INLINE void count_word(const std::byte* at, byte_tables& into) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
   into.add_word(word);

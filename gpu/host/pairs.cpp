@@ -8,6 +8,8 @@
 // With more classes a number has up to 10 bits, and four tables of counters are increased in turn (see counter_tables).
 #include "gpu/host/pairs.hpp"
 
+#include "gpu/host/counter_tables.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -230,39 +232,25 @@ void count_numbers(std::span<const std::byte> bytes, const prepared_pairs& prepa
   for (std::size_t i = 0; i < width * width; ++i) pairs[i] = sums[i / width << prepared.shift | i % width];
 }
 
-/// As counter_tables, for numbers of 10 bits. 16 KiB.
-class wide_counter_tables {
- public:
-  void add(const std::uint16_t* numbers, std::size_t count) {
-    std::size_t at = 0;
-    for (; at + 8 <= count; at += 8) {
-      std::array<std::uint64_t, 2> words;
-      std::memcpy(words.data(), numbers + at, sizeof words);
-      add_word(words[0], std::make_index_sequence<4>());
-      add_word(words[1], std::make_index_sequence<4>());
-    }
-    for (; at < count; ++at) ++tables_[0][numbers[at]];
-  }
+using pair_tables = counter_tables<std::uint16_t, numbers_of_10_bits>;
 
-  [[nodiscard]] std::uint32_t count(std::size_t number) const {
-    return tables_[0][number] + tables_[1][number] + tables_[2][number] + tables_[3][number];
+void add_numbers(const std::uint16_t* numbers, std::size_t count, pair_tables& to) {
+  std::size_t at = 0;
+  for (; at + 8 <= count; at += 8) {
+    std::array<std::uint64_t, 2> words;
+    std::memcpy(words.data(), numbers + at, sizeof words);
+    to.add_word(words[0]);
+    to.add_word(words[1]);
   }
-
- private:
-  template <std::size_t... I>
-  [[gnu::always_inline]] void add_word(std::uint64_t word, std::index_sequence<I...>) {
-    (++tables_[I][(word >> (16 * I)) & 0xffffU], ...);
-  }
-
-  std::array<std::array<std::uint32_t, numbers_of_10_bits>, 4> tables_{};
-};
+  for (; at < count; ++at) to.add(numbers[at]);
+}
 
 void count_many(std::span<const std::byte> bytes, const prepared_pairs& prepared, std::uint32_t* pairs) {
-  wide_counter_tables tables;
+  pair_tables tables;
   std::array<std::uint16_t, block> numbers;
   for_each_block(bytes, prepared.classes, [&](const std::uint8_t* classes, std::size_t count) {
     HWY_DYNAMIC_DISPATCH(number_many_pairs)(classes, count, numbers.data());
-    tables.add(numbers.data(), count);
+    add_numbers(numbers.data(), count, tables);
   });
   const std::size_t width = prepared.classes.counted.classes;
   for (std::size_t i = 0; i < width * width; ++i) pairs[i] = tables.count(i / width << shift_of_many | i % width);

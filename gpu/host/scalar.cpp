@@ -25,7 +25,7 @@ void count_scalar(std::span<const std::byte> bytes, const prepared_partition& pr
 
 void count_tables(std::span<const std::byte> bytes, const prepared_partition& prepared, std::uint32_t* row) {
   if (bytes.size() < tables_worthwhile) return count_scalar(bytes, prepared, row);
-  counter_tables counters;
+  byte_tables counters;
   const std::size_t whole = bytes.size() / 16 * 16;
   for (std::size_t at = 0; at < whole; at += 16) {
     std::array<std::uint64_t, 2> words;

@@ -58,6 +58,7 @@ class driver {
   void run_loop_until(Condition holds) noexcept;
   void finish() noexcept;
   outcome make_outcome();
+  [[nodiscard]] bool may_hang(const gpu::engine_stats& counting) const;
   [[nodiscard]] bool ends_at_once() const noexcept;
 
   [[nodiscard]] run_progress progress() const;
@@ -384,7 +385,7 @@ outcome driver::make_outcome() {
                .not_passed_through = sink_ ? sink_->unwritten_bytes() : 0,
                .empty_trees = feed_->empty_trees(),
                .engine_warning = counting.warning,
-               .end_at_once = (counting.still_waking && !plan_.joins_waker) || counting.device_lost};
+               .end_at_once = may_hang(counting)};
   notifier_.notify_remaining_inputs(made.result);
   if (made.pass_through_error) made.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
@@ -403,12 +404,16 @@ outcome driver::make_outcome() {
   return made;
 }
 
+// Whether the end of the engine may wait for a device without limit.
+bool driver::may_hang(const gpu::engine_stats& counting) const {
+  return (counting.still_waking && !plan_.joins_waker) || counting.device_lost;
+}
+
 // If it cannot be determined, true: ending at once does no harm.
 bool driver::ends_at_once() const noexcept {
   if (!engine_.taken) return false;
   try {
-    const gpu::engine_stats counting = engine_.taken->stats();
-    return (counting.still_waking && !plan_.joins_waker) || counting.device_lost;
+    return may_hang(engine_.taken->stats());
   } catch (...) {
     return true;
   }

@@ -1,6 +1,7 @@
 // The arithmetic of kernels, run on the host: the division of spans into parts, the layout of the counters of
 // lane_private, and the choice of a tuning.
 #include "gpu/cuda/kernel_tuning.hpp"
+#include "gpu/cuda/kernels/chunk_shares.hpp"
 #include "gpu/cuda/kernels/extent_search.hpp"
 #include "gpu/cuda/kernels/lane_counters.hpp"
 #include "gpu/cuda/kernels/pair_counters.hpp"
@@ -10,7 +11,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -147,6 +151,67 @@ TEST_CASE("the first extent that ends after a place is found by its end") {
   CHECK(found(8) == 2);
   CHECK(found(9) == 3);
   CHECK(first_extent_after(nullptr, 0, 7) == 0);
+}
+
+// Adds one to the visits of each byte that a thread of the block counts, as the kernels do.
+void visit(const block_share& share, std::uint32_t threads, const std::uint8_t* chunk, std::vector<int>& visits) {
+  const auto at = [&](const std::uint8_t* byte) { return static_cast<std::size_t>(byte - chunk); };
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    for (std::uint32_t v = share.first_vector + thread; v < share.vector_count(); v += share.step) {
+      for (std::size_t i = 0; i < vector_bytes; ++i) ++visits[at(share.vectors()) + v * vector_bytes + i];
+    }
+  }
+  if (!share.ends) return;
+  for (std::size_t i = 0; i < share.parts.head; ++i) ++visits[at(share.bytes) + i];
+  for (std::size_t i = 0; i < share.parts.tail; ++i) ++visits[at(share.bytes) + share.parts.tail_begin() + i];
+}
+
+// Random extents, of which some are empty and some touch, in a chunk of `size` bytes.
+std::vector<extent> random_extents(std::mt19937& random, std::uint32_t size, std::size_t count) {
+  std::vector<std::uint32_t> cuts(2 * count);
+  for (std::uint32_t& cut : cuts) cut = static_cast<std::uint32_t>(random() % (size + 1));
+  std::ranges::sort(cuts);
+  for (std::size_t i = 2; i < cuts.size(); i += 6) cuts[i] = cuts[i - 1];
+  std::vector<extent> extents;
+  for (std::size_t i = 0; i < count; ++i) extents.push_back({.begin = cuts[2 * i], .end = cuts[2 * i + 1]});
+  return extents;
+}
+
+TEST_CASE("the blocks of a kernel count each byte of each extent once, and no other byte") {
+  constexpr std::uint32_t threads = 32;
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const auto size = static_cast<std::uint32_t>(1 + random() % 60000);
+    std::vector<std::uint8_t> bytes(size);
+    const std::vector<extent> extents = random_extents(random, size, 1 + random() % 9);
+    const auto chunk = divide_chunk({.bytes = reinterpret_cast<const std::byte*>(bytes.data()),
+                                     .extents = extents.data(),
+                                     .extent_count = static_cast<std::uint32_t>(extents.size()),
+                                     .chunk_bytes = size,
+                                     .multiprocessors = 5},
+                                    2, 1024);
+    const auto blocks = static_cast<std::uint32_t>(chunk.blocks());
+    CHECK(blocks >= 1);
+    CHECK(blocks <= 10);
+    std::vector<int> expected(size);
+    for (const extent& each : extents) {
+      for (std::uint32_t i = each.begin; i < each.end; ++i) ++expected[i];
+    }
+    const auto visits_of = [&](auto shares_of) {
+      std::vector<int> visits(size);
+      for (std::uint32_t block = 0; block < blocks; ++block) {
+        auto shares = shares_of(block);
+        for (block_share share; shares.next(share);) {
+          const extent& whole = extents[share.extent];
+          CHECK(share.has_before == (share.bytes != bytes.data() + whole.begin));
+          visit(share, threads, bytes.data(), visits);
+        }
+      }
+      return visits;
+    };
+    CHECK(visits_of([&](std::uint32_t block) { return part_shares(chunk, block, threads); }) == expected);
+    CHECK(visits_of([&](std::uint32_t block) { return tile_shares(chunk, block, blocks, threads); }) == expected);
+  }
 }
 
 constexpr kernel_device h200{.compute_major = 9,

@@ -290,9 +290,9 @@ class fake_runtime final : public runtime {
     });
   }
   result count_pair_private(const pair_launch& launch, stream_handle stream) override {
-    return enqueue(stream, [=, this, classes = *launch.classes, device = device_of(stream)] {
+    return enqueue(stream, [this, chunk = launch.chunk, classes = *launch.classes, device = device_of(stream)] {
       if (ledger_->before_kernel) ledger_->before_kernel(device);
-      count_pairs(device, launch, classes);
+      count_pairs(device, chunk, classes);
     });
   }
 
@@ -354,7 +354,7 @@ class fake_runtime final : public runtime {
     return false;
   }
 
-  void count_pairs(int device, const pair_launch& launch, const partition& classes) {
+  void count_pairs(int device, const kernel_launch& launch, const partition& classes) {
     const std::size_t cells = std::size_t{classes.classes} * classes.classes;
     if (!on_device(device, launch.bytes, launch.chunk_bytes) ||
         !on_device(device, launch.extents, launch.extent_count * sizeof(extent)) ||

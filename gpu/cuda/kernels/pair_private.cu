@@ -7,14 +7,13 @@
 //     table    entry(e), entry(r)         one load for each byte; the copies of the table are lane-private, too
 //     counters offset(entry(e), entry(r)) one multiplication and addition, and one addition in shared memory
 //
-// Blocks share the extents as in lane_private. A byte that another block or thread counts is read again as the first
-// byte of a pair, so that each pair is counted by the one that counts its second byte.
+// chunk_shares.hpp has the division of the extents among blocks. A byte that another block or thread counts is read
+// again as the first byte of a pair, so that each pair is counted by the one that counts its second byte.
 #include "gpu/cuda/kernels/pair_private.hpp"
 
-#include "gpu/cuda/kernels/extent_search.hpp"
+#include "gpu/cuda/kernels/chunk_shares.hpp"
 #include "gpu/cuda/kernels/launch.cuh"
 #include "gpu/cuda/kernels/pair_counters.hpp"
-#include "gpu/cuda/kernels/span_parts.hpp"
 
 #include <cuda_runtime.h>
 
@@ -27,15 +26,9 @@ namespace {
 constexpr unsigned threads = 1024;
 constexpr unsigned warp = 32;
 constexpr unsigned min_bytes_per_block = 65536;  // for less, clearing and folding cost more than the counting
-constexpr std::uint32_t few_extents = 4;
 
 struct pair_task {
-  const std::uint8_t* bytes = nullptr;  // aligned to 256
-  const extent* extents = nullptr;
-  std::uint32_t extent_count = 0;
-  std::uint32_t* rows = nullptr;
-  std::uint32_t chunk_bytes = 0;
-  std::uint32_t bytes_per_block = 0;  // of the part of a block: a multiple of 128
+  divided_chunk chunk;
   std::uint32_t classes = 0;
   std::uint8_t class_of[256] = {};
 };
@@ -140,106 +133,73 @@ class pair_counters {
   layout layout_;
 };
 
-// The vectors that a block counts: from `begin` in steps of `step`, below `count`. `has_before`: a byte of the extent
-// is before the first vector.
-struct vector_walk {
-  const std::uint8_t* bytes;  // of the first vector
-  std::uint32_t begin;
-  std::uint32_t step;
-  std::uint32_t count;
-  bool has_before;
-};
+__device__ __forceinline__ uint4 load_vector(const block_share& share, std::uint32_t at) {
+  return at < share.vector_count() ? __ldcs(reinterpret_cast<const uint4*>(share.vectors()) + at) : uint4{0, 0, 0, 0};
+}
 
-__device__ __forceinline__ uint4 load_vector(const vector_walk& walk, std::uint32_t at) {
-  return at < walk.count ? __ldcs(reinterpret_cast<const uint4*>(walk.bytes) + at) : uint4{0, 0, 0, 0};
+__device__ __forceinline__ bool has_byte_before(const block_share& share, std::uint32_t vector) {
+  return vector > 0 || share.parts.head > 0 || share.has_before;
 }
 
 // The byte before the vector of this thread: the last one of the lane before.
-__device__ __forceinline__ std::uint32_t byte_before(const vector_walk& walk, std::uint32_t at, uint4 words) {
+__device__ __forceinline__ std::uint32_t byte_before(const block_share& share, std::uint32_t at, uint4 words) {
   std::uint32_t before = __shfl_up_sync(0xffffffffU, words.w, 1) >> 24U;
-  if (threadIdx.x % warp == 0 && at < walk.count && (at > 0 || walk.has_before)) {
-    before = walk.bytes[static_cast<std::int64_t>(at) * vector_bytes - 1];
+  if (threadIdx.x % warp == 0 && at < share.vector_count() && has_byte_before(share, at)) {
+    before = share.vectors()[static_cast<std::int64_t>(at) * vector_bytes - 1];
   }
   return before;
 }
 
 // All lanes of a warp take part in each step, because each passes its last byte to the next lane.
 template <class Counters>
-__device__ __forceinline__ void count_vectors(Counters& counters, const vector_walk& walk) {
+__device__ __forceinline__ void count_vectors(Counters& counters, const block_share& share) {
   const unsigned lane = threadIdx.x % warp;
-  for (std::uint32_t warp_at = walk.begin + threadIdx.x - lane; warp_at < walk.count; warp_at += 2 * walk.step) {
+  const std::uint32_t count = share.vector_count();
+  for (std::uint32_t warp_at = share.first_vector + threadIdx.x - lane; warp_at < count; warp_at += 2 * share.step) {
     const std::uint32_t at = warp_at + lane;
-    const std::uint32_t next = at + walk.step;
-    const uint4 first = load_vector(walk, at);
-    const uint4 second = load_vector(walk, next);
-    const std::uint32_t before_first = byte_before(walk, at, first);
-    const std::uint32_t before_second = byte_before(walk, next, second);
-    if (at < walk.count) counters.add_vector(before_first, at == 0 && !walk.has_before, first);
-    if (next < walk.count) counters.add_vector(before_second, false, second);
+    const std::uint32_t next = at + share.step;
+    const uint4 first = load_vector(share, at);
+    const uint4 second = load_vector(share, next);
+    const std::uint32_t before_first = byte_before(share, at, first);
+    const std::uint32_t before_second = byte_before(share, next, second);
+    if (at < count) counters.add_vector(before_first, !has_byte_before(share, at), first);
+    if (next < count) counters.add_vector(before_second, false, second);
   }
 }
 
-// The pairs whose second byte is one of the single bytes at both ends of a part that begins at `bytes`.
+// The pairs whose second byte is one of the single bytes at both ends of a part.
 template <class Counters>
-__device__ __forceinline__ void count_ends(Counters& counters, const std::uint8_t* bytes, const span_parts& parts,
-                                           bool has_before) {
+__device__ __forceinline__ void count_ends(Counters& counters, const block_share& share) {
   const auto add = [&](std::uint64_t at) {
-    if (at > 0 || has_before) {
-      counters.add(counters.entry(bytes[static_cast<std::int64_t>(at) - 1]), counters.entry(bytes[at]));
+    if (at > 0 || share.has_before) {
+      const std::uint32_t before = share.bytes[static_cast<std::int64_t>(at) - 1];
+      counters.add(counters.entry(before), counters.entry(share.bytes[at]));
     }
   };
-  if (threadIdx.x < parts.head) add(threadIdx.x);
-  if (threadIdx.x < parts.tail) add(parts.tail_begin() + threadIdx.x);
+  if (threadIdx.x < share.parts.head) add(threadIdx.x);
+  if (threadIdx.x < share.parts.tail) add(share.parts.tail_begin() + threadIdx.x);
+}
+
+template <unsigned Copies, class Shares>
+__device__ __forceinline__ void count_shares(const pair_task& task, Shares shares) {
+  extern __shared__ uint4 memory[];
+  pair_counters<Copies> counters(reinterpret_cast<char*>(memory), task.classes);
+  counters.prepare(task.class_of);
+  for (block_share share; shares.next(share);) {
+    count_vectors(counters, share);
+    if (share.ends) count_ends(counters, share);
+    counters.flush(task.chunk.rows + std::size_t{share.extent} * task.classes * task.classes);
+  }
 }
 
 template <unsigned Copies, unsigned Blocks>
 __global__ void __launch_bounds__(threads, min_resident(threads, Blocks)) pair_private_parts(const pair_task task) {
-  extern __shared__ uint4 memory[];
-  pair_counters<Copies> counters(reinterpret_cast<char*>(memory), task.classes);
-  counters.prepare(task.class_of);
-  const std::uint32_t part_begin = blockIdx.x * task.bytes_per_block;
-  const std::uint32_t part_end = part_begin + min(task.bytes_per_block, task.chunk_bytes - part_begin);
-  for (std::uint32_t i = first_extent_after(task.extents, task.extent_count, part_begin); i < task.extent_count; ++i) {
-    const std::uint32_t begin = max(task.extents[i].begin, part_begin);
-    const std::uint32_t end = min(task.extents[i].end, part_end);
-    if (begin >= part_end) break;
-    if (begin >= end) continue;
-    const bool has_before = begin > task.extents[i].begin;
-    const span_parts parts = divide_span(begin, end - begin);
-    count_vectors(counters, {.bytes = task.bytes + begin + parts.head,
-                             .begin = 0,
-                             .step = threads,
-                             .count = static_cast<std::uint32_t>(parts.vectors),
-                             .has_before = has_before || parts.head > 0});
-    count_ends(counters, task.bytes + begin, parts, has_before);
-    counters.flush(task.rows + std::size_t{i} * task.classes * task.classes);
-  }
+  count_shares<Copies>(task, part_shares(task.chunk, blockIdx.x, threads));
 }
 
-// As lane_private_tiles.
 template <unsigned Copies, unsigned Blocks>
 __global__ void __launch_bounds__(threads, min_resident(threads, Blocks)) pair_private_tiles(const pair_task task) {
-  extern __shared__ uint4 memory[];
-  pair_counters<Copies> counters(reinterpret_cast<char*>(memory), task.classes);
-  counters.prepare(task.class_of);
-  std::uint32_t first_tile = blockIdx.x;
-  for (std::uint32_t i = 0; i < task.extent_count; ++i) {
-    const extent part = task.extents[i];
-    if (part.begin >= part.end) continue;
-    const span_parts parts = divide_span(part.begin, part.end - part.begin);
-    const auto vectors = static_cast<std::uint32_t>(parts.vectors);
-    const std::uint32_t tiles = max(1U, static_cast<std::uint32_t>(divide_up(vectors, threads)));
-    if (first_tile < tiles) {
-      count_vectors(counters, {.bytes = task.bytes + part.begin + parts.head,
-                               .begin = first_tile * threads,
-                               .step = gridDim.x * threads,
-                               .count = vectors,
-                               .has_before = parts.head > 0});
-      if (first_tile == 0) count_ends(counters, task.bytes + part.begin, parts, false);
-      counters.flush(task.rows + std::size_t{i} * task.classes * task.classes);
-    }
-    first_tile = (first_tile + gridDim.x - tiles % gridDim.x) % gridDim.x;
-  }
+  count_shares<Copies>(task, tile_shares(task.chunk, blockIdx.x, gridDim.x, threads));
 }
 
 constexpr std::size_t block_reserve = 1024;  // shared memory that CUDA uses for each block
@@ -261,22 +221,12 @@ struct shared_memory {
 
 template <unsigned Copies, unsigned Blocks>
 cudaError_t launch_with(const pair_launch& launch, cudaStream_t stream) {
-  const auto resident = static_cast<std::uint64_t>(launch.multiprocessors) * Blocks;
-  const std::uint64_t wanted = std::min(resident, divide_up(launch.chunk_bytes, min_bytes_per_block));
-  const std::uint64_t part_bytes = divide_up(divide_up(launch.chunk_bytes, wanted), line_bytes) * line_bytes;
-  pair_task task{.bytes = reinterpret_cast<const std::uint8_t*>(launch.bytes),
-                 .extents = launch.extents,
-                 .extent_count = launch.extent_count,
-                 .rows = launch.rows,
-                 .chunk_bytes = launch.chunk_bytes,
-                 .bytes_per_block = static_cast<std::uint32_t>(part_bytes),
-                 .classes = launch.classes->classes};
+  pair_task task{.chunk = divide_chunk(launch.chunk, Blocks, min_bytes_per_block), .classes = launch.classes->classes};
   std::copy(launch.classes->class_of.begin(), launch.classes->class_of.end(), task.class_of);
-  const launch_shape shape{.blocks = divide_up(launch.chunk_bytes, part_bytes),
+  const launch_shape shape{.blocks = task.chunk.blocks(),
                            .threads = threads,
                            .shared_bytes = pair_layout<Copies>(task.classes).shared_bytes()};
-  const auto kernel =
-      launch.extent_count <= few_extents ? pair_private_tiles<Copies, Blocks> : pair_private_parts<Copies, Blocks>;
+  const auto kernel = task.chunk.in_tiles() ? pair_private_tiles<Copies, Blocks> : pair_private_parts<Copies, Blocks>;
   // needed once for each device; repeated because it costs less than to remember it
   const cudaError_t code =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
@@ -286,7 +236,7 @@ cudaError_t launch_with(const pair_launch& launch, cudaStream_t stream) {
 }  // namespace
 
 cudaError_t launch_pair_private(const pair_launch& launch, cudaStream_t stream) {
-  if (launch.chunk_bytes == 0 || launch.extent_count == 0) return cudaSuccess;
+  if (launch.chunk.chunk_bytes == 0 || launch.chunk.extent_count == 0) return cudaSuccess;
   shared_memory available;
   if (const cudaError_t code = available.read(); code != cudaSuccess) return code;
   const std::size_t needed = pair_layout<32>(launch.classes->classes).shared_bytes();
