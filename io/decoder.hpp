@@ -12,6 +12,7 @@
 
 namespace gpuhist::io {
 
+class decoded_part;
 class zstd_dictionary;
 
 /// Why decoder::fill returned.
@@ -49,6 +50,11 @@ class decoder {
   /// which `in` or buffered output and a non-empty `out` allow it. Stops at each end of a frame, even of a frame
   /// without content. Skippable frames are consumed and not reported.
   virtual fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) = 0;
+
+  /// Offers a part that was decoded ahead (io/part_decoder.hpp), finished, before fill() gets the first of its bytes.
+  /// The decoder takes over what begins exactly at its position, and behaves otherwise as without the offer. It keeps
+  /// the part until its position is after the last unit of the part, or until restart().
+  virtual void offer(std::shared_ptr<const decoded_part> /*part*/) {}
 
   /// Starts again at `start`, in this or another input. Allocated memory is reused.
   virtual void restart(const decode_start& start) = 0;

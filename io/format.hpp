@@ -4,6 +4,7 @@
 
 #include "io/archive/archive_format.hpp"
 #include "io/decoder.hpp"
+#include "io/part_decoder.hpp"
 #include "io/splitter.hpp"
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct format {
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
+  part_format parts{};             ///< how one frame is decoded by several threads; empty: it is not
   std::string_view frame_magic{};  ///< by which frames are searched after damage; empty: they are not searched
   archive_kind archive = archive_kind::none;  ///< detected by io/archive/archive_format.hpp, not by detect()
 };

@@ -1,0 +1,170 @@
+// The contract of decoding ahead (io/part_decoder.hpp): a decoder to which parts are offered gives byte for byte what
+// it gives without them: text, frame ends, errors and their offsets; for intact, cut and damaged inputs, parts of any
+// size, any look-ahead and memory limit.
+#pragma once
+
+#include "io/part_decoder.hpp"
+#include "tests/contract/decoder_contract.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace gpuhist::test {
+
+using part_decoder_maker = std::function<std::unique_ptr<io::part_decoder>()>;
+
+/// How an input is decoded in parts.
+struct part_shape {
+  std::size_t part_bytes = 1;
+  std::size_t look_ahead = 0;
+  std::size_t max_bytes = std::size_t{1} << 26U;
+  unsigned threads = 1;
+};
+
+/// All parts of `packed`, decoded on `shape.threads` threads, linked in order, and finished on the threads.
+inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_decoder_maker& make,
+                                                                  std::span<const std::byte> packed,
+                                                                  const part_shape& shape) {
+  const std::size_t number = (packed.size() + shape.part_bytes - 1) / shape.part_bytes;
+  std::deque<std::shared_ptr<io::decoded_part>> parts(number);
+  const auto on_threads = [&](const std::function<void(io::part_decoder&, std::size_t)>& work) {
+    std::atomic<std::size_t> next{0};
+    const auto run = [&] {
+      const auto decoder = make();
+      for (std::size_t i = next++; i < number; i = next++) work(*decoder, i);
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < shape.threads; ++i) threads.emplace_back(run);
+    run();
+  };
+  on_threads([&](io::part_decoder& decoder, std::size_t i) {
+    const std::size_t begin = i * shape.part_bytes;
+    const std::size_t size = std::min(shape.part_bytes, packed.size() - begin);
+    const auto after = packed.subspan(begin + size, std::min(shape.look_ahead, packed.size() - begin - size));
+    // copies of exactly these sizes, so that the address sanitizer detects a read beyond a piece
+    const byte_vector own(packed.begin() + static_cast<std::ptrdiff_t>(begin),
+                          packed.begin() + static_cast<std::ptrdiff_t>(begin + size));
+    const byte_vector first(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(after.size() / 2));
+    const byte_vector second(after.begin() + static_cast<std::ptrdiff_t>(after.size() / 2), after.end());
+    const std::vector<std::span<const std::byte>> pieces{own, first, second};
+    parts[i] = decoder.decode({.offset = begin,
+                               .size = size,
+                               .pieces = pieces,
+                               .ends_input = begin + size + after.size() == packed.size(),
+                               .begins_frame = begin == 0,
+                               .max_bytes = shape.max_bytes});
+  });
+  for (std::size_t i = 0; i < number; ++i) {
+    if (parts[i]) parts[i]->link(i == 0 ? nullptr : parts[i - 1].get());
+  }
+  on_threads([&](io::part_decoder&, std::size_t i) {
+    if (parts[i]) parts[i]->finish();
+  });
+  return parts;
+}
+
+/// Decodes `packed` with all its parts offered.
+inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_maker& make_parts,
+                                  std::span<const std::byte> packed, const part_shape& shape,
+                                  const size_chooser& out_size, std::size_t plain_bound) {
+  const auto parts = decode_parts(make_parts, packed, shape);
+  const std::unique_ptr<io::decoder> decoder = make();
+  decoding result;
+  byte_vector out;
+  std::size_t consumed = 0;
+  for (std::size_t calls = 0;; ++calls) {
+    if (calls > 40 * (packed.size() + plain_bound) + 1000) FAIL("the decoder makes no progress");
+    const std::size_t part = std::min(consumed / shape.part_bytes, parts.empty() ? 0 : parts.size() - 1);
+    if (consumed % shape.part_bytes == 0 && consumed < packed.size()) decoder->offer(parts[part]);
+    const std::size_t end = std::min(packed.size(), (part + 1) * shape.part_bytes);
+    const std::span<const std::byte> in = packed.subspan(consumed, end - consumed);
+    const std::size_t room = std::min(out_size(), plain_bound + 64);
+    if (out.size() != room) out = byte_vector(room);
+    const bool was_finished = consumed == packed.size();
+    const io::fill_result filled = decoder->fill(in, out);
+    check_call(filled, in.size(), out.size());
+    consumed += filled.consumed;
+    result.plain.insert(result.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(filled.produced));
+    if (decoder->consumed_total() != consumed || decoder->produced_total() != result.plain.size()) FAIL("wrong totals");
+    if (filled.status == io::fill_status::failed) {
+      result.failed = true;
+      result.error = decoder->fault(0);
+      return result;
+    }
+    if (filled.status == io::fill_status::frame_verified)
+      result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
+    if (was_finished && filled.status == io::fill_status::needs_input) {
+      result.missing = decoder->missing_at_end(0);
+      return result;
+    }
+  }
+}
+
+/// Checks that `packed` has the same result with and without parts.
+inline void check_same_with_parts(const decoder_maker& make, const part_decoder_maker& make_parts,
+                                  std::span<const std::byte> packed, const part_shape& shape, std::size_t plain_bound) {
+  CAPTURE(shape.part_bytes);
+  CAPTURE(shape.look_ahead);
+  CAPTURE(shape.threads);
+  const decoding alone = decode(make, packed, always(shape.part_bytes), always(everything), plain_bound);
+  const decoding ahead = decode_with_parts(make, make_parts, packed, shape, always(everything), plain_bound);
+  CHECK(ahead.failed == alone.failed);
+  CHECK(ahead.error == alone.error);
+  CHECK(ahead.missing == alone.missing);
+  CHECK(ahead.ends == alone.ends);
+  CHECK((ahead.plain == alone.plain));
+}
+
+/// Sizes of parts and of look-ahead, threads, and memory limits from none to plenty.
+inline std::vector<part_shape> part_shapes(std::size_t packed_bytes) {
+  std::vector<part_shape> shapes;
+  for (const unsigned threads : {1U, 2U, 3U, 16U}) {
+    for (const std::size_t part : {packed_bytes / 7 + 1, packed_bytes / 2 + 1, packed_bytes + 1}) {
+      shapes.push_back({.part_bytes = part, .look_ahead = packed_bytes, .threads = threads});
+    }
+  }
+  shapes.push_back({.part_bytes = packed_bytes / 5 + 1, .look_ahead = 0});
+  shapes.push_back({.part_bytes = packed_bytes / 5 + 1, .look_ahead = packed_bytes / 9});
+  shapes.push_back({.part_bytes = packed_bytes / 5 + 1, .look_ahead = packed_bytes, .max_bytes = 1});
+  return shapes;
+}
+
+/// Invariant: the same results for an intact input, for all shapes.
+inline void check_parts(const decoder_maker& make, const part_decoder_maker& make_parts, const decoder_sample& sample) {
+  CAPTURE(sample.name);
+  for (const part_shape& shape : part_shapes(sample.packed.size())) {
+    check_same_with_parts(make, make_parts, sample.packed, shape, sample.plain.size());
+  }
+}
+
+/// Invariant: the same results for every cut and every flipped bit of a small input, and for `places` of each of a
+/// larger one.
+inline void check_parts_of_damaged(const decoder_maker& make, const part_decoder_maker& make_parts,
+                                   const decoder_sample& sample, std::size_t places = 2000) {
+  CAPTURE(sample.name);
+  constexpr std::size_t small = 4096;
+  const std::size_t size = sample.packed.size();
+  const std::size_t bound = sample.plain.size() + (std::size_t{1} << 20U);
+  const part_shape shape{.part_bytes = size / 4 + 1, .look_ahead = size, .threads = 1};
+  const std::size_t step = size <= small ? 1 : std::max<std::size_t>(1, size / places);
+  for (std::size_t length = 0; length < size; length += step) {
+    CAPTURE(length);
+    check_same_with_parts(make, make_parts, std::span(sample.packed).first(length), shape, bound);
+  }
+  const std::size_t bits = 8 * size;
+  const std::size_t bit_step = size <= small ? 1 : std::max<std::size_t>(1, bits / places) | 1U;
+  for (std::size_t bit = 0; bit < bits; bit += bit_step) {
+    CAPTURE(bit);
+    byte_vector damaged = sample.packed;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    check_same_with_parts(make, make_parts, damaged, shape, bound);
+  }
+}
+
+}  // namespace gpuhist::test
