@@ -78,7 +78,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       notify_(std::move(notify)),
       sink_(sink),
       stop_(stop),
-      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
+      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.buffers.readers}, cutter_, counts,
              notes.read, executors.pool, failures, stop),
       contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
       compressed_({.block_bytes = plan.buffers.block_bytes,
