@@ -22,6 +22,7 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
+constexpr std::size_t buffer_bytes_ahead = std::size_t{64} << 10U;  // most members are skipped after their headers
 // Including long names and the map of a sparse file.
 constexpr std::uint64_t max_tar_header_bytes = std::uint64_t{16} << 20U;
 constexpr std::string_view encrypted = "is encrypted, and gpuhist takes no passwords: extract it first";
@@ -74,10 +75,11 @@ void choose_format(archive* reader, archive_kind kind) {
 void archive_reader::deleter::operator()(archive* open) const { ::archive_read_free(open); }
 void archive_reader::deleter::operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
 
-archive_reader::archive_reader(archive_kind kind, byte_reader& input)
+archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead)
     : kind_(kind),
       input_(input),
-      buffer_(buffer_bytes),
+      ahead_(ahead),
+      buffer_(ahead != nullptr ? buffer_bytes_ahead : buffer_bytes),
       archive_(::archive_read_new()),
       entry_(::archive_entry_new2(archive_.get())) {
   if (!archive_ || !entry_) throw std::bad_alloc();
@@ -289,7 +291,7 @@ void archive_reader::reset_member(archive_entry* entry) {
   sparse_data_end_ = sparse_data_end(entry);
   delivered_ = hole_bytes_ = 0;
   crc_ = 0;
-  ended_ = false;
+  ended_ = asked_ahead_ = is_decoded_ = false;
   block_ = {};
   pending_error_.clear();
   ends_early_ = false;
@@ -311,17 +313,18 @@ std::span<const std::byte> archive_reader::read() {
   if (broken_) std::rethrow_exception(broken_);
   if (ended_) return {};
   if (!refusal_.empty()) fail_member(refusal_, refusal_kind_);
+  if (ahead_ != nullptr && !std::exchange(asked_ahead_, true)) take_decoded();
   for (;;) {
     if (hole_bytes_ > 0) return take_hole();
     if (!block_.empty()) {
       delivered_ += block_.size();
-      if (kind_ == archive_kind::zip) {
+      if (kind_ == archive_kind::zip && !is_decoded_) {
         crc_ = crc32_gzip_refl(crc_, reinterpret_cast<const std::uint8_t*>(block_.data()), block_.size());
       }
       return std::exchange(block_, {});
     }
     if (!pending_error_.empty()) fail_member(std::exchange(pending_error_, {}));
-    if (take_block().empty() && hole_bytes_ == 0 && pending_error_.empty()) {
+    if (is_decoded_ || (take_block().empty() && hole_bytes_ == 0 && pending_error_.empty())) {
       ended_ = true;
       end_member();
       return {};
@@ -348,6 +351,17 @@ std::span<const std::byte> archive_reader::take_hole() {
   hole_bytes_ -= size;
   delivered_ += size;
   return std::span(zeros).first(size);
+}
+
+// libarchive has read the headers of the member: its packed bytes begin here. They remain unread, and libarchive skips
+// them.
+void archive_reader::take_decoded() {
+  if (!size_is_known_) return;
+  const auto text = ahead_->take(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  if (!text || text->bytes.size() != size_) return;
+  block_ = text->bytes;
+  crc_ = text->crc;
+  is_decoded_ = true;
 }
 
 // Reads the next block into block_, hole_bytes_ and pending_error_; returns an empty span if there is none.

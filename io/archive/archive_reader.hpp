@@ -4,6 +4,7 @@
 
 #include "io/archive/archive_format.hpp"
 #include "io/archive/cpio_headers.hpp"
+#include "io/archive/decoded_members.hpp"
 #include "io/archive/tar_headers.hpp"
 #include "io/archive/zip_directory.hpp"
 #include "io/byte_reader.hpp"
@@ -39,8 +40,8 @@ struct skipped_entries {
 class archive_reader {
  public:
   /// Reads from `input`, which outlives the reader. Throws std::bad_alloc, and input_error if the kind requires seeking
-  /// and `input` cannot seek.
-  archive_reader(archive_kind kind, byte_reader& input);
+  /// and `input` cannot seek. `ahead`: texts of members of a seekable zip that were decoded ahead; outlives the reader.
+  archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr);
   archive_reader(const archive_reader&) = delete;
   archive_reader& operator=(const archive_reader&) = delete;
   ~archive_reader();
@@ -81,6 +82,7 @@ class archive_reader {
   void check_name(archive_entry* entry);
   void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
+  void take_decoded();
   std::span<const std::byte> take_block();
   std::span<const std::byte> take_hole();
   void end_member();
@@ -102,6 +104,7 @@ class archive_reader {
 
   const archive_kind kind_;
   byte_reader& input_;
+  decoded_members* const ahead_;  // null: none
   std::vector<std::byte> buffer_;
   std::uint64_t position_ = 0;         // offset in the archive of the next byte for libarchive
   std::uint64_t nonzero_end_ = 0;      // cpio: end of the last byte that is not zero
@@ -131,7 +134,9 @@ class archive_reader {
 
   // For the current member:
   bool ended_ = true;
-  std::string refusal_;  // the cause why it is not read; empty: it is read
+  bool asked_ahead_ = false;  // for its text
+  bool is_decoded_ = false;   // block_ was its whole text, decoded and verified ahead, with the checksum crc_
+  std::string refusal_;       // the cause why it is not read; empty: it is read
   failure_kind refusal_kind_ = failure_kind::damaged;
   std::optional<std::uint64_t> sparse_data_end_;  // of a sparse file: end of its last extent with data
   bool size_is_known_ = false;

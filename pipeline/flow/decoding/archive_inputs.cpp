@@ -90,7 +90,7 @@ void archive_inputs::walk_source(task& archive, archive_walk& walk) {
   if (std::holds_alternative<io::stream_source>(*archive.source)) return walk_stream(archive, walk);
   const auto& file = std::get<io::file_source>(*archive.source);
   source_bytes bytes(file, notes_, stop_);
-  walk.run(archive.input, archive.name, bytes, archive.forced);
+  walk.run(archive.input, archive.name, bytes, archive.forced, &file);
   file.leave_offset_at(bytes.position());
 }
 

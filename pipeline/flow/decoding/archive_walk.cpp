@@ -51,8 +51,9 @@ archive_walk::archive_walk(const archive_limits& limits, std::atomic<std::int64_
 }
 
 void archive_walk::run(input_id input, const std::string& name, io::byte_reader& bytes,
-                       std::optional<io::archive_kind> forced) {
+                       std::optional<io::archive_kind> forced, const io::file_source* file) {
   archive_ = input;
+  file_ = file;
   forced_ = forced;
   verdict_gate bottom(nullptr, counts_);
   peeking_bytes peeking(bytes);
@@ -119,7 +120,8 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
         "is an archive within " + std::to_string(max_depth) + " others, deeper than gpuhist looks; extract it first", 0,
         failure_kind::refused);
   }
-  io::archive_reader reader(kind, item.bytes);
+  const std::unique_ptr<member_queue> ahead = decode_ahead(item, kind);
+  io::archive_reader reader(kind, item.bytes, ahead.get());
   bool any = false;
   try {
     while (const std::optional<std::string> path = reader.next()) {
@@ -132,6 +134,17 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
   }
   note_skipped(item, reader);
   if (!any) counts_.finish(shown(item), 0);
+}
+
+// Members can be decoded in any order if the directory locates them in a file. Null: they cannot.
+std::unique_ptr<member_queue> archive_walk::decode_ahead(const content& item, io::archive_kind kind) {
+  if (kind != io::archive_kind::zip || file_ == nullptr || !item.bytes.seekable_bytes() || limits_.threads < 2)
+    return {};
+  constexpr std::uint64_t most = std::uint64_t{128} << 20U;
+  source_bytes directory(*file_, notes_, stop_);
+  const member_queue::settings options{.threads = limits_.threads,
+                                       .max_bytes = std::min(most, context_.shared_bytes() / 2)};
+  return std::make_unique<member_queue>(options, *file_, directory, pool_, context_.shared_memory(), notes_);
 }
 
 void archive_walk::note_skipped(const content& archive, const io::archive_reader& reader) {

@@ -4,17 +4,20 @@
 
 #include "async/executor.hpp"
 #include "io/archive/archive_format.hpp"
+#include "io/source.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/counts/run_counts.hpp"
 #include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/member_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -30,6 +33,7 @@ struct archive_limits {
   std::int64_t max_members = 1;                ///< of all archives of the run; each is in the result
   io::decoder_limits inner_decoder{};          ///< for compressed members
   io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink; null: it is not
+  unsigned threads = 1;                        ///< of the pool; with several, members of a zip are decoded ahead
 };
 
 /// One archive. Blocks its thread while it waits for bytes or slots.
@@ -40,8 +44,10 @@ class archive_walk {
                async::executor& pool, rolling_counts& counts, feed_notes& notes, std::stop_token stop);
 
   /// Counts the content of `bytes`. `name`: of the archive, in the result. `forced`: the kind of archive; nothing:
-  /// detected by content. Errors of an input are noted in the counts; only other exceptions are thrown.
-  void run(input_id input, const std::string& name, io::byte_reader& bytes, std::optional<io::archive_kind> forced);
+  /// detected by content. `file`: the file that `bytes` reads; null: a stream. Errors of an input are noted in the
+  /// counts; only other exceptions are thrown.
+  void run(input_id input, const std::string& name, io::byte_reader& bytes, std::optional<io::archive_kind> forced,
+           const io::file_source* file = nullptr);
 
   /// The entries that are not regular files, by kind.
   [[nodiscard]] const std::vector<skipped_names>& skipped() const { return skipped_; }
@@ -67,6 +73,7 @@ class archive_walk {
   void count_compressed(const content& item, const io::format& compression);
   void count_decoded(content item);
   void count_members(const content& item, io::archive_kind kind);
+  std::unique_ptr<member_queue> decode_ahead(const content& item, io::archive_kind kind);
   void count_member(const content& archive, io::archive_reader& reader, const std::string& path);
   void note_skipped(const content& archive, const io::archive_reader& reader);
   void count_text(const content& item);
@@ -86,6 +93,7 @@ class archive_walk {
   feed_notes& notes_;
   const std::stop_token stop_;
   input_id archive_ = 0;
+  const io::file_source* file_ = nullptr;
   std::optional<io::archive_kind> forced_;
   bool is_represented_by_members_ = false;
   bool given_up_ = false;

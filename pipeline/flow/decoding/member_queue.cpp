@@ -1,0 +1,269 @@
+#include "pipeline/flow/decoding/member_queue.hpp"
+
+#include "io/archive/zip_member_decoder.hpp"
+#include "io/input_error.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// Memory for one member. Kept for further members: new pages cost a good part of the time of decoding.
+struct member_room {
+  std::unique_ptr<std::byte[]> bytes{};
+  std::size_t size = 0;
+  async::semaphore::permit memory{};
+};
+
+// A member on its way through the queue.
+struct queued_member {
+  enum class phase { queued, decoding, ready };
+
+  io::zip_entry listed{};
+  member_room room{};
+  phase now = phase::queued;
+  std::optional<std::uint64_t> data_at{};  // once it is ready, if it was decoded
+
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return std::span(room.bytes.get(), io::zip_member_decoder::room_of(listed));
+  }
+};
+
+using member_phase = queued_member::phase;
+using member_pointer = std::shared_ptr<queued_member>;
+
+}  // namespace
+
+// Shared with the jobs of the pool, which may run after the queue was destroyed.
+class member_queue::state : public std::enable_shared_from_this<state> {
+ public:
+  state(const settings& options, const io::file_source& file, async::executor& pool, async::semaphore& memory,
+        feed_notes& notes)
+      : options_(options), file_(file), pool_(pool), memory_(memory), notes_(notes) {}
+
+  void begin(io::byte_reader& directory) noexcept;
+  void close() noexcept;
+  std::optional<text> take(std::uint64_t data_at);
+
+ private:
+  class job;
+  using locked = std::unique_lock<std::mutex>;
+
+  // Some are ready before their turn.
+  [[nodiscard]] std::size_t most_members() const { return options_.threads + options_.threads / 2 + 1; }
+
+  // Under the lock:
+  void start_members() noexcept;
+  void start(const io::zip_entry& next, member_room room);
+  [[nodiscard]] std::optional<member_room> room_for(const io::zip_entry& next);
+  void post_job() noexcept;
+  bool run_one(locked& lock);
+  void decode(const member_pointer& of, locked& lock);
+  void pass_members_before(std::uint64_t data_at);
+  void drop_front();
+
+  const settings options_;
+  const io::file_source& file_;
+  async::executor& pool_;
+  async::semaphore& memory_;
+  feed_notes& notes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<io::zip_entry> listed_{};  // in the order of their offsets
+  async::semaphore::permit list_memory_{};
+  std::size_t next_ = 0;                  // in listed_: the first member that was not started
+  std::deque<member_pointer> started_{};  // the oldest first
+  member_pointer taken_{};                // its text is being used
+  std::vector<member_room> free_rooms_{};
+  std::vector<std::unique_ptr<io::zip_member_decoder>> decoders_{};  // not in use
+  unsigned running_ = 0;                                             // threads that decode a member
+  bool closed_ = false;
+};
+
+// Work for one thread of the pool. Deletes itself.
+class member_queue::state::job final : public async::work_item {
+ public:
+  explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
+
+  void run() noexcept override {
+    const std::unique_ptr<job> self(this);
+    locked lock(of_->mutex_);
+    of_->run_one(lock);
+  }
+
+ private:
+  const std::shared_ptr<state> of_;
+};
+
+void member_queue::state::begin(io::byte_reader& directory) noexcept {
+  try {
+    async::semaphore::permit reading = memory_.try_acquire(options_.max_bytes);
+    if (!reading) return;
+    const std::size_t most = options_.max_bytes / sizeof(io::zip_entry);
+    std::vector<io::zip_entry> found = io::decodable_zip_members(directory, most, options_.max_bytes / 2);
+    found.shrink_to_fit();
+    reading.release();
+    if (found.empty()) return;
+    const std::scoped_lock lock(mutex_);
+    free_rooms_.reserve(most_members());
+    list_memory_ = memory_.try_acquire(found.size() * sizeof(io::zip_entry));
+    if (!list_memory_) return;
+    listed_ = std::move(found);
+    start_members();
+  } catch (const std::bad_alloc&) {
+    return;  // the walk does without
+  }
+}
+
+// Jobs that have not begun find that the queue is closed.
+void member_queue::state::close() noexcept {
+  locked lock(mutex_);
+  closed_ = true;
+  changed_.wait(lock, [this] { return running_ == 0; });
+  started_.clear();
+  taken_.reset();
+  free_rooms_.clear();
+  list_memory_.release();
+}
+
+void member_queue::state::start_members() noexcept {
+  try {
+    while (next_ < listed_.size() && started_.size() + (taken_ ? 1 : 0) < most_members()) {
+      if (notes_.decompress.now_in_flight >= options_.threads) return;  // the threads decode other inputs
+      std::optional<member_room> room = room_for(listed_[next_]);
+      if (!room) return;
+      start(listed_[next_], std::move(*room));
+      ++next_;
+    }
+  } catch (const std::bad_alloc&) {
+    return;  // the walk decodes the member
+  }
+}
+
+void member_queue::state::start(const io::zip_entry& next, member_room room) {
+  auto added = std::make_shared<queued_member>();
+  added->listed = next;
+  added->room = std::move(room);
+  started_.push_back(std::move(added));
+  post_job();
+}
+
+std::optional<member_room> member_queue::state::room_for(const io::zip_entry& next) {
+  const std::size_t size = io::zip_member_decoder::room_of(next);
+  const auto fits = std::ranges::find_if(free_rooms_, [size](const member_room& each) { return each.size >= size; });
+  if (fits != free_rooms_.end()) {
+    std::swap(*fits, free_rooms_.back());
+    member_room found = std::move(free_rooms_.back());
+    free_rooms_.pop_back();
+    return found;
+  }
+  free_rooms_.clear();  // too small
+  member_room made{.size = size, .memory = memory_.try_acquire(size + io::zip_member_decoder::work_bytes)};
+  if (!made.memory) return std::nullopt;
+  made.bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  return made;
+}
+
+// Without memory for the job, the caller of take() does the work.
+void member_queue::state::post_job() noexcept {
+  if (auto* const added = new (std::nothrow) job(shared_from_this())) pool_.post(*added);
+}
+
+// Decodes a member, the oldest first. Returns false if there is none.
+bool member_queue::state::run_one(locked& lock) {
+  if (closed_) return false;
+  const auto found = std::ranges::find(started_, member_phase::queued, [](const auto& each) { return each->now; });
+  if (found == started_.end()) return false;
+  const member_pointer kept = *found;  // the lock is released meanwhile
+  ++running_;
+  decode(kept, lock);
+  --running_;
+  changed_.notify_all();
+  return true;
+}
+
+void member_queue::state::decode(const member_pointer& of, locked& lock) {
+  of->now = member_phase::decoding;
+  std::unique_ptr<io::zip_member_decoder> decoder;
+  if (!decoders_.empty()) {
+    decoder = std::move(decoders_.back());
+    decoders_.pop_back();
+  }
+  std::optional<std::uint64_t> data_at;
+  notes_.decompress.note_in_flight(running_);
+  lock.unlock();
+  try {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    notes_.read.bytes += of->listed.packed;
+    if (!decoder) decoder = std::make_unique<io::zip_member_decoder>();
+    data_at = decoder->decode(file_, of->listed, of->bytes());
+    if (data_at) notes_.decompress.bytes += of->listed.bytes;
+  } catch (const std::bad_alloc&) {
+    decoder.reset();  // frees its memory; the walk does without the text
+  } catch (const io::input_error&) {
+    data_at.reset();  // the walk meets the error, too
+  }
+  lock.lock();
+  try {
+    if (decoder) decoders_.push_back(std::move(decoder));
+  } catch (const std::bad_alloc&) {
+    decoder.reset();
+  }
+  of->data_at = data_at;
+  of->now = member_phase::ready;
+}
+
+void member_queue::state::drop_front() {
+  const member_pointer front = std::move(started_.front());
+  started_.pop_front();
+  if (front->now != member_phase::decoding) free_rooms_.push_back(std::move(front->room));
+}
+
+// The member at this offset is the last one whose header begins before it.
+void member_queue::state::pass_members_before(std::uint64_t data_at) {
+  const auto end = std::ranges::lower_bound(listed_, data_at, {}, &io::zip_entry::header_at);
+  const auto wanted = static_cast<std::size_t>(end - listed_.begin());
+  if (wanted == 0) return;
+  const std::uint64_t header_at = listed_[wanted - 1].header_at;
+  while (!started_.empty() && started_.front()->listed.header_at < header_at) drop_front();
+  next_ = std::max(next_, wanted - 1);
+}
+
+std::optional<member_queue::text> member_queue::state::take(std::uint64_t data_at) {
+  locked lock(mutex_);
+  if (taken_) free_rooms_.push_back(std::move(taken_->room));
+  taken_.reset();
+  pass_members_before(data_at);
+  start_members();
+  if (started_.empty() || started_.front()->listed.header_at >= data_at) return std::nullopt;
+  const member_pointer front = started_.front();
+  while (front->now != member_phase::ready) {
+    if (!run_one(lock)) changed_.wait(lock);
+  }
+  if (front->data_at != data_at) {
+    drop_front();
+    return std::nullopt;
+  }
+  started_.pop_front();
+  taken_ = front;
+  return text{.bytes = taken_->bytes().last(static_cast<std::size_t>(front->listed.bytes)), .crc = front->listed.crc};
+}
+
+member_queue::member_queue(const settings& options, const io::file_source& file, io::byte_reader& directory,
+                           async::executor& pool, async::semaphore& memory, feed_notes& notes)
+    : state_(std::make_shared<state>(options, file, pool, memory, notes)) {
+  state_->begin(directory);
+}
+
+member_queue::~member_queue() { state_->close(); }
+
+std::optional<member_queue::text> member_queue::take(std::uint64_t data_at) { return state_->take(data_at); }
+
+}  // namespace gpuhist::pipeline
