@@ -4,9 +4,9 @@
 
 #include "async/worker_pool.hpp"
 #include "io/archive/archive_reader.hpp"
+#include "io/byte_reader.hpp"
 #include "io/input_error.hpp"
 #include "io/source.hpp"
-#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "tests/io/zip_samples.hpp"
 
 #include <doctest/doctest.h>
@@ -45,16 +45,32 @@ io::file_source file_of(const std::string& bytes) {
   return {io::descriptor(fd), 0, bytes.size()};
 }
 
+class file_bytes final : public io::byte_reader {
+ public:
+  explicit file_bytes(const io::file_source& file) : file_(file) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    const std::size_t size = file_.read_at(out, offset_);
+    offset_ += size;
+    return size;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return file_.size_hint(); }
+  void seek(std::uint64_t offset) override { offset_ = offset; }
+
+ private:
+  const io::file_source& file_;
+  std::uint64_t offset_ = 0;
+};
+
 // What a reader reports: paths and texts, the messages of members that fail, and that of the archive.
 using report = std::vector<std::pair<std::string, std::string>>;
 
-std::string rest_of(io::archive_reader& reader, std::size_t& most_at_once) {
+std::string rest_of(io::archive_reader& reader) {
   std::string text;
   try {
     for (;;) {
       const auto bytes = reader.read();
       if (bytes.empty()) return text;
-      most_at_once = std::max(most_at_once, bytes.size());
       text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
   } catch (const io::input_error& error) {
@@ -70,12 +86,11 @@ struct walk_result {
 // `skipped`: every so many members are not read; 0: all are.
 report walk(io::byte_reader& bytes, io::decoded_members* ahead, std::size_t skipped) {
   report found;
-  std::size_t most_at_once = 0;
   try {
     io::archive_reader reader(io::archive_kind::zip, bytes, ahead);
     for (std::size_t i = 1; const auto path = reader.next(); ++i) {
       const bool is_read = skipped == 0 || i % skipped != 0;
-      found.emplace_back(*path, is_read ? rest_of(reader, most_at_once) : "not read");
+      found.emplace_back(*path, is_read ? rest_of(reader) : "not read");
       if (reader.is_broken()) break;
     }
   } catch (const io::input_error& error) {
@@ -86,8 +101,7 @@ report walk(io::byte_reader& bytes, io::decoded_members* ahead, std::size_t skip
 
 report walk_alone(const std::string& archive, std::size_t skipped = 0) {
   const io::file_source file = file_of(archive);
-  feed_notes notes;
-  source_bytes bytes(file, notes, {});
+  file_bytes bytes(file);
   return walk(bytes, nullptr, skipped);
 }
 
@@ -98,8 +112,8 @@ walk_result walk_ahead(const std::string& archive, async::worker_pool& pool, uns
   async::semaphore memory(memory_bytes);
   walk_result result;
   {
-    source_bytes bytes(file, notes, {});
-    source_bytes directory(file, notes, {});
+    file_bytes bytes(file);
+    file_bytes directory(file);
     member_queue queue({.threads = threads, .max_bytes = memory_bytes / 2}, file, directory, pool, memory, notes);
     result.found = walk(bytes, &queue, skipped);
   }
@@ -212,8 +226,8 @@ TEST_CASE("while the threads decode other inputs, nothing is decoded ahead") {
   notes.decompress.now_in_flight = 2;
   async::semaphore memory(much_memory);
   async::worker_pool pool(2);
-  source_bytes bytes(file, notes, {});
-  source_bytes directory(file, notes, {});
+  file_bytes bytes(file);
+  file_bytes directory(file);
   member_queue queue({.threads = 2, .max_bytes = much_memory}, file, directory, pool, memory, notes);
   CHECK(walk(bytes, &queue, 0) == walk_alone(archive));
   CHECK(notes.decompress.bytes == 0);
@@ -263,8 +277,8 @@ TEST_CASE("a queue that is destroyed early leaves nothing running, and returns a
     async::semaphore memory(much_memory);
     feed_notes notes;
     {
-      source_bytes bytes(file, notes, {});
-      source_bytes directory(file, notes, {});
+      file_bytes bytes(file);
+      file_bytes directory(file);
       member_queue queue({.threads = 3, .max_bytes = much_memory}, file, directory, pool, memory, notes);
       io::archive_reader reader(io::archive_kind::zip, bytes, &queue);
       for (std::size_t i = 0; i < random() % 10 && reader.next(); ++i) (void)reader.read();

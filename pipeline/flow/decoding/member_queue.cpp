@@ -63,7 +63,7 @@ class member_queue::state : public std::enable_shared_from_this<state> {
   void start_members() noexcept;
   void start(const io::zip_entry& next, member_room room);
   [[nodiscard]] std::optional<member_room> room_for(const io::zip_entry& next);
-  void post_job() noexcept;
+  void post_jobs() noexcept;
   bool run_one(locked& lock);
   void decode(const member_pointer& of, locked& lock);
   void pass_members_before(std::uint64_t data_at);
@@ -84,6 +84,7 @@ class member_queue::state : public std::enable_shared_from_this<state> {
   std::vector<member_room> free_rooms_{};
   std::vector<std::unique_ptr<io::zip_member_decoder>> decoders_{};  // not in use
   unsigned running_ = 0;                                             // threads that decode a member
+  unsigned jobs_ = 0;                                                // that were posted and have not ended
   bool closed_ = false;
 };
 
@@ -91,11 +92,16 @@ class member_queue::state : public std::enable_shared_from_this<state> {
 class member_queue::state::job final : public async::work_item {
  public:
   explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+  virtual ~job() = default;
 
   void run() noexcept override {
     const std::unique_ptr<job> self(this);
     locked lock(of_->mutex_);
     of_->run_one(lock);
+    --of_->jobs_;
+    of_->post_jobs();
   }
 
  private:
@@ -141,6 +147,7 @@ void member_queue::state::start_members() noexcept {
       if (!room) return;
       start(listed_[next_], std::move(*room));
       ++next_;
+      post_jobs();
     }
   } catch (const std::bad_alloc&) {
     return;  // the walk decodes the member
@@ -152,7 +159,6 @@ void member_queue::state::start(const io::zip_entry& next, member_room room) {
   added->listed = next;
   added->room = std::move(room);
   started_.push_back(std::move(added));
-  post_job();
 }
 
 std::optional<member_room> member_queue::state::room_for(const io::zip_entry& next) {
@@ -171,9 +177,18 @@ std::optional<member_room> member_queue::state::room_for(const io::zip_entry& ne
   return made;
 }
 
-// Without memory for the job, the caller of take() does the work.
-void member_queue::state::post_job() noexcept {
-  if (auto* const added = new (std::nothrow) job(shared_from_this())) pool_.post(*added);
+// Not more jobs than threads: text that the walk has put meanwhile is counted before the next member is decoded, and
+// its slots become free. Without memory for a job, the caller of take() does the work.
+void member_queue::state::post_jobs() noexcept {
+  if (closed_) return;
+  const auto queued = std::ranges::count(started_, member_phase::queued, [](const auto& each) { return each->now; });
+  const auto wanted = std::min<std::uint64_t>(options_.threads, running_ + static_cast<std::uint64_t>(queued));
+  while (jobs_ < wanted) {
+    auto* const added = new (std::nothrow) job(shared_from_this());
+    if (added == nullptr) return;
+    ++jobs_;
+    pool_.post(*added);
+  }
 }
 
 // Decodes a member, the oldest first. Returns false if there is none.
@@ -181,7 +196,7 @@ bool member_queue::state::run_one(locked& lock) {
   if (closed_) return false;
   const auto found = std::ranges::find(started_, member_phase::queued, [](const auto& each) { return each->now; });
   if (found == started_.end()) return false;
-  const member_pointer kept = *found;  // the lock is released meanwhile
+  const auto kept = member_pointer(*found);  // the lock is released meanwhile
   ++running_;
   decode(kept, lock);
   --running_;
