@@ -95,7 +95,8 @@ byte_vector some_xz(const byte_vector& text, std::mt19937& random) {
   constexpr std::array checks{LZMA_CHECK_CRC32, LZMA_CHECK_CRC64, LZMA_CHECK_SHA256};
   return xz_stream_of(text, {.check = checks.at(random() % checks.size()),
                              .block_bytes = random() % 3 == 0 ? 60 : std::size_t{0},
-                             .dictionary = 4096});
+                             .dictionary = 4096,
+                             .states_sizes = random() % 2 == 0});
 }
 
 byte_vector some_lzip(const byte_vector& text, std::mt19937& /*random*/) { return lzip_member_of(text); }
@@ -129,7 +130,7 @@ bool try_damaged(const subject& format_under_test, gpuhist::io::decoder& decoder
   decoder.restart({});
   const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
   const decoding got = decode(decoder, once, cut, cut, max_text);
-  const bool accepted = got.accepted() && got.ends.size() == 1;
+  const bool accepted = got.accepted();  // all of `once` was decoded, and it may end there
   if (accepted != expected.good) FAIL(format_under_test.format, ", trial ", trial, ": ", got.error, got.missing);
   if (accepted && got.plain != expected.plain) FAIL(format_under_test.format, ", trial ", trial, ": other text");
   return accepted;
