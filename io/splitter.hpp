@@ -35,6 +35,10 @@ class splitter {
   /// Takes the next bytes of the input: up to the end of the open frame, or all.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 
+  /// Whether the end of the open frame is known before its bytes were taken. Then it is worth reading ahead to the next
+  /// frame, however long the frame is.
+  [[nodiscard]] virtual bool knows_end() const { return false; }
+
   /// How many of the most recent bytes may follow the end of a frame that advance() has not reported: a later call
   /// reports that end, or finds that there is none. Until then the caller does not give these bytes to a decoder.
   [[nodiscard]] virtual std::size_t held_back() const { return 0; }

@@ -53,6 +53,7 @@ std::optional<block_sizes> stated_sizes(std::span<const std::byte> header) {
 class xz_splitter final : public splitter {
  public:
   split_step advance(std::span<const std::byte> bytes) override;
+  [[nodiscard]] bool knows_end() const override { return phase_ == phase::block; }
   [[nodiscard]] bool counts_frame() const override { return check_.has_value(); }
   [[nodiscard]] bool is_lost() const override { return phase_ == phase::lost; }
   [[nodiscard]] std::shared_ptr<const frame_context> context() const override;

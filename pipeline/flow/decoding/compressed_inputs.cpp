@@ -199,7 +199,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
     if (input.damaged) co_return;
     if (next.end || stop_.stop_requested()) co_return co_await end_input(input, next);
     co_await forward_block(input, next);
-    if (input.groups > 1) input.blocks->read_farther_ahead();
+    if (input.groups > 1 || input.splitter->knows_end()) input.blocks->read_farther_ahead();
   }
 }
 
