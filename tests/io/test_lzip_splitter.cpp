@@ -67,7 +67,13 @@ TEST_CASE("lzip: a splitter finds all members before any damaged byte") {
 }
 
 TEST_CASE("lzip: members that are decoded by a decoder each give the result of one decoder, damaged or not") {
-  check_frames_of_damaged(make_lzip_splitter, make_decoder, small_members(), 4096);
+  const decoder_sample members = small_members();
+  check_frames_of_damaged(make_lzip_splitter, make_decoder, members, 4096);
+  for (const std::string_view trailing : {"garbage", "LZIP", "LZIP\1\x10", "LZI", "LZIP\1\x10 and so on"}) {
+    const byte_vector packed = joined(members.packed, vector_of(trailing));
+    check_frames_like_whole(make_lzip_splitter, make_decoder, packed, 4096);
+    CHECK_FALSE(decode_frames(make_lzip_splitter, make_decoder, packed, always(everything), 4096).accepted());
+  }
 }
 
 TEST_CASE("lzip: headers inside the data of a member are no ends, wherever the bytes before them point") {

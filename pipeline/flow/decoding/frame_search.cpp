@@ -13,10 +13,9 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 frame_search::frame_search(std::string_view magic, std::span<const std::byte> before) : magic_(magic) { pass(before); }
 
-void frame_search::pass(std::span<const std::byte> bytes) {
+void frame_search::pass(std::span<const std::byte> piece) {
   if (magic_.empty()) return;
-  const std::string_view piece = text_of(bytes);
-  before_ += piece.substr(piece.size() - std::min(piece.size(), magic_.size() - 1));
+  before_ += text_of(piece.last(std::min(piece.size(), magic_.size() - 1)));
   before_.erase(0, before_.size() - std::min(before_.size(), magic_.size() - 1));
 }
 
