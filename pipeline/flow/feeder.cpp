@@ -39,6 +39,7 @@ archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
                             .largest_bytes = usual_window},
+          .threads = plan.threads,
           .text_to = text_to};
 }
 

@@ -410,26 +410,22 @@ async::task<block> compressed_inputs::next_block(group& task) {
 // All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
 // their own help to decode it.
 void compressed_inputs::begin_parts(group& task, const block& first) {
-  constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
   const io::part_format& format = task.input.format.parts;
-  if (format.make == nullptr || !first.lost || options_.threads < format.min_threads) return;
-  const std::uint64_t wanted = options_.threads + options_.threads / 2 + 1;  // some are ready before their turn
-  const std::uint64_t of_part =
-      std::clamp<std::uint64_t>(contexts_.shared_bytes() / wanted, format.memory_bytes, most_part_bytes);
-  const std::uint64_t parts = std::min(wanted, contexts_.shared_bytes() / of_part);
-  if (parts < 2) return;
+  if (!first.lost) return;
+  const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
+  if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
   block_reader& reader = *task.input.blocks;
   const std::size_t blocks = reader.own_more(blocks_of_part);
   reader.read_farther_ahead();
   task.parts.emplace(part_queue::settings{.format = format,
                                           .threads = options_.threads,
-                                          .max_parts = parts,
-                                          .max_part_bytes = of_part,
+                                          .max_parts = shares.parts,
+                                          .max_part_bytes = shares.bytes,
                                           .max_blocks = blocks - 1,  // the reader fills the last one
                                           .offset = task.decoder->consumed_total(),
                                           .begins_frame = !task.decoder->in_frame()},
-                     executors_.pool, contexts_.shared_memory(), notes_.decompress);
+                     executors_.pool, task.context->shared_memory(), notes_.decompress);
 }
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
@@ -516,8 +512,8 @@ async::task<> compressed_inputs::skip(group& task, const block& source, std::spa
 // Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
 async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which has
-  // to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
+  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which
+  // has to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
   const bool are_idle = notes_.decompress.now_in_flight < options_.threads;
   cut.set_chunking(cut.counts_here() && !(are_idle && options_.counting_is_slow)
                        ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}

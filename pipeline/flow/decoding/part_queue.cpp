@@ -31,6 +31,7 @@ struct part_entry {
   std::uint64_t size = 0;
   phase now = phase::collecting;
   bool begins_frame = false;
+  io::decode_start start{};  // with begins_frame
   async::semaphore::permit memory{};
   bool is_taken = false;       // its first block was taken
   std::vector<block> after{};  // look-ahead; released after decoding
@@ -42,6 +43,17 @@ using phase = part_entry::phase;
 using entry_pointer = std::shared_ptr<part_entry>;
 
 }  // namespace
+
+part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes) {
+  constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
+  if (!format.make || threads < format.min_threads) return {};
+  const std::uint64_t wanted = threads + threads / 2 + 1;
+  const std::uint64_t of_part = std::clamp<std::uint64_t>(
+      memory_bytes / wanted, format.memory_bytes, std::max<std::uint64_t>(most_part_bytes, format.memory_bytes));
+  const std::uint64_t parts = std::min(wanted, memory_bytes / of_part);
+  if (parts < 2) return {};
+  return {.parts = parts, .bytes = of_part};
+}
 
 // Shared with the jobs of the pool, which may run after the queue was destroyed.
 class part_queue::state : public std::enable_shared_from_this<state> {
@@ -55,7 +67,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
         next_begins_frame_(options.begins_frame) {}
 
   void close() noexcept;
-  void push(block next);
+  void push(block next, const io::decode_start* start);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
 
@@ -116,8 +128,10 @@ void part_queue::state::close() noexcept {
   entries_.clear();
 }
 
-void part_queue::state::push(block next) {
+void part_queue::state::push(block next, const io::decode_start* start) {
   const std::scoped_lock lock(mutex_);
+  if (start != nullptr && !entries_.empty() && entries_.back()->now == phase::collecting)
+    entries_.back()->now = phase::complete;
   if (next.end) {
     last_ = std::move(next);
     if (!entries_.empty() && entries_.back()->now == phase::collecting) entries_.back()->now = phase::complete;
@@ -126,7 +140,8 @@ void part_queue::state::push(block next) {
   if (entries_.empty() || entries_.back()->now != phase::collecting) {
     auto added = std::make_shared<part_entry>();
     added->offset = next_offset_;
-    added->begins_frame = next_begins_frame_;
+    added->begins_frame = next_begins_frame_ || start != nullptr;
+    if (start != nullptr) added->start = *start;
     entries_.push_back(std::move(added));
   }
   part_entry& to = *entries_.back();
@@ -223,6 +238,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
                             .pieces = pieces,
                             .ends_input = of->ends_input,
                             .begins_frame = of->begins_frame,
+                            .start = of->start,
                             .max_bytes = options_.max_part_bytes});
   } catch (const std::bad_alloc&) {
     decoder.reset();  // frees its memory; the decoder of the input does without the part
@@ -320,7 +336,9 @@ part_queue::part_queue(const settings& options, async::executor& pool, async::se
 
 part_queue::~part_queue() { state_->close(); }
 
-void part_queue::push(block next) { state_->push(std::move(next)); }
+void part_queue::push(block next) { state_->push(std::move(next), nullptr); }
+
+void part_queue::push_frames(block next, const io::decode_start& start) { state_->push(std::move(next), &start); }
 
 bool part_queue::wants_more() const { return state_->wants_more(); }
 
