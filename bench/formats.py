@@ -119,9 +119,11 @@ def compare(each, path, ours, expected, options, tools):
 
 
 def require(program, option):
+    """The absolute path of a program; exits if there is none."""
     if not os.access(program, os.X_OK):
         build = "cmake --preset release && cmake --build --preset release"
         sys.exit(f"formats.py: {program} is not a program: name it with {option}, or build it: {build}")
+    return os.path.abspath(program)
 
 
 def possible(formats, tools):
@@ -147,10 +149,12 @@ def main():
     tools = installed_tools(options.only, options.rapidgzip)
     if options.list_tools:
         return print("\n".join(f"{name}\t{path}" for name, path in tools.items()))
-    require(options.gpuhist, "--gpuhist")
-    require(options.make_log, "--make-log")
-    ours = [options.gpuhist, "--engine", "host", "-b", "letters", "--threads", str(options.threads)]
-    log = make_log(options.make_log, options.samples, options.size)
+    if options.rapidgzip and not find_tool(options.rapidgzip):
+        sys.exit(f"formats.py: --rapidgzip: {options.rapidgzip} is not a program")
+    make_log_program = require(options.make_log, "--make-log")
+    gpuhist = require(options.gpuhist, "--gpuhist")
+    ours = [gpuhist, "--engine", "host", "-b", "letters", "--threads", str(options.threads)]
+    log = make_log(make_log_program, options.samples, options.size)
     expected = counts([*ours, str(log)])
     if expected[0] != log.stat().st_size:
         sys.exit(f"formats.py: {log}: gpuhist counts {expected[0]} bytes; the file has {log.stat().st_size}")

@@ -213,10 +213,10 @@ size = len(text) + ({excess} if name.endswith(".gz") else 0)
 print(json.dumps(dict(bytes=size, buckets=dict(letters=dict(all=size)))))
 """
 
-    def outcome(self, excess):
+    def outcome(self, excess, *options):
         gpuhist = self.program("gpuhist", self.GPUHIST.replace("{excess}", str(excess)))
         make_log = self.program("make_log", "#!/bin/sh\nyes abc | head -c 4096\n")
-        places = ["--gpuhist", gpuhist, "--make-log", make_log, "--samples", str(self.folder)]
+        places = ["--gpuhist", gpuhist, "--make-log", make_log, "--samples", str(self.folder), *options]
         with mock.patch.object(sys, "argv", ["formats.py", *places, "--rounds", "1", "--only", "gzip", "4KiB"]):
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 return formats.main(), out.getvalue()
@@ -231,6 +231,11 @@ print(json.dumps(dict(bytes=size, buckets=dict(letters=dict(all=size)))))
         status, out = self.outcome(1)
         self.assertEqual(status, 1)
         self.assertRegex(out.splitlines()[-1], r"^FAILED  gzip: .*bench-4KiB.log.gz: gpuhist counts \(4097, .*\(4096, ")
+
+    def test_a_named_program_that_does_not_exist_is_an_error(self):
+        for option in ("--rapidgzip", "--gpuhist", "--make-log"):
+            with self.subTest(option=option), self.assertRaisesRegex(SystemExit, "absent is not a program"):
+                self.outcome(0, option, str(self.folder / "absent"))
 
 
 if __name__ == "__main__":
