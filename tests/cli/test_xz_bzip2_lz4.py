@@ -50,11 +50,15 @@ MULTIPLE = ("xz", "lzip", "bzip2", "lz4")  # .lzma holds one stream only
 FRAME = {"xz": "stream", "lzma": "stream", "lzip": "member", "bzip2": "stream", "lz4": "frame"}
 
 
-def end_of_first_block(path):
-    """The offset of the end of the first block of an xz file, by its index."""
+def blocks_of(path):
+    """The offsets and sizes of the blocks of an xz file, by its index."""
     listing = subprocess.run(["xz", "--robot", "-lvv", path], stdout=subprocess.PIPE, text=True, check=True).stdout
-    fields = next(line.split("\t") for line in listing.splitlines() if line.startswith("block\t"))
-    return int(fields[4]) + int(fields[6])  # offset and size
+    rows = [line.split("\t") for line in listing.splitlines() if line.startswith("block\t")]
+    return [(int(row[4]), int(row[6])) for row in rows]
+
+
+def end_of_first_block(path):
+    return sum(blocks_of(path)[0])
 
 
 def written(kind, data):
@@ -149,6 +153,19 @@ class Formats(CommandTest):
                         self.assert_counted(ended, data)
                         self.assertIn("split: " + manner, ended.result["stats"]["decompression"])
 
+    def test_compressed_tars_of_many_blocks_or_members_are_read(self):
+        parts = {"a": noise(1_500_000), "b": text(3_000_000), "c": noise(2_000_000)}
+        archive = tar(parts)
+        for name, command in (("x.tar.xz", "xz -zcq -0 -T2 --block-size=300000"), ("x.tar.lz", "lzip -cq -0 -b 300000")):
+            encoded = packed(archive, *command.split())
+            truncated = encoded[: end_of_first_block(self.file("whole.xz", encoded))] if "xz" in name else encoded[:-1]
+            for options in (("-T", "1"), ("-T", "3"), ("-T", "8")):
+                with self.subTest(name=name, options=options):
+                    ended = run(*JSON, *options, self.file(name, encoded))
+                    self.assertEqual(ended.status, 0, ended)
+                    self.assert_counts(ended.result, b"".join(parts.values()))
+                    self.assertEqual(run(*JSON, *options, self.file("cut" + name[1:], truncated)).status, 1)
+
     def test_a_damaged_block_of_xz_loses_only_its_own_text(self):
         block = 40_000
         data = text(10 * block)
@@ -167,6 +184,20 @@ class Formats(CommandTest):
                 self.assertEqual(lost["text_offset"], good * block)
                 self.assertLess(lost["compressed_begin"], len(encoded) // 2)
                 self.assertGreater(lost["compressed_end"], len(encoded) // 2)
+
+    def test_after_a_damaged_block_header_of_xz_decoding_resumes_at_the_next_stream(self):
+        data = text(200_000)
+        encoded = packed(data, "xz", "-zcq", "-0", "-T2", "--block-size=40000")
+        begin = blocks_of(self.file("a.xz", encoded))[2][0]
+        damaged = bytearray(encoded)
+        damaged[begin + 4] ^= 1
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded)
+        self.assert_counts(ended.result, data[:80_000])
+        self.assertIn("stream 1 is damaged (the header of block 3 is wrong", reported["error"])
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded, "--skip-damage")
+        self.assert_counts(ended.result, data[:80_000] + data)
+        (lost,) = reported["lost"]
+        self.assertEqual((lost["compressed_begin"], lost["compressed_end"]), (begin, len(encoded)))
 
     def test_a_damaged_index_of_xz_loses_no_text_and_is_reported(self):
         data = text(200_000)

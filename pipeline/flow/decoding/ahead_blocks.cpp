@@ -85,7 +85,9 @@ void ahead_blocks::divide(std::span<const std::byte> more) {
     if (splitter_->counts_frame()) ++frame_start_.frames;
     frame_start_.compressed_bytes = walked_ - step.beyond;
     const std::uint64_t frames_bytes = frame_start_.compressed_bytes - start_.compressed_bytes;
-    if (frames_bytes >= group_bytes) push_pending(frames_bytes, true);
+    if (frames_bytes < group_bytes) continue;
+    frame_start_.context = splitter_->context();
+    push_pending(frames_bytes, true);
   }
   is_lost_ = splitter_->is_lost() || pending_.size() > most_pending_bytes;
   if (is_lost_) push_pending(pending_.size(), true);
