@@ -11,7 +11,9 @@
 #include "io/lz4/lz4_splitter.hpp"
 #include "io/whole_splitter.hpp"
 #include "io/xz/lzip_decoder.hpp"
+#include "io/xz/lzip_splitter.hpp"
 #include "io/xz/xz_decoder.hpp"
+#include "io/xz/xz_splitter.hpp"
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_splitter.hpp"
 
@@ -98,7 +100,7 @@ std::vector<format_row> compressed_formats() {
       {{.name = "xz",
         .readable = true,
         .make_decoder = make_xz_decoder,
-        .make_splitter = make_whole_splitter,
+        .make_splitter = make_xz_splitter,
         .frame_magic = {"\xFD\x37zXZ\0", 6}},
        {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
        {".xz", ".txz"}},
@@ -108,7 +110,7 @@ std::vector<format_row> compressed_formats() {
       {{.name = "lzip",
         .readable = true,
         .make_decoder = make_lzip_decoder,
-        .make_splitter = make_whole_splitter,
+        .make_splitter = make_lzip_splitter,
         .frame_magic = "LZIP"},
        {lzip_magic()},
        {".lz", ".tlz"}},
