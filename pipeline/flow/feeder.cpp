@@ -39,6 +39,7 @@ archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
                             .largest_bytes = usual_window},
+          .threads = plan.threads,
           .text_to = text_to};
 }
 
@@ -78,7 +79,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       notify_(std::move(notify)),
       sink_(sink),
       stop_(stop),
-      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
+      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.buffers.readers}, cutter_, counts,
              notes.read, executors.pool, failures, stop),
       contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
       compressed_({.block_bytes = plan.buffers.block_bytes,
@@ -86,6 +87,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .extra_blocks = plan.buffers.extra_blocks,
                    .open_inputs = plan.buffers.open_inputs,
                    .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
+                   .counting_is_slow = plan.pairs.has_value(),
                    .threads = plan.threads,
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),

@@ -25,7 +25,7 @@ namespace gpuhist::pipeline {
 /// Sizes of the ring and of the buffers for reading ahead.
 struct buffer_plan {
   std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
-  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk while all cores decompress and count
+  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk that is counted where it is decoded
   std::uint32_t slots = 0;             ///< number of slots
   std::uint32_t populated_slots = 0;   ///< slots whose pages are allocated at once
   std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device
@@ -34,6 +34,7 @@ struct buffer_plan {
   std::uint32_t blocks = 0;            ///< number of blocks per open compressed input
   std::uint32_t extra_blocks = 0;      ///< number of further blocks, shared by inputs of several frames
   std::uint32_t open_inputs = 0;       ///< most compressed inputs that are open at once
+  std::uint32_t readers = 0;           ///< most ranges of plain files that are read at once
   std::uint32_t decoders = 0;          ///< most decoders that work at once
   std::uint32_t group_bytes = 0;       ///< fewest compressed bytes for a decoder of their own
   std::uint64_t memory_limit = 0;      ///< bytes of the whole process

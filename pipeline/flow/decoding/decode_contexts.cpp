@@ -16,14 +16,15 @@ std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
   return std::move(decoder_);
 }
 
-async::task<> decode_context::grant_window() {
-  const std::uint64_t wanted = decoder_->window_wanted();
+async::task<> decode_context::grant_window(io::decoder& of) {
+  const std::uint64_t wanted = of.window_wanted();
   if (granted_) {
     decoder_->grant_window(0);
+    of.grant_window(0);
     granted_.release();
   }
   granted_ = co_await large_windows_.acquire(wanted);
-  decoder_->grant_window(wanted);
+  of.grant_window(wanted);
 }
 
 void decode_context::release_window() noexcept {
