@@ -2,6 +2,7 @@
 #include "io/format.hpp"
 
 #include "io/bzip2/bzip2_decoder.hpp"
+#include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
@@ -118,6 +119,10 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_bzip2_decoder,
         .make_splitter = make_whole_splitter,
+        .parts = {.make = make_bzip2_part_decoder,
+                  .part_bytes = bzip2_part_bytes,
+                  .look_ahead_bytes = bzip2_look_ahead_bytes,
+                  .memory_bytes = bzip2_part_memory},
         .frame_magic = "BZh"},
        {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
        {".bz2", ".tbz2", ".tbz", ".tb2"}},
