@@ -73,6 +73,9 @@ class semaphore {
     return may_take(units) ? permit(*this, units) : permit();
   }
 
+  /// Adds units.
+  void add(std::uint64_t units) noexcept { give_back(units); }
+
   /// Ends all waits, those of later calls included.
   void close() noexcept;
 

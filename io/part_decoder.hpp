@@ -62,6 +62,7 @@ class part_decoder {
 /// The properties of a format whose inputs can be decoded in parts.
 struct part_format {
   std::unique_ptr<part_decoder> (*make)() = nullptr;
+  unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
   std::size_t memory_bytes = 0;      ///< of a part in progress, in general: result and work memory, without its pieces

@@ -86,6 +86,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .extra_blocks = plan.buffers.extra_blocks,
                    .open_inputs = plan.buffers.open_inputs,
                    .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
+                   .counting_is_slow = plan.pairs.has_value(),
                    .threads = plan.threads,
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),

@@ -25,7 +25,7 @@ namespace gpuhist::pipeline {
 /// Sizes of the ring and of the buffers for reading ahead.
 struct buffer_plan {
   std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
-  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk while all cores decompress and count
+  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk that is counted where it is decoded
   std::uint32_t slots = 0;             ///< number of slots
   std::uint32_t populated_slots = 0;   ///< slots whose pages are allocated at once
   std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device

@@ -144,6 +144,14 @@ async::task<std::size_t> block_reader::read_into(std::span<std::byte> out) {
 // many decoders.
 async::task<block> block_reader::next() { return filled_.take(); }
 
+std::size_t block_reader::own_more(std::size_t blocks) {
+  std::size_t taken = 0;
+  while (taken < blocks && account_->pool->take_extra()) ++taken;
+  account_->taken += taken;
+  account_->own.add(taken);
+  return account_->number += taken;
+}
+
 void block_reader::give_up() noexcept {
   given_up_ = true;
   account_->own.close();

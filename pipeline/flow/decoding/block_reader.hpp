@@ -71,6 +71,10 @@ class block_reader {
   /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
   void read_farther_ahead() { may_take_extra_ = true; }
 
+  /// Takes up to `blocks` extra blocks for this reader alone, until all its blocks are released. Returns the number of
+  /// blocks that it has then. Thread-safe.
+  std::size_t own_more(std::size_t blocks);
+
   /// Ends the reading soon. Thread-safe.
   void give_up() noexcept;
 
@@ -81,9 +85,15 @@ class block_reader {
  private:
   // The part of the reader that blocks need. Blocks may outlive the reader.
   struct account {
-    account(std::shared_ptr<block_pool> blocks, std::size_t own_blocks) : pool(std::move(blocks)), own(own_blocks) {}
+    account(std::shared_ptr<block_pool> blocks, std::size_t own_blocks)
+        : pool(std::move(blocks)), own(own_blocks), number(own_blocks) {}
+    ~account() {
+      for (; taken > 0; --taken) pool->release_extra();
+    }
     std::shared_ptr<block_pool> pool;
-    async::semaphore own;  // the reader's own blocks
+    async::semaphore own;             // the reader's own blocks
+    std::atomic<std::size_t> number;  // of own blocks
+    std::size_t taken = 0;            // extra blocks among them
   };
 
   class credit;

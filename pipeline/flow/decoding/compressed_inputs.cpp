@@ -109,6 +109,7 @@ struct compressed_inputs::group {
   io::decode_start start{};
   decode_contexts::lease context{};
   async::channel<block> blocks{};
+  std::optional<part_queue> parts{};  // of the current frame, if threads decode it together
   async::event may_request_window{};  // a large one
   async::event ended{};
 
@@ -338,6 +339,7 @@ async::task<> compressed_inputs::decode(group_pointer task) {
   } catch (...) {
     error = std::current_exception();
   }
+  task->parts.reset();
   if (error) task->end.failure = failure_of(error);
 }
 
@@ -367,11 +369,7 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
   task.frame_begin = task.start.compressed_bytes;
   task.frames_ended = task.start.frames;
   for (;;) {
-    block next;
-    {
-      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
-      next = co_await task.blocks.take();
-    }
+    const block next = co_await next_block(task);
     if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
     task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
     counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
@@ -382,6 +380,56 @@ async::task<> compressed_inputs::decode_blocks(group& task) {
     }
     if (next.end) co_return end_of_blocks(task, next);
   }
+}
+
+// The next block of the group. If it begins a part that was decoded ahead, the part is offered to the decoder.
+async::task<block> compressed_inputs::next_block(group& task) {
+  for (;;) {
+    if (task.parts) {
+      while (task.parts->wants_more()) {
+        std::optional<block> arrived = task.blocks.try_take();
+        if (!arrived) break;
+        task.parts->push(std::move(*arrived));
+      }
+      if (auto next = task.parts->take(std::holds_alternative<io::file_source>(*task.input.source))) {
+        if (next->part && !task.lost) task.decoder->offer(std::move(next->part));
+        co_return std::move(next->bytes);
+      }
+    }
+    block arrived;
+    {
+      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
+      arrived = co_await task.blocks.take();
+    }
+    if (!task.parts) begin_parts(task, arrived);
+    if (!task.parts) co_return arrived;
+    task.parts->push(std::move(arrived));
+  }
+}
+
+// All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
+// their own help to decode it.
+void compressed_inputs::begin_parts(group& task, const block& first) {
+  constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
+  const io::part_format& format = task.input.format.parts;
+  if (format.make == nullptr || !first.lost || options_.threads < format.min_threads) return;
+  const std::uint64_t wanted = options_.threads + options_.threads / 2 + 1;  // some are ready before their turn
+  const std::uint64_t of_part =
+      std::clamp<std::uint64_t>(contexts_.shared_bytes() / wanted, format.memory_bytes, most_part_bytes);
+  const std::uint64_t parts = std::min(wanted, contexts_.shared_bytes() / of_part);
+  if (parts < 2) return;
+  const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
+  block_reader& reader = *task.input.blocks;
+  const std::size_t blocks = reader.own_more(blocks_of_part);
+  reader.read_farther_ahead();
+  task.parts.emplace(part_queue::settings{.format = format,
+                                          .threads = options_.threads,
+                                          .max_parts = parts,
+                                          .max_part_bytes = of_part,
+                                          .max_blocks = blocks - 1,  // the reader fills the last one
+                                          .offset = task.decoder->consumed_total(),
+                                          .begins_frame = !task.decoder->in_frame()},
+                     executors_.pool, contexts_.shared_memory(), notes_.decompress);
 }
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
@@ -468,10 +516,10 @@ async::task<> compressed_inputs::skip(group& task, const block& source, std::spa
 // Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
 async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // while all threads decode, each also counts its own text, in chunks that fit into its caches; if fewer threads
-  // decode, the others count, and larger chunks wake them less often
-  const bool all_threads_decode = notes_.decompress.now_in_flight >= options_.threads;
-  cut.set_chunking(all_threads_decode && cut.counts_here()
+  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which has
+  // to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
+  const bool are_idle = notes_.decompress.now_in_flight < options_.threads;
+  cut.set_chunking(cut.counts_here() && !(are_idle && options_.counting_is_slow)
                        ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
                        : cutter::chunking{});
   while (!stop_.stop_requested()) {

@@ -20,6 +20,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
 #include <cstddef>
@@ -42,7 +43,8 @@ class compressed_inputs {
     std::size_t own_blocks = 0;                  ///< for each open input
     std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
     std::size_t open_inputs = 1;                 ///< at the same time
-    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk while all threads decode
+    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk that is counted where it is decoded
+    bool counting_is_slow = false;               ///< idle threads count the text of those that decode
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
@@ -88,6 +90,8 @@ class compressed_inputs {
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
   async::task<> decode_blocks(group& task);
+  async::task<block> next_block(group& task);
+  void begin_parts(group& task, const block& first);
   async::task<> take_block(group& task, const block& next);
   async::task<bool> decode_some(group& task, std::span<const std::byte>& in);
   void end_of_blocks(group& task, const block& last);

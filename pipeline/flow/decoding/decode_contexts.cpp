@@ -55,7 +55,9 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
                                  std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
                                  text_divider* divider)
-    : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
+    : shared_bytes_(window_bytes - number * own_window(number, window_bytes)),
+      large_windows_(shared_bytes_),
+      permits_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {

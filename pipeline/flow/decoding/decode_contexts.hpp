@@ -100,7 +100,12 @@ class decode_contexts {
 
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 
+  /// Memory for large windows and for parts that are decoded ahead, in bytes, and all of it.
+  [[nodiscard]] async::semaphore& shared_memory() { return large_windows_; }
+  [[nodiscard]] std::uint64_t shared_bytes() const { return shared_bytes_; }
+
  private:
+  const std::uint64_t shared_bytes_;
   async::semaphore large_windows_;  // bytes
   std::deque<decode_context> contexts_;
   async::semaphore permits_;  // one for each context in free_

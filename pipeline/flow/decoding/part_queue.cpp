@@ -1,0 +1,329 @@
+#include "pipeline/flow/decoding/part_queue.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// A part on its way through the queue.
+struct part_entry {
+  enum class phase {
+    collecting,  // blocks are being added
+    complete,    // waits for the bytes after it, or for memory
+    queued,      // may be decoded
+    decoding,
+    decoded,  // may be linked, once all parts before it are
+    linking,
+    linked,  // may be finished
+    finishing,
+    ready,  // for the decoder
+  };
+
+  std::deque<block> blocks{};
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  phase now = phase::collecting;
+  bool begins_frame = false;
+  async::semaphore::permit memory{};
+  bool is_taken = false;       // its first block was taken
+  std::vector<block> after{};  // look-ahead; released after decoding
+  bool ends_input = false;     // `after` goes to the end of the input
+  std::shared_ptr<io::decoded_part> part{};
+};
+
+using phase = part_entry::phase;
+using entry_pointer = std::shared_ptr<part_entry>;
+
+}  // namespace
+
+// Shared with the jobs of the pool, which may run after the queue was destroyed.
+class part_queue::state : public std::enable_shared_from_this<state> {
+ public:
+  state(const settings& options, async::executor& pool, async::semaphore& memory, stage_clock& clock)
+      : options_(options),
+        pool_(pool),
+        memory_(memory),
+        clock_(clock),
+        next_offset_(options.offset),
+        next_begins_frame_(options.begins_frame) {}
+
+  void close() noexcept;
+  void push(block next);
+  [[nodiscard]] bool wants_more();
+  std::optional<piece> take(bool may_wait);
+
+ private:
+  class job;
+  using locked = std::unique_lock<std::mutex>;
+
+  // Under the lock:
+  [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
+  void start_parts();
+  void start(part_entry& next);
+  void post_job() noexcept;
+  bool run_one(locked& lock);
+  void decode(const entry_pointer& of, locked& lock);
+  void finish(const entry_pointer& of, locked& lock);
+  void link_parts(locked& lock);
+  piece serve(part_entry& front);
+  [[nodiscard]] bool may_starve(bool may_wait) const;
+
+  const settings options_;
+  async::executor& pool_;
+  async::semaphore& memory_;
+  stage_clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<entry_pointer> entries_{};                        // the oldest first
+  std::vector<std::unique_ptr<io::part_decoder>> decoders_{};  // not in use
+  std::shared_ptr<io::decoded_part> before_{};                 // the part before the oldest entry; null: none
+  std::optional<block> last_{};                                // the block with `end`
+  std::uint64_t next_offset_;                                  // of the next block
+  bool next_begins_frame_;
+  std::size_t blocks_ = 0;  // in the entries
+  std::size_t begun_ = 0;   // parts that have memory
+  unsigned running_ = 0;    // threads that decode or finish a part
+  bool closed_ = false;
+};
+
+// Work for one thread of the pool. Deletes itself.
+class part_queue::state::job final : public async::work_item {
+ public:
+  explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
+
+  void run() noexcept override {
+    const std::unique_ptr<job> self(this);
+    locked lock(of_->mutex_);
+    of_->run_one(lock);
+  }
+
+ private:
+  const std::shared_ptr<state> of_;
+};
+
+// Jobs that have not begun find that the queue is closed.
+void part_queue::state::close() noexcept {
+  locked lock(mutex_);
+  closed_ = true;
+  changed_.wait(lock, [this] { return running_ == 0; });
+  entries_.clear();
+}
+
+void part_queue::state::push(block next) {
+  const std::scoped_lock lock(mutex_);
+  if (next.end) {
+    last_ = std::move(next);
+    if (!entries_.empty() && entries_.back()->now == phase::collecting) entries_.back()->now = phase::complete;
+    return;
+  }
+  if (entries_.empty() || entries_.back()->now != phase::collecting) {
+    auto added = std::make_shared<part_entry>();
+    added->offset = next_offset_;
+    added->begins_frame = next_begins_frame_;
+    entries_.push_back(std::move(added));
+  }
+  part_entry& to = *entries_.back();
+  const std::size_t size = next.bytes.size();
+  to.blocks.push_back(std::move(next));
+  to.size += size;
+  next_offset_ += size;
+  next_begins_frame_ = false;
+  ++blocks_;
+  if (to.size >= options_.format.part_bytes) to.now = phase::complete;
+}
+
+// One part that cannot begin yet is enough.
+bool part_queue::state::wants_more() {
+  const std::scoped_lock lock(mutex_);
+  if (last_) return false;
+  start_parts();
+  const auto waits = [this](const entry_pointer& each) {
+    return each->now == phase::complete && has_look_ahead(*each);
+  };
+  return std::ranges::none_of(entries_, waits);
+}
+
+bool part_queue::state::has_look_ahead(const part_entry& of) const {
+  return last_ || next_offset_ - (of.offset + of.size) >= options_.format.look_ahead_bytes;
+}
+
+void part_queue::state::start_parts() {
+  if (clock_.now_in_flight >= options_.threads) return;  // the threads decode other inputs
+  for (const entry_pointer& each : entries_) {
+    if (each->now != phase::complete) continue;
+    if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
+    each->memory = memory_.try_acquire(options_.max_part_bytes);
+    if (!each->memory) return;
+    ++begun_;
+    start(*each);
+  }
+}
+
+// Begins to decode a part with the bytes after it that are there.
+void part_queue::state::start(part_entry& next) {
+  const std::uint64_t end = next.offset + next.size;
+  std::uint64_t seen = 0;
+  for (const entry_pointer& each : entries_) {
+    if (each->offset < end) continue;
+    for (const block& later : each->blocks) {
+      if (seen >= options_.format.look_ahead_bytes) break;
+      next.after.push_back(later);
+      seen += later.bytes.size();
+    }
+  }
+  next.ends_input = last_ && end + seen == next_offset_;
+  next.now = phase::queued;
+  post_job();
+}
+
+// Without memory for the job, the caller of take() does the work.
+void part_queue::state::post_job() noexcept {
+  if (auto* const added = new (std::nothrow) job(shared_from_this())) pool_.post(*added);
+}
+
+// Does one piece of work, the oldest first. Returns false if there is none.
+bool part_queue::state::run_one(locked& lock) {
+  if (closed_) return false;
+  for (const entry_pointer& each : entries_) {
+    const entry_pointer kept = each;  // the lock is released meanwhile
+    if (kept->now != phase::queued && kept->now != phase::linked) continue;
+    ++running_;
+    kept->now == phase::queued ? decode(kept, lock) : finish(kept, lock);
+    --running_;
+    changed_.notify_all();
+    return true;
+  }
+  return false;
+}
+
+void part_queue::state::decode(const entry_pointer& of, locked& lock) {
+  of->now = phase::decoding;
+  std::unique_ptr<io::part_decoder> decoder;
+  if (!decoders_.empty()) {
+    decoder = std::move(decoders_.back());
+    decoders_.pop_back();
+  }
+  std::shared_ptr<io::decoded_part> part;
+  lock.unlock();
+  try {
+    const stopwatch busy(clock_.busy_nanoseconds);
+    if (!decoder) decoder = options_.format.make();
+    std::vector<std::span<const std::byte>> pieces;
+    for (const block& each : of->blocks) pieces.push_back(each.bytes);
+    for (const block& each : of->after) pieces.push_back(each.bytes);
+    part = decoder->decode({.offset = of->offset,
+                            .size = of->size,
+                            .pieces = pieces,
+                            .ends_input = of->ends_input,
+                            .begins_frame = of->begins_frame,
+                            .max_bytes = options_.max_part_bytes});
+  } catch (const std::bad_alloc&) {
+    decoder.reset();  // frees its memory; the decoder of the input does without the part
+  }
+  of->after.clear();
+  lock.lock();
+  try {
+    if (decoder) decoders_.push_back(std::move(decoder));
+  } catch (const std::bad_alloc&) {
+    decoder.reset();
+  }
+  of->part = std::move(part);
+  of->now = phase::decoded;
+  link_parts(lock);
+}
+
+// Only one thread links at a time: the part after one in this phase cannot be linked.
+void part_queue::state::link_parts(locked& lock) {
+  for (;;) {
+    std::shared_ptr<io::decoded_part> before = before_;
+    entry_pointer next;
+    for (const entry_pointer& each : entries_) {
+      if (each->now == phase::decoded) next = each;
+      if (each->now <= phase::linking) break;
+      before = each->part;
+    }
+    if (!next) return;
+    if (!next->part) {
+      next->now = phase::ready;
+      continue;
+    }
+    next->now = phase::linking;
+    lock.unlock();
+    next->part->link(before.get());
+    before.reset();
+    lock.lock();
+    next->now = phase::linked;
+    post_job();
+  }
+}
+
+void part_queue::state::finish(const entry_pointer& of, locked& lock) {
+  of->now = phase::finishing;
+  lock.unlock();
+  {
+    const stopwatch busy(clock_.busy_nanoseconds);
+    of->part->finish();
+  }
+  lock.lock();
+  of->now = phase::ready;
+}
+
+// Whether the oldest part, which is incomplete, does not wait for more blocks.
+bool part_queue::state::may_starve(bool may_wait) const { return last_ || !may_wait || blocks_ >= options_.max_blocks; }
+
+std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
+  locked lock(mutex_);
+  for (;;) {
+    start_parts();
+    link_parts(lock);
+    if (entries_.empty()) {
+      if (!last_) return std::nullopt;
+      return piece{.bytes = *last_};
+    }
+    part_entry& front = *entries_.front();
+    if (front.now == phase::ready) return serve(front);
+    if (front.now == phase::collecting || front.now == phase::complete) {
+      const bool waits = front.now == phase::collecting || !has_look_ahead(front);
+      if (waits && !may_starve(may_wait)) return std::nullopt;
+      return serve(front);
+    }
+    if (!run_one(lock)) changed_.wait(lock);
+  }
+}
+
+// Of a part that is not decoded ahead, blocks are taken while others may still be added.
+part_queue::piece part_queue::state::serve(part_entry& front) {
+  piece next{.bytes = std::move(front.blocks.front())};
+  if (!std::exchange(front.is_taken, true)) next.part = front.part;
+  front.blocks.pop_front();
+  --blocks_;
+  front.offset += next.bytes.bytes.size();
+  front.size -= next.bytes.bytes.size();
+  front.begins_frame = false;
+  if (front.blocks.empty()) {
+    before_ = std::move(front.part);
+    if (front.memory) --begun_;
+    entries_.pop_front();
+  }
+  return next;
+}
+
+part_queue::part_queue(const settings& options, async::executor& pool, async::semaphore& memory, stage_clock& clock)
+    : state_(std::make_shared<state>(options, pool, memory, clock)) {}
+
+part_queue::~part_queue() { state_->close(); }
+
+void part_queue::push(block next) { state_->push(std::move(next)); }
+
+bool part_queue::wants_more() const { return state_->wants_more(); }
+
+std::optional<part_queue::piece> part_queue::take(bool may_wait) { return state_->take(may_wait); }
+
+}  // namespace gpuhist::pipeline

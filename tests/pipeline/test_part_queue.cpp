@@ -1,0 +1,238 @@
+// part_queue: blocks come out in order, whoever decodes their parts, and parts come out linked and finished.
+#include "pipeline/flow/decoding/part_queue.hpp"
+
+#include "async/worker_pool.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <random>
+#include <set>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// What the parts of a test have in common.
+struct part_log {
+  std::atomic<int> decoded{0};
+  std::atomic<int> alive{0};
+  std::atomic<bool> misused{false};
+  std::mutex mutex;
+  std::set<std::thread::id> threads;  // that decoded
+  std::uint64_t seen_after = 0;       // bytes of look-ahead, of all parts
+  bool fails = false;                 // decoding throws std::bad_alloc
+};
+
+part_log* log_of_test = nullptr;
+
+class logged_part final : public io::decoded_part {
+ public:
+  explicit logged_part(const io::part_input& input) : offset(input.offset), size(input.size) { ++log_of_test->alive; }
+  ~logged_part() override { --log_of_test->alive; }
+
+  void link(const io::decoded_part* before) override {
+    if (linked || finished) log_of_test->misused = true;
+    if (before != nullptr) {
+      const auto& part = dynamic_cast<const logged_part&>(*before);
+      if (!part.linked || part.offset + part.size != offset) log_of_test->misused = true;
+    }
+    has_before = before != nullptr;
+    linked = true;
+  }
+  void finish() override {
+    if (!linked || finished) log_of_test->misused = true;
+    finished = true;
+  }
+
+  std::uint64_t offset;
+  std::uint64_t size;
+  bool has_before = false;
+  bool linked = false;
+  bool finished = false;
+};
+
+class logged_decoder final : public io::part_decoder {
+ public:
+  std::unique_ptr<io::decoded_part> decode(const io::part_input& input) override {
+    std::uint64_t bytes = 0;
+    for (const auto piece : input.pieces) {
+      for (const std::byte each : piece) {
+        if (each != static_cast<std::byte>((input.offset + bytes++) % 251)) log_of_test->misused = true;
+      }
+    }
+    if (bytes < input.size) log_of_test->misused = true;
+    ++log_of_test->decoded;
+    {
+      const std::scoped_lock lock(log_of_test->mutex);
+      log_of_test->threads.insert(std::this_thread::get_id());
+      log_of_test->seen_after += bytes - input.size;
+    }
+    if (log_of_test->fails) throw std::bad_alloc();
+    return std::make_unique<logged_part>(input);
+  }
+};
+
+std::unique_ptr<io::part_decoder> make_logged() { return std::make_unique<logged_decoder>(); }
+
+block block_of(std::uint64_t offset, std::size_t size) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(size);
+  for (std::size_t i = 0; i < size; ++i) (*bytes)[i] = static_cast<std::byte>((offset + i) % 251);
+  const std::span<const std::byte> all(*bytes);
+  return {.memory = {bytes, bytes->data()}, .bytes = all};
+}
+
+part_queue::settings settings_of(std::size_t part, std::size_t after, unsigned threads) {
+  return {.format = {.make = make_logged, .part_bytes = part, .look_ahead_bytes = after},
+          .threads = threads,
+          .max_parts = threads + 1,
+          .max_part_bytes = 10,
+          .max_blocks = 1000};
+}
+
+struct taken {
+  std::uint64_t bytes = 0;
+  std::size_t parts = 0;
+};
+
+// Pushes blocks of random sizes while the queue wants them and takes everything. The test fails on wrong order.
+taken run(part_queue& queue, std::uint64_t total, std::mt19937& random, bool may_wait) {
+  taken result;
+  std::uint64_t pushed = 0;
+  const auto push = [&] {
+    const std::size_t size = std::min<std::uint64_t>(total - pushed, 1 + random() % 300);
+    if (size == 0) return queue.push({.end = true});
+    queue.push(block_of(pushed, size));
+    pushed += size;
+  };
+  for (;;) {
+    while (queue.wants_more() && random() % 8 != 0) push();
+    auto next = queue.take(may_wait);
+    if (!next) {
+      push();
+      continue;
+    }
+    if (next->bytes.end) return result;
+    REQUIRE(next->bytes.bytes.front() == static_cast<std::byte>(result.bytes % 251));
+    if (next->part) {
+      const auto& part = dynamic_cast<const logged_part&>(*next->part);
+      REQUIRE(part.finished);
+      REQUIRE(part.offset == result.bytes);
+      ++result.parts;
+    }
+    result.bytes += next->bytes.bytes.size();
+  }
+}
+
+// Sets the log of this test for its duration.
+class logging {
+ public:
+  logging() { log_of_test = &log; }
+  ~logging() { log_of_test = nullptr; }
+  part_log log;
+};
+
+TEST_CASE("all blocks come out in order, and each part once, linked and finished, with 1 to 4 threads") {
+  std::mt19937 random(1);
+  for (const unsigned threads : {1U, 2U, 4U}) {
+    for (int round = 0; round < 60; ++round) {
+      CAPTURE(threads);
+      CAPTURE(round);
+      logging scope;
+      async::worker_pool pool(threads);
+      async::semaphore memory(100);
+      stage_clock clock;
+      const std::size_t part = 1 + random() % 2000;
+      const std::uint64_t total = random() % 40000;
+      {
+        part_queue queue(settings_of(part, random() % 700, threads), pool, memory, clock);
+        const taken all = run(queue, total, random, true);
+        CHECK(all.bytes == total);
+        CHECK(all.parts == static_cast<std::size_t>(scope.log.decoded));
+        if (total > 0) CHECK(all.parts > 0);
+      }
+      pool.join();
+      CHECK_FALSE(scope.log.misused);
+      CHECK(scope.log.alive == 0);
+      CHECK(memory.try_acquire(100));
+    }
+  }
+}
+
+TEST_CASE("without memory for parts, or while the threads decode other inputs, blocks come out without parts") {
+  std::mt19937 random(2);
+  for (const bool busy : {false, true}) {
+    logging scope;
+    async::worker_pool pool(2);
+    async::semaphore memory(busy ? 100 : 9);
+    stage_clock clock;
+    if (busy) clock.now_in_flight = 2;
+    part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
+    const taken all = run(queue, 5000, random, true);
+    CHECK(all.bytes == 5000);
+    CHECK(all.parts == 0);
+    CHECK(scope.log.decoded == 0);
+  }
+}
+
+TEST_CASE("a part that finds no memory is decoded by the decoder alone") {
+  std::mt19937 random(3);
+  logging scope;
+  scope.log.fails = true;
+  async::worker_pool pool(2);
+  async::semaphore memory(100);
+  stage_clock clock;
+  part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
+  const taken all = run(queue, 5000, random, true);
+  CHECK(all.bytes == 5000);
+  CHECK(all.parts == 0);
+  CHECK(scope.log.decoded > 0);
+}
+
+TEST_CASE("a slow stream is decoded without delay, and a queue that holds all blocks does not wait for more") {
+  logging scope;
+  async::worker_pool pool(2);
+  async::semaphore memory(100);
+  stage_clock clock;
+  part_queue::settings options = settings_of(1000, 0, 2);
+  options.max_blocks = 3;
+  part_queue queue(options, pool, memory, clock);
+  queue.push(block_of(0, 10));
+  CHECK_FALSE(queue.take(true));
+  const auto first = queue.take(false);
+  REQUIRE(first);
+  CHECK(first->bytes.bytes.size() == 10);
+  for (std::uint64_t i = 1; i <= 3; ++i) queue.push(block_of(10 * i, 10));
+  CHECK(queue.take(true));
+  CHECK_FALSE(queue.take(true));
+}
+
+TEST_CASE("a queue that is destroyed early leaves nothing running, and returns all memory") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 100; ++round) {
+    logging scope;
+    async::worker_pool pool(3);
+    async::semaphore memory(100);
+    stage_clock clock;
+    {
+      part_queue queue(settings_of(500, 100, 3), pool, memory, clock);
+      std::uint64_t pushed = 0;
+      for (std::size_t i = 0; i < random() % 40; ++i, pushed += 200) queue.push(block_of(pushed, 200));
+      for (std::size_t i = 0; i < random() % 4; ++i) queue.take(true);
+    }
+    CHECK(memory.try_acquire(100));
+    pool.join();
+    CHECK(scope.log.alive == 0);
+    CHECK_FALSE(scope.log.misused);
+  }
+}
+
+}  // namespace
+}  // namespace gpuhist::pipeline
