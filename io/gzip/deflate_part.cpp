@@ -53,7 +53,7 @@ void deflate_part::link(const decoded_part* before) {
 std::optional<deflate_run> deflate_part::decode_gap(std::uint64_t from, std::span<const std::byte> window) const {
   const deflate_stretch& first = run_.stretches().front();
   if (ahead_.empty() || from < 8 * offset_ || from >= first.first_begin) return std::nullopt;
-  deflate_run gap(std::min(gap_bytes, run_.text().memory_left()));
+  deflate_run gap(std::min(gap_bytes, run_.text().memory_left()), run_.text().pool());
   const auto blocks = std::make_unique<deflate_blocks>();
   const deflate_data data{.bytes = std::span(ahead_).first(ahead_.size() - deflate_bits::padding), .offset = offset_};
   const bool reached = gap.begin_at_block(from, from, window) &&

@@ -21,6 +21,9 @@ constexpr std::size_t max_ahead = std::size_t{1} << 16U;
 /// The memory of a part in addition to its text: its windows, and the bytes ahead of the first block.
 constexpr std::size_t fixed_bytes = 4 * deflate_window + max_ahead;
 
+/// Chunks that are kept for the next part: 16 MiB.
+constexpr std::size_t kept_chunks = 32;
+
 class gzip_part_decoder final : public part_decoder {
  public:
   std::unique_ptr<decoded_part> decode(const part_input& input) override;
@@ -33,6 +36,7 @@ class gzip_part_decoder final : public part_decoder {
   std::vector<std::byte> bytes_;  // the part and what follows, with deflate_bits::padding
   deflate_data data_;             // in `bytes_`
   deflate_blocks blocks_;
+  std::shared_ptr<deflate_memory> memory_ = std::make_shared<deflate_memory>(deflate_text::chunk_bytes, kept_chunks);
   std::uint64_t decoded_ = 0;  // compressed bytes, for all guesses of the part
 };
 
@@ -67,7 +71,7 @@ std::unique_ptr<decoded_part> gzip_part_decoder::decode_from(const part_input& i
                                                              const std::optional<block_guess>& guess) {
   const std::uint64_t base = 8 * input.offset;
   const bool in_member = guess && guess->found != block_guess::kind::member;
-  deflate_run run(input.max_bytes - fixed_bytes);
+  deflate_run run(input.max_bytes - fixed_bytes, memory_);
   if (in_member) {
     if (!run.begin_at_block(base + guess->first_bit, base + guess->bit, std::nullopt)) return nullptr;
   } else {

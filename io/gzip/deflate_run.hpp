@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::io {
@@ -39,7 +41,8 @@ enum class run_end {
 /// A text under construction, and its stretches. A run continues where the one before it ended.
 class deflate_run {
  public:
-  explicit deflate_run(std::size_t max_bytes) : text_(max_bytes) {}
+  /// Memory as for deflate_text.
+  deflate_run(std::size_t max_bytes, std::shared_ptr<deflate_memory> pool) : text_(max_bytes, std::move(pool)) {}
 
   /// Begins within a member, with this window, or an unknown one. False if there is no memory.
   bool begin_at_block(std::uint64_t first_begin, std::uint64_t begin, std::optional<std::span<const std::byte>> window);

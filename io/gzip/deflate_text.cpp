@@ -9,12 +9,12 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t chunk_room = std::size_t{1} << 18U;
-constexpr std::size_t least_room = std::size_t{1} << 12U;
+constexpr std::size_t symbol_bytes(bool marked) { return marked ? sizeof(std::uint16_t) : 1; }
 
-std::size_t bytes_of(std::size_t room, bool marked) {
-  return (deflate_window + room + deflate_text::slack) * (marked ? sizeof(std::uint16_t) : 1);
-}
+/// The memory around the room of a chunk.
+constexpr std::size_t frame_bytes(bool marked) { return (deflate_window + deflate_text::slack) * symbol_bytes(marked); }
+
+constexpr std::size_t least_room = std::size_t{1} << 12U;
 
 bool holds_marks(const std::uint16_t* symbols, std::size_t size) {
   return std::any_of(symbols, symbols + size, [](std::uint16_t symbol) { return symbol >= first_mark; });
@@ -22,12 +22,13 @@ bool holds_marks(const std::uint16_t* symbols, std::size_t size) {
 
 }  // namespace
 
-/// Uses less room than wanted if the memory does not suffice.
-bool deflate_text::add(std::size_t room, bool marked) {
-  while (bytes_of(room, marked) > memory_left_ && room > least_room) room /= 2;
-  if (!charge(bytes_of(room, marked))) return false;
-  chunks_.push_back({.memory = std::make_unique_for_overwrite<std::byte[]>(bytes_of(room, marked)),
-                     .room = room,
+/// Uses less memory if there is not enough.
+bool deflate_text::add(bool marked) {
+  const std::size_t bytes = std::min(chunk_bytes, memory_left_);
+  if (bytes < frame_bytes(marked) + least_room * symbol_bytes(marked) || !charge(bytes)) return false;
+  chunks_.push_back({.memory = pool_->get(bytes),
+                     .memory_bytes = bytes,
+                     .room = (bytes - frame_bytes(marked)) / symbol_bytes(marked),
                      .is_marked = marked});
   return true;
 }
@@ -39,7 +40,7 @@ bool deflate_text::charge(std::size_t bytes) {
 }
 
 bool deflate_text::begin_marked() {
-  if (!add(chunk_room, true)) return false;
+  if (!add(true)) return false;
   std::uint16_t* const end = last().symbols();
   for (std::size_t i = 0; i < deflate_window; ++i) {
     end[static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(deflate_window)] =
@@ -50,7 +51,7 @@ bool deflate_text::begin_marked() {
 }
 
 bool deflate_text::begin_bytes(std::span<const std::byte> window) {
-  if (!add(chunk_room, false)) return false;
+  if (!add(false)) return false;
   if (!window.empty()) std::memcpy(last().bytes() - window.size(), window.data(), window.size());
   low_ = -static_cast<std::ptrdiff_t>(window.size());
   return true;
@@ -60,8 +61,8 @@ bool deflate_text::grow() {
   const bool marked = last().is_marked;
   const auto size = static_cast<std::ptrdiff_t>(last().size);
   const std::size_t known = std::min(deflate_window, static_cast<std::size_t>(size - low_));
-  const std::size_t symbol = marked ? sizeof(std::uint16_t) : 1;
-  if (!add(chunk_room, marked)) return false;
+  const std::size_t symbol = symbol_bytes(marked);
+  if (!add(marked)) return false;
   const std::byte* const old_memory = std::prev(chunks_.end(), 2)->memory.get();
   std::memcpy(last().memory.get() + (deflate_window - known) * symbol,
               old_memory + (deflate_window + static_cast<std::size_t>(size) - known) * symbol, known * symbol);
@@ -73,7 +74,7 @@ bool deflate_text::leave_marks() {
   const chunk& marked = last();
   const std::uint16_t* const window = marked.symbols() + marked.size - deflate_window;
   if (!marked.is_marked || holds_marks(window, deflate_window)) return true;
-  if (!add(chunk_room, false)) return false;
+  if (!add(false)) return false;
   std::transform(window, window + deflate_window, last().memory.get(),
                  [](std::uint16_t symbol) { return static_cast<std::byte>(symbol); });
   return true;
@@ -91,7 +92,7 @@ deflate_text::position deflate_text::end() const {
 
 void deflate_text::truncate(const position& at) {
   while (chunks_.size() > at.chunks) {
-    memory_left_ += bytes_of(last().room, last().is_marked);
+    memory_left_ += last().memory_bytes;
     chunks_.pop_back();
   }
   if (!chunks_.empty()) last().size = at.size;

@@ -3,10 +3,13 @@
 // "Parallel decompression of gzip-compressed files and random access to DNA sequences", 2019).
 #pragma once
 
+#include "io/gzip/deflate_memory.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::io {
@@ -27,7 +30,8 @@ class deflate_text {
   static constexpr std::size_t slack = 320;
 
   struct chunk {
-    std::unique_ptr<std::byte[]> memory;
+    deflate_memory::block memory;
+    std::size_t memory_bytes = 0;
     std::size_t size = 0;
     std::size_t room = 0;  ///< symbols
     bool is_marked = false;
@@ -47,7 +51,12 @@ class deflate_text {
     std::ptrdiff_t low = 0;  ///< low() there
   };
 
-  explicit deflate_text(std::size_t max_bytes) : memory_left_(max_bytes) {}
+  /// Takes its memory from `pool`, at most `max_bytes`.
+  deflate_text(std::size_t max_bytes, std::shared_ptr<deflate_memory> pool)
+      : memory_left_(max_bytes), pool_(std::move(pool)) {}
+
+  /// The memory for a chunk with the usual room.
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 19U;
 
   /// Begins a text with unknown window. False if there is no memory for it.
   bool begin_marked();
@@ -67,6 +76,7 @@ class deflate_text {
   /// Accounts for memory outside the text.
   bool charge(std::size_t bytes);
   [[nodiscard]] std::size_t memory_left() const { return memory_left_; }
+  [[nodiscard]] const std::shared_ptr<deflate_memory>& pool() const { return pool_; }
 
   [[nodiscard]] chunk& last() { return chunks_.back(); }
   [[nodiscard]] const std::vector<chunk>& chunks() const { return chunks_; }
@@ -91,10 +101,11 @@ class deflate_text {
   void resolve(std::span<const std::byte> window);
 
  private:
-  bool add(std::size_t room, bool marked);
+  bool add(bool marked);
 
   std::vector<chunk> chunks_;
   std::size_t memory_left_;
+  std::shared_ptr<deflate_memory> pool_;
   std::ptrdiff_t low_ = 0;
 };
 
