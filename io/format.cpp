@@ -97,9 +97,9 @@ std::vector<format_row> compressed_formats() {
         // the part, and while it has marks, two bytes a symbol
         .parts = {.make = make_gzip_part_decoder,
                   .min_threads = 3,
-                  .part_bytes = std::size_t{1} << 20U,
-                  .look_ahead_bytes = std::size_t{256} << 10U,
-                  .memory_bytes = std::size_t{32} << 20U},
+                  .part_bytes = std::size_t{512} << 10U,
+                  .look_ahead_bytes = std::size_t{128} << 10U,
+                  .memory_bytes = std::size_t{16} << 20U},
         .frame_magic = "\x1F\x8B\x08"},
        {exactly({0x1F, 0x8B})},
        {".gz", ".tgz", ".bgz"}},

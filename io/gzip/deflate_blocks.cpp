@@ -12,6 +12,8 @@ namespace {
 using tables = deflate_tables;
 
 constexpr std::size_t max_match = 258;
+constexpr std::size_t copied_bytes = 32;  // at once
+static_assert(deflate_text::slack >= max_match + copied_bytes);
 constexpr std::uint32_t literal_mask = (1U << tables::literal_bits) - 1;
 constexpr std::uint32_t distance_mask = (1U << tables::distance_bits) - 1;
 
@@ -28,10 +30,10 @@ Symbol* put_literals(Symbol* out, std::uint32_t entry) {
   return out + ((entry >> 24U) & 3U);
 }
 
-/// Copies a match to `out`. Writes up to deflate_text::slack - max_match symbols after its end.
+/// Copies a match to `out`. Writes up to 32 symbols after its end.
 template <class Symbol>
 Symbol* copy_match(Symbol* out, const Symbol* from, std::size_t length) {
-  constexpr std::ptrdiff_t step = 32 / static_cast<std::ptrdiff_t>(sizeof(Symbol));
+  constexpr std::ptrdiff_t step = copied_bytes / sizeof(Symbol);
   constexpr std::ptrdiff_t half = step / 2;
   Symbol* const end = out + length;
   const std::ptrdiff_t distance = out - from;
@@ -58,93 +60,115 @@ std::size_t value_of(std::uint32_t entry, std::uint32_t base_mask, std::uint64_t
   return ((entry >> 16U) & base_mask) + static_cast<std::size_t>(extra);
 }
 
-/// Decodes symbols up to the end of the block, the room of the chunk or the data, or an error. Full: there is no room.
+/// The state of the loop over the symbols of a block, in registers.
 template <class Symbol>
-block_end decode_symbols(deflate_bits& position, const tables& codes, Symbol*& text, Symbol* const room_end,
-                         const Symbol* const low) {
-  const std::uint32_t* const literals = codes.literals();
-  const std::uint32_t* const distances = codes.distances();
-  deflate_bits bits = position;
-  Symbol* out = text;
-  block_end end = block_end::full;
-  bits.refill();
-  std::uint32_t entry = literals[bits.peek() & literal_mask];
-  while (out < room_end) {
-    if (bits.is_spent() && bits.is_past_end()) {
-      end = block_end::incomplete;
-      break;
-    }
-    if ((entry & tables::is_literal) != 0) {
-      bits.take(entry & 0xFFU);
-      out = put_literals(out, entry);
-      entry = literals[bits.peek() & literal_mask];
-      if ((entry & tables::is_literal) != 0) {
-        bits.take(entry & 0xFFU);
-        out = put_literals(out, entry);
-        entry = literals[bits.peek() & literal_mask];
+class symbol_loop {
+ public:
+  /// `low`: the first symbol that may be copied.
+  symbol_loop(const deflate_bits& bits, const tables& codes, Symbol* out, const Symbol* low)
+      : literals_(codes.literals()), distances_(codes.distances()), low_(low), bits_(bits), out_(out) {
+    next_entry();
+  }
+
+  /// Decodes up to the end of the block or of the data, or an error. Full: there is no room.
+  block_end run(const Symbol* const room_end) {
+    while (out_ < room_end) {
+      if (bits_.is_spent() && bits_.is_past_end()) return block_end::incomplete;
+      if (is_literal() && put_literals_of_entry()) continue;
+      if (is_special()) {
+        if (enter_subtable()) continue;
+        if (is_special()) return end_of_entry();
       }
-      bits.refill();
-      if ((entry & tables::is_literal) != 0) continue;
+      if (!copy()) return block_end::damaged;
     }
-    if ((entry & tables::is_special) != 0) {
-      const std::uint32_t kind = (entry >> tables::kind_shift) & 3U;
-      if (kind == tables::subtable) {
-        bits.take(tables::literal_bits);
-        const std::uint32_t index_mask = (1U << ((entry >> 8U) & 0x1FU)) - 1;
-        entry = literals[((entry >> tables::offset_shift) & 0x7FFFU) + (bits.peek() & index_mask)];
-        if ((entry & tables::is_literal) != 0) {
-          bits.take(entry & 0xFFU);
-          out = put_literals(out, entry);
-          bits.refill();
-          entry = literals[bits.peek() & literal_mask];
-          continue;
-        }
-      }
-      if ((entry & tables::is_special) != 0) {
-        const bool ended = (entry >> tables::kind_shift & 3U) == tables::end_of_block;
-        bits.take(entry & 0xFFU);
-        end = ended ? block_end::next : block_end::damaged;
-        break;
-      }
+    return block_end::full;
+  }
+
+  [[nodiscard]] const deflate_bits& bits() const { return bits_; }
+  [[nodiscard]] Symbol* out() const { return out_; }
+
+ private:
+  [[nodiscard]] bool is_literal() const { return (entry_ & tables::is_literal) != 0; }
+  [[nodiscard]] bool is_special() const { return (entry_ & tables::is_special) != 0; }
+
+  void look_up() { entry_ = literals_[bits_.peek() & literal_mask]; }
+
+  void next_entry() {
+    bits_.refill();
+    look_up();
+  }
+
+  void put() {
+    bits_.take(entry_ & 0xFFU);
+    out_ = put_literals(out_, entry_);
+  }
+
+  /// Up to two entries of literals. Whether the next one is of literals, too.
+  bool put_literals_of_entry() {
+    put();
+    look_up();
+    if (is_literal()) {
+      put();
+      look_up();
     }
-    const std::size_t length = value_of(entry, 0x1FFU, bits.peek());
-    bits.take(entry & 0xFFU);
-    std::uint32_t reference = distances[bits.peek() & distance_mask];
+    bits_.refill();
+    return is_literal();
+  }
+
+  /// Continues in a subtable, if the entry refers to one. Whether a literal was found there.
+  bool enter_subtable() {
+    if (((entry_ >> tables::kind_shift) & 3U) != tables::subtable) return false;
+    bits_.take(tables::literal_bits);
+    const std::uint32_t index_mask = (1U << ((entry_ >> 8U) & 0x1FU)) - 1;
+    entry_ = literals_[((entry_ >> tables::offset_shift) & 0x7FFFU) + (bits_.peek() & index_mask)];
+    if (!is_literal()) return false;
+    put();
+    next_entry();
+    return true;
+  }
+
+  block_end end_of_entry() {
+    bits_.take(entry_ & 0xFFU);
+    const bool ended = ((entry_ >> tables::kind_shift) & 3U) == tables::end_of_block;
+    return ended ? block_end::next : block_end::damaged;
+  }
+
+  /// A length and its distance. False if there is no such distance.
+  bool copy() {
+    const std::size_t length = value_of(entry_, 0x1FFU, bits_.peek());
+    bits_.take(entry_ & 0xFFU);
+    std::uint32_t reference = distances_[bits_.peek() & distance_mask];
     if ((reference & tables::is_special_distance) != 0) {
       const std::uint32_t offset = (reference >> 16U) & 0x7FFFU;
-      if (offset == 0) {
-        end = block_end::damaged;
-        break;
-      }
-      bits.take(tables::distance_bits);
-      reference = distances[offset + (bits.peek() & ((1U << ((reference >> 8U) & 0xFFU)) - 1))];
-      if ((reference & tables::is_special_distance) != 0) {
-        end = block_end::damaged;
-        break;
-      }
+      if (offset == 0) return false;
+      bits_.take(tables::distance_bits);
+      reference = distances_[offset + (bits_.peek() & ((1U << ((reference >> 8U) & 0xFFU)) - 1))];
+      if ((reference & tables::is_special_distance) != 0) return false;
     }
-    const std::size_t distance = value_of(reference, 0x7FFFU, bits.peek());
-    bits.take(reference & 0xFFU);
-    bits.refill();
-    entry = literals[bits.peek() & literal_mask];
-    if (distance > static_cast<std::size_t>(out - low)) {
-      end = block_end::damaged;
-      break;
-    }
-    out = copy_match(out, out - distance, length);
+    const std::size_t distance = value_of(reference, 0x7FFFU, bits_.peek());
+    bits_.take(reference & 0xFFU);
+    next_entry();  // before the copy, so that both run at the same time
+    if (distance > static_cast<std::size_t>(out_ - low_)) return false;
+    out_ = copy_match(out_, out_ - distance, length);
+    return true;
   }
-  position = bits;
-  text = out;
-  return end;
-}
 
-/// As decode_symbols(), in the last chunk of the text.
+  const std::uint32_t* literals_;
+  const std::uint32_t* distances_;
+  const Symbol* low_;
+  deflate_bits bits_;
+  Symbol* out_;
+  std::uint32_t entry_ = 0;  // of the next bits
+};
+
+/// Decodes symbols to the end of a chunk, of which the text begins at `begin`.
 template <class Symbol>
-block_end decode_into(deflate_bits& bits, const tables& codes, deflate_text::chunk& chunk, Symbol* begin,
-                      std::ptrdiff_t low) {
-  Symbol* out = begin + chunk.size;
-  const block_end end = decode_symbols(bits, codes, out, begin + chunk.room, begin + low);
-  chunk.size = static_cast<std::size_t>(out - begin);
+block_end decode_symbols(deflate_bits& bits, const tables& codes, deflate_text::chunk& chunk, Symbol* begin,
+                         std::ptrdiff_t low) {
+  symbol_loop<Symbol> loop(bits, codes, begin + chunk.size, begin + low);
+  const block_end end = loop.run(begin + chunk.room);
+  chunk.size = static_cast<std::size_t>(loop.out() - begin);
+  bits = loop.bits();
   return end;
 }
 
@@ -194,8 +218,8 @@ bool deflate_blocks::read_codes(deflate_bits& bits) {
 block_end deflate_blocks::decode_codes(deflate_bits& bits, deflate_text& text) const {
   while (true) {
     deflate_text::chunk& chunk = text.last();
-    const block_end end = chunk.is_marked ? decode_into(bits, tables_, chunk, chunk.symbols(), text.low())
-                                          : decode_into(bits, tables_, chunk, chunk.bytes(), text.low());
+    const block_end end = chunk.is_marked ? decode_symbols(bits, tables_, chunk, chunk.symbols(), text.low())
+                                          : decode_symbols(bits, tables_, chunk, chunk.bytes(), text.low());
     if (end != block_end::full) return end;
     if (!text.grow()) return block_end::full;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace gpuhist::io {
@@ -13,24 +14,19 @@ constexpr unsigned head_bits = 13;     // last (1), type (2), numbers of literal
 constexpr unsigned precode_at = 17;    // after these, and the number of precodes (4)
 constexpr unsigned precode_pairs = 5;  // of 12 bits: four lengths
 
-/// Whether a dynamic block that is not the last one may begin with these bits.
-constexpr bool may_begin(unsigned head) {
-  const unsigned literals = 257 + ((head >> 3U) & 31U);
-  const unsigned distances = 1 + ((head >> 8U) & 31U);
-  return (head & 7U) == 4 && literals <= max_literal_codes && distances <= max_distance_codes;
+/// The positions of `bits` at which a dynamic block may begin that is not the last one, as far as the first 13 bits
+/// show: position i is bit i of the result. Valid for the lowest `sought` positions of 57 valid bits.
+///
+///     bit      0: last   1 2: type   3 ... 7: literals - 257   8 ... 12: distances - 1
+///     value    0         0 1         not 30 or 31              not 30 or 31
+constexpr std::uint64_t dynamic_heads(std::uint64_t bits) {
+  const std::uint64_t many_literals = (bits >> 4U) & (bits >> 5U) & (bits >> 6U) & (bits >> 7U);
+  const std::uint64_t many_distances = (bits >> 9U) & (bits >> 10U) & (bits >> 11U) & (bits >> 12U);
+  return ~bits & ~(bits >> 1U) & (bits >> 2U) & ~many_literals & ~many_distances;
 }
 
-/// For each 13 bits: how many positions to advance to the next one at which a block may begin, as far as the bits show.
-constexpr auto make_skips() {
-  std::array<std::uint8_t, std::size_t{1} << head_bits> skips{};
-  for (unsigned head = 0; head < skips.size(); ++head) {
-    unsigned skip = 0;
-    // bits that are shifted out are unknown: the first three decide
-    while (skip < head_bits - 2 && (skip == 0 ? !may_begin(head) : ((head >> skip) & 7U) != 4)) ++skip;
-    skips[head] = static_cast<std::uint8_t>(skip);
-  }
-  return skips;
-}
+constexpr unsigned sought = 57 - head_bits + 1;
+constexpr std::uint64_t sought_mask = (std::uint64_t{1} << sought) - 1;
 
 /// For four lengths of 3 bits: the sum of 2^(7 - length).
 constexpr auto make_precode_sums() {
@@ -44,7 +40,6 @@ constexpr auto make_precode_sums() {
   return sums;
 }
 
-constexpr auto skips = make_skips();
 constexpr auto precode_sums = make_precode_sums();
 
 /// Whether the lengths of `number` precodes in the next bits are those of a complete code.
@@ -79,26 +74,29 @@ std::uint64_t deflate_finder::load(std::size_t byte) const {
   return word;
 }
 
-/// The cheapest test comes first: 13 bits, the sum of the precode, all codes.
+/// The cheapest test comes first: 13 bits, for many positions at once; the sum of the precode; all codes.
 std::optional<std::uint64_t> deflate_finder::find_dynamic(std::uint64_t bit) const {
   const std::uint64_t end = std::uint64_t{8} * bytes_;
-  while (bit < end) {
+  for (; bit < end; bit += sought) {
     const std::uint64_t bits = load(static_cast<std::size_t>(bit / 8)) >> (bit % 8);
-    const unsigned skip = skips[bits & (skips.size() - 1)];
-    if (skip != 0) {
-      bit += skip;
-      continue;
+    for (std::uint64_t heads = dynamic_heads(bits) & sought_mask; heads != 0; heads &= heads - 1) {
+      const std::uint64_t at = bit + static_cast<unsigned>(std::countr_zero(heads));
+      if (at < end && begins_dynamic(at)) return at;
     }
-    const std::uint64_t precodes_at = bit + precode_at;
-    const std::uint64_t precodes = load(static_cast<std::size_t>(precodes_at / 8)) >> (precodes_at % 8);
-    if (is_complete_precode(precodes, 4 + static_cast<unsigned>((bits >> head_bits) & 15U))) {
-      deflate_bits reader(data_, bit + 3);
-      deflate_lengths lengths;
-      if (read_lengths(reader, lengths) && !reader.is_past_end()) return bit;
-    }
-    ++bit;
   }
   return std::nullopt;
+}
+
+/// Whether the codes of a block at `bit` are permitted.
+bool deflate_finder::begins_dynamic(std::uint64_t bit) const {
+  const std::uint64_t number_at = bit + head_bits;
+  const std::uint64_t number = load(static_cast<std::size_t>(number_at / 8)) >> (number_at % 8);
+  const std::uint64_t precodes_at = bit + precode_at;
+  const std::uint64_t precodes = load(static_cast<std::size_t>(precodes_at / 8)) >> (precodes_at % 8);
+  if (!is_complete_precode(precodes, 4 + static_cast<unsigned>(number & 15U))) return false;
+  deflate_bits reader(data_, bit + 3);
+  deflate_lengths lengths;
+  return read_lengths(reader, lengths) && !reader.is_past_end();
 }
 
 /// The first stored block or member of which the first whole byte is in [from, end).

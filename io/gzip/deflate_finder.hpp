@@ -39,6 +39,7 @@ class deflate_finder {
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> find_dynamic(std::uint64_t bit) const;
+  [[nodiscard]] bool begins_dynamic(std::uint64_t bit) const;
   [[nodiscard]] std::optional<block_guess> find_aligned(std::size_t from, std::size_t end) const;
   [[nodiscard]] std::uint64_t zeros_before(std::uint64_t bit) const;
   [[nodiscard]] std::uint64_t load(std::size_t byte) const;

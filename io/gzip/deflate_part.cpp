@@ -43,7 +43,7 @@ void deflate_part::link(const decoded_part* before) {
     marked = gap->text().last_window({});
   }
   if (marked.size() < deflate_window && run_.text().reaches_before(marked.size())) return;
-  if (gap) prepend(std::move(*gap));
+  if (gap) prepend(*gap);
   window_ = *part->end_window_;
   mark_window_ = std::move(marked);
   if (run_.is_in_member() && !end_window_) end_window_ = run_.text().last_window(mark_window_);
@@ -64,14 +64,14 @@ std::optional<deflate_run> deflate_part::decode_gap(std::uint64_t from, std::spa
   return gap;
 }
 
-void deflate_part::prepend(deflate_run&& gap) {
+void deflate_part::prepend(deflate_run& gap) {
   deflate_stretch& first = run_.stretches().front();
   const deflate_stretch& joined = gap.stretches().back();
   first.first_begin = joined.first_begin;
   first.begin = joined.begin;
   first.text_bytes += joined.text_bytes;
   run_.stretches().insert(run_.stretches().begin(), gap.stretches().begin(), std::prev(gap.stretches().end()));
-  run_.text().prepend(std::move(gap.text()));
+  run_.text().prepend(gap.text());
 }
 
 void deflate_part::finish() {

@@ -40,7 +40,7 @@ class deflate_part final : public decoded_part {
 
  private:
   [[nodiscard]] std::optional<deflate_run> decode_gap(std::uint64_t from, std::span<const std::byte> window) const;
-  void prepend(deflate_run&& gap);
+  void prepend(deflate_run& gap);
   [[nodiscard]] bool is_resolved() const { return !is_guessed_ || window_; }
 
   deflate_run run_;

@@ -73,7 +73,7 @@ std::optional<run_end> deflate_run::read_block(deflate_blocks& blocks, deflate_b
 
 /// Reads a trailer, padding, and the header of a member. Nothing: a block follows.
 std::optional<run_end> deflate_run::read_between(const deflate_data& data, std::uint64_t until) {
-  std::size_t at = static_cast<std::size_t>((position_ + 7) / 8 - data.offset);
+  auto at = static_cast<std::size_t>((position_ + 7) / 8 - data.offset);
   if (after_member_) {
     if (data.bytes.size() - at < trailer_bytes) return run_end::incomplete;
     at += trailer_bytes;

@@ -99,7 +99,7 @@ void deflate_text::truncate(const position& at) {
   low_ = at.low;
 }
 
-void deflate_text::prepend(deflate_text&& head) {
+void deflate_text::prepend(deflate_text& head) {
   chunks_.insert(chunks_.begin(), std::make_move_iterator(head.chunks_.begin()),
                  std::make_move_iterator(head.chunks_.end()));
   head.chunks_.clear();
@@ -108,7 +108,7 @@ void deflate_text::prepend(deflate_text&& head) {
 std::vector<std::byte> deflate_text::last_window(std::span<const std::byte> window) const {
   const chunk& end = chunks_.back();
   if (!end.is_marked) {
-    const std::size_t known = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(end.size) - low_);
+    const auto known = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(end.size) - low_);
     const std::byte* const last_byte = end.bytes() + end.size;
     return {last_byte - std::min(known, deflate_window), last_byte};
   }

@@ -87,8 +87,8 @@ class deflate_text {
   [[nodiscard]] position end() const;
   void truncate(const position& at);
 
-  /// Puts the chunks of `head` before those of this text.
-  void prepend(deflate_text&& head);
+  /// Moves the chunks of `head` before those of this text.
+  void prepend(deflate_text& head);
 
   /// The last bytes of the text, at most 32 KiB. `window`: what its marks refer to, the last bytes before the text; not
   /// used if there are no marks.
