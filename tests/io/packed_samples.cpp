@@ -188,6 +188,23 @@ byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level) {
   return packed;
 }
 
+bzip2_verdict ask_libbz2(std::span<const std::byte> packed, std::size_t most_text) {
+  bzip2_verdict result;
+  result.text.resize(most_text);
+  byte_vector in(packed.begin(), packed.end());
+  bz_stream stream{};
+  REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
+  stream.next_in = reinterpret_cast<char*>(in.data());
+  stream.avail_in = static_cast<unsigned>(in.size());
+  stream.next_out = reinterpret_cast<char*>(result.text.data());
+  stream.avail_out = static_cast<unsigned>(result.text.size());
+  result.is_valid = BZ2_bzDecompress(&stream) == BZ_STREAM_END;
+  result.packed_bytes = in.size() - stream.avail_in;
+  result.text.resize(result.text.size() - stream.avail_out);
+  BZ2_bzDecompressEnd(&stream);
+  return result;
+}
+
 packed_sample_builder& packed_sample_builder::frame(const byte_vector& plain, const byte_vector& packed) {
   sample_.add_frame(plain, packed);
   return *this;

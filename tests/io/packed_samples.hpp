@@ -34,6 +34,14 @@ byte_vector lzma_stream_of(std::span<const std::byte> plain, bool states_size);
 
 byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level = 9);
 
+/// What libbz2 makes of the stream at the front of some bytes.
+struct bzip2_verdict {
+  bool is_valid = false;
+  byte_vector text;  ///< at most `most_text` bytes; of an invalid stream what precedes the error
+  std::size_t packed_bytes = 0;
+};
+bzip2_verdict ask_libbz2(std::span<const std::byte> packed, std::size_t most_text);
+
 /// Joins frames, with optional bytes between them.
 class packed_sample_builder {
  public:

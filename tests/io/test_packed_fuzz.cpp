@@ -9,8 +9,6 @@
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
 
-#include <bzlib.h>
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -58,20 +56,8 @@ verdict ask_lzip(std::span<const std::byte> packed) {
 }
 
 verdict ask_bzip2(std::span<const std::byte> packed) {
-  verdict result;
-  result.plain.resize(max_text);
-  byte_vector in(packed.begin(), packed.end());
-  bz_stream stream{};
-  REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
-  stream.next_in = reinterpret_cast<char*>(in.data());
-  stream.avail_in = static_cast<unsigned>(in.size());
-  stream.next_out = reinterpret_cast<char*>(result.plain.data());
-  stream.avail_out = static_cast<unsigned>(result.plain.size());
-  result.good = BZ2_bzDecompress(&stream) == BZ_STREAM_END;
-  result.packed_bytes = in.size() - stream.avail_in;
-  result.plain.resize(result.plain.size() - stream.avail_out);
-  BZ2_bzDecompressEnd(&stream);
-  return result;
+  bzip2_verdict asked = ask_libbz2(packed, max_text);
+  return {.good = asked.is_valid, .plain = std::move(asked.text), .packed_bytes = asked.packed_bytes};
 }
 
 verdict ask_lz4(std::span<const std::byte> packed) {

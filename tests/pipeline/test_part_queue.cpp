@@ -1,4 +1,4 @@
-// part_queue: blocks come out in order, whoever decodes their parts, and parts come out linked and finished.
+// part_queue: blocks come out in order, whichever thread decodes their parts, and parts come out linked and finished.
 #include "pipeline/flow/decoding/part_queue.hpp"
 
 #include "async/worker_pool.hpp"

@@ -83,6 +83,13 @@ std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   return size;
 }
 
+bool source_bytes::may_wait() {
+  if (stream_ == nullptr || !current_.bytes.empty() || current_.end) return false;
+  std::optional<block> arrived = stream_->try_next();
+  if (arrived) current_ = std::move(*arrived);
+  return !arrived;
+}
+
 std::optional<std::uint64_t> source_bytes::seekable_bytes() const {
   if (file_ == nullptr) return std::nullopt;
   return file_->size_hint();

@@ -5,9 +5,9 @@
 //     pool       decode ─► link ─► finish    decode ...
 //     take()     part 0, block by block ─► offer(), fill() of the decoder
 //
-// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. Whoever calls
-// take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the oldest.
-// So the queue needs no thread of its own, and works with a pool of one thread.
+// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. The thread that
+// calls take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the
+// oldest. So the queue needs no thread of its own, and works with a pool of one thread.
 #pragma once
 
 #include "async/executor.hpp"
