@@ -100,6 +100,7 @@ void ahead_blocks::divide(std::span<const std::byte> more) {
     if (!step.frame_ends) continue;
     if (splitter_->counts_frame()) ++frame_start_.frames;
     frame_start_.compressed_bytes = walked - step.beyond;
+    frame_start_.context = splitter_->context();
     const std::uint64_t before =
         pending_.size() - std::min<std::uint64_t>(pending_.size(), walked_ - frame_start_.compressed_bytes);
     if (in_frame_ || before >= group_bytes) push_pending(before);
