@@ -210,6 +210,8 @@ bool part_queue::state::run_one(locked& lock) {
     const entry_pointer kept = each;  // the lock is released meanwhile
     if (kept->now != phase::queued && kept->now != phase::linked) continue;
     ++running_;
+    clock_.note_in_flight(
+        std::min<std::uint64_t>(running_ + 1, options_.threads));  // the reader of the text decodes, too
     kept->now == phase::queued ? decode(kept, lock) : finish(kept, lock);
     --running_;
     changed_.notify_all();
