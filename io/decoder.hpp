@@ -100,8 +100,8 @@ class decoder {
   /// Whether a frame is open: bytes of it were consumed and it has not ended.
   [[nodiscard]] virtual bool in_frame() const = 0;
 
-  /// The compressed offset up to which consumed bytes belong to no frame, such as the end of an xz stream after its last
-  /// block: the next frame begins there or later. 0 if no such bytes were consumed.
+  /// The compressed offset up to which consumed bytes belong to no frame, such as the end of an xz stream after its
+  /// last block: the next frame begins there or later. 0 if no such bytes were consumed.
   [[nodiscard]] virtual std::uint64_t frameless_to() const { return 0; }
 
   /// Compressed bytes of the input before the decoder's position, and decompressed bytes since its start.
