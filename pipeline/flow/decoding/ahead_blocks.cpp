@@ -38,6 +38,10 @@ part_queue::piece ahead_blocks::next() {
   }
 }
 
+void ahead_blocks::discard_parts() {
+  if (queue_) queue_->discard_parts();
+}
+
 // Whether a stream has nothing more for the moment. What has arrived is then decoded without delay. A program that
 // writes into a pipe as fast as it can also keeps its reader waiting, but not for so long.
 bool ahead_blocks::pauses() {

@@ -554,6 +554,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
 // So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
 // blocks.
 async::task<> compressed_inputs::grant_window(group& task) {
+  if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
   co_await task.context->grant_window();
 }
