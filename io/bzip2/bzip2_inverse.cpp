@@ -232,7 +232,7 @@ std::span<std::uint8_t> bzip2_inverter::join(const bzip2_transformed& block) {
   follow(links_[block.origin], text);
   std::size_t size = bytes_of_link;
   std::size_t skip = 0;
-  for (const segment* from = &segments_[0]; size < block.size; from = &segments_[from->next]) {
+  for (const segment* from = segments_.data(); size < block.size; from = &segments_[from->next]) {
     if (from->length <= skip) break;  // not reached: the shortest segments have three bytes
     for (std::size_t at = skip; at < from->length && size < block.size;) {
       const std::size_t in_piece = at % piece_bytes;
