@@ -18,6 +18,7 @@ struct xz_settings {
   std::size_t block_bytes = 0;   ///< text size of a block; 0: one block
   std::uint32_t dictionary = 0;  ///< 0: the default of the preset
   bool x86_filter = false;
+  bool states_sizes = false;  ///< the headers of blocks state their sizes, as those of the encoder with threads do
 };
 
 byte_vector xz_stream_of(std::span<const std::byte> plain, const xz_settings& settings = {});
@@ -46,6 +47,7 @@ class packed_sample_builder {
  public:
   explicit packed_sample_builder(std::string name) { sample_.name = std::move(name); }
   packed_sample_builder& frame(const byte_vector& plain, const byte_vector& packed);
+  /// Each block of the stream is a frame. The input may stop after the stream.
   packed_sample_builder& xz(const byte_vector& plain, const xz_settings& settings = {});
   packed_sample_builder& lzip(const byte_vector& plain, unsigned dictionary_code = 16);
   packed_sample_builder& bzip2(const byte_vector& plain, int level = 9);

@@ -3,6 +3,8 @@
 #include "pipeline/flow/decoding/frame_parts.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -26,13 +28,29 @@ ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, co
 
 part_queue::piece ahead_blocks::next() {
   for (;;) {
-    if (queue_) {
-      const bool divides = !has_frames_ || !is_lost_;
-      while (divides && queue_->wants_more()) read_more();
-      if (auto next = queue_->take(divides)) return std::move(*next);
+    const bool divides = !has_frames_ || !is_lost_;
+    const bool has_paused = queue_ && divides && queue_->wants_more() && pauses();
+    if (has_paused) push_pending(pending_.size());
+    if (queue_ && (has_paused || !divides || !queue_->wants_more())) {
+      if (auto next = queue_->take(divides && !has_paused)) return std::move(*next);
     }
     read_more();
   }
+}
+
+void ahead_blocks::discard_parts() {
+  if (queue_) queue_->discard_parts();
+}
+
+// Whether a stream has nothing more for the moment. What has arrived is then decoded without delay. A program that
+// writes into a pipe as fast as it can also keeps its reader waiting, but not for so long.
+bool ahead_blocks::pauses() {
+  constexpr int longest_wait = 50;  // milliseconds
+  for (int waited = 0; source_.may_wait(); ++waited) {
+    if (waited == longest_wait) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 // Frames of more than one block of compressed bytes are found from the first bytes on, or not at all.
@@ -65,7 +83,7 @@ void ahead_blocks::read_more() {
   }
   if (!queue_) begin(bytes);
   if (bytes.empty()) {
-    push_pending(pending_.size(), !is_lost_);
+    push_pending(pending_.size());
     queue_->push(std::move(last));
   } else if (is_lost_) {
     queue_->push(make_block(std::move(bytes)));
@@ -77,31 +95,38 @@ void ahead_blocks::read_more() {
 // Pushes the frames that end in or before these bytes, and all bytes once no more frames are found.
 void ahead_blocks::divide(std::span<const std::byte> more) {
   pending_.insert(pending_.end(), more.begin(), more.end());
+  std::uint64_t walked = walked_;
+  walked_ += more.size();
   for (std::span<const std::byte> rest = more; !rest.empty();) {
     const io::split_step step = splitter_->advance(rest);
     rest = rest.subspan(step.taken);
-    walked_ += step.taken;
+    walked += step.taken;
     if (!step.frame_ends) continue;
     if (splitter_->counts_frame()) ++frame_start_.frames;
-    frame_start_.compressed_bytes = walked_ - step.beyond;
-    const std::uint64_t frames_bytes = frame_start_.compressed_bytes - start_.compressed_bytes;
-    if (frames_bytes >= group_bytes) push_pending(frames_bytes, true);
+    frame_start_.compressed_bytes = walked - step.beyond;
+    frame_start_.context = splitter_->context();
+    const std::uint64_t before =
+        pending_.size() - std::min<std::uint64_t>(pending_.size(), walked_ - frame_start_.compressed_bytes);
+    if (in_frame_ || before >= group_bytes) push_pending(before);
   }
   is_lost_ = splitter_->is_lost() || pending_.size() > most_pending_bytes;
-  if (is_lost_) push_pending(pending_.size(), true);
+  if (is_lost_) push_pending(pending_.size());
 }
 
-void ahead_blocks::push_pending(std::size_t bytes, bool begins_frame) {
+// Pushes the front of the pending bytes. If they end inside a frame, the decoder decodes the rest of this frame alone.
+void ahead_blocks::push_pending(std::size_t bytes) {
   if (bytes == 0) return;
   const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(bytes);
   std::vector<std::byte> rest(end, pending_.end());
   pending_.resize(bytes);
   block next = make_block(std::exchange(pending_, std::move(rest)));
-  if (begins_frame) {
-    queue_->push_frames(std::move(next), std::exchange(start_, frame_start_));
-  } else {
+  if (in_frame_) {
     queue_->push(std::move(next));
+  } else {
+    queue_->push_frames(std::move(next), start_);
   }
+  in_frame_ = walked_ - pending_.size() != frame_start_.compressed_bytes;
+  if (!in_frame_) start_ = frame_start_;
 }
 
 }  // namespace gpuhist::pipeline

@@ -37,13 +37,17 @@ class ahead_blocks {
   /// the block: a frame_part if `has_frames`, else one for decoder::offer().
   part_queue::piece next();
 
+  /// As part_queue::discard_parts().
+  void discard_parts();
+
   [[nodiscard]] bool has_frames() const { return has_frames_; }
 
  private:
   void begin(std::span<const std::byte> first);
+  bool pauses();
   void read_more();
   void divide(std::span<const std::byte> more);
-  void push_pending(std::size_t bytes, bool begins_frame);
+  void push_pending(std::size_t bytes);
 
   io::byte_reader& source_;
   const io::format& format_;
@@ -55,7 +59,8 @@ class ahead_blocks {
   bool is_lost_ = false;              // the splitter finds no more frames
   std::vector<std::byte> pending_{};  // bytes that are not in the queue
   std::uint64_t walked_ = 0;          // bytes that the splitter has taken
-  io::decode_start start_{};          // of pending_, while frames are found
+  bool in_frame_ = false;             // pending_ begins inside a frame
+  io::decode_start start_{};          // of pending_, unless in_frame_
   io::decode_start frame_start_{};    // after the last frame that was found
 };
 

@@ -83,6 +83,13 @@ std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   return size;
 }
 
+bool source_bytes::may_wait() {
+  if (stream_ == nullptr || !current_.bytes.empty() || current_.end) return false;
+  std::optional<block> arrived = stream_->try_next();
+  if (arrived) current_ = std::move(*arrived);
+  return !arrived;
+}
+
 std::optional<std::uint64_t> source_bytes::seekable_bytes() const {
   if (file_ == nullptr) return std::nullopt;
   return file_->size_hint();
@@ -244,6 +251,7 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
 
 void decoded_bytes::grant_window() {
   has_more_ = true;
+  if (options_.ahead) options_.ahead->discard_parts();
   if (options_.grant_window) return options_.grant_window(*decoder_);
   fail("needs a window of " + config::format_size(decoder_->window_wanted()) +
            ", too large for a compressed member of an archive; extract it first",

@@ -78,6 +78,7 @@ class source_bytes final : public io::byte_reader {
   source_bytes(block_reader& stream, async::executor& reading_loop, std::stop_token stop);
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool may_wait() override;
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override;
   void seek(std::uint64_t offset) override { offset_ = offset; }
   [[nodiscard]] std::uint64_t position() const { return offset_; }
@@ -106,6 +107,7 @@ class peeking_bytes final : public io::byte_reader {
   [[nodiscard]] std::exception_ptr failure() const { return error_; }
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool may_wait() override { return taken_ == ahead_.size() && !error_ && source_.may_wait(); }
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return source_.seekable_bytes(); }
   void seek(std::uint64_t offset) override;
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return source_.place_of(offset); }

@@ -85,6 +85,7 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;        // of retired groups
   std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
   std::uint64_t groups = 0;
+  std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
 
@@ -131,7 +132,8 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
-  if (input.groups > 1) return "split: " + manner;
+  if (input.in_parts) return "in parts that several threads decode";
+  if (input.groups > 1 && (input.frames_walked > 1 || input.splitter->is_lost())) return "split: " + manner;
   return "in one piece: " + (input.splitter->is_lost() ? manner : "a single frame, or too short to split");
 }
 
@@ -200,7 +202,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
     if (input.damaged) co_return;
     if (next.end || stop_.stop_requested()) co_return co_await end_input(input, next);
     co_await forward_block(input, next);
-    if (input.groups > 1) input.blocks->read_farther_ahead();
+    if (input.groups > 1 || input.splitter->knows_end()) input.blocks->read_farther_ahead();
   }
 }
 
@@ -247,12 +249,15 @@ async::task<> compressed_inputs::push_held_back(compressed_input& input) {
   co_await push(input, held, *bytes);
 }
 
-// If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop.
+// If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop, or
+// that an input must not end there.
 async::task<> compressed_inputs::end_input(compressed_input& input, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
   co_await push_held_back(input);
-  if (!input.current && (input.groups == 0 || last.error || stopped)) co_await begin_group(input);
+  if (!input.current && (input.groups == 0 || last.error || stopped || input.next.context)) {
+    co_await begin_group(input);
+  }
   if (input.current) {
     input.current->ends_input = true;
     input.current->blocks.end(std::move(last));
@@ -321,6 +326,7 @@ void compressed_inputs::close_group(compressed_input& input) {
   input.current.reset();
   input.next.frames = input.frames_walked;
   input.next.compressed_bytes += std::exchange(input.current_bytes, 0);
+  input.next.context = input.splitter->context();
 }
 
 // The oldest group has ended.
@@ -418,6 +424,7 @@ void compressed_inputs::begin_parts(group& task, const block& first) {
   block_reader& reader = *task.input.blocks;
   const std::size_t blocks = reader.own_more(blocks_of_part);
   reader.read_farther_ahead();
+  task.input.in_parts = true;
   task.parts.emplace(part_queue::settings{.format = format,
                                           .threads = options_.threads,
                                           .max_parts = shares.parts,
@@ -470,6 +477,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
 // The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
 void compressed_inputs::begin_skipping(group& task, std::string cause) {
   task.skipped_to = task.decoder->consumed_total();
+  task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
                .compressed_end = 0,
                .text_offset = task.end.text_bytes - task.frame_bytes,
@@ -497,6 +505,7 @@ void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
 // magic number that is found.
 async::task<> compressed_inputs::skip(group& task, const block& source, std::span<const std::byte>& in) {
   const auto found = source.lost ? task.search->find(in) : std::nullopt;
+  if (!source.lost) task.search->pass(in);
   if (!found) {
     task.skipped_to += in.size();
     in = {};
@@ -545,6 +554,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
 // So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
 // blocks.
 async::task<> compressed_inputs::grant_window(group& task) {
+  if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
   co_await task.context->grant_window();
 }

@@ -15,7 +15,7 @@
 namespace gpuhist::pipeline {
 
 /// The text of one or more frames, and the decoder in the state after it. The decoder began at the start of the part,
-/// so whoever reads the text continues with it, whatever the cause why decoding ended.
+/// so the reader of the text continues with it, whatever the cause why decoding ended.
 class frame_part final : public io::decoded_part {
  public:
   frame_part(std::uint64_t offset, std::unique_ptr<io::decoder> used) : begin(offset), decoder(std::move(used)) {}

@@ -5,9 +5,9 @@
 //     pool       decode ─► link ─► finish    decode ...
 //     take()     part 0, block by block ─► offer(), fill() of the decoder
 //
-// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. Whoever calls
-// take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the oldest.
-// So the queue needs no thread of its own, and works with a pool of one thread.
+// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. The thread that
+// calls take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the
+// oldest. So the queue needs no thread of its own, and works with a pool of one thread.
 #pragma once
 
 #include "async/executor.hpp"
@@ -74,6 +74,10 @@ class part_queue {
   /// The next block in order; nothing if more blocks have to be pushed first. `may_wait`: more blocks will arrive soon,
   /// so an incomplete part waits for them; otherwise the decoder gets its blocks at once. Decodes parts meanwhile.
   std::optional<piece> take(bool may_wait);
+
+  /// Returns the memory of all parts, and discards those that were not taken. To be called before the caller waits for
+  /// memory of the same semaphore. Waits for threads that decode a part.
+  void discard_parts();
 
  private:
   class state;
