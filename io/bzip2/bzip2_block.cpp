@@ -209,9 +209,19 @@ bool bzip2_block_reader::read_symbols_fast(bzip2_bits& bits) {
         break;
       }
     }
+    put = symbols.put(word);
+    if (put == bzip2_symbols::state::invalid) [[unlikely]] {
+      // one by one, to end after the symbol that is invalid
+      put = bzip2_symbols::state::more;
+      for (unsigned i = word.symbols(); i > 0 && put == bzip2_symbols::state::more; --i) {
+        const bzip2_word single = code->one(in.held);
+        in.drop(single.length());
+        put = symbols.put(single);
+      }
+      break;
+    }
     in.drop(word.length());
     left -= word.symbols();
-    put = symbols.put(word);
     if (put != bzip2_symbols::state::more) break;
   }
   bits.end_fast(in);

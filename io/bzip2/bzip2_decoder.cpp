@@ -55,7 +55,7 @@ class bzip2_decoder final : public frame_decoder {
   std::uint64_t magic_ = 0;         // the expected one
 
   std::size_t room_ = 0;
-  std::unique_ptr<std::uint8_t[]> bytes_;
+  std::unique_ptr<std::uint8_t[]> column_;
   bzip2_block_reader reader_;
   bzip2_inverter inverter_;
   bzip2_run_expander runs_;
@@ -99,7 +99,7 @@ void bzip2_decoder::reset_frame() {
 
 void bzip2_decoder::free_memory() noexcept {
   room_ = 0;
-  bytes_ = nullptr;
+  column_ = nullptr;
   inverter_ = {};
 }
 
@@ -126,9 +126,9 @@ frame_decoder::step_result bzip2_decoder::begin() {
   if (const step_result asked = request_window(memory)) return asked;
   if (block_bytes_ > room_) {
     room_ = 0;
-    bytes_ = nullptr;
-    bytes_ = std::make_unique_for_overwrite<std::uint8_t[]>(block_bytes_ + bzip2_symbols::slack);
-    inverter_.reserve(1, block_bytes_);
+    column_ = nullptr;
+    column_ = std::make_unique_for_overwrite<std::uint8_t[]>(bzip2_inverter::room_for(block_bytes_));
+    inverter_.reserve(block_bytes_);
     room_ = block_bytes_;
   }
   drop_collected();
@@ -163,7 +163,7 @@ frame_decoder::step_result bzip2_decoder::read_magic(cursor& at) {
   if (!is_right) return fail_damaged(damaged_block);
   magic_bytes_ = 0;
   phase_ = magic_ == bzip2_block_magic ? phase::block : phase::checksum;
-  if (phase_ == phase::block) reader_.start(bytes_.get(), block_bytes_);
+  if (phase_ == phase::block) reader_.start(column_.get(), block_bytes_);
   return std::nullopt;
 }
 
@@ -173,12 +173,11 @@ frame_decoder::step_result bzip2_decoder::read_block(cursor& at) {
   take_bits(at, state != bzip2_block_reader::state::needs_input);
   if (state == bzip2_block_reader::state::needs_input) return fill_status::needs_input;
   if (state == bzip2_block_reader::state::damaged) return fail_damaged(damaged_block);
-  const bzip2_transformed block{.bytes = bytes_.get(),
+  const bzip2_transformed block{.column = column_.get(),
                                 .size = reader_.size(),
                                 .origin = reader_.header().origin,
                                 .randomised = reader_.header().randomised};
-  inverter_.invert({&block, 1});
-  runs_.start({bytes_.get(), reader_.size()});
+  runs_.start(inverter_.invert(block));
   crc_ = 0;
   phase_ = phase::text;
   return std::nullopt;

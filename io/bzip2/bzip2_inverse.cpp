@@ -98,13 +98,23 @@ void compose_links(std::size_t rows, std::uint64_t* links) {
   }
 }
 
-/// A walk through the links of a block.
-struct walk {
-  const std::uint64_t* links = nullptr;
-  std::size_t row = 0;
-  std::uint8_t* out = nullptr;
-  std::size_t steps = 0;  // left
-};
+/// A row that ends a walk has no row three bytes later, but a mark above all rows: the text continues with that of walk
+/// `mark / 3`, except for the first `mark % 3` bytes.
+constexpr std::size_t first_mark = (std::size_t{1} << 20U) - bytes_of_link * bzip2_inverter::most_walks;
+
+/// Walks may pass the first row of another one in three ways: with a step to it, or to one of the two rows after it. So
+/// three rows are marked, from `row`, three bytes before. Returns the first row, or a mark if there is a mark already.
+std::size_t mark_begin(std::uint64_t* links, std::size_t row, std::size_t walk) {
+  const std::size_t begin = links[row] >> triple_shift;
+  if (begin >= first_mark) return begin;
+  const std::array rows{row, row_after_one(links[row]), row_after_one(links[row_after_one(links[row])])};
+  constexpr std::uint64_t others = (std::uint64_t{1} << triple_shift) - 1;
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    const std::uint64_t mark = first_mark + bytes_of_link * walk + i;
+    links[rows[i]] = (links[rows[i]] & others) | mark << triple_shift;
+  }
+  return begin;
+}
 
 /// Copies the three bytes of a link, and one more, which the next ones overwrite; returns the row after them.
 [[gnu::always_inline]] inline std::size_t follow(std::uint64_t link, std::uint8_t* out) {
@@ -114,72 +124,126 @@ struct walk {
   return link >> triple_shift;
 }
 
-/// Takes the steps that all of the walks have. The positions are in registers.
+/// Continues walks from `at` to `end` bytes of their pieces, or until one of them ends. The rows are in registers.
 template <std::size_t... Indices>
-void walk_together(std::span<walk> walks, std::index_sequence<Indices...> /*walks*/) {
-  const std::array links{walks[Indices].links...};
-  const std::array out{walks[Indices].out...};
-  std::array rows{walks[Indices].row...};
-  const std::size_t steps = std::min({walks[Indices].steps...});
-  for (std::size_t at = 0; at < bytes_of_link * steps; at += bytes_of_link) {
-    ((rows[Indices] = follow(links[Indices][rows[Indices]], out[Indices] + at)), ...);
+std::size_t walk_together(const std::uint64_t* links, std::size_t* rows, std::uint8_t* const* pieces, std::size_t at,
+                          std::size_t end, std::index_sequence<Indices...> /*walks*/) {
+  std::array<std::size_t, sizeof...(Indices)> now{rows[Indices]...};
+  const std::array<std::uint8_t*, sizeof...(Indices)> out{pieces[Indices]...};
+  bool ends = false;
+  while (!ends && at < end) {
+    ((now[Indices] = follow(links[now[Indices]], out[Indices] + at)), ...);
+    at += bytes_of_link;
+    ends = (static_cast<unsigned>(now[Indices] >= first_mark) | ...) != 0;
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    walks[i].row = rows[i];
-    walks[i].out += bytes_of_link * steps;
-    walks[i].steps -= steps;
-  }
+  ((rows[Indices] = now[Indices]), ...);
+  return at;
 }
 
-void walk_all(std::span<walk> walks) {
-  while (!walks.empty()) {
-    switch (walks.size()) {
-      case 1:
-        walk_together(walks, std::make_index_sequence<1>());
-        break;
-      case 2:
-        walk_together(walks, std::make_index_sequence<2>());
-        break;
-      case 3:
-        walk_together(walks, std::make_index_sequence<3>());
-        break;
-      default:
-        walk_together(walks, std::make_index_sequence<4>());
-        break;
-    }
-    const auto ended = std::ranges::partition(walks, [](const walk& each) { return each.steps != 0; });
-    walks = walks.first(walks.size() - ended.size());
-  }
+using walk_function = std::size_t (*)(const std::uint64_t*, std::size_t*, std::uint8_t* const*, std::size_t,
+                                      std::size_t);
+
+/// By the number of walks, less one.
+template <std::size_t... Numbers>
+constexpr std::array<walk_function, sizeof...(Numbers)> walk_functions(std::index_sequence<Numbers...> /*numbers*/) {
+  return {
+      [](const std::uint64_t* links, std::size_t* rows, std::uint8_t* const* pieces, std::size_t at, std::size_t end) {
+        return walk_together(links, rows, pieces, at, end, std::make_index_sequence<Numbers + 1>());
+      }...};
 }
 
 }  // namespace
 
-void bzip2_inverter::reserve(std::size_t blocks, std::size_t bytes) {
-  if (bytes > room_) {
-    room_ = 0;
-    for (auto& each : links_) each = nullptr;
-    room_ = bytes;
-  }
-  for (auto& each : std::span(links_).first(blocks)) {
-    if (!each) each = std::make_unique_for_overwrite<std::uint64_t[]>(room_);
+/// The walks that have not ended. All have taken the same number of steps.
+struct bzip2_inverter::walks {
+  std::size_t number = 0;
+  std::array<std::size_t, most_walks> segments{};
+  std::array<std::size_t, most_walks> rows{};
+  std::array<std::uint8_t*, most_walks> pieces{};  // the current ones
+};
+
+void bzip2_inverter::reserve(std::size_t bytes) {
+  if (bytes <= room_) return;
+  room_ = 0;
+  links_ = nullptr;
+  links_ = std::make_unique_for_overwrite<std::uint64_t[]>(bytes);
+  room_ = bytes;
+}
+
+std::span<const std::uint8_t> bzip2_inverter::invert(const bzip2_transformed& block) {
+  link_single_bytes({block.column, block.size}, links_.get());
+  compose_links(block.size, links_.get());
+  walks active;
+  begin_walks(block, active);
+  walk_all(block, active);
+  const std::span<std::uint8_t> text = join(block);
+  if (block.randomised) derandomise(text);
+  return text;
+}
+
+/// The first walk begins three bytes after the origin, the others after rows at equal distances: anywhere in the text.
+void bzip2_inverter::begin_walks(const bzip2_transformed& block, walks& active) {
+  constexpr std::size_t cached_bytes = std::size_t{1} << 15U;  // smaller blocks do not wait for memory
+  const std::size_t number = block.size < cached_bytes ? 1 : most_walks;
+  for (std::size_t i = 0; i < number; ++i) {
+    const std::size_t before = i == 0 ? block.origin : (block.origin + i * (block.size / number)) % block.size;
+    const std::size_t row = mark_begin(links_.get(), before, i);
+    segments_[i].pieces.clear();
+    segments_[i].length = 0;
+    if (row >= first_mark) continue;
+    active.segments[active.number] = i;
+    active.rows[active.number++] = row;
   }
 }
 
-void bzip2_inverter::invert(std::span<const bzip2_transformed> blocks) {
-  std::array<walk, most_blocks> walks;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    std::uint64_t* const links = links_[i].get();
-    link_single_bytes({blocks[i].bytes, blocks[i].size}, links);
-    compose_links(blocks[i].size, links);
-    walks[i] = {.links = links,
-                .row = blocks[i].origin,
-                .out = blocks[i].bytes,
-                .steps = (blocks[i].size + bytes_of_link - 1) / bytes_of_link};
+void bzip2_inverter::walk_all(const bzip2_transformed& block, walks& active) {
+  static constexpr auto functions = walk_functions(std::make_index_sequence<most_walks>());
+  std::size_t piece = 0;
+  for (std::size_t before = 0; active.number != 0; before += piece_bytes) {
+    for (std::size_t i = 0; i < active.number; ++i) {
+      if (piece == pieces_for(block.size)) return end_walks(active, before);  // not reached: each row is passed once
+      segments_[active.segments[i]].pieces.push_back(static_cast<std::uint16_t>(piece));
+      active.pieces[i] = block.column + piece_stride * piece++;
+    }
+    for (std::size_t at = 0; at < piece_bytes && active.number != 0; end_walks(active, before + at)) {
+      at = functions[active.number - 1](links_.get(), active.rows.data(), active.pieces.data(), at, piece_bytes);
+    }
   }
-  walk_all(std::span(walks).first(blocks.size()));
-  for (const bzip2_transformed& block : blocks) {
-    if (block.randomised) derandomise({block.bytes, block.size});
+}
+
+/// Ends the walks that arrived at marks, after `length` bytes.
+void bzip2_inverter::end_walks(walks& active, std::size_t length) {
+  for (std::size_t i = active.number; i-- > 0;) {
+    if (active.rows[i] < first_mark) continue;
+    segment& ended = segments_[active.segments[i]];
+    ended.length = length;
+    ended.next = (active.rows[i] - first_mark) / bytes_of_link;
+    ended.skip = (active.rows[i] - first_mark) % bytes_of_link;
+    const std::size_t last = --active.number;
+    active.segments[i] = active.segments[last];
+    active.rows[i] = active.rows[last];
+    active.pieces[i] = active.pieces[last];
   }
+}
+
+/// Joins the segments, from the origin on, in the memory of the links.
+std::span<std::uint8_t> bzip2_inverter::join(const bzip2_transformed& block) {
+  auto* const text = reinterpret_cast<std::uint8_t*>(links_.get());
+  follow(links_[block.origin], text);
+  std::size_t size = bytes_of_link;
+  std::size_t skip = 0;
+  for (const segment* from = segments_.data(); size < block.size; from = &segments_[from->next]) {
+    if (from->length <= skip) break;  // not reached: the shortest segments have three bytes
+    for (std::size_t at = skip; at < from->length && size < block.size;) {
+      const std::size_t in_piece = at % piece_bytes;
+      const std::size_t bytes = std::min({piece_bytes - in_piece, from->length - at, block.size - size});
+      std::memcpy(text + size, block.column + piece_stride * from->pieces[at / piece_bytes] + in_piece, bytes);
+      size += bytes;
+      at += bytes;
+    }
+    skip = from->skip;
+  }
+  return {text, block.size};
 }
 
 }  // namespace gpuhist::io

@@ -18,32 +18,29 @@ class bzip2_part_decoder final : public part_decoder {
   std::unique_ptr<decoded_part> decode(const part_input& input) override;
 
  private:
-  /// A block whose symbols are read, and which waits to be inverted together with others.
+  /// A block whose symbols are read. Positions are bits of the part.
   struct candidate {
-    std::unique_ptr<std::uint8_t[]> bytes;
-    std::uint64_t begin = 0;  // in bits of the part
+    std::uint64_t begin = 0;
     std::uint64_t end = 0;
     bzip2_block_header header;
     std::size_t size = 0;
   };
 
-  std::optional<std::uint64_t> read_block(const bzip2_pieces& pieces, std::uint64_t begin);
-  void finish_candidates(const part_input& input);
+  std::optional<candidate> read_block(const bzip2_pieces& pieces, std::uint64_t begin);
   bool keep(const candidate& block, const part_input& input);
   std::optional<bzip2_ready_block> expand(const candidate& block);
+
   static std::size_t room_for_text(const candidate& block) { return block.size + block.size / 8; }
 
   static constexpr std::size_t scratch_bytes = 32 << 10U;
 
   bzip2_block_reader reader_;
   bzip2_inverter inverter_;
-  std::array<candidate, bzip2_inverter::most_blocks> candidates_;
-  std::size_t waiting_ = 0;  // candidates
+  std::unique_ptr<std::uint8_t[]> column_;
   std::array<std::byte, scratch_bytes> scratch_{};
   std::vector<bzip2_ready_block> blocks_;
   std::uint64_t read_bytes_ = 0;  // of the last candidate
   std::size_t kept_bytes_ = 0;
-  bool is_full_ = false;
 };
 
 /// How much time may be spent on blocks that turn out to be false: data may be made of them.
@@ -61,32 +58,30 @@ class failure_budget {
 
 std::unique_ptr<decoded_part> bzip2_part_decoder::decode(const part_input& input) {
   blocks_.clear();
-  waiting_ = 0;
   kept_bytes_ = 0;
-  is_full_ = false;
   const bzip2_pieces pieces(input.pieces);
   failure_budget budget(input.size);
   auto begin = find_bzip2_block(pieces, input.size, 0);
-  while (begin && !is_full_ && !budget.is_spent()) {
+  while (begin && !budget.is_spent()) {
     std::uint64_t next = *begin + 1;
-    if (const auto end = read_block(pieces, *begin)) {
-      next = *end;
-      if (waiting_ == candidates_.size()) finish_candidates(input);
+    if (const auto block = read_block(pieces, *begin)) {
+      if (!keep(*block, input)) break;
+      next = block->end;
     } else {
       budget.charge(read_bytes_);
     }
     begin = find_bzip2_block(pieces, input.size, next);
   }
-  finish_candidates(input);
   if (blocks_.empty()) return nullptr;
   return std::make_unique<bzip2_part>(std::move(blocks_));
 }
 
-/// Reads the block whose magic number is at `begin` as the next candidate; returns its end.
-std::optional<std::uint64_t> bzip2_part_decoder::read_block(const bzip2_pieces& pieces, std::uint64_t begin) {
-  candidate& block = candidates_[waiting_];
-  if (!block.bytes) {
-    block.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(bzip2_largest_block + bzip2_symbols::slack);
+/// Reads the block whose magic number is at `begin` into `column_`.
+std::optional<bzip2_part_decoder::candidate> bzip2_part_decoder::read_block(const bzip2_pieces& pieces,
+                                                                            std::uint64_t begin) {
+  if (!column_) {
+    column_ = std::make_unique_for_overwrite<std::uint8_t[]>(bzip2_inverter::room_for(bzip2_largest_block));
+    inverter_.reserve(bzip2_largest_block);
   }
   const std::uint64_t from = begin + bzip2_magic_bits;
   bzip2_pieces::place at = pieces.locate(from / 8);
@@ -96,7 +91,7 @@ std::optional<std::uint64_t> bzip2_part_decoder::read_block(const bzip2_pieces& 
   bits.feed(pieces[at.index].subspan(from / 8 - at.before));
   std::uint64_t before = from / 8;  // bytes before those that are fed
   if (bits.need(8)) bits.drop(static_cast<unsigned>(from % 8));
-  reader_.start(block.bytes.get(), bzip2_largest_block);
+  reader_.start(column_.get(), bzip2_largest_block);
   auto state = reader_.read(bits);
   while (state == bzip2_block_reader::state::needs_input && at.index + 1 < pieces.number()) {
     before = at.before += pieces[at.index++].size();
@@ -105,28 +100,10 @@ std::optional<std::uint64_t> bzip2_part_decoder::read_block(const bzip2_pieces& 
   }
   read_bytes_ = before + bits.used() - from / 8;
   if (state != bzip2_block_reader::state::complete) return std::nullopt;
-  block.begin = begin;
-  block.end = 8 * (before + bits.used()) - bits.count();
-  block.header = reader_.header();
-  block.size = reader_.size();
-  ++waiting_;
-  return block.end;
-}
-
-void bzip2_part_decoder::finish_candidates(const part_input& input) {
-  if (waiting_ == 0) return;
-  inverter_.reserve(waiting_, bzip2_largest_block);
-  std::array<bzip2_transformed, bzip2_inverter::most_blocks> transformed;
-  for (std::size_t i = 0; i < waiting_; ++i) {
-    const candidate& block = candidates_[i];
-    transformed[i] = {.bytes = block.bytes.get(),
-                      .size = block.size,
-                      .origin = block.header.origin,
-                      .randomised = block.header.randomised};
-  }
-  inverter_.invert(std::span(transformed).first(waiting_));
-  for (std::size_t i = 0; i < waiting_ && !is_full_; ++i) is_full_ = !keep(candidates_[i], input);
-  waiting_ = 0;
+  return candidate{.begin = begin,
+                   .end = 8 * (before + bits.used()) - bits.count(),
+                   .header = reader_.header(),
+                   .size = reader_.size()};
 }
 
 /// Adds a block to the result if its checksum matches. Returns false if it does not fit.
@@ -144,13 +121,17 @@ bool bzip2_part_decoder::keep(const candidate& block, const part_input& input) {
 /// The text of a block, or its bytes if the text is much longer: a block may expand to 50 times its size. Nothing if
 /// the checksum does not match.
 std::optional<bzip2_ready_block> bzip2_part_decoder::expand(const candidate& block) {
+  const std::span<const std::uint8_t> bytes = inverter_.invert({.column = column_.get(),
+                                                                .size = block.size,
+                                                                .origin = block.header.origin,
+                                                                .randomised = block.header.randomised});
   const std::size_t room = room_for_text(block);
   auto text = std::make_unique_for_overwrite<std::byte[]>(room);
   std::size_t length = 0;
   bool fits = true;
   std::uint32_t crc = 0;
   bzip2_run_expander runs;
-  runs.start({block.bytes.get(), block.size});
+  runs.start(bytes);
   while (!runs.ended()) {
     fits = fits && length < room;
     const std::span<std::byte> rest =
@@ -163,7 +144,7 @@ std::optional<bzip2_ready_block> bzip2_part_decoder::expand(const candidate& blo
   if (!fits) {
     length = block.size;
     text = std::make_unique_for_overwrite<std::byte[]>(block.size);
-    std::memcpy(text.get(), block.bytes.get(), block.size);
+    std::memcpy(text.get(), bytes.data(), block.size);
   }
   return bzip2_ready_block{.crc = crc, .size = block.size, .is_text = fits, .bytes = std::move(text), .length = length};
 }

@@ -44,6 +44,6 @@ std::unique_ptr<part_decoder> make_bzip2_part_decoder();
 
 inline constexpr std::size_t bzip2_part_bytes = std::size_t{2} << 20U;        ///< several blocks
 inline constexpr std::size_t bzip2_look_ahead_bytes = std::size_t{5} << 18U;  ///< a block of random bytes
-inline constexpr std::size_t bzip2_part_memory = std::size_t{52} << 20U;      ///< work memory 32 MB, text 20 MB
+inline constexpr std::size_t bzip2_part_memory = std::size_t{28} << 20U;      ///< work memory 8 MB, text 20 MB
 
 }  // namespace gpuhist::io

@@ -84,21 +84,24 @@ class bzip2_symbols {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
+  /// Writes what a word represents; nothing if it is invalid.
   [[gnu::always_inline]] state put(bzip2_word word) {
-    run_ += std::uint64_t{word.run()} << run_symbols_;
+    const std::uint64_t run = run_ + (std::uint64_t{word.run()} << run_symbols_);
     const unsigned symbol = word.symbol();
     if (symbol == 0) [[unlikely]] {
+      if (run_symbols_ + word.symbols() > most_run_symbols) return state::invalid;
+      run_ = run;
       run_symbols_ += word.symbols();
-      return run_symbols_ > most_run_symbols ? state::invalid : state::more;
+      return state::more;
     }
-    if (run_ >= most_ - size_) [[unlikely]] {
-      if (run_ > most_ - size_ || symbol != end_of_block_) return state::invalid;
+    if (run >= most_ - size_) [[unlikely]] {
+      if (run > most_ - size_ || symbol != end_of_block_) return state::invalid;
     }
     const std::uint64_t eight = recent_.first() * 0x0101010101010101U;
     std::memcpy(out_ + size_, &eight, sizeof eight);
-    if (run_ > sizeof eight) [[unlikely]]
-      std::memset(out_ + size_, recent_.first(), run_);
-    size_ += run_;
+    if (run > sizeof eight) [[unlikely]]
+      std::memset(out_ + size_, recent_.first(), run);
+    size_ += run;
     run_ = 0;
     run_symbols_ = 0;
     if (symbol == end_of_block_) [[unlikely]]
