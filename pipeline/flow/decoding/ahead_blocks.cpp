@@ -38,6 +38,10 @@ part_queue::piece ahead_blocks::next() {
   }
 }
 
+void ahead_blocks::discard_parts() {
+  if (queue_) queue_->discard_parts();
+}
+
 // Whether a stream has nothing more for the moment. What has arrived is then decoded without delay. A program that
 // writes into a pipe as fast as it can also keeps its reader waiting, but not for so long.
 bool ahead_blocks::pauses() {
@@ -100,6 +104,7 @@ void ahead_blocks::divide(std::span<const std::byte> more) {
     if (!step.frame_ends) continue;
     if (splitter_->counts_frame()) ++frame_start_.frames;
     frame_start_.compressed_bytes = walked - step.beyond;
+    frame_start_.context = splitter_->context();
     const std::uint64_t before =
         pending_.size() - std::min<std::uint64_t>(pending_.size(), walked_ - frame_start_.compressed_bytes);
     if (in_frame_ || before >= group_bytes) push_pending(before);

@@ -37,6 +37,9 @@ class ahead_blocks {
   /// the block: a frame_part if `has_frames`, else one for decoder::offer().
   part_queue::piece next();
 
+  /// As part_queue::discard_parts().
+  void discard_parts();
+
   [[nodiscard]] bool has_frames() const { return has_frames_; }
 
  private:

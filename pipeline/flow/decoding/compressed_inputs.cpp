@@ -85,6 +85,7 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;        // of retired groups
   std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
   std::uint64_t groups = 0;
+  std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
 
@@ -131,6 +132,7 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
+  if (input.in_parts) return "in parts that several threads decode";
   if (input.groups > 1 && (input.frames_walked > 1 || input.splitter->is_lost())) return "split: " + manner;
   return "in one piece: " + (input.splitter->is_lost() ? manner : "a single frame, or too short to split");
 }
@@ -422,6 +424,7 @@ void compressed_inputs::begin_parts(group& task, const block& first) {
   block_reader& reader = *task.input.blocks;
   const std::size_t blocks = reader.own_more(blocks_of_part);
   reader.read_farther_ahead();
+  task.input.in_parts = true;
   task.parts.emplace(part_queue::settings{.format = format,
                                           .threads = options_.threads,
                                           .max_parts = shares.parts,
@@ -551,6 +554,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
 // So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
 // blocks.
 async::task<> compressed_inputs::grant_window(group& task) {
+  if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
   co_await task.context->grant_window();
 }

@@ -70,6 +70,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   void push(block next, const io::decode_start* start);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
+  void discard_parts();
 
  private:
   class job;
@@ -84,6 +85,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   void decode(const entry_pointer& of, locked& lock);
   void finish(const entry_pointer& of, locked& lock);
   void link_parts(locked& lock);
+  void return_memory(part_entry& of);
   piece serve(part_entry& front);
   [[nodiscard]] bool may_starve(bool may_wait) const;
 
@@ -210,6 +212,8 @@ bool part_queue::state::run_one(locked& lock) {
     const entry_pointer kept = each;  // the lock is released meanwhile
     if (kept->now != phase::queued && kept->now != phase::linked) continue;
     ++running_;
+    clock_.note_in_flight(
+        std::min<std::uint64_t>(running_ + 1, options_.threads));  // the reader of the text decodes, too
     kept->now == phase::queued ? decode(kept, lock) : finish(kept, lock);
     --running_;
     changed_.notify_all();
@@ -291,6 +295,29 @@ void part_queue::state::finish(const entry_pointer& of, locked& lock) {
   of->now = phase::ready;
 }
 
+void part_queue::state::return_memory(part_entry& of) {
+  if (of.memory) --begun_;
+  of.memory.release();
+}
+
+// Parts that no thread works on become complete again, as if they had not begun.
+void part_queue::state::discard_parts() {
+  locked lock(mutex_);
+  for (;;) {
+    for (const entry_pointer& each : entries_) {
+      const bool is_idle = each->now == phase::queued || each->now == phase::decoded || each->now == phase::linked ||
+                           each->now == phase::ready;
+      if (each->is_taken || (is_idle && each->memory)) return_memory(*each);
+      if (each->is_taken || !is_idle) continue;
+      each->part.reset();
+      each->after.clear();
+      each->now = phase::complete;
+    }
+    if (running_ == 0) return;
+    changed_.wait(lock);
+  }
+}
+
 // Whether the oldest part, which is incomplete, does not wait for more blocks.
 bool part_queue::state::may_starve(bool may_wait) const { return last_ || !may_wait || blocks_ >= options_.max_blocks; }
 
@@ -325,7 +352,7 @@ part_queue::piece part_queue::state::serve(part_entry& front) {
   front.begins_frame = false;
   if (front.blocks.empty()) {
     before_ = std::move(front.part);
-    if (front.memory) --begun_;
+    return_memory(front);
     entries_.pop_front();
   }
   return next;
@@ -343,5 +370,7 @@ void part_queue::push_frames(block next, const io::decode_start& start) { state_
 bool part_queue::wants_more() const { return state_->wants_more(); }
 
 std::optional<part_queue::piece> part_queue::take(bool may_wait) { return state_->take(may_wait); }
+
+void part_queue::discard_parts() { state_->discard_parts(); }
 
 }  // namespace gpuhist::pipeline

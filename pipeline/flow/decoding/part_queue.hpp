@@ -75,6 +75,10 @@ class part_queue {
   /// so an incomplete part waits for them; otherwise the decoder gets its blocks at once. Decodes parts meanwhile.
   std::optional<piece> take(bool may_wait);
 
+  /// Returns the memory of all parts, and discards those that were not taken. To be called before the caller waits for
+  /// memory of the same semaphore. Waits for threads that decode a part.
+  void discard_parts();
+
  private:
   class state;
   const std::shared_ptr<state> state_;

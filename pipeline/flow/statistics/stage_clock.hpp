@@ -15,6 +15,13 @@ struct stage_clock {
   std::atomic<std::uint64_t> now_in_flight{0};  ///< tasks that are running
   std::atomic<std::uint64_t> max_in_flight{0};  ///< the most tasks that ran at once
 
+  /// Raises max_in_flight to `tasks`.
+  void note_in_flight(std::uint64_t tasks) {
+    std::uint64_t max = max_in_flight;
+    while (max < tasks && !max_in_flight.compare_exchange_weak(max, tasks)) {
+    }
+  }
+
   [[nodiscard]] double busy_seconds() const { return static_cast<double>(busy_nanoseconds) * 1e-9; }
   [[nodiscard]] double waiting_seconds() const { return static_cast<double>(waiting_nanoseconds) * 1e-9; }
 };
@@ -39,10 +46,7 @@ class stopwatch {
 class piece_in_flight {
  public:
   explicit piece_in_flight(stage_clock& stage) : stage_(stage) {
-    const std::uint64_t now = ++stage_.now_in_flight;
-    std::uint64_t max = stage_.max_in_flight;
-    while (max < now && !stage_.max_in_flight.compare_exchange_weak(max, now)) {
-    }
+    stage_.note_in_flight(++stage_.now_in_flight);
   }
   piece_in_flight(const piece_in_flight&) = delete;
   piece_in_flight& operator=(const piece_in_flight&) = delete;
