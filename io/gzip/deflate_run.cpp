@@ -7,7 +7,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t trailer_bytes = 8;
+constexpr std::size_t member_trailer_bytes = 8;
 
 std::size_t size_between(const deflate_text::position& begin, const deflate_text& text) {
   std::size_t size = 0;
@@ -75,8 +75,8 @@ std::optional<run_end> deflate_run::read_block(deflate_blocks& blocks, deflate_b
 std::optional<run_end> deflate_run::read_between(const deflate_data& data, std::uint64_t until) {
   auto at = static_cast<std::size_t>((position_ + 7) / 8 - data.offset);
   if (after_member_) {
-    if (data.bytes.size() - at < trailer_bytes) return run_end::incomplete;
-    at += trailer_bytes;
+    if (data.bytes.size() - at < member_trailer_bytes) return run_end::incomplete;
+    at += member_trailer_bytes;
     const auto rest = data.bytes.subspan(at);
     at += static_cast<std::size_t>(std::ranges::find_if(rest, [](std::byte byte) { return byte != std::byte{}; }) -
                                    rest.begin());
