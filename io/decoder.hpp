@@ -65,7 +65,7 @@ class decoder {
   /// Offers a part that was decoded ahead (io/part_decoder.hpp), finished, before fill() gets the first of its bytes.
   /// The decoder takes over what begins exactly at its position, and behaves otherwise as without the offer. It keeps
   /// the part until its position is after the last unit of the part, or until restart().
-  virtual void offer(std::shared_ptr<const decoded_part> /*part*/) {}
+  virtual void offer(const std::shared_ptr<const decoded_part>& /*part*/) {}
 
   /// Starts again at `start`, in this or another input. Allocated memory is reused.
   virtual void restart(const decode_start& start) = 0;

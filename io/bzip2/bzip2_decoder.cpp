@@ -23,7 +23,7 @@ class bzip2_decoder final : public frame_decoder {
   explicit bzip2_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "bzip2", .frame = "stream"}) {}
 
-  void offer(std::shared_ptr<const decoded_part> part) override;
+  void offer(const std::shared_ptr<const decoded_part>& part) override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
@@ -103,8 +103,8 @@ void bzip2_decoder::free_memory() noexcept {
   inverter_ = {};
 }
 
-void bzip2_decoder::offer(std::shared_ptr<const decoded_part> part) {
-  auto blocks = std::dynamic_pointer_cast<const bzip2_part>(std::move(part));
+void bzip2_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
+  auto blocks = std::dynamic_pointer_cast<const bzip2_part>(part);
   if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
 

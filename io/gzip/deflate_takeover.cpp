@@ -8,8 +8,8 @@
 
 namespace gpuhist::io {
 
-void deflate_takeover::offer(std::shared_ptr<const decoded_part> part) {
-  auto own = std::dynamic_pointer_cast<const deflate_part>(std::move(part));
+void deflate_takeover::offer(const std::shared_ptr<const decoded_part>& part) {
+  auto own = std::dynamic_pointer_cast<const deflate_part>(part);
   if (own) parts_.push_back(std::move(own));
 }
 

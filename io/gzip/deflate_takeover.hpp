@@ -17,7 +17,7 @@ namespace gpuhist::io {
 class deflate_takeover {
  public:
   /// Keeps a part. Null, and parts of other formats, are ignored.
-  void offer(std::shared_ptr<const decoded_part> part);
+  void offer(const std::shared_ptr<const decoded_part>& part);
 
   void clear();
 

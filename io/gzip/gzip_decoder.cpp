@@ -29,7 +29,7 @@ class gzip_decoder final : public decoder {
  public:
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
   void restart(const decode_start& start) override;
-  void offer(std::shared_ptr<const decoded_part> part) override { ahead_.offer(std::move(part)); }
+  void offer(const std::shared_ptr<const decoded_part>& part) override { ahead_.offer(part); }
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;

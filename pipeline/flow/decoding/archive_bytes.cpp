@@ -190,7 +190,7 @@ bool decoded_bytes::read_ahead() {
   in_ = block_.bytes;
   if (!next.part) return true;
   if (!options_.ahead->has_frames()) {
-    decoder_->offer(std::move(next.part));
+    decoder_->offer(next.part);
   } else if (auto frames = std::dynamic_pointer_cast<frame_part>(next.part);
              !decoder_->in_frame() && frames->begin == decoder_->consumed_total()) {
     part_ = std::move(frames);

@@ -398,7 +398,7 @@ async::task<block> compressed_inputs::next_block(group& task) {
         task.parts->push(std::move(*arrived));
       }
       if (auto next = task.parts->take(std::holds_alternative<io::file_source>(*task.input.source))) {
-        if (next->part && !task.lost) task.decoder->offer(std::move(next->part));
+        if (next->part && !task.lost) task.decoder->offer(next->part);
         co_return std::move(next->bytes);
       }
     }
