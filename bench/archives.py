@@ -12,20 +12,16 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import time
+
+from commands import Pipeline, made_by, repacked
 
 FILES, FILE_BYTES = 64, 64 << 20
 
 
 def make_archives(folder, gpuhist, make_log, wanted):
-    plain = folder / "archives.log"
-    if not plain.exists():
-        with plain.open("wb") as out:
-            subprocess.run([make_log, str(FILES * FILE_BYTES)], stdout=out, check=True)
-    many = folder / "archives.many.zst"
-    if not many.exists():
-        subprocess.run([gpuhist, "repack", "-q", str(plain), "-o", str(many)], check=True)
+    plain = made_by(folder / "archives.log", Pipeline([[make_log, str(FILES * FILE_BYTES)]]))
+    many = repacked(folder / "archives.many.zst", gpuhist, plain)
 
     def compress(number, suffix, command):
         path = folder / f"archives.{number:02}.{suffix}"

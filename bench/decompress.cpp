@@ -41,6 +41,7 @@ struct task {
   const archive* source;
   io::decode_start start;
   std::span<const std::byte> packed;
+  bool ends_input;
 };
 
 bytes content_of(const std::filesystem::path& path) {
@@ -95,8 +96,11 @@ void add_tasks(std::vector<task>& to, const archive& source) {
     const bool is_last = at == source.content.size();
     const std::size_t end = is_last ? at : at - step.beyond;
     if (!is_last && (!step.frame_ends || end - begin < group_bytes)) continue;
-    to.push_back({.source = &source, .start = start, .packed = std::span(source.content).subspan(begin, end - begin)});
-    start = {.frames = frames, .compressed_bytes = end};
+    to.push_back({.source = &source,
+                  .start = start,
+                  .packed = std::span(source.content).subspan(begin, end - begin),
+                  .ends_input = is_last});
+    start = {.frames = frames, .compressed_bytes = end, .context = splitter->context()};
     begin = end;
   }
 }
@@ -115,7 +119,8 @@ class worker {
       status = io::discard_frame(*decoder_, rest, {buffer_.get(), buffer_bytes});
     }
     if (status == io::fill_status::failed) fail(next, decoder_->fault(0));
-    if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) fail(next, missing);
+    const std::string missing = next.ends_input ? decoder_->missing_at_end(0) : decoder_->missing_at_frame_end(0);
+    if (!missing.empty()) fail(next, missing);
     return decoder_->produced_total();
   }
 

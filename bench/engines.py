@@ -6,25 +6,12 @@ NAME selects the inputs whose name contains it ("16 GiB")."""
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
-import time
+
+from commands import Pipeline, made_by, repacked, seconds
 
 SIZES = {"1 KiB": 1 << 10, "1 MiB": 1 << 20, "64 MiB": 1 << 26, "1 GiB": 1 << 30, "16 GiB": 1 << 34}
 LARGEST_FILE = 1 << 32  # a larger input is this file, named several times
-
-
-def made(path, command):
-    if not path.exists():
-        with path.open("wb") as out:
-            subprocess.run([*map(str, command)], stdout=out, check=True)
-    return path
-
-
-def repacked(path, gpuhist, plain):
-    if not path.exists():
-        subprocess.run([gpuhist, "repack", "-q", str(plain), "-o", str(path)], check=True)
-    return path
 
 
 def inputs_in(folder, gpuhist, make_log, wanted):
@@ -33,25 +20,19 @@ def inputs_in(folder, gpuhist, make_log, wanted):
         if not any(wanted in f"{name} {kind}" for kind in ("plain", "one frame", "many frames")):
             continue
         file_size = min(size, LARGEST_FILE)
-        plain = made(folder / f"{file_size}.log", [make_log, file_size])
-        one = made(folder / f"{file_size}.log.zst", ["zstd", "-q", "-T0", "-c", plain])
+        plain = made_by(folder / f"{file_size}.log", Pipeline([[make_log, str(file_size)]]))
+        one = made_by(folder / f"{file_size}.log.zst", Pipeline([["zstd", "-q", "-T0", "-c", str(plain)]]))
         many = repacked(folder / f"{file_size}.log.many.zst", gpuhist, plain)
         for kind, path in (("plain", plain), ("one frame", one), ("many frames", many)):
             if wanted in f"{name} {kind}":
                 yield f"{name} {kind}", size, [path] * (size // file_size)
 
 
-def seconds(command):
-    begin = time.monotonic()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.monotonic() - begin
-
-
 def measure(gpuhist, engines, arguments, size):
     times = {engine: [] for engine in engines}
     for run in range(4 if size > 1 << 30 else 8):
         for engine in engines:
-            spent = seconds([gpuhist, "--engine", engine, *arguments])
+            spent = seconds(Pipeline([[gpuhist, "--engine", engine, *arguments]]))
             if run:  # the first warms the caches
                 times[engine].append(spent)
     return {engine: statistics.median(each) for engine, each in times.items()}

@@ -5,7 +5,9 @@ import os
 import statistics
 import subprocess
 import sys
-import time
+
+from commands import Pipeline
+from commands import seconds as seconds_of
 
 GPUHIST, LOG, RUNS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 LETTERS = f"{GPUHIST} --engine host --buckets letters"
@@ -26,9 +28,7 @@ PAIRS = [  # name, gpuhist, reference command, upper bound of the ratio
 
 
 def seconds(command):
-    begin = time.perf_counter()
-    subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begin
+    return seconds_of(Pipeline([["sh", "-c", command]]))
 
 
 def peak_mib(command):

@@ -21,6 +21,9 @@ class byte_reader {
   /// input_error; every later call throws it again.
   virtual std::size_t read(std::span<std::byte> out) = 0;
 
+  /// Whether the next read() may wait for bytes that have not arrived yet.
+  [[nodiscard]] virtual bool may_wait() { return false; }
+
   /// The size of the input if seek() works, otherwise nothing.
   [[nodiscard]] virtual std::optional<std::uint64_t> seekable_bytes() const { return std::nullopt; }
 

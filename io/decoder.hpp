@@ -31,11 +31,22 @@ struct fill_result {
   std::size_t produced = 0;  ///< bytes written to the front of `out` (of a failed frame: those before the error)
 };
 
+/// What a decoder has to know of the input before its start, for formats whose frames are not independent. Made by the
+/// splitter of the format (splitter::context), read by its decoder. Immutable.
+class frame_context {
+ public:
+  frame_context() = default;
+  frame_context(const frame_context&) = delete;
+  frame_context& operator=(const frame_context&) = delete;
+  virtual ~frame_context() = default;
+};
+
 /// Where a decoder begins in its input: between two frames. The number of text bytes before it need not be known while
 /// frames of one input are decoded in parallel; only the error texts need it.
 struct decode_start {
-  std::uint64_t frames = 0;            ///< frames before it; skippable ones are not counted
-  std::uint64_t compressed_bytes = 0;  ///< bytes before it
+  std::uint64_t frames = 0;                                ///< frames before it; skippable ones are not counted
+  std::uint64_t compressed_bytes = 0;                      ///< bytes before it
+  std::shared_ptr<const frame_context> context = nullptr;  ///< null: of a start where an input of its own may begin
 };
 
 /// Decodes the frames of one compressed input in order. Used by one thread at a time; any thread.
@@ -54,7 +65,7 @@ class decoder {
   /// Offers a part that was decoded ahead (io/part_decoder.hpp), finished, before fill() gets the first of its bytes.
   /// The decoder takes over what begins exactly at its position, and behaves otherwise as without the offer. It keeps
   /// the part until its position is after the last unit of the part, or until restart().
-  virtual void offer(std::shared_ptr<const decoded_part> /*part*/) {}
+  virtual void offer(const std::shared_ptr<const decoded_part>& /*part*/) {}
 
   /// Starts again at `start`, in this or another input. Allocated memory is reused.
   virtual void restart(const decode_start& start) = 0;
@@ -72,9 +83,9 @@ class decoder {
   /// The clause of fault() without the offsets.
   [[nodiscard]] virtual std::string fault_cause() const { return fault(0); }
 
-  /// Called when the input has ended. Empty if the decoder is at the end of a frame, or if its format has no end mark
-  /// and the frame may end here (such a frame counts as verified). Otherwise a clause, as fault() returns it, which
-  /// names the missing or wrong part.
+  /// Called when the input has ended. Empty if the decoder is at the end of a frame after which an input may end, or if
+  /// its format has no end mark and the frame may end here (such a frame counts as verified). Otherwise a clause, as
+  /// fault() returns it, which names the missing or wrong part.
   [[nodiscard]] virtual std::string missing_at_end(std::uint64_t text_before) const = 0;
 
   /// As missing_at_end(), if not the input but a frame has ended, by the sizes that headers state (io/splitter.hpp).
@@ -88,6 +99,10 @@ class decoder {
 
   /// Whether a frame is open: bytes of it were consumed and it has not ended.
   [[nodiscard]] virtual bool in_frame() const = 0;
+
+  /// The compressed offset up to which consumed bytes belong to no frame, such as the end of an xz stream after its
+  /// last block: the next frame begins there or later. 0 if no such bytes were consumed.
+  [[nodiscard]] virtual std::uint64_t frameless_to() const { return 0; }
 
   /// Compressed bytes of the input before the decoder's position, and decompressed bytes since its start.
   [[nodiscard]] virtual std::uint64_t consumed_total() const = 0;

@@ -2,7 +2,9 @@
 #include "io/format.hpp"
 
 #include "io/bzip2/bzip2_decoder.hpp"
+#include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
+#include "io/gzip/deflate_part_decoder.hpp"
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
@@ -11,7 +13,9 @@
 #include "io/lz4/lz4_splitter.hpp"
 #include "io/whole_splitter.hpp"
 #include "io/xz/lzip_decoder.hpp"
+#include "io/xz/lzip_splitter.hpp"
 #include "io/xz/xz_decoder.hpp"
+#include "io/xz/xz_splitter.hpp"
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_splitter.hpp"
 
@@ -92,13 +96,20 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_gzip_decoder,
         .make_splitter = make_gzip_splitter,
+        // decoding ahead takes twice the time of the decoder, in sum; the text of a log has seven times the size of
+        // the part, and while it has marks, two bytes a symbol
+        .parts = {.make = make_gzip_part_decoder,
+                  .min_threads = 3,
+                  .part_bytes = std::size_t{512} << 10U,
+                  .look_ahead_bytes = std::size_t{128} << 10U,
+                  .memory_bytes = std::size_t{16} << 20U},
         .frame_magic = "\x1F\x8B\x08"},
        {exactly({0x1F, 0x8B})},
        {".gz", ".tgz", ".bgz"}},
       {{.name = "xz",
         .readable = true,
         .make_decoder = make_xz_decoder,
-        .make_splitter = make_whole_splitter,
+        .make_splitter = make_xz_splitter,
         .frame_magic = {"\xFD\x37zXZ\0", 6}},
        {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
        {".xz", ".txz"}},
@@ -108,7 +119,7 @@ std::vector<format_row> compressed_formats() {
       {{.name = "lzip",
         .readable = true,
         .make_decoder = make_lzip_decoder,
-        .make_splitter = make_whole_splitter,
+        .make_splitter = make_lzip_splitter,
         .frame_magic = "LZIP"},
        {lzip_magic()},
        {".lz", ".tlz"}},
@@ -116,6 +127,10 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_bzip2_decoder,
         .make_splitter = make_whole_splitter,
+        .parts = {.make = make_bzip2_part_decoder,
+                  .part_bytes = bzip2_part_bytes,
+                  .look_ahead_bytes = bzip2_look_ahead_bytes,
+                  .memory_bytes = bzip2_part_memory},
         .frame_magic = "BZh"},
        {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
        {".bz2", ".tbz2", ".tbz", ".tb2"}},

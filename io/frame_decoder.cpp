@@ -36,6 +36,7 @@ void frame_decoder::restart(const decode_start& start) {
   consumed_ = start.compressed_bytes;
   produced_ = 0;
   error_.clear();
+  begin_at(start);
 }
 
 // A smaller window frees the memory of the larger one.
@@ -145,8 +146,9 @@ std::string frame_decoder::missing_at_end(std::uint64_t text_before) const {
 }
 
 std::string frame_decoder::missing_at_frame_end(std::uint64_t text_before) const {
-  if (!error_.empty() || !in_frame()) return missing_at_end(text_before);
-  return missing_cause_at_frame_end() + offsets(consumed_, text_before);
+  if (!error_.empty()) return fault(text_before);
+  const std::string cause = missing_cause_at_frame_end();
+  return cause.empty() ? cause : cause + offsets(consumed_, text_before);
 }
 
 std::string frame_decoder::missing_cause_at_end() const {

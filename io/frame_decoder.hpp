@@ -26,7 +26,7 @@ class frame_decoder : public decoder {
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const final;
   [[nodiscard]] std::string missing_at_frame_end(std::uint64_t text_before) const final;
   [[nodiscard]] std::string missing_cause_at_end() const final;
-  [[nodiscard]] std::string missing_cause_at_frame_end() const final;
+  [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] std::uint64_t consumed_total() const final { return consumed_; }
   [[nodiscard]] std::uint64_t produced_total() const final { return produced_; }
 
@@ -52,6 +52,9 @@ class frame_decoder : public decoder {
 
   /// Resets to the position before the header of a frame, even if a frame is open.
   virtual void reset_frame() = 0;
+
+  /// After reset_frame(): continues at `start`.
+  virtual void begin_at(const decode_start& /*start*/) {}
 
   /// Frees allocated memory. Called if no frame is open, or if the open frame will not be continued.
   virtual void free_memory() noexcept = 0;
@@ -91,7 +94,7 @@ class frame_decoder : public decoder {
   step_result end_frame();
 
   [[nodiscard]] std::uint64_t frames_ended() const { return frames_ended_; }
-  [[nodiscard]] std::string frame_name() const;
+  [[nodiscard]] virtual std::string frame_name() const;
 
  private:
   step_result run_step(cursor& at);

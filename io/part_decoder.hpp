@@ -10,8 +10,11 @@
 //     in order       offer(), fill() of the decoder                    verdicts, errors, text
 #pragma once
 
+#include "io/decoder.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -24,6 +27,7 @@ struct part_input {
   std::span<const std::span<const std::byte>> pieces;  ///< the part and then what follows it, without gaps
   bool ends_input = false;                             ///< the pieces go to the end of the input
   bool begins_frame = false;                           ///< the first byte of the part begins a frame
+  decode_start start{};                                ///< with `begins_frame`
   std::size_t max_bytes = 0;                           ///< most bytes of memory for the result
 };
 
@@ -61,7 +65,7 @@ class part_decoder {
 
 /// The properties of a format whose inputs can be decoded in parts.
 struct part_format {
-  std::unique_ptr<part_decoder> (*make)() = nullptr;
+  std::function<std::unique_ptr<part_decoder>()> make{};
   unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units

@@ -2,7 +2,10 @@
 // splitter reports where a frame ends, so that frames can be decoded in parallel.
 #pragma once
 
+#include "io/decoder.hpp"
+
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -32,6 +35,10 @@ class splitter {
   /// Takes the next bytes of the input: up to the end of the open frame, or all.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 
+  /// Whether the end of the open frame is known before its bytes were taken. Then it is worth reading ahead to the next
+  /// frame, however long the frame is.
+  [[nodiscard]] virtual bool knows_end() const { return false; }
+
   /// How many of the most recent bytes may follow the end of a frame that advance() has not reported: a later call
   /// reports that end, or finds that there is none. Until then the caller does not give these bytes to a decoder.
   [[nodiscard]] virtual std::size_t held_back() const { return 0; }
@@ -39,7 +46,12 @@ class splitter {
   /// Whether the last ended frame is one that decoders count and report (not a skippable one).
   [[nodiscard]] virtual bool counts_frame() const = 0;
 
-  /// Whether no more ends of frames will be found: all further bytes are one frame.
+  /// After an end was reported: what a decoder that begins there has to know besides the number of frames. Null:
+  /// nothing.
+  [[nodiscard]] virtual std::shared_ptr<const frame_context> context() const { return nullptr; }
+
+  /// Whether the bytes since the last reported end may contain further ends of frames. A splitter that is lost finds
+  /// another end only if its format has a mark by which it can be recognised.
   [[nodiscard]] virtual bool is_lost() const { return false; }
 
   /// For statistics: how frames are found, or why they are not, as a clause ("by the sizes of its blocks").

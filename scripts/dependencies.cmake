@@ -16,7 +16,6 @@ pkg_check_modules(gpuhist_zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd>=1.4.0)
 pkg_check_modules(gpuhist_isal REQUIRED IMPORTED_TARGET GLOBAL libisal>=2.30)
 pkg_check_modules(gpuhist_lz4 REQUIRED IMPORTED_TARGET GLOBAL liblz4>=1.9)
 pkg_check_modules(gpuhist_lzma REQUIRED IMPORTED_TARGET GLOBAL liblzma>=5.4) # the first version that reads lzip
-find_package(BZip2 REQUIRED)
 pkg_check_modules(gpuhist_archive REQUIRED IMPORTED_TARGET GLOBAL libarchive>=3.6)
 pkg_check_modules(gpuhist_hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 find_package(CLI11 2.1 REQUIRED)

@@ -31,10 +31,11 @@ if(wanted)
   endif()
   find_package(doctest 2.4 ${required} QUIET)
   find_package(ZLIB ${required} QUIET) # compresses samples for the gzip tests
-  if(doctest_FOUND AND ZLIB_FOUND)
+  find_package(BZip2 ${required} QUIET) # compresses samples for the bzip2 tests, and judges damaged ones
+  if(doctest_FOUND AND ZLIB_FOUND AND BZIP2_FOUND)
     set(GPUHIST_HAVE_TESTS ON)
   else()
-    message(STATUS "gpuhist: no tests: doctest (doctest-dev) or zlib (zlib1g-dev) was not found")
+    message(STATUS "gpuhist: no tests: doctest (doctest-dev), zlib (zlib1g-dev) or libbz2 (libbz2-dev) was not found")
   endif()
 endif()
 

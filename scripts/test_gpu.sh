@@ -18,7 +18,6 @@ export PATH="$bundle/bin:$PATH"
 export GPUHIST="$bundle/bin/gpuhist" TEST_ENGINE=cuda
 work=${WORK:-$(mktemp -d)}
 failed=0
-running=()
 
 check() {  # check NAME COMMAND...: prints the command's duration, and the end of its output if it fails
   local name=$1 log begun=$SECONDS
@@ -59,12 +58,10 @@ tests() {
   check 'example: device memory' example count_device_memory 'l: 3000000, o: 2000000'
   check 'example: a graph' example count_in_a_graph 'l: 9000000, o: 6000000'
   for suite in $(suites); do
-    while (($(jobs -rp | wc -l) >= ($(nproc) + 1) / 2)); do wait -n || true; done
+    while (($(jobs -rp | wc -l) >= ($(nproc) + 1) / 2)); do wait -n || failed=1; done
     check "cli cuda: $suite" python3 -B "$bundle/tests/cli/test_$suite.py" &
-    running+=($!)
   done
-  for suite in "${running[@]}"; do wait "$suite" || failed=1; done
-  running=()
+  while (($(jobs -p | wc -l) > 0)); do wait -n || failed=1; done
   echo "tests: $((SECONDS - begun)) s"
 }
 

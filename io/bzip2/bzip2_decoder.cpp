@@ -1,54 +1,71 @@
-// Decodes bzip2 streams with libbz2. A stream ends at a whole byte, and libbz2 takes no bytes after it.
+// Decodes bzip2 streams block by block. A stream ends at a whole byte, and no byte after it is needed.
 #include "io/bzip2/bzip2_decoder.hpp"
 
+#include "io/bzip2/bzip2_block.hpp"
+#include "io/bzip2/bzip2_inverse.hpp"
+#include "io/bzip2/bzip2_parts.hpp"
+#include "io/bzip2/bzip2_text.hpp"
 #include "io/frame_decoder.hpp"
 
-#include <bzlib.h>
-
 #include <algorithm>
-#include <new>
+#include <cstring>
+#include <deque>
+#include <utility>
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::string_view bzip2_magic("BZh");
-
-/// libbz2 counts in 32 bits.
-constexpr std::size_t max_at_once = std::size_t{1} << 30U;
+constexpr std::string_view damaged_block("a block does not decode, or does not match its checksum");
 
 class bzip2_decoder final : public frame_decoder {
  public:
   explicit bzip2_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "bzip2", .frame = "stream"}) {}
-  bzip2_decoder(const bzip2_decoder&) = delete;
-  bzip2_decoder& operator=(const bzip2_decoder&) = delete;
-  ~bzip2_decoder() override { close(); }
 
+  void offer(const std::shared_ptr<const decoded_part>& part) override;
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
-  enum class phase { header, window, text, end };
-
-  /// The progress of a call of libbz2 in its two spans, and its return code.
-  struct progress {
-    int code = BZ_OK;
-    std::size_t consumed = 0;
-    std::size_t written = 0;
-  };
+  enum class phase { header, window, magic, block, text, ready_block, ready_text, checksum };
 
   step_result step(cursor& at) override;
   void reset_frame() override;
-  void free_memory() noexcept override { close(); }
+  void free_memory() noexcept override;
 
-  void close() noexcept;
   step_result read_header(cursor& at);
   step_result begin();
-  progress run(std::span<const std::byte> in, std::span<std::byte> out);
-  step_result decode(cursor& at);
+  step_result read_magic(cursor& at);
+  step_result read_block(cursor& at);
+  step_result write_text(cursor& at);
+  bool take_over();
+  step_result skip_ready_block(cursor& at);
+  step_result write_ready_text(cursor& at);
+  step_result read_checksum(cursor& at);
+  void end_block(std::uint32_t crc);
 
-  bz_stream stream_{};
-  bool is_open_ = false;
+  /// Takes the bytes that were read from the input. `is_complete`: no more bits are needed for what was read.
+  void take_bits(cursor& at, bool is_complete);
+
   phase phase_ = phase::header;
+  bzip2_bits bits_;  // fed within a step only; between steps it holds the rest of a byte, or all bits of a field so far
+  std::size_t block_bytes_ = 0;     // largest block of the stream
+  std::uint32_t combined_crc_ = 0;  // of the blocks of the stream
+  unsigned magic_bytes_ = 0;        // that were read
+  std::uint64_t magic_ = 0;         // the expected one
+
+  std::size_t room_ = 0;
+  std::unique_ptr<std::uint8_t[]> column_;
+  bzip2_block_reader reader_;
+  bzip2_inverter inverter_;
+  bzip2_run_expander runs_;
+  std::uint32_t crc_ = 0;  // of the text of the block so far
+
+  std::deque<std::shared_ptr<const bzip2_part>> parts_;
+  std::shared_ptr<const bzip2_part> ready_part_;  // of the block that is taken over
+  const bzip2_ready_block* ready_ = nullptr;
+  std::uint64_t bits_to_skip_ = 0;
+  std::span<const std::byte> ready_text_;  // to be written
 };
 
 frame_decoder::step_result bzip2_decoder::step(cursor& at) {
@@ -57,24 +74,38 @@ frame_decoder::step_result bzip2_decoder::step(cursor& at) {
       return read_header(at);
     case phase::window:
       return begin();
+    case phase::magic:
+      return read_magic(at);
+    case phase::block:
+      return read_block(at);
     case phase::text:
-      return decode(at);
-    case phase::end:
-      close();
-      phase_ = phase::header;
-      return end_frame();
+      return write_text(at);
+    case phase::ready_block:
+      return skip_ready_block(at);
+    case phase::ready_text:
+      return write_ready_text(at);
+    case phase::checksum:
+      return read_checksum(at);
   }
   return std::nullopt;
 }
 
 void bzip2_decoder::reset_frame() {
-  close();
   phase_ = phase::header;
+  bits_.clear();
+  parts_.clear();
+  ready_part_ = nullptr;
 }
 
-void bzip2_decoder::close() noexcept {
-  if (is_open_) BZ2_bzDecompressEnd(&stream_);
-  is_open_ = false;
+void bzip2_decoder::free_memory() noexcept {
+  room_ = 0;
+  column_ = nullptr;
+  inverter_ = {};
+}
+
+void bzip2_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
+  auto blocks = std::dynamic_pointer_cast<const bzip2_part>(part);
+  if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
 
 frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
@@ -90,40 +121,148 @@ frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
 }
 
 frame_decoder::step_result bzip2_decoder::begin() {
-  constexpr std::uint64_t level_bytes = 100'000;
-  constexpr std::uint64_t bytes_of_memory = 4;  // per byte of a block
-  const auto level = static_cast<std::uint64_t>(std::to_integer<char>(collected()[3]) - '0');
-  if (const step_result asked = request_window(level * level_bytes * bytes_of_memory)) return asked;
-  stream_ = {};
-  if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
-  is_open_ = true;
-  std::byte none{};
-  if (run(collected(), {&none, 1}).code != BZ_OK) return fail_damaged("its header is invalid");
+  block_bytes_ = bzip2_level_bytes * static_cast<std::size_t>(std::to_integer<char>(collected()[3]) - '0');
+  const std::size_t memory = block_bytes_ + bzip2_inverter::memory_for(block_bytes_);
+  if (const step_result asked = request_window(memory)) return asked;
+  if (block_bytes_ > room_) {
+    room_ = 0;
+    column_ = nullptr;
+    column_ = std::make_unique_for_overwrite<std::uint8_t[]>(bzip2_inverter::room_for(block_bytes_));
+    inverter_.reserve(block_bytes_);
+    room_ = block_bytes_;
+  }
   drop_collected();
+  bits_.clear();
+  combined_crc_ = 0;
+  magic_bytes_ = 0;
+  phase_ = phase::magic;
+  return std::nullopt;
+}
+
+void bzip2_decoder::take_bits(cursor& at, bool is_complete) {
+  if (is_complete) bits_.return_bytes();
+  take(at, bits_.used());
+  bits_.feed({});
+}
+
+/// Reads the magic number of a block, or that of the end of the stream, byte by byte: at the first wrong one it fails.
+frame_decoder::step_result bzip2_decoder::read_magic(cursor& at) {
+  if (magic_bytes_ == 0 && take_over()) return std::nullopt;
+  bits_.feed(at.in);
+  bool is_right = true;
+  for (; is_right && magic_bytes_ < bzip2_magic_bits / 8; ++magic_bytes_) {
+    if (!bits_.need(8)) {
+      take_bits(at, false);
+      return fill_status::needs_input;
+    }
+    const std::uint32_t byte = bits_.take(8);
+    if (magic_bytes_ == 0) magic_ = byte == bzip2_end_magic >> 40U ? bzip2_end_magic : bzip2_block_magic;
+    is_right = byte == (magic_ >> (40U - 8 * magic_bytes_) & 0xFFU);
+  }
+  take_bits(at, true);
+  if (!is_right) return fail_damaged(damaged_block);
+  magic_bytes_ = 0;
+  phase_ = magic_ == bzip2_block_magic ? phase::block : phase::checksum;
+  if (phase_ == phase::block) reader_.start(column_.get(), block_bytes_);
+  return std::nullopt;
+}
+
+frame_decoder::step_result bzip2_decoder::read_block(cursor& at) {
+  bits_.feed(at.in);
+  const auto state = reader_.read(bits_);
+  take_bits(at, state != bzip2_block_reader::state::needs_input);
+  if (state == bzip2_block_reader::state::needs_input) return fill_status::needs_input;
+  if (state == bzip2_block_reader::state::damaged) return fail_damaged(damaged_block);
+  const bzip2_transformed block{.column = column_.get(),
+                                .size = reader_.size(),
+                                .origin = reader_.header().origin,
+                                .randomised = reader_.header().randomised};
+  runs_.start(inverter_.invert(block));
+  crc_ = 0;
   phase_ = phase::text;
   return std::nullopt;
 }
 
-bzip2_decoder::progress bzip2_decoder::run(std::span<const std::byte> in, std::span<std::byte> out) {
-  in = in.first(std::min(in.size(), max_at_once));
-  // libbz2 takes a pointer to non-const input, but does not write to it
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
-  stream_.avail_in = static_cast<unsigned>(in.size());
-  stream_.next_out = reinterpret_cast<char*>(out.data());
-  stream_.avail_out = static_cast<unsigned>(out.size());
-  const int code = BZ2_bzDecompress(&stream_);
-  if (code == BZ_MEM_ERROR) throw std::bad_alloc();
-  return {.code = code, .consumed = in.size() - stream_.avail_in, .written = out.size() - stream_.avail_out};
+frame_decoder::step_result bzip2_decoder::write_text(cursor& at) {
+  constexpr std::size_t at_once = 32 << 10U;  // the checksum finds it in the cache
+  while (!runs_.ended()) {
+    if (at.out.empty()) return fill_status::output_full;
+    const std::span<std::byte> out = at.out.first(std::min(at_once, at.out.size()));
+    const std::size_t written = runs_.expand(out);
+    crc_ = bzip2_crc(crc_, out.first(written));
+    write(at, written);
+  }
+  if (runs_.is_cut() || crc_ != reader_.header().crc) return fail_damaged(damaged_block);
+  end_block(crc_);
+  return std::nullopt;
 }
 
-frame_decoder::step_result bzip2_decoder::decode(cursor& at) {
-  const progress got = run(at.in, room(at));
-  if (got.code == BZ_OK) return continue_after(at, got.consumed, got.written);
-  advance(at, got.consumed, got.written);
-  if (got.code != BZ_STREAM_END) return fail_damaged("a block does not decode, or does not match its checksum");
-  phase_ = phase::end;
+void bzip2_decoder::end_block(std::uint32_t crc) {
+  combined_crc_ = bzip2_combined_crc(combined_crc_, crc);
+  phase_ = phase::magic;
+}
+
+/// Begins to take over a block that was decoded ahead, if one begins here. The level of the stream must allow its size.
+bool bzip2_decoder::take_over() {
+  const std::uint64_t position = 8 * consumed_total() - bits_.count();
+  while (!parts_.empty() && parts_.front()->is_before(position)) parts_.pop_front();
+  for (const auto& part : parts_) {
+    ready_ = part->find(position);
+    if (ready_ == nullptr || ready_->size > block_bytes_) continue;
+    ready_part_ = part;
+    bits_to_skip_ = ready_->end - ready_->begin;
+    phase_ = phase::ready_block;
+    return true;
+  }
+  return false;
+}
+
+/// As without the part, text comes only after all compressed bytes of its block.
+frame_decoder::step_result bzip2_decoder::skip_ready_block(cursor& at) {
+  const auto held = static_cast<unsigned>(std::min<std::uint64_t>(bits_.count(), bits_to_skip_));
+  bits_.drop(held);
+  bits_to_skip_ -= held;
+  const std::size_t whole = std::min<std::uint64_t>(bits_to_skip_ / 8, at.in.size());
+  take(at, whole);
+  bits_to_skip_ -= 8 * whole;
+  if (bits_to_skip_ >= 8) return fill_status::needs_input;
+  bits_.feed(at.in);
+  const bool is_complete = bits_to_skip_ == 0 || bits_.need(static_cast<unsigned>(bits_to_skip_));
+  if (is_complete) bits_.drop(static_cast<unsigned>(bits_to_skip_));
+  take_bits(at, is_complete);
+  if (!is_complete) return fill_status::needs_input;
+  ready_text_ = ready_->content();
+  if (!ready_->is_text) runs_.start({reinterpret_cast<const std::uint8_t*>(ready_text_.data()), ready_text_.size()});
+  phase_ = phase::ready_text;
   return std::nullopt;
+}
+
+frame_decoder::step_result bzip2_decoder::write_ready_text(cursor& at) {
+  if (ready_->is_text) {
+    const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
+    if (bytes != 0) std::memcpy(at.out.data(), ready_text_.data(), bytes);
+    ready_text_ = ready_text_.subspan(bytes);
+    write(at, bytes);
+  } else {
+    write(at, runs_.expand(at.out));
+  }
+  if (ready_->is_text ? !ready_text_.empty() : !runs_.ended()) return fill_status::output_full;
+  end_block(ready_->crc);
+  ready_part_ = nullptr;
+  return std::nullopt;
+}
+
+frame_decoder::step_result bzip2_decoder::read_checksum(cursor& at) {
+  constexpr unsigned checksum_bits = 32;
+  bits_.feed(at.in);
+  const bool is_complete = bits_.need(checksum_bits);
+  const std::uint32_t expected = is_complete ? bits_.take(checksum_bits) : 0;
+  take_bits(at, is_complete);
+  if (!is_complete) return fill_status::needs_input;
+  if (expected != combined_crc_) return fail_damaged(damaged_block);
+  bits_.clear();  // the rest of the last byte
+  phase_ = phase::header;
+  return end_frame();
 }
 
 }  // namespace

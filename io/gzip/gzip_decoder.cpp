@@ -1,20 +1,21 @@
 // Decodes gzip members with ISA-L's inflate. The header and trailer are read here: at the end of a member ISA-L holds
 // up to seven bytes of the following data, always fewer than the trailer has.
 //
-// ISA-L's fast loop does not report where it was when it finds an error: up to the last 258 bytes of its reported
-// output may never have been written. Its careful loop, which runs if fewer than eight bytes of input remain, is exact.
-// So the state is saved before each call, and after an error the same input is decoded again with the careful loop.
+// Blocks that were decoded ahead are taken over between two blocks. ISA-L stops there if it gets no input beyond: the
+// bytes of the header of the next block are then in its buffers, and give the position of the block.
 #include "io/gzip/gzip_decoder.hpp"
 
+#include "io/gzip/crc32_combination.hpp"
+#include "io/gzip/deflate_takeover.hpp"
 #include "io/gzip/gzip_header.hpp"
-
-#include <isa-l/igzip_lib.h>
+#include "io/gzip/isal_blocks.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::io {
 namespace {
@@ -24,35 +25,11 @@ constexpr unsigned trailer_bytes = 8;  // CRC-32 and length of the text, 32 bits
 /// ISA-L counts in 32 bits.
 constexpr std::size_t max_at_once = std::size_t{1} << 30U;
 
-constexpr std::size_t careful_bytes = 7;
-
-/// More bytes than ISA-L may have read beyond an error when it reports it.
-constexpr std::size_t error_distance = 64;
-
-/// The bytes of a state that must be copied: the buffer at its end is seldom full.
-std::size_t size_of(const inflate_state& state) {
-  return offsetof(inflate_state, tmp_out_buffer) + static_cast<std::size_t>(state.tmp_out_valid);
-}
-
-std::string_view cause_of(int code) {
-  switch (code) {
-    case ISAL_INVALID_BLOCK:
-      return "an invalid block";
-    case ISAL_INVALID_SYMBOL:
-      return "an invalid code";
-    case ISAL_INVALID_LOOKBACK:
-      return "a back-reference to before its start";
-    default:
-      return "not deflate data";
-  }
-}
-
 class gzip_decoder final : public decoder {
  public:
-  gzip_decoder();
-
   fill_result fill(std::span<const std::byte> in, std::span<std::byte> out) override;
   void restart(const decode_start& start) override;
+  void offer(const std::shared_ptr<const decoded_part>& part) override { ahead_.offer(part); }
   [[nodiscard]] std::string fault(std::uint64_t text_before) const override;
   [[nodiscard]] std::string fault_cause() const override;
   [[nodiscard]] std::string missing_at_end(std::uint64_t text_before) const override;
@@ -64,8 +41,9 @@ class gzip_decoder final : public decoder {
   [[nodiscard]] std::uint64_t produced_total() const override { return produced_; }
 
  private:
+  /// `between_blocks`: at the bit `block_`, before a block. `ahead`: blocks are taken over.
   /// `text_before_error`: the text that ISA-L still holds is written before the error is reported.
-  enum class phase { header, text, text_before_error, trailer, failed };
+  enum class phase { header, between_blocks, text, ahead, text_before_error, trailer, failed };
 
   /// The two spans of one fill() and the progress in them.
   struct cursor {
@@ -75,20 +53,14 @@ class gzip_decoder final : public decoder {
     std::size_t produced = 0;
   };
 
-  /// The progress of a call of ISA-L in its two spans, and its return code.
-  struct position {
-    int code = 0;
-    std::size_t in = 0;
-    std::size_t out = 0;
-  };
-
   using step_result = std::optional<fill_status>;  // nothing: continue
 
   step_result step(cursor& at);
   step_result read_header(cursor& at);
+  step_result begin_blocks(cursor& at);
+  step_result take_ahead(cursor& at);
+  bool stop_between_blocks();
   step_result inflate(cursor& at);
-  position inflate(std::span<const std::byte> in, const position& begin, std::size_t bytes, std::span<std::byte> out);
-  position find_error(std::span<const std::byte> in, std::size_t read, std::span<std::byte> out);
   step_result flush(cursor& at);
   step_result read_trailer(cursor& at);
   step_result end_member();
@@ -99,14 +71,17 @@ class gzip_decoder final : public decoder {
 
   void take(cursor& at, std::size_t bytes);
   void write(cursor& at, std::size_t bytes);
-  [[nodiscard]] std::size_t held() const;
   [[nodiscard]] std::string member_name() const { return "member " + std::to_string(members_ended_ + 1); }
   [[nodiscard]] std::string offsets(std::uint64_t compressed, std::uint64_t text_before) const;
 
-  inflate_state inflate_{};
-  inflate_state before_{};
+  isal_blocks inflate_;
   phase phase_ = phase::header;
   gzip_header header_;
+  deflate_takeover ahead_;
+  std::uint64_t block_ = 0;        // with phase::between_blocks: the position, in bits of the input
+  std::vector<std::byte> window_;  // before it: text of the member, at most 32 KiB
+  std::byte last_byte_{};          // of the input that was consumed
+  std::uint32_t crc_ = 0;          // of the text of the member, except what ISA-L decoded since its begin
   std::uint64_t trailer_ = 0;
   unsigned trailer_size_ = 0;        // bytes of the trailer so far
   std::uint64_t members_ended_ = 0;  // in the input
@@ -116,11 +91,6 @@ class gzip_decoder final : public decoder {
   std::string error_;                // with phase::failed: the clause without its offsets
   std::uint64_t error_at_ = 0;       // compressed offset
 };
-
-gzip_decoder::gzip_decoder() {
-  isal_inflate_init(&inflate_);
-  inflate_.crc_flag = ISAL_GZIP_NO_HDR;  // ISA-L computes the checksum and does not compare it
-}
 
 fill_result gzip_decoder::fill(std::span<const std::byte> in, std::span<std::byte> out) {
   if (phase_ == phase::failed) return {.status = fill_status::failed};
@@ -133,6 +103,7 @@ fill_result gzip_decoder::fill(std::span<const std::byte> in, std::span<std::byt
 void gzip_decoder::restart(const decode_start& start) {
   phase_ = phase::header;
   header_ = {};
+  ahead_.clear();
   members_ended_ = start.frames;
   consumed_ = start.compressed_bytes;
   produced_ = 0;
@@ -143,8 +114,12 @@ gzip_decoder::step_result gzip_decoder::step(cursor& at) {
   switch (phase_) {
     case phase::header:
       return read_header(at);
+    case phase::between_blocks:
+      return begin_blocks(at);
     case phase::text:
       return inflate(at);
+    case phase::ahead:
+      return take_ahead(at);
     case phase::text_before_error:
       return flush(at);
     case phase::trailer:
@@ -158,6 +133,7 @@ gzip_decoder::step_result gzip_decoder::step(cursor& at) {
 void gzip_decoder::take(cursor& at, std::size_t bytes) {
   at.consumed += bytes;
   consumed_ += bytes;
+  if (bytes != 0) last_byte_ = at.in[at.consumed - 1];
 }
 
 void gzip_decoder::write(cursor& at, std::size_t bytes) {
@@ -170,9 +146,11 @@ gzip_decoder::step_result gzip_decoder::read_header(cursor& at) {
   take(at, header_.advance(at.in.subspan(at.consumed)));
   if (header_.status() == gzip_header_status::needs_more) return fill_status::needs_input;
   if (header_.status() != gzip_header_status::complete) return refuse_header();
-  isal_inflate_reset(&inflate_);
+  crc_ = 0;
   text_begin_ = produced_;
-  phase_ = phase::text;
+  block_ = 8 * consumed_;
+  window_.clear();
+  phase_ = phase::between_blocks;
   return std::nullopt;
 }
 
@@ -182,85 +160,92 @@ void gzip_decoder::skip_padding(cursor& at) {
   take(at, static_cast<std::size_t>(end - rest.begin()));
 }
 
-/// Bytes of text that are in ISA-L's own buffer and not yet written to the output.
-std::size_t gzip_decoder::held() const {
-  return static_cast<std::size_t>(inflate_.tmp_out_valid - inflate_.tmp_out_processed);
+gzip_decoder::step_result gzip_decoder::begin_blocks(cursor& at) {
+  if (ahead_.begin(block_, window_)) {
+    phase_ = phase::ahead;
+    return std::nullopt;
+  }
+  if (at.consumed == at.in.size()) return fill_status::needs_input;  // with more input, blocks may be offered
+  ahead_.pass((block_ + 7) / 8);
+  inflate_.begin(
+      {.bits_before = static_cast<unsigned>(block_ % 8), .first = last_byte_, .window = window_, .crc = crc_});
+  phase_ = phase::text;
+  return std::nullopt;
+}
+
+/// Whether ISA-L, which consumed all its input, is before a block that can be taken over.
+bool gzip_decoder::stop_between_blocks() {
+  const std::optional<unsigned> bits = inflate_.bits_before_block();
+  const auto known = static_cast<std::size_t>(std::min<std::uint64_t>(deflate_window, produced_ - text_begin_));
+  return bits && ahead_.begin(8 * consumed_ - *bits, inflate_.last_text(known));
+}
+
+gzip_decoder::step_result gzip_decoder::take_ahead(cursor& at) {
+  write(at, ahead_.write(at.out.subspan(at.produced)));
+  if (!ahead_.is_written()) return fill_status::output_full;
+  const deflate_stretch& blocks = ahead_.stretch();
+  const std::uint64_t end = std::max((blocks.end + 7) / 8, consumed_);
+  take(at, static_cast<std::size_t>(std::min<std::uint64_t>(end - consumed_, at.in.size() - at.consumed)));
+  if (8 * consumed_ < blocks.end) return fill_status::needs_input;
+  crc_ = combine_crc32(crc_, blocks.crc, blocks.text_bytes);
+  if (blocks.ends_member) {
+    trailer_ = 0;
+    trailer_size_ = 0;
+    phase_ = phase::trailer;
+  } else {
+    block_ = blocks.end;
+    window_ = ahead_.end();
+    phase_ = phase::between_blocks;
+  }
+  return std::nullopt;
 }
 
 gzip_decoder::step_result gzip_decoder::inflate(cursor& at) {
-  const auto in = at.in.subspan(at.consumed).first(std::min(at.in.size() - at.consumed, max_at_once));
+  const std::optional<std::uint64_t> stop = ahead_.next_begin(consumed_);
+  if (stop && *stop == consumed_ && inflate_.held() == 0) {
+    ahead_.pass(consumed_);
+    if (stop_between_blocks()) {
+      crc_ = inflate_.crc();
+      phase_ = phase::ahead;
+    }
+    return std::nullopt;
+  }
+  const std::uint64_t most = stop ? std::min<std::uint64_t>(max_at_once, *stop - consumed_) : max_at_once;
+  const auto in = at.in.subspan(at.consumed).first(std::min<std::size_t>(at.in.size() - at.consumed, most));
   const auto out = at.out.subspan(at.produced).first(std::min(at.out.size() - at.produced, max_at_once));
-  if (in.empty() && held() == 0) return fill_status::needs_input;
+  if (in.empty() && inflate_.held() == 0) return fill_status::needs_input;
   if (in.empty() && out.empty()) return fill_status::output_full;
 
-  std::memcpy(&before_, &inflate_, size_of(inflate_));
-  position here = inflate(in, {.in = 0, .out = 0}, in.size(), out);
-  const int code = here.code;
-  if (code < 0) here = find_error(in, here.in, out);
+  const isal_blocks::position here = inflate_.decode(in, out);
   take(at, here.in);
   write(at, here.out);
 
-  if (code < 0) {
-    error_ = member_name() + " is damaged (" + std::string(cause_of(code)) + ")";
-    error_at_ = consumed_ - static_cast<std::uint64_t>(std::max(inflate_.read_in_length, 0)) / 8;
+  if (here.code < 0) {
+    error_ = member_name() + " is damaged (" + std::string(isal_blocks::cause_of(here.code)) + ")";
+    error_at_ = consumed_ - inflate_.unread_bits() / 8;
     phase_ = phase::text_before_error;
-  } else if (inflate_.block_state == ISAL_BLOCK_FINISH) {
+  } else if (inflate_.is_finished()) {
     begin_trailer();
-  } else if (held() != 0 && at.produced == at.out.size()) {
+  } else if (inflate_.held() != 0 && at.produced == at.out.size()) {
     return fill_status::output_full;
   }
   return std::nullopt;
 }
 
-/// Decodes at most `bytes` bytes of input, starting at `begin`. After an error ISA-L's counts of remaining bytes are
-/// wrong, its pointers are correct.
-gzip_decoder::position gzip_decoder::inflate(std::span<const std::byte> in, const position& begin, std::size_t bytes,
-                                             std::span<std::byte> out) {
-  // ISA-L takes a pointer to non-const input, but does not write to it
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  auto* const in_begin = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
-  auto* const out_begin = reinterpret_cast<std::uint8_t*>(out.data());
-  inflate_.next_in = in_begin + begin.in;
-  inflate_.avail_in = static_cast<std::uint32_t>(bytes);
-  inflate_.next_out = out_begin + begin.out;
-  inflate_.avail_out = static_cast<std::uint32_t>(out.size() - begin.out);
-  const int code = isal_inflate(&inflate_);
-  return {.code = code,
-          .in = static_cast<std::size_t>(inflate_.next_in - in_begin),
-          .out = static_cast<std::size_t>(inflate_.next_out - out_begin)};
-}
-
-/// Decodes again from the state `before_`, after a call that ended in an error with `read` bytes of `in` read.
-gzip_decoder::position gzip_decoder::find_error(std::span<const std::byte> in, std::size_t read,
-                                                std::span<std::byte> out) {
-  std::memcpy(&inflate_, &before_, size_of(before_));
-  position here;
-  std::size_t bytes = read > error_distance ? read - error_distance : std::min(careful_bytes, in.size());
-  for (bool continues = true; continues;) {
-    const position begin = here;
-    here = inflate(in, begin, bytes, out);
-    bytes = std::min(careful_bytes, in.size() - here.in);
-    continues = here.code >= 0 && (here.in != begin.in || here.out != begin.out);
-  }
-  return here;
-}
-
 gzip_decoder::step_result gzip_decoder::flush(cursor& at) {
-  const std::size_t bytes = std::min(held(), at.out.size() - at.produced);
-  if (bytes != 0) std::memcpy(at.out.data() + at.produced, inflate_.tmp_out_buffer + inflate_.tmp_out_processed, bytes);
-  inflate_.tmp_out_processed += static_cast<std::int32_t>(bytes);
-  write(at, bytes);
-  if (held() != 0) return fill_status::output_full;
+  write(at, inflate_.flush(at.out.subspan(at.produced)));
+  if (inflate_.held() != 0) return fill_status::output_full;
   phase_ = phase::failed;
   return fill_status::failed;
 }
 
 /// The first bytes of the trailer may be in ISA-L's bit buffer, after the remaining bits of the last byte of the text.
 void gzip_decoder::begin_trailer() {
-  const auto bits = static_cast<unsigned>(inflate_.read_in_length);
+  const unsigned bits = inflate_.unread_bits();
   trailer_size_ = bits / 8;
   const std::uint64_t above = ~std::uint64_t{0} << (8 * trailer_size_);
-  trailer_ = (inflate_.read_in >> (bits % 8)) & ~above;
+  trailer_ = (inflate_.unread() >> (bits % 8)) & ~above;
+  crc_ = inflate_.crc();
   phase_ = phase::trailer;
 }
 
@@ -274,7 +259,7 @@ gzip_decoder::step_result gzip_decoder::read_trailer(cursor& at) {
 }
 
 gzip_decoder::step_result gzip_decoder::end_member() {
-  if (static_cast<std::uint32_t>(trailer_) != inflate_.crc) {
+  if (static_cast<std::uint32_t>(trailer_) != crc_) {
     return fail(member_name() + " is damaged (its text does not match its checksum)");
   }
   if (trailer_ >> 32U != static_cast<std::uint32_t>(produced_ - text_begin_)) {

@@ -2,14 +2,13 @@
 #include "io/xz/lzip_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
+#include "io/xz/lzip_header.hpp"
 #include "io/xz/lzma_coder.hpp"
 
 #include <bit>
 
 namespace gpuhist::io {
 namespace {
-
-constexpr std::string_view lzip_magic("LZIP");
 
 class headed_decoder : public frame_decoder {
  public:
@@ -92,8 +91,7 @@ class lzip_decoder final : public headed_decoder {
 };
 
 frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
-  constexpr std::size_t header_bytes = 6;  // magic number, version, dictionary
-  while (collected().size() < header_bytes) {
+  while (collected().size() < lzip_header_bytes) {
     if (!collect(at, collected().size() + 1)) return fill_status::needs_input;
     if (!may_begin(lzip_magic)) return refuse_magic();
   }
@@ -102,14 +100,9 @@ frame_decoder::step_result lzip_decoder::read_header(cursor& at) {
     return fail(frame_name() + " is of version " + std::to_string(version) +
                 " of the lzip format, which liblzma does not know,");
   }
-  const auto code = std::to_integer<unsigned>(collected()[5]);
-  const unsigned log = code & 0x1FU;
-  const unsigned sixteenths = code >> 5U;
-  if (log < 12 || log > 29 || (log == 12 && sixteenths != 0)) {
-    return fail_damaged("its header has an invalid dictionary size");
-  }
-  const std::uint64_t base = std::uint64_t{1} << log;
-  set_dictionary(base - base / 16 * sixteenths);
+  const std::optional<std::uint64_t> dictionary = lzip_dictionary_bytes(collected()[5]);
+  if (!dictionary) return fail_damaged("its header has an invalid dictionary size");
+  set_dictionary(*dictionary);
   return std::nullopt;
 }
 

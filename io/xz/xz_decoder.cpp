@@ -1,23 +1,19 @@
 // Decodes xz streams (xz-file-format.txt, 1.2) with liblzma, part by part: header, blocks, index, footer. liblzma's
 // decoder for whole streams is not used: it neither reports the memory for the next block before it allocates it, nor
-// frees the memory of the previous block.
+// frees the memory of the previous block, nor begins at a block in the middle of a stream.
 #include "io/xz/xz_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
 #include "io/xz/lzma_coder.hpp"
+#include "io/xz/xz_context.hpp"
 
 #include <algorithm>
 #include <array>
-#include <new>
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::string_view xz_magic("\xFD\x37zXZ\0", 6);
-
-struct index_hash_deleter {
-  void operator()(lzma_index_hash* hash) const noexcept { lzma_index_hash_end(hash, nullptr); }
-};
 
 /// The filters of one block; liblzma allocates their options.
 class block_filters {
@@ -49,15 +45,19 @@ class xz_decoder final : public frame_decoder {
  public:
   explicit xz_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "xz", .frame = "stream"}) {}
 
-  [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
+  [[nodiscard]] bool in_frame() const override;
+  [[nodiscard]] std::string missing_cause_at_frame_end() const override;
+  [[nodiscard]] std::uint64_t frameless_to() const override { return stream_end_; }
 
  private:
-  enum class phase { header, block_or_index, block_header, window, block, index, footer };
+  enum class phase { header, block_or_index, block_header, window, block, block_end, index, footer };
 
   step_result step(cursor& at) override;
   void reset_frame() override;
+  void begin_at(const decode_start& start) override;
   void free_memory() noexcept override { coder_.free_memory(); }
   [[nodiscard]] std::string error_between_frames() const override;
+  [[nodiscard]] std::string frame_name() const override { return stream_name(streams_ended_ + 1); }
 
   step_result read_header(cursor& at);
   step_result skip_padding(cursor& at);
@@ -69,16 +69,23 @@ class xz_decoder final : public frame_decoder {
   step_result end_block();
   step_result read_index(cursor& at);
   step_result read_footer(cursor& at);
-  [[nodiscard]] std::string block_name() const { return "block " + std::to_string(blocks_ended_ + 1); }
+  [[nodiscard]] bool is_after_block() const { return phase_ == phase::block_or_index && blocks_.blocks() > 0; }
+  [[nodiscard]] std::string block_name() const { return "block " + std::to_string(blocks_.blocks() + 1); }
+  [[nodiscard]] std::string stream_name(std::uint64_t number) const {
+    return counts_streams_ ? "stream " + std::to_string(number) : "a later stream";
+  }
 
   lzma_coder coder_;
   block_filters filters_;
-  lzma_block block_{};  // written by the coder
-  std::unique_ptr<lzma_index_hash, index_hash_deleter> index_;
+  lzma_block block_{};      // written by the coder
+  xz_block_record blocks_;  // of the stream
+  xz_index_reader index_;
   lzma_stream_flags flags_{};
   phase phase_ = phase::header;
-  std::uint64_t padding_ = 0;  // zero bytes since the last stream
-  std::uint64_t blocks_ended_ = 0;
+  std::uint64_t padding_ = 0;     // zero bytes since the last stream
+  std::uint64_t stream_end_ = 0;  // compressed offset of the last one
+  std::uint64_t streams_ended_ = 0;
+  bool counts_streams_ = true;  // false: unknown, because streams before the start were not read
 };
 
 frame_decoder::step_result xz_decoder::step(cursor& at) {
@@ -93,6 +100,8 @@ frame_decoder::step_result xz_decoder::step(cursor& at) {
       return begin_block();
     case phase::block:
       return decode(at);
+    case phase::block_end:
+      return end_block();
     case phase::index:
       return read_index(at);
     case phase::footer:
@@ -105,15 +114,39 @@ void xz_decoder::reset_frame() {
   phase_ = phase::header;
   padding_ = 0;
   filters_.clear();
+  blocks_ = {};
+  stream_end_ = 0;
+  streams_ended_ = 0;
+}
+
+void xz_decoder::begin_at(const decode_start& start) {
+  counts_streams_ = start.compressed_bytes == 0 || start.context;
+  if (!start.context) return;
+  const auto& here = dynamic_cast<const xz_context&>(*start.context);
+  streams_ended_ = here.streams;
+  blocks_ = here.blocks;
+  if (!here.check) return;
+  flags_ = {};
+  flags_.check = *here.check;
+  flags_.backward_size = LZMA_VLI_UNKNOWN;
+  phase_ = phase::block_or_index;
+}
+
+// A stream header belongs to the first block.
+bool xz_decoder::in_frame() const { return !is_after_block() && (phase_ != phase::header || !collected().empty()); }
+
+std::string xz_decoder::missing_cause_at_frame_end() const {
+  return is_after_block() ? std::string() : frame_decoder::missing_cause_at_frame_end();
 }
 
 std::string xz_decoder::error_between_frames() const {
+  if (is_after_block()) return frame_name() + " ends early: the input stops";
   if (padding_ % 4 == 0) return {};
-  return "the padding after stream " + std::to_string(frames_ended()) + " is not a multiple of four bytes,";
+  return "the padding after " + stream_name(streams_ended_) + " is not a multiple of four bytes,";
 }
 
 frame_decoder::step_result xz_decoder::read_header(cursor& at) {
-  if (frames_ended() != 0 && collected().empty()) {
+  if (consumed_total() != 0 && collected().empty()) {
     if (const step_result ended = skip_padding(at)) return ended;
   }
   while (collected().size() < LZMA_STREAM_HEADER_SIZE) {
@@ -145,11 +178,9 @@ frame_decoder::step_result xz_decoder::begin_stream() {
     return fail(frame_name() + " has checksums of a kind that liblzma does not know (" +
                 std::to_string(static_cast<unsigned>(flags_.check)) + ")");
   }
-  index_.reset(lzma_index_hash_init(index_.release(), nullptr));
-  if (!index_) throw std::bad_alloc();
   drop_collected();
   padding_ = 0;
-  blocks_ended_ = 0;
+  blocks_ = {};
   phase_ = phase::block_or_index;
   return std::nullopt;
 }
@@ -161,6 +192,7 @@ frame_decoder::step_result xz_decoder::choose_part(const cursor& at) {
   block_ = {};
   block_.header_size = lzma_block_header_size_decode(first);
   phase_ = first == 0 ? phase::index : phase::block_header;
+  index_ = xz_index_reader(blocks_);
   return std::nullopt;
 }
 
@@ -198,7 +230,10 @@ frame_decoder::step_result xz_decoder::decode(cursor& at) {
   const lzma_progress got = coder_.run(at.in, room(at));
   if (got.code == LZMA_OK) return continue_after(at, got.consumed, got.written);
   advance(at, got.consumed, got.written);
-  if (got.code == LZMA_STREAM_END) return end_block();
+  if (got.code == LZMA_STREAM_END) {
+    phase_ = phase::block_end;
+    return std::nullopt;
+  }
   return fail_damaged(flags_.check == LZMA_CHECK_NONE
                           ? block_name() + " does not decode"
                           : block_name() + " does not decode, or does not match its checksum");
@@ -206,22 +241,19 @@ frame_decoder::step_result xz_decoder::decode(cursor& at) {
 
 frame_decoder::step_result xz_decoder::end_block() {
   const lzma_vli size = lzma_block_unpadded_size(&block_);
-  if (lzma_index_hash_append(index_.get(), size, block_.uncompressed_size) != LZMA_OK) {
-    return fail_damaged(block_name() + " exceeds the maximum block size");
-  }
-  ++blocks_ended_;
+  if (size == 0) return fail_damaged(block_name() + " exceeds the maximum block size");
+  blocks_.add(size, block_.uncompressed_size);
   phase_ = phase::block_or_index;
-  return std::nullopt;
+  return end_frame();
 }
 
 frame_decoder::step_result xz_decoder::read_index(cursor& at) {
-  if (at.in.empty()) return fill_status::needs_input;
-  std::size_t consumed = 0;
-  const auto* const in = reinterpret_cast<const std::uint8_t*>(at.in.data());
-  const lzma_ret code = checked(lzma_index_hash_decode(index_.get(), in, &consumed, at.in.size()));
-  take(at, consumed);
-  if (code == LZMA_OK) return fill_status::needs_input;
-  if (code != LZMA_STREAM_END) return fail_damaged("its index does not match its blocks, or its checksum");
+  const xz_index_reader::progress got = index_.advance(at.in);
+  take(at, got.taken);
+  if (got.found == xz_index_reader::verdict::needs_input) return fill_status::needs_input;
+  if (got.found == xz_index_reader::verdict::wrong) {
+    return fail_damaged("its index does not match its blocks, or its checksum");
+  }
   phase_ = phase::footer;
   return std::nullopt;
 }
@@ -236,11 +268,14 @@ frame_decoder::step_result xz_decoder::read_footer(cursor& at) {
   if (lzma_stream_flags_compare(&flags_, &footer) != LZMA_OK) {
     return fail_damaged("its footer has other flags than its header");
   }
-  if (footer.backward_size != lzma_index_hash_size(index_.get())) {
+  if (footer.backward_size != index_.size()) {
     return fail_damaged("its index does not have the size that its footer states");
   }
+  drop_collected();
+  ++streams_ended_;
+  stream_end_ = consumed_total();
   phase_ = phase::header;
-  return end_frame();
+  return std::nullopt;
 }
 
 }  // namespace

@@ -39,8 +39,13 @@ archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
                             .largest_bytes = usual_window},
+<<<<<<< HEAD
           .text_to = text_to,
           .threads = plan.threads};
+=======
+          .threads = plan.threads,
+          .text_to = text_to};
+>>>>>>> formats
 }
 
 // Throws failures that the input does not cause.

@@ -50,6 +50,17 @@ MULTIPLE = ("xz", "lzip", "bzip2", "lz4")  # .lzma holds one stream only
 FRAME = {"xz": "stream", "lzma": "stream", "lzip": "member", "bzip2": "stream", "lz4": "frame"}
 
 
+def blocks_of(path):
+    """The offsets and sizes of the blocks of an xz file, by its index."""
+    listing = subprocess.run(["xz", "--robot", "-lvv", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    rows = [line.split("\t") for line in listing.splitlines() if line.startswith("block\t")]
+    return [(int(row[4]), int(row[6])) for row in rows]
+
+
+def end_of_first_block(path):
+    return sum(blocks_of(path)[0])
+
+
 def written(kind, data):
     return packed(data, *WRITERS[kind][0])
 
@@ -124,9 +135,106 @@ class Formats(CommandTest):
         ended = run(*JSON, "--stats", self.file("data.xz", b"".join(lzma.compress(part) for part in parts)))
         self.assert_counted(ended, b"".join(parts))
         self.assertIn(
-            "in one piece: streams of this format cannot be found without decoding them",
+            "in one piece: the ends of blocks without sizes in their headers cannot be found without decoding",
             ended.result["stats"]["decompression"],
         )
+
+    def test_blocks_of_xz_and_members_of_lzip_are_decoded_in_parallel_also_from_pipes(self):
+        data = text(1_200_000) + noise(300_000)
+        for kind, command, manner in (
+            ("xz", "xz -zcq -0 -T2 --block-size=150000", "blocks found by the sizes in their headers"),
+            ("lzip", "lzip -cq -0 -b 150000", "members found by their headers and trailers"),
+        ):
+            encoded = packed(data, *command.split())
+            for options in ((), ("-T", "1"), ("-T", "3"), ("-T", "16", "--slots", "4")):
+                for arguments, stdin_bytes in (((self.file("data" + SUFFIXES[kind], encoded),), None), ((), encoded)):
+                    with self.subTest(kind=kind, options=options, pipe=stdin_bytes is not None):
+                        ended = run(*JSON, "--stats", *options, *arguments, stdin_bytes=stdin_bytes)
+                        self.assert_counted(ended, data)
+                        self.assertIn("split: " + manner, ended.result["stats"]["decompression"])
+
+    def test_compressed_tars_of_many_blocks_or_members_are_read(self):
+        parts = {"a": noise(1_500_000), "b": text(3_000_000), "c": noise(2_000_000)}
+        archive = tar(parts)
+        for name, command in (("x.tar.xz", "xz -zcq -0 -T2 --block-size=300000"), ("x.tar.lz", "lzip -cq -0 -b 300000")):
+            encoded = packed(archive, *command.split())
+            truncated = encoded[: end_of_first_block(self.file("whole.xz", encoded))] if "xz" in name else encoded[:-1]
+            for options in (("-T", "1"), ("-T", "3"), ("-T", "8")):
+                with self.subTest(name=name, options=options):
+                    ended = run(*JSON, *options, self.file(name, encoded))
+                    self.assertEqual(ended.status, 0, ended)
+                    self.assert_counts(ended.result, b"".join(parts.values()))
+                    self.assertEqual(run(*JSON, *options, self.file("cut" + name[1:], truncated)).status, 1)
+
+    def test_a_damaged_block_of_xz_loses_only_its_own_text(self):
+        block = 40_000
+        data = text(10 * block)
+        for check in ("none", "crc32", "crc64", "sha256"):
+            encoded = packed(data, "xz", "-zcq", "-0", "-T2", f"--block-size={block}", "-C", check)
+            with self.subTest(check=check):
+                damaged = bytearray(encoded)
+                damaged[len(encoded) // 2] ^= 0x40
+                ended, reported = self.run_damaged("xz", bytes(damaged))
+                self.assertRegex(reported["error"], r"^stream 1 is damaged \(block [4-7] does not decode")
+                good = int(reported["error"].split("block ")[1].split()[0]) - 1
+                self.assert_counts(ended.result, data[: good * block])
+                ended, reported = self.run_damaged("xz", bytes(damaged) + encoded, "--skip-damage")
+                self.assert_counts(ended.result, data[: good * block] + data[(good + 1) * block :] + data)
+                (lost,) = reported["lost"]
+                self.assertEqual(lost["text_offset"], good * block)
+                self.assertLess(lost["compressed_begin"], len(encoded) // 2)
+                self.assertGreater(lost["compressed_end"], len(encoded) // 2)
+
+    def test_after_a_damaged_block_header_of_xz_decoding_resumes_at_the_next_stream(self):
+        data = text(200_000)
+        encoded = packed(data, "xz", "-zcq", "-0", "-T2", "--block-size=40000")
+        begin = blocks_of(self.file("a.xz", encoded))[2][0]
+        damaged = bytearray(encoded)
+        damaged[begin + 4] ^= 1
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded)
+        self.assert_counts(ended.result, data[:80_000])
+        self.assertIn("stream 1 is damaged (the header of block 3 is wrong", reported["error"])
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded, "--skip-damage")
+        self.assert_counts(ended.result, data[:80_000] + data)
+        (lost,) = reported["lost"]
+        self.assertEqual((lost["compressed_begin"], lost["compressed_end"]), (begin, len(encoded)))
+
+    def test_a_damaged_index_of_xz_loses_no_text_and_is_reported(self):
+        data = text(200_000)
+        encoded = packed(data, "xz", "-zcq", "-0", "-T2", "--block-size=50000")
+        damaged = bytearray(encoded)
+        damaged[-16] ^= 1  # the checksum of the index
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded)
+        self.assert_counts(ended.result, data)
+        self.assertIn("stream 1 is damaged (its index does not match its blocks, or its checksum)", reported["error"])
+        ended, reported = self.run_damaged("xz", bytes(damaged) + encoded, "--skip-damage")
+        self.assert_counts(ended.result, data + data)
+
+    def test_a_stream_of_xz_that_stops_after_a_block_is_incomplete(self):
+        data = text(400_000)
+        encoded = packed(data, "xz", "-zcq", "-0", "-T2", "--block-size=200000", "-C", "crc32")
+        end = end_of_first_block(self.file("a.xz", encoded))
+        for options in ((), ("-T", "1"), ("--skip-damage",)):
+            with self.subTest(options=options):
+                ended, reported = self.run_damaged("xz", encoded[:end], *options)
+                self.assert_counts(ended.result, data[:200_000])
+                self.assertIn("stream 1 ends early: the input stops", reported["error"])
+
+    def test_a_member_of_lzip_whose_trailer_is_damaged_loses_only_its_own_text(self):
+        parts = [text(40_000, seed) for seed in range(5)]
+        members = [written("lzip", part) for part in parts]
+        for place in (1, 9, 20):  # of the size of the member, the size of the text, the checksum; from the end
+            hurt = bytearray(members[1])
+            hurt[-place] ^= 1
+            encoded = members[0] + bytes(hurt) + b"".join(members[2:])
+            with self.subTest(place=place):
+                ended, reported = self.run_damaged("lzip", encoded)
+                self.assert_counts(ended.result, parts[0])
+                ended, reported = self.run_damaged("lzip", encoded, "--skip-damage")
+                self.assert_counts(ended.result, b"".join([parts[0], *parts[2:]]))
+                (lost,) = reported["lost"]
+                self.assertEqual(lost["compressed_begin"], len(members[0]))
+                self.assertEqual(lost["compressed_end"], len(members[0] + members[1]))
 
     def test_skippable_and_legacy_frames_of_lz4_are_read(self):
         data = text(10_000)
@@ -157,15 +265,16 @@ class Formats(CommandTest):
                     self.assert_counts(ended.result, data)
                     self.assertIn("is not a multiple of four bytes", reported["error"])
 
-    def test_truncated_frames_are_never_counted(self):
+    def test_truncated_frames_are_never_counted_and_a_block_of_xz_only_as_a_whole(self):
         data = text(2000)
         for kind in WRITERS:
             encoded = written(kind, data)
+            verified_at = end_of_first_block(self.file("a.xz", encoded)) if kind == "xz" else len(encoded)
             chosen = random.Random(len(encoded))
             for length in sampled(sorted(chosen.sample(range(14, len(encoded)), 12)) + [len(encoded) - 1], 3):
                 with self.subTest(kind=kind, length=length):
                     ended, reported = self.run_damaged(kind, encoded[:length])
-                    self.assertEqual(ended.result["bytes"], 0)
+                    self.assert_counts(ended.result, data if length >= verified_at else b"")
                     self.assertIn(f"{FRAME[kind]} 1 ends early: the input stops at compressed offset {length}, ", reported["error"])
                     unverified = reported.get("unverified", {"bytes": 0})["bytes"]
                     if unverified:

@@ -22,7 +22,8 @@ namespace gpuhist::test {
 struct frame_end {
   std::size_t packed = 0;
   std::size_t plain = 0;
-  bool operator==(const frame_end&) const = default;
+  bool input_may_stop = true;  ///< of samples
+  bool operator==(const frame_end& other) const { return packed == other.packed && plain == other.plain; }
 };
 
 /// Compressed bytes from another implementation, and their expected content.
@@ -106,6 +107,7 @@ inline decoding decode(io::decoder& decoder, std::span<const std::byte> packed, 
     }
     if (filled.status == io::fill_status::frame_verified) {
       REQUIRE_FALSE(decoder.in_frame());
+      REQUIRE(decoder.missing_at_frame_end(0).empty());
       result.ends.push_back({.packed = consumed, .plain = result.plain.size()});
     }
     if (was_finished && filled.status == io::fill_status::needs_input) {
@@ -159,8 +161,9 @@ inline void check_truncations(const decoder_maker& make, const decoder_sample& s
     for (const frame_end& end : sample.ends) {
       if (end.packed <= length) whole.push_back(end);
     }
-    const bool clean = std::ranges::any_of(sample.ends, [&](const frame_end& end) { return end.packed == length; }) ||
-                       std::ranges::count(sample.clean_stops, length) != 0;
+    const auto may_stop = [&](const frame_end& end) { return end.packed == length && end.input_may_stop; };
+    const bool clean =
+        std::ranges::any_of(sample.ends, may_stop) || std::ranges::count(sample.clean_stops, length) != 0;
     for (const std::size_t size : {std::size_t{1}, everything}) {
       const decoding got = decode(make, cut, always(size), always(everything), sample.plain.size());
       CHECK(got.accepted() == clean);
@@ -255,9 +258,13 @@ inline void check_empty_calls(const decoder_maker& make, const decoder_sample& s
   CHECK(plain == sample.plain);
 }
 
+/// Makes the context of a decoder that begins after these bytes, which end at the end of a frame.
+using context_maker = std::function<std::shared_ptr<const io::frame_context>(std::span<const std::byte>)>;
+
 /// Invariant: a decoder that is restarted after any position, at the start or at a later frame, gives the results of a
-/// new decoder.
-inline void check_restart(const decoder_maker& make, const decoder_sample& sample) {
+/// new decoder. Without `context_after` it is restarted only where an input of its own may begin.
+inline void check_restart(const decoder_maker& make, const decoder_sample& sample,
+                          const context_maker& context_after = {}) {
   CAPTURE(sample.name);
   const std::unique_ptr<io::decoder> decoder = make();
   byte_vector out(sample.plain.size() + 64);
@@ -269,9 +276,12 @@ inline void check_restart(const decoder_maker& make, const decoder_sample& sampl
       const auto got = decoder->fill(std::span(sample.packed).subspan(before, length - before), out);
       if (got.status != io::fill_status::frame_verified) break;
     }
-    const std::size_t frame = sample.ends.empty() ? 0 : length % sample.ends.size();
+    std::size_t frame = sample.ends.empty() ? 0 : length % sample.ends.size();
+    if (!context_after && frame != 0 && !sample.ends[frame - 1].input_may_stop) frame = 0;
     const frame_end from = frame == 0 ? frame_end{} : sample.ends[frame - 1];
-    decoder->restart({.frames = frame, .compressed_bytes = from.packed});
+    const auto context =
+        context_after && frame != 0 ? context_after(std::span(sample.packed).first(from.packed)) : nullptr;
+    decoder->restart({.frames = frame, .compressed_bytes = from.packed, .context = context});
     CHECK(decoder->consumed_total() == from.packed);
     CHECK(decoder->produced_total() == 0);
     byte_vector text;

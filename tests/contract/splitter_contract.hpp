@@ -77,4 +77,76 @@ inline void check_damaged_splits(const splitter_maker& make, const decoder_sampl
   }
 }
 
+/// The result of one decoder for each frame that the splitter finds, in order up to the first error, as in the
+/// pipeline.
+inline decoding decode_frames(const splitter_maker& make, const decoder_maker& make_decoder,
+                              std::span<const std::byte> packed, const size_chooser& cut, std::size_t plain_bound) {
+  const std::unique_ptr<io::splitter> splitter = make();
+  decoding all;
+  byte_vector out(plain_bound + 64);
+  io::decode_start start;
+  const auto decode_to = [&](std::size_t end, bool ends_input) {
+    const std::unique_ptr<io::decoder> decoder = make_decoder();
+    decoder->restart(start);
+    for (std::size_t at = start.compressed_bytes;;) {
+      const auto got = decoder->fill(packed.subspan(at, end - at), out);
+      at += got.consumed;
+      all.plain.insert(all.plain.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
+      if (got.status == io::fill_status::frame_verified) all.ends.push_back({.packed = at, .plain = all.plain.size()});
+      all.failed = got.status == io::fill_status::failed;
+      if (all.failed || got.status == io::fill_status::needs_input) break;
+    }
+    const std::uint64_t text_before = all.plain.size() - decoder->produced_total();
+    if (all.failed) {
+      all.error = decoder->fault(text_before);
+    } else {
+      all.missing = ends_input ? decoder->missing_at_end(text_before) : decoder->missing_at_frame_end(text_before);
+    }
+  };
+  std::uint64_t frames = 0;
+  for (std::size_t at = 0; at < packed.size() && all.accepted();) {
+    const auto step = splitter->advance(packed.subspan(at, std::min(cut(), packed.size() - at)));
+    at += step.taken;
+    if (!step.frame_ends) continue;
+    if (splitter->counts_frame()) ++frames;
+    decode_to(at - step.beyond, false);
+    start = {.frames = frames, .compressed_bytes = at - step.beyond, .context = splitter->context()};
+  }
+  if (all.accepted()) decode_to(packed.size(), true);
+  return all;
+}
+
+/// An error without its offsets, which may depend on how the input was cut.
+inline std::string clause_of(const std::string& error) { return error.substr(0, error.find(" at compressed offset ")); }
+
+/// Invariant: frames that are decoded by a decoder each give the text, the verified frames and the error that one
+/// decoder gives for the whole input.
+inline void check_frames_like_whole(const splitter_maker& make, const decoder_maker& make_decoder,
+                                    std::span<const std::byte> packed, std::size_t plain_bound) {
+  const decoding whole = decode(make_decoder, packed, always(everything), always(everything), plain_bound);
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{29}, everything}) {
+    CAPTURE(cut);
+    const decoding frames = decode_frames(make, make_decoder, packed, always(cut), plain_bound);
+    CHECK(frames.ends == whole.ends);
+    CHECK(clause_of(frames.error) == clause_of(whole.error));
+    CHECK(frames.missing == whole.missing);
+    CHECK(begin_alike(frames.plain, whole.plain));
+    if (whole.accepted()) CHECK(frames.plain == whole.plain);
+  }
+}
+
+/// The same for the sample truncated at every byte, and with every byte damaged.
+inline void check_frames_of_damaged(const splitter_maker& make, const decoder_maker& make_decoder,
+                                    const decoder_sample& sample, std::size_t plain_bound) {
+  CAPTURE(sample.name);
+  for (std::size_t place = 0; place <= sample.packed.size(); ++place) {
+    CAPTURE(place);
+    check_frames_like_whole(make, make_decoder, std::span(sample.packed).first(place), plain_bound);
+    if (place == sample.packed.size()) break;
+    byte_vector damaged = sample.packed;
+    damaged[place] ^= static_cast<std::byte>(1U << (place % 8));
+    check_frames_like_whole(make, make_decoder, damaged, plain_bound);
+  }
+}
+
 }  // namespace gpuhist::test

@@ -29,11 +29,21 @@ byte_vector gzip_member_of(std::span<const std::byte> plain, gzip_settings setti
                        settings.strategy) == Z_OK);
   gz_header header = header_of(settings);
   REQUIRE(deflateSetHeader(&stream, &header) == Z_OK);
-  byte_vector packed(2 * plain.size() + 1000 + settings.name.size() + settings.comment.size());
-  stream.next_in = reinterpret_cast<const Bytef*>(plain.data());
-  stream.avail_in = static_cast<uInt>(plain.size());
+  const std::size_t flushes = settings.flush_bytes == 0 ? 0 : plain.size() / settings.flush_bytes;
+  byte_vector packed(2 * plain.size() + 1000 + 32 * flushes + settings.name.size() + settings.comment.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
+  std::size_t begin = 0;
+  const auto give = [&](std::size_t bytes) {
+    stream.next_in = reinterpret_cast<const Bytef*>(plain.data()) + begin;
+    stream.avail_in = static_cast<uInt>(bytes);
+    begin += bytes;
+  };
+  for (std::size_t i = 0; i < flushes; ++i) {
+    give(settings.flush_bytes);
+    REQUIRE(deflate(&stream, settings.flush) == Z_OK);
+  }
+  give(plain.size() - begin);
   REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   packed.resize(stream.total_out);
   deflateEnd(&stream);

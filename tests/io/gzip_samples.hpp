@@ -17,6 +17,8 @@ struct gzip_settings {
   std::string comment{};
   std::string extra{};
   bool header_checksum = false;
+  std::size_t flush_bytes = 0;  ///< a flush after each so many bytes of text; 0: none
+  int flush = Z_FULL_FLUSH;
 };
 
 /// One member that holds `plain`.

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace gpuhist::test {
@@ -55,6 +56,39 @@ void add_block(byte_vector& to, std::span<const std::byte> plain, std::uint32_t 
   to.insert(to.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
+/// The encoder that writes the sizes of a block into its header.
+void begin_sized_stream(lzma_stream& coder, std::span<const lzma_filter> filters, const xz_settings& settings,
+                        std::size_t plain_bytes) {
+  lzma_mt options{};
+  options.threads = 1;
+  options.block_size = settings.block_bytes != 0 ? settings.block_bytes : std::max<std::size_t>(plain_bytes, 1);
+  options.filters = filters.data();
+  options.check = settings.check;
+  REQUIRE(lzma_stream_encoder_mt(&coder, &options) == LZMA_OK);
+}
+
+/// The ends of the blocks of a stream, from its start, as its index lists them.
+std::vector<frame_end> block_ends_of(std::span<const std::byte> stream) {
+  lzma_stream_flags footer{};
+  const auto* const end = data_of(stream) + stream.size();
+  REQUIRE(lzma_stream_footer_decode(&footer, end - LZMA_STREAM_HEADER_SIZE) == LZMA_OK);
+  lzma_index* index = nullptr;
+  std::uint64_t memory = UINT64_MAX;
+  std::size_t at = 0;
+  REQUIRE(lzma_index_buffer_decode(&index, &memory, nullptr, end - LZMA_STREAM_HEADER_SIZE - footer.backward_size, &at,
+                                   footer.backward_size) == LZMA_OK);
+  lzma_index_iter each{};
+  lzma_index_iter_init(&each, index);
+  std::vector<frame_end> ends;
+  while (!lzma_index_iter_next(&each, LZMA_INDEX_ITER_BLOCK)) {
+    ends.push_back({.packed = each.block.compressed_stream_offset + each.block.total_size,
+                    .plain = each.block.uncompressed_stream_offset + each.block.uncompressed_size,
+                    .input_may_stop = false});
+  }
+  lzma_index_end(index, nullptr);
+  return ends;
+}
+
 }  // namespace
 
 byte_vector xz_stream_of(std::span<const std::byte> plain, const xz_settings& settings) {
@@ -65,9 +99,13 @@ byte_vector xz_stream_of(std::span<const std::byte> plain, const xz_settings& se
   if (settings.x86_filter) filters = {lzma_filter{.id = LZMA_FILTER_X86, .options = nullptr}, lzma2, end};
 
   lzma_stream coder = LZMA_STREAM_INIT;
-  REQUIRE(lzma_stream_encoder(&coder, filters.data(), settings.check) == LZMA_OK);
   byte_vector packed;
-  while (settings.block_bytes != 0 && plain.size() > settings.block_bytes) {
+  if (settings.states_sizes) {
+    begin_sized_stream(coder, filters, settings, plain.size());
+  } else {
+    REQUIRE(lzma_stream_encoder(&coder, filters.data(), settings.check) == LZMA_OK);
+  }
+  while (!settings.states_sizes && settings.block_bytes != 0 && plain.size() > settings.block_bytes) {
     encode(coder, plain.first(settings.block_bytes), LZMA_FULL_FLUSH, packed);
     plain = plain.subspan(settings.block_bytes);
   }
@@ -150,13 +188,38 @@ byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level) {
   return packed;
 }
 
+bzip2_verdict ask_libbz2(std::span<const std::byte> packed, std::size_t most_text) {
+  bzip2_verdict result;
+  result.text.resize(most_text);
+  byte_vector in(packed.begin(), packed.end());
+  bz_stream stream{};
+  REQUIRE(BZ2_bzDecompressInit(&stream, 0, 0) == BZ_OK);
+  stream.next_in = reinterpret_cast<char*>(in.data());
+  stream.avail_in = static_cast<unsigned>(in.size());
+  stream.next_out = reinterpret_cast<char*>(result.text.data());
+  stream.avail_out = static_cast<unsigned>(result.text.size());
+  result.is_valid = BZ2_bzDecompress(&stream) == BZ_STREAM_END;
+  result.packed_bytes = in.size() - stream.avail_in;
+  result.text.resize(result.text.size() - stream.avail_out);
+  BZ2_bzDecompressEnd(&stream);
+  return result;
+}
+
 packed_sample_builder& packed_sample_builder::frame(const byte_vector& plain, const byte_vector& packed) {
   sample_.add_frame(plain, packed);
   return *this;
 }
 
 packed_sample_builder& packed_sample_builder::xz(const byte_vector& plain, const xz_settings& settings) {
-  return frame(plain, xz_stream_of(plain, settings));
+  const byte_vector stream = xz_stream_of(plain, settings);
+  for (frame_end end : block_ends_of(stream)) {
+    end.packed += sample_.packed.size();
+    end.plain += sample_.plain.size();
+    sample_.ends.push_back(end);
+  }
+  sample_.plain.insert(sample_.plain.end(), plain.begin(), plain.end());
+  sample_.add_skippable(stream);
+  return *this;
 }
 
 packed_sample_builder& packed_sample_builder::lzip(const byte_vector& plain, unsigned dictionary_code) {

@@ -18,6 +18,7 @@ struct xz_settings {
   std::size_t block_bytes = 0;   ///< text size of a block; 0: one block
   std::uint32_t dictionary = 0;  ///< 0: the default of the preset
   bool x86_filter = false;
+  bool states_sizes = false;  ///< the headers of blocks state their sizes, as those of the encoder with threads do
 };
 
 byte_vector xz_stream_of(std::span<const std::byte> plain, const xz_settings& settings = {});
@@ -33,11 +34,20 @@ byte_vector lzma_stream_of(std::span<const std::byte> plain, bool states_size);
 
 byte_vector bzip2_stream_of(std::span<const std::byte> plain, int level = 9);
 
+/// What libbz2 makes of the stream at the front of some bytes.
+struct bzip2_verdict {
+  bool is_valid = false;
+  byte_vector text;  ///< at most `most_text` bytes; of an invalid stream what precedes the error
+  std::size_t packed_bytes = 0;
+};
+bzip2_verdict ask_libbz2(std::span<const std::byte> packed, std::size_t most_text);
+
 /// Joins frames, with optional bytes between them.
 class packed_sample_builder {
  public:
   explicit packed_sample_builder(std::string name) { sample_.name = std::move(name); }
   packed_sample_builder& frame(const byte_vector& plain, const byte_vector& packed);
+  /// Each block of the stream is a frame. The input may stop after the stream.
   packed_sample_builder& xz(const byte_vector& plain, const xz_settings& settings = {});
   packed_sample_builder& lzip(const byte_vector& plain, unsigned dictionary_code = 16);
   packed_sample_builder& bzip2(const byte_vector& plain, int level = 9);

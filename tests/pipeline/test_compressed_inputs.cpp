@@ -3,6 +3,7 @@
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 
 #include "tests/io/gzip_samples.hpp"
+#include "tests/io/packed_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
 
 #include <csignal>
@@ -173,10 +174,32 @@ test::decoder_sample small_gzip_archive() {
       .build();
 }
 
+// Streams of blocks with and without their sizes, without blocks, and with padding.
+test::decoder_sample small_xz_archive() {
+  return test::packed_sample_builder("small")
+      .xz(test::sample_text(100), {.block_bytes = 40, .dictionary = 4096, .states_sizes = true})
+      .padding_in_fours(4)
+      .xz({})
+      .xz(test::noise(9), {.check = LZMA_CHECK_CRC64, .dictionary = 4096, .states_sizes = true})
+      .xz(test::sample_text(120, 2), {.block_bytes = 70, .dictionary = 4096})
+      .build();
+}
+
+test::decoder_sample small_lzip_archive() {
+  return test::packed_sample_builder("small")
+      .lzip(test::sample_text(70))
+      .lzip({})
+      .lzip(test::noise(9))
+      .lzip(test::byte_vector(300, std::byte{'='}))
+      .build();
+}
+
 // Calls `check` with each format and an archive of that format.
 void for_all_formats(const std::function<void(const io::format&, const test::decoder_sample&)>& check) {
   check(zstd(), small_archive());
   check(gzip(), small_gzip_archive());
+  check(*io::format_named("xz"), small_xz_archive());
+  check(*io::format_named("lzip"), small_lzip_archive());
 }
 
 }  // namespace
@@ -221,6 +244,38 @@ TEST_CASE("for an archive that is damaged at any byte the report equals that of 
       }
     }
   });
+}
+
+TEST_CASE("blocks of xz and members of lzip are decoded by any number of decoders, with the same counts") {
+  const test::byte_vector text = test::sample_text(300'000);
+  const auto xz = test::packed_sample_builder("xz")
+                      .xz(text, {.block_bytes = 7000, .states_sizes = true})
+                      .padding_in_fours(8)
+                      .xz(test::noise(30'000), {.check = LZMA_CHECK_SHA256, .block_bytes = 999, .states_sizes = true})
+                      .build();
+  test::packed_sample_builder members("lzip");
+  for (std::size_t at = 0; at < text.size(); at += 7000) {
+    members.lzip({text.begin() + static_cast<std::ptrdiff_t>(at),
+                  text.begin() + static_cast<std::ptrdiff_t>(std::min(at + 7000, text.size()))});
+  }
+  const test::decoder_sample lzip = members.build();
+  test::watchdog watchdog;
+  const test::temporary_folder folder;
+  for (const test::decoder_sample* sample : {&xz, &lzip}) {
+    const std::string name = folder.file(sample->name, test::characters(sample->packed));
+    for (const std::uint32_t decoders : {1U, 2U, 3U, 16U}) {
+      watchdog.moved(decoders);
+      plan planned = test::byte_plan({name}, 5000, decoders + 1, decoders);
+      planned.buffers.decoders = decoders;
+      planned.buffers.group_bytes = 1000;
+      planned.stats = true;
+      const outcome finished = run(planned, test::shuffled(decoders));
+      CHECK(finished.result.complete);
+      CHECK(finished.result.verified.counts == test::counts_of(sample->plain));
+      REQUIRE(finished.stats);
+      CHECK(finished.stats->decompression.find("split: ") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE(

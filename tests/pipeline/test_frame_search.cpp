@@ -45,6 +45,17 @@ TEST_CASE("a magic number that began before the first piece is found only if its
   CHECK_FALSE(frame_search("abac", {}).find(std::as_bytes(std::span(piece))));
 }
 
+TEST_CASE("in a piece that is passed over no magic number is found, but one may begin in it") {
+  const std::string whole = "abacab";
+  const std::string rest = "ac";
+  frame_search search("abac", {});
+  search.pass(std::as_bytes(std::span(whole)));
+  const auto hit = search.find(std::as_bytes(std::span(rest)));
+  REQUIRE(hit);
+  CHECK(hit->before == 2);
+  CHECK(hit->at == 0);
+}
+
 TEST_CASE("no frame is found in a format without a magic number, whatever the bytes") {
   const std::string bytes(1000, '\0');
   frame_search search("", std::as_bytes(std::span(bytes)));

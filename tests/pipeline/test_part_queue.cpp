@@ -1,4 +1,4 @@
-// part_queue: blocks come out in order, whoever decodes their parts, and parts come out linked and finished.
+// part_queue: blocks come out in order, whichever thread decodes their parts, and parts come out linked and finished.
 #include "pipeline/flow/decoding/part_queue.hpp"
 
 #include "async/worker_pool.hpp"
@@ -212,6 +212,39 @@ TEST_CASE("a slow stream is decoded without delay, and a queue that holds all bl
   for (std::uint64_t i = 1; i <= 3; ++i) queue.push(block_of(10 * i, 10));
   CHECK(queue.take(true));
   CHECK_FALSE(queue.take(true));
+}
+
+TEST_CASE("parts can be discarded at any time: their memory is free then, and all blocks still come out") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 60; ++round) {
+    logging scope;
+    async::worker_pool pool(3);
+    async::semaphore memory(100);
+    stage_clock clock;
+    {
+      part_queue queue(settings_of(500, 100, 3), pool, memory, clock);
+      std::uint64_t pushed = 0;
+      std::uint64_t came = 0;
+      for (; pushed < 6000; pushed += 200) queue.push(block_of(pushed, 200));
+      queue.push({.end = true});
+      const auto discards_at = random() % 30;
+      for (std::size_t i = 0;; ++i) {
+        if (i == discards_at) {
+          queue.discard_parts();
+          CHECK(memory.try_acquire(100));
+        }
+        const auto next = queue.take(true);
+        REQUIRE(next);
+        if (next->bytes.end) break;
+        came += next->bytes.bytes.size();
+      }
+      CHECK(came == pushed);
+    }
+    CHECK(memory.try_acquire(100));
+    pool.join();
+    CHECK(scope.log.alive == 0);
+    CHECK_FALSE(scope.log.misused);
+  }
 }
 
 TEST_CASE("a queue that is destroyed early leaves nothing running, and returns all memory") {

@@ -83,6 +83,13 @@ std::size_t source_bytes::read_blocks(std::span<std::byte> out) {
   return size;
 }
 
+bool source_bytes::may_wait() {
+  if (stream_ == nullptr || !current_.bytes.empty() || current_.end) return false;
+  std::optional<block> arrived = stream_->try_next();
+  if (arrived) current_ = std::move(*arrived);
+  return !arrived;
+}
+
 std::optional<std::uint64_t> source_bytes::seekable_bytes() const {
   if (file_ == nullptr) return std::nullopt;
   return file_->size_hint();
@@ -125,10 +132,10 @@ void peeking_bytes::seek(std::uint64_t offset) {
 
 decoded_bytes::decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
                              settings options)
-    : source_(source), decoder_(decoder), verdicts_(verdicts), notes_(notes), options_(std::move(options)) {
+    : source_(source), decoder_(&decoder), verdicts_(verdicts), notes_(notes), options_(std::move(options)) {
   constexpr std::size_t buffer_bytes = std::size_t{128} << 10U;
-  buffer_.resize(buffer_bytes);
-  decoder_.restart({});
+  if (!options_.ahead) buffer_.resize(buffer_bytes);
+  decoder_->restart({});
 }
 
 // Fills `out` as far as possible, so that callers do not depend on the sizes of the reads below.
@@ -137,8 +144,13 @@ std::size_t decoded_bytes::read(std::span<std::byte> out) {
   frame_ended_ = false;
   while (filled < out.size() && !error_ && !ended_) {
     if (frame_ended_ && filled > 0) break;
-    if (in_.empty() && !has_more_ && !refill()) break;
-    decode(out, filled);
+    if (part_) {
+      copy_part(out, filled);
+    } else if (!in_.empty() || has_more_ || refill()) {
+      if (!part_) decode(out, filled);
+    } else {
+      break;
+    }
   }
   if (filled == 0 && error_) std::rethrow_exception(error_);
   return filled;
@@ -146,15 +158,10 @@ std::size_t decoded_bytes::read(std::span<std::byte> out) {
 
 // Returns false if there is no more input.
 bool decoded_bytes::refill() {
-  try {
-    in_ = std::span(buffer_).first(source_.read(buffer_));
-  } catch (...) {
-    error_ = std::current_exception();
-    return false;
-  }
-  if (!in_.empty()) return true;
+  if (options_.ahead ? read_ahead() : read_source()) return true;
+  if (error_) return false;
   ended_ = true;
-  if (const std::string missing = decoder_.missing_at_end(0); !missing.empty()) {
+  if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) {
     fail(missing);
   } else {
     verdicts_.verified();  // needed for formats without an end mark
@@ -162,33 +169,91 @@ bool decoded_bytes::refill() {
   return false;
 }
 
-void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
-  io::fill_result result;
-  {
-    const stopwatch busy(notes_.decompress.busy_nanoseconds);
-    result = decoder_.fill(in_, out.subspan(filled));
+bool decoded_bytes::read_source() {
+  try {
+    in_ = std::span(buffer_).first(source_.read(buffer_));
+  } catch (...) {
+    error_ = std::current_exception();
   }
-  in_ = in_.subspan(result.consumed);
-  filled += result.produced;
-  notes_.decompress.bytes += result.produced;
-  if (result.produced > 0) verdicts_.note_bytes();
-  if (decoder_.produced_total() > options_.max_text) {
-    return fail("decompresses to far more than --max-output allows; given up at compressed offset " +
-                    std::to_string(decoder_.consumed_total()),
-                failure_kind::refused);
+  return !error_ && !in_.empty();
+}
+
+// Frames that were decoded ahead are used if this decoder stands exactly at their start, as it does unless damage hides
+// the end of a frame from it or from the splitter.
+bool decoded_bytes::read_ahead() {
+  part_queue::piece next = options_.ahead->next();
+  if (next.bytes.end) {
+    error_ = next.bytes.error;
+    return false;
   }
-  has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
-  if (result.status == io::fill_status::failed) fail(decoder_.fault(0));
-  if (result.status == io::fill_status::needs_window) grant_window();
-  if (result.status != io::fill_status::frame_verified) return;
+  block_ = std::move(next.bytes);
+  in_ = block_.bytes;
+  if (!next.part) return true;
+  if (!options_.ahead->has_frames()) {
+    decoder_->offer(next.part);
+  } else if (auto frames = std::dynamic_pointer_cast<frame_part>(next.part);
+             !decoder_->in_frame() && frames->begin == decoder_->consumed_total()) {
+    part_ = std::move(frames);
+  }
+  return true;
+}
+
+void decoded_bytes::copy_part(std::span<std::byte> out, std::size_t& filled) {
+  const std::size_t size = part_->copy(out.subspan(filled));
+  filled += size;
+  note_text(size);
+  if (error_) return;
+  if (part_->take_frame_end()) end_frame();
+  if (part_->is_used_up()) leave_part();
+}
+
+// The decoder of the part continues where the part ends, or reports its fault.
+void decoded_bytes::leave_part() {
+  in_ = in_.subspan(part_->consumed);
+  decoder_ = part_->decoder.get();
+  left_ = std::move(part_);
+  has_more_ = left_->ended_by == io::fill_status::output_full;
+  if (left_->ended_by == io::fill_status::failed) fail(decoder_->fault(0));
+  if (left_->ended_by == io::fill_status::needs_window) grant_window();
+}
+
+void decoded_bytes::note_text(std::size_t bytes) {
+  notes_.decompress.bytes += bytes;
+  text_bytes_ += bytes;
+  if (bytes > 0) verdicts_.note_bytes();
+  if (text_bytes_ <= options_.max_text) return;
+  fail("decompresses to far more than --max-output allows; given up at compressed offset " +
+           std::to_string(decoder_->consumed_total()),
+       failure_kind::refused);
+}
+
+void decoded_bytes::end_frame() {
   frame_ended_ = true;
   ++notes_.frames;
   verdicts_.verified();
 }
 
+void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
+  io::fill_result result;
+  {
+    const stopwatch busy(notes_.decompress.busy_nanoseconds);
+    result = decoder_->fill(in_, out.subspan(filled));
+  }
+  in_ = in_.subspan(result.consumed);
+  filled += result.produced;
+  note_text(result.produced);
+  if (error_) return;
+  has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
+  if (result.status == io::fill_status::failed) fail(decoder_->fault(0));
+  if (result.status == io::fill_status::needs_window) grant_window();
+  if (result.status == io::fill_status::frame_verified) end_frame();
+}
+
 void decoded_bytes::grant_window() {
-  if (options_.grant_window) return options_.grant_window();
-  fail("needs a window of " + config::format_size(decoder_.window_wanted()) +
+  has_more_ = true;
+  if (options_.ahead) options_.ahead->discard_parts();
+  if (options_.grant_window) return options_.grant_window(*decoder_);
+  fail("needs a window of " + config::format_size(decoder_->window_wanted()) +
            ", too large for a compressed member of an archive; extract it first",
        failure_kind::refused);
 }
@@ -199,7 +264,7 @@ void decoded_bytes::fail(const std::string& message, failure_kind kind) {
 
 std::string decoded_bytes::place_of(std::uint64_t offset) const {
   return "decompressed offset " + std::to_string(offset) + ", read up to compressed offset " +
-         std::to_string(decoder_.consumed_total());
+         std::to_string(decoder_->consumed_total());
 }
 
 std::size_t member_bytes::read(std::span<std::byte> out) {

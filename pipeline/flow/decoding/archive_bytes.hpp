@@ -13,7 +13,9 @@
 #include "io/decoder.hpp"
 #include "io/source.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
+#include "pipeline/flow/decoding/ahead_blocks.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
+#include "pipeline/flow/decoding/frame_parts.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
 #include <cstddef>
@@ -76,6 +78,7 @@ class source_bytes final : public io::byte_reader {
   source_bytes(block_reader& stream, async::executor& reading_loop, std::stop_token stop);
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool may_wait() override;
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override;
   void seek(std::uint64_t offset) override { offset_ = offset; }
   [[nodiscard]] std::uint64_t position() const { return offset_; }
@@ -104,6 +107,7 @@ class peeking_bytes final : public io::byte_reader {
   [[nodiscard]] std::exception_ptr failure() const { return error_; }
 
   std::size_t read(std::span<std::byte> out) override;
+  [[nodiscard]] bool may_wait() override { return taken_ == ahead_.size() && !error_ && source_.may_wait(); }
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return source_.seekable_bytes(); }
   void seek(std::uint64_t offset) override;
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override { return source_.place_of(offset); }
@@ -120,29 +124,43 @@ class decoded_bytes final : public io::byte_reader {
  public:
   struct settings {
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes; the input is refused if it holds more (a bomb)
-    std::function<void()> grant_window{};        ///< waits for the large window that the decoder needs; empty: large
-                                                 ///< windows are refused
+    /// Waits for the large window that a decoder needs; empty: large windows are refused.
+    std::function<void(io::decoder&)> grant_window{};
+    std::unique_ptr<ahead_blocks> ahead{};  ///< reads the source, and decodes ahead; null: this object reads it
   };
 
   decoded_bytes(io::byte_reader& source, io::decoder& decoder, verdict_gate& verdicts, feed_notes& notes,
                 settings options);
+
+  /// Compressed bytes before the text that was read.
+  [[nodiscard]] std::uint64_t consumed() const { return decoder_->consumed_total(); }
 
   std::size_t read(std::span<std::byte> out) override;
   [[nodiscard]] std::string place_of(std::uint64_t offset) const override;
 
  private:
   void decode(std::span<std::byte> out, std::size_t& filled);
+  void copy_part(std::span<std::byte> out, std::size_t& filled);
+  void leave_part();
+  void note_text(std::size_t bytes);
+  void end_frame();
   bool refill();
+  bool read_source();
+  bool read_ahead();
   void grant_window();
   void fail(const std::string& message, failure_kind kind = failure_kind::damaged);
 
   io::byte_reader& source_;
-  io::decoder& decoder_;
+  io::decoder* decoder_;
   verdict_gate& verdicts_;
   feed_notes& notes_;
   const settings options_;
   std::vector<std::byte> buffer_;
+  block block_{};                       // with `ahead`: holds in_
+  std::shared_ptr<frame_part> part_{};  // the frames that are being copied
+  std::shared_ptr<frame_part> left_{};  // owns decoder_, if it is that of frames that were copied
   std::span<const std::byte> in_{};
+  std::uint64_t text_bytes_ = 0;
   bool ended_ = false;
   bool frame_ended_ = false;
   bool has_more_ = false;  // the decoder can continue without more input

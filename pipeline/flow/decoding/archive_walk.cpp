@@ -87,7 +87,10 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   if (item.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
   decoded_bytes::settings options{.max_text = max_decoded()};
-  if (!own) options.grant_window = [this] { async::run_blocking(pool_, context_.grant_window()); };
+  if (!own) {
+    options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
+    options.ahead = blocks_ahead(item, compression);
+  }
   verdict_gate frames(&item.below, counts_);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
@@ -100,7 +103,15 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
                       .shown = item.shown};
   attempt(inner, [&] { count_decoded(inner); });
   attempt(inner, [&] { drain(inner); });  // the counts wait for the verdict of the frame
-  if (item.depth == 0) counts_.set_compressed_bytes(archive_, 1, decoder.consumed_total());
+  if (item.depth == 0) counts_.set_compressed_bytes(archive_, 1, decoded.consumed());
+}
+
+// The threads of the pool decode the compression around the whole archive ahead.
+std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, const io::format& compression) {
+  if (limits_.threads < 2) return nullptr;
+  const ahead_resources resources{
+      .pool = pool_, .threads = limits_.threads, .memory = context_.shared_memory(), .limits = context_.limits()};
+  return std::make_unique<ahead_blocks>(item.bytes, compression, resources, notes_.decompress);
 }
 
 void archive_walk::count_decoded(content item) {

@@ -32,6 +32,7 @@ struct archive_limits {
   std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of all members of one archive
   std::int64_t max_members = 1;                ///< of all archives of the run; each is in the result
   io::decoder_limits inner_decoder{};          ///< for compressed members
+  unsigned threads = 1;                        ///< of the pool
   io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink; null: it is not
   unsigned threads = 1;                        ///< of the pool; with several, members of a zip are decoded ahead
 };
@@ -71,6 +72,7 @@ class archive_walk {
 
   void count(const content& item);
   void count_compressed(const content& item, const io::format& compression);
+  [[nodiscard]] std::unique_ptr<ahead_blocks> blocks_ahead(const content& item, const io::format& compression);
   void count_decoded(content item);
   void count_members(const content& item, io::archive_kind kind);
   std::unique_ptr<member_queue> decode_ahead(const content& item, io::archive_kind kind);

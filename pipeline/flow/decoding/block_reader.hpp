@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <utility>
@@ -67,6 +68,9 @@ class block_reader {
 
   /// The next block. A block with `end` after the last one, and after a stop.
   async::task<block> next();
+
+  /// The next block, if it has been read.
+  std::optional<block> try_next() { return filled_.try_take(); }
 
   /// Permits the use of extra blocks, because there are several decoders. Thread-safe.
   void read_farther_ahead() { may_take_extra_ = true; }

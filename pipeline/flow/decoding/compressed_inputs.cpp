@@ -85,6 +85,7 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;        // of retired groups
   std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
   std::uint64_t groups = 0;
+  std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
 
@@ -131,7 +132,8 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
-  if (input.groups > 1) return "split: " + manner;
+  if (input.in_parts) return "in parts that several threads decode";
+  if (input.groups > 1 && (input.frames_walked > 1 || input.splitter->is_lost())) return "split: " + manner;
   return "in one piece: " + (input.splitter->is_lost() ? manner : "a single frame, or too short to split");
 }
 
@@ -200,7 +202,7 @@ async::task<> compressed_inputs::split(compressed_input& input, std::vector<std:
     if (input.damaged) co_return;
     if (next.end || stop_.stop_requested()) co_return co_await end_input(input, next);
     co_await forward_block(input, next);
-    if (input.groups > 1) input.blocks->read_farther_ahead();
+    if (input.groups > 1 || input.splitter->knows_end()) input.blocks->read_farther_ahead();
   }
 }
 
@@ -247,12 +249,15 @@ async::task<> compressed_inputs::push_held_back(compressed_input& input) {
   co_await push(input, held, *bytes);
 }
 
-// If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop.
+// If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop, or
+// that an input must not end there.
 async::task<> compressed_inputs::end_input(compressed_input& input, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
   co_await push_held_back(input);
-  if (!input.current && (input.groups == 0 || last.error || stopped)) co_await begin_group(input);
+  if (!input.current && (input.groups == 0 || last.error || stopped || input.next.context)) {
+    co_await begin_group(input);
+  }
   if (input.current) {
     input.current->ends_input = true;
     input.current->blocks.end(std::move(last));
@@ -321,6 +326,7 @@ void compressed_inputs::close_group(compressed_input& input) {
   input.current.reset();
   input.next.frames = input.frames_walked;
   input.next.compressed_bytes += std::exchange(input.current_bytes, 0);
+  input.next.context = input.splitter->context();
 }
 
 // The oldest group has ended.
@@ -392,7 +398,7 @@ async::task<block> compressed_inputs::next_block(group& task) {
         task.parts->push(std::move(*arrived));
       }
       if (auto next = task.parts->take(std::holds_alternative<io::file_source>(*task.input.source))) {
-        if (next->part && !task.lost) task.decoder->offer(std::move(next->part));
+        if (next->part && !task.lost) task.decoder->offer(next->part);
         co_return std::move(next->bytes);
       }
     }
@@ -410,26 +416,23 @@ async::task<block> compressed_inputs::next_block(group& task) {
 // All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
 // their own help to decode it.
 void compressed_inputs::begin_parts(group& task, const block& first) {
-  constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
   const io::part_format& format = task.input.format.parts;
-  if (format.make == nullptr || !first.lost || options_.threads < format.min_threads) return;
-  const std::uint64_t wanted = options_.threads + options_.threads / 2 + 1;  // some are ready before their turn
-  const std::uint64_t of_part =
-      std::clamp<std::uint64_t>(contexts_.shared_bytes() / wanted, format.memory_bytes, most_part_bytes);
-  const std::uint64_t parts = std::min(wanted, contexts_.shared_bytes() / of_part);
-  if (parts < 2) return;
+  if (!first.lost) return;
+  const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
+  if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
   block_reader& reader = *task.input.blocks;
   const std::size_t blocks = reader.own_more(blocks_of_part);
   reader.read_farther_ahead();
+  task.input.in_parts = true;
   task.parts.emplace(part_queue::settings{.format = format,
                                           .threads = options_.threads,
-                                          .max_parts = parts,
-                                          .max_part_bytes = of_part,
+                                          .max_parts = shares.parts,
+                                          .max_part_bytes = shares.bytes,
                                           .max_blocks = blocks - 1,  // the reader fills the last one
                                           .offset = task.decoder->consumed_total(),
                                           .begins_frame = !task.decoder->in_frame()},
-                     executors_.pool, contexts_.shared_memory(), notes_.decompress);
+                     executors_.pool, task.context->shared_memory(), notes_.decompress);
 }
 
 async::task<> compressed_inputs::take_block(group& task, const block& next) {
@@ -474,6 +477,7 @@ void compressed_inputs::end_of_blocks(group& task, const block& last) {
 // The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
 void compressed_inputs::begin_skipping(group& task, std::string cause) {
   task.skipped_to = task.decoder->consumed_total();
+  task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
   task.lost = {.compressed_begin = task.frame_begin,
                .compressed_end = 0,
                .text_offset = task.end.text_bytes - task.frame_bytes,
@@ -501,6 +505,7 @@ void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
 // magic number that is found.
 async::task<> compressed_inputs::skip(group& task, const block& source, std::span<const std::byte>& in) {
   const auto found = source.lost ? task.search->find(in) : std::nullopt;
+  if (!source.lost) task.search->pass(in);
   if (!found) {
     task.skipped_to += in.size();
     in = {};
@@ -516,8 +521,8 @@ async::task<> compressed_inputs::skip(group& task, const block& source, std::spa
 // Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
 async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which has
-  // to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
+  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which
+  // has to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
   const bool are_idle = notes_.decompress.now_in_flight < options_.threads;
   cut.set_chunking(cut.counts_here() && !(are_idle && options_.counting_is_slow)
                        ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
@@ -549,6 +554,7 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
 // So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
 // blocks.
 async::task<> compressed_inputs::grant_window(group& task) {
+  if (task.parts) task.parts->discard_parts();
   co_await task.may_request_window.wait();
   co_await task.context->grant_window();
 }

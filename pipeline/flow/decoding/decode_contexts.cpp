@@ -16,14 +16,15 @@ std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
   return std::move(decoder_);
 }
 
-async::task<> decode_context::grant_window() {
-  const std::uint64_t wanted = decoder_->window_wanted();
+async::task<> decode_context::grant_window(io::decoder& of) {
+  const std::uint64_t wanted = of.window_wanted();
   if (granted_) {
     decoder_->grant_window(0);
+    of.grant_window(0);
     granted_.release();
   }
   granted_ = co_await large_windows_.acquire(wanted);
-  decoder_->grant_window(wanted);
+  of.grant_window(wanted);
 }
 
 void decode_context::release_window() noexcept {
@@ -55,9 +56,7 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
                                  std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
                                  text_divider* divider)
-    : shared_bytes_(window_bytes - number * own_window(number, window_bytes)),
-      large_windows_(shared_bytes_),
-      permits_(number) {
+    : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {

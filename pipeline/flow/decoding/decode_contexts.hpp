@@ -38,7 +38,15 @@ class decode_context {
 
   /// Waits for memory for the window that the decoder asked for, and grants it. Releases an earlier large window before
   /// the wait, so that contexts cannot block each other forever. Throws std::bad_alloc.
-  async::task<> grant_window();
+  async::task<> grant_window() { return grant_window(*decoder_); }
+
+  /// As grant_window(), for a decoder that continues the work of decoder_for().
+  async::task<> grant_window(io::decoder& of);
+
+  [[nodiscard]] const io::decoder_limits& limits() const { return limits_; }
+
+  /// Memory that all contexts share, for large windows and for parts that are decoded ahead: limits().window_bytes.
+  [[nodiscard]] async::semaphore& shared_memory() { return large_windows_; }
 
   /// Releases the large window, and the memory of the decoder.
   void release_window() noexcept;
@@ -104,12 +112,7 @@ class decode_contexts {
 
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 
-  /// Memory for large windows and for parts that are decoded ahead, in bytes, and all of it.
-  [[nodiscard]] async::semaphore& shared_memory() { return large_windows_; }
-  [[nodiscard]] std::uint64_t shared_bytes() const { return shared_bytes_; }
-
  private:
-  const std::uint64_t shared_bytes_;
   async::semaphore large_windows_;  // bytes
   std::deque<decode_context> contexts_;
   async::semaphore permits_;  // one for each context in free_

@@ -11,13 +11,11 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-frame_search::frame_search(std::string_view magic, std::span<const std::byte> before) : magic_(magic) {
-  remember(text_of(before));
-}
+frame_search::frame_search(std::string_view magic, std::span<const std::byte> before) : magic_(magic) { pass(before); }
 
-void frame_search::remember(std::string_view piece) {
+void frame_search::pass(std::span<const std::byte> piece) {
   if (magic_.empty()) return;
-  before_ += piece.substr(piece.size() - std::min(piece.size(), magic_.size() - 1));
+  before_ += text_of(piece.last(std::min(piece.size(), magic_.size() - 1)));
   before_.erase(0, before_.size() - std::min(before_.size(), magic_.size() - 1));
 }
 
@@ -29,7 +27,7 @@ std::optional<frame_search::hit> frame_search::find(std::span<const std::byte> p
     return hit{.before = before_.size() - at, .at = 0};
   }
   if (const std::size_t at = bytes.find(magic_); at != std::string_view::npos) return hit{.before = 0, .at = at};
-  remember(bytes);
+  pass(piece);
   return std::nullopt;
 }
 

@@ -22,11 +22,12 @@ class frame_search {
   /// The first magic number that ends in this piece. Always nothing for a format without a magic number.
   std::optional<hit> find(std::span<const std::byte> piece);
 
+  /// Passes over a piece. A magic number that ends in it is not found, one that begins in it may be.
+  void pass(std::span<const std::byte> piece);
+
   [[nodiscard]] std::string_view magic() const { return magic_; }
 
  private:
-  void remember(std::string_view piece);
-
   std::string_view magic_;
   std::string before_;  // the last bytes of earlier pieces, fewer than the magic number has
 };

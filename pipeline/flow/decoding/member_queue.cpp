@@ -212,7 +212,7 @@ void member_queue::state::decode(const member_pointer& of, locked& lock) {
     decoders_.pop_back();
   }
   std::optional<std::uint64_t> data_at;
-  notes_.decompress.note_in_flight(running_);
+  notes_.decompress.note_in_flight(std::min(running_, options_.threads));
   lock.unlock();
   try {
     const stopwatch busy(notes_.decompress.busy_nanoseconds);

@@ -31,6 +31,7 @@ struct part_entry {
   std::uint64_t size = 0;
   phase now = phase::collecting;
   bool begins_frame = false;
+  io::decode_start start{};  // with begins_frame
   async::semaphore::permit memory{};
   bool is_taken = false;       // its first block was taken
   std::vector<block> after{};  // look-ahead; released after decoding
@@ -42,6 +43,17 @@ using phase = part_entry::phase;
 using entry_pointer = std::shared_ptr<part_entry>;
 
 }  // namespace
+
+part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes) {
+  constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
+  if (!format.make || threads < format.min_threads) return {};
+  const std::uint64_t wanted = threads + threads / 2 + 1;
+  const std::uint64_t of_part = std::clamp<std::uint64_t>(
+      memory_bytes / wanted, format.memory_bytes, std::max<std::uint64_t>(most_part_bytes, format.memory_bytes));
+  const std::uint64_t parts = std::min(wanted, memory_bytes / of_part);
+  if (parts < 2) return {};
+  return {.parts = parts, .bytes = of_part};
+}
 
 // Shared with the jobs of the pool, which may run after the queue was destroyed.
 class part_queue::state : public std::enable_shared_from_this<state> {
@@ -55,9 +67,10 @@ class part_queue::state : public std::enable_shared_from_this<state> {
         next_begins_frame_(options.begins_frame) {}
 
   void close() noexcept;
-  void push(block next);
+  void push(block next, const io::decode_start* start);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
+  void discard_parts();
 
  private:
   class job;
@@ -72,6 +85,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   void decode(const entry_pointer& of, locked& lock);
   void finish(const entry_pointer& of, locked& lock);
   void link_parts(locked& lock);
+  void return_memory(part_entry& of);
   piece serve(part_entry& front);
   [[nodiscard]] bool may_starve(bool may_wait) const;
 
@@ -116,8 +130,10 @@ void part_queue::state::close() noexcept {
   entries_.clear();
 }
 
-void part_queue::state::push(block next) {
+void part_queue::state::push(block next, const io::decode_start* start) {
   const std::scoped_lock lock(mutex_);
+  if (start != nullptr && !entries_.empty() && entries_.back()->now == phase::collecting)
+    entries_.back()->now = phase::complete;
   if (next.end) {
     last_ = std::move(next);
     if (!entries_.empty() && entries_.back()->now == phase::collecting) entries_.back()->now = phase::complete;
@@ -126,7 +142,8 @@ void part_queue::state::push(block next) {
   if (entries_.empty() || entries_.back()->now != phase::collecting) {
     auto added = std::make_shared<part_entry>();
     added->offset = next_offset_;
-    added->begins_frame = next_begins_frame_;
+    added->begins_frame = next_begins_frame_ || start != nullptr;
+    if (start != nullptr) added->start = *start;
     entries_.push_back(std::move(added));
   }
   part_entry& to = *entries_.back();
@@ -195,6 +212,8 @@ bool part_queue::state::run_one(locked& lock) {
     const entry_pointer kept = each;  // the lock is released meanwhile
     if (kept->now != phase::queued && kept->now != phase::linked) continue;
     ++running_;
+    clock_.note_in_flight(
+        std::min<std::uint64_t>(running_ + 1, options_.threads));  // the reader of the text decodes, too
     kept->now == phase::queued ? decode(kept, lock) : finish(kept, lock);
     --running_;
     changed_.notify_all();
@@ -223,6 +242,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
                             .pieces = pieces,
                             .ends_input = of->ends_input,
                             .begins_frame = of->begins_frame,
+                            .start = of->start,
                             .max_bytes = options_.max_part_bytes});
   } catch (const std::bad_alloc&) {
     decoder.reset();  // frees its memory; the decoder of the input does without the part
@@ -275,6 +295,29 @@ void part_queue::state::finish(const entry_pointer& of, locked& lock) {
   of->now = phase::ready;
 }
 
+void part_queue::state::return_memory(part_entry& of) {
+  if (of.memory) --begun_;
+  of.memory.release();
+}
+
+// Parts that no thread works on become complete again, as if they had not begun.
+void part_queue::state::discard_parts() {
+  locked lock(mutex_);
+  for (;;) {
+    for (const entry_pointer& each : entries_) {
+      const bool is_idle = each->now == phase::queued || each->now == phase::decoded || each->now == phase::linked ||
+                           each->now == phase::ready;
+      if (each->is_taken || (is_idle && each->memory)) return_memory(*each);
+      if (each->is_taken || !is_idle) continue;
+      each->part.reset();
+      each->after.clear();
+      each->now = phase::complete;
+    }
+    if (running_ == 0) return;
+    changed_.wait(lock);
+  }
+}
+
 // Whether the oldest part, which is incomplete, does not wait for more blocks.
 bool part_queue::state::may_starve(bool may_wait) const { return last_ || !may_wait || blocks_ >= options_.max_blocks; }
 
@@ -309,7 +352,7 @@ part_queue::piece part_queue::state::serve(part_entry& front) {
   front.begins_frame = false;
   if (front.blocks.empty()) {
     before_ = std::move(front.part);
-    if (front.memory) --begun_;
+    return_memory(front);
     entries_.pop_front();
   }
   return next;
@@ -320,10 +363,14 @@ part_queue::part_queue(const settings& options, async::executor& pool, async::se
 
 part_queue::~part_queue() { state_->close(); }
 
-void part_queue::push(block next) { state_->push(std::move(next)); }
+void part_queue::push(block next) { state_->push(std::move(next), nullptr); }
+
+void part_queue::push_frames(block next, const io::decode_start& start) { state_->push(std::move(next), &start); }
 
 bool part_queue::wants_more() const { return state_->wants_more(); }
 
 std::optional<part_queue::piece> part_queue::take(bool may_wait) { return state_->take(may_wait); }
+
+void part_queue::discard_parts() { state_->discard_parts(); }
 
 }  // namespace gpuhist::pipeline

@@ -5,9 +5,9 @@
 //     pool       decode ─► link ─► finish    decode ...
 //     take()     part 0, block by block ─► offer(), fill() of the decoder
 //
-// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. Whoever calls
-// take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the oldest.
-// So the queue needs no thread of its own, and works with a pool of one thread.
+// A part begins to be decoded when the bytes after it have arrived, too, as far as its units need them. The thread that
+// calls take() never waits while there is work: it decodes parts as the threads of the pool do, beginning with the
+// oldest. So the queue needs no thread of its own, and works with a pool of one thread.
 #pragma once
 
 #include "async/executor.hpp"
@@ -23,6 +23,15 @@
 
 namespace gpuhist::pipeline {
 
+/// The number of parts in progress, and the memory of each.
+struct part_shares {
+  std::size_t parts = 0;  ///< 0: there is not enough memory, or not enough threads
+  std::uint64_t bytes = 0;
+};
+
+/// Half as many parts as threads are ready before their turn, so that no thread waits for the reader of the text.
+part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes);
+
 /// Used by one coroutine or thread; the pool works for it.
 class part_queue {
  public:
@@ -36,6 +45,8 @@ class part_queue {
     bool begins_frame = false;       ///< the first byte begins a frame
   };
 
+  static constexpr std::size_t any_size = ~std::size_t{0};  ///< of part_bytes: only push_frames() divides
+
   /// `memory`: bytes for the parts of all inputs; a part for which there are none is not decoded ahead. Borrows
   /// everything. Throws std::bad_alloc.
   part_queue(const settings& options, async::executor& pool, async::semaphore& memory, stage_clock& clock);
@@ -48,18 +59,25 @@ class part_queue {
   /// Adds the next block; after one with `end`, no further one. Throws std::bad_alloc.
   void push(block next);
 
+  /// As push(), and the block begins a part, because it begins a frame.
+  void push_frames(block next, const io::decode_start& start);
+
   /// Whether parts could begin if there were more blocks.
   [[nodiscard]] bool wants_more() const;
 
   /// A block for the decoder, and the part that begins with it, to be offered before.
   struct piece {
     block bytes{};
-    std::shared_ptr<const io::decoded_part> part{};  ///< finished; null: there is none
+    std::shared_ptr<io::decoded_part> part{};  ///< finished; null: there is none
   };
 
   /// The next block in order; nothing if more blocks have to be pushed first. `may_wait`: more blocks will arrive soon,
   /// so an incomplete part waits for them; otherwise the decoder gets its blocks at once. Decodes parts meanwhile.
   std::optional<piece> take(bool may_wait);
+
+  /// Returns the memory of all parts, and discards those that were not taken. To be called before the caller waits for
+  /// memory of the same semaphore. Waits for threads that decode a part.
+  void discard_parts();
 
  private:
   class state;

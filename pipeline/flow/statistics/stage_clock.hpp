@@ -15,10 +15,10 @@ struct stage_clock {
   std::atomic<std::uint64_t> now_in_flight{0};  ///< tasks that are running
   std::atomic<std::uint64_t> max_in_flight{0};  ///< the most tasks that ran at once
 
-  /// So many tasks run at once.
-  void note_in_flight(std::uint64_t now) {
+  /// Raises max_in_flight to `tasks`.
+  void note_in_flight(std::uint64_t tasks) {
     std::uint64_t max = max_in_flight;
-    while (max < now && !max_in_flight.compare_exchange_weak(max, now)) {
+    while (max < tasks && !max_in_flight.compare_exchange_weak(max, tasks)) {
     }
   }
 
@@ -45,7 +45,9 @@ class stopwatch {
 /// Counts a task of a stage in flight, from its construction to its destruction.
 class piece_in_flight {
  public:
-  explicit piece_in_flight(stage_clock& stage) : stage_(stage) { stage_.note_in_flight(++stage_.now_in_flight); }
+  explicit piece_in_flight(stage_clock& stage) : stage_(stage) {
+    stage_.note_in_flight(++stage_.now_in_flight);
+  }
   piece_in_flight(const piece_in_flight&) = delete;
   piece_in_flight& operator=(const piece_in_flight&) = delete;
   ~piece_in_flight() { --stage_.now_in_flight; }

@@ -1,0 +1,67 @@
+// The compressed bytes of one input in order, for one decoder, with the parts that the threads of the pool decode
+// ahead: whole frames if a splitter finds them, else parts of one frame if the format has them.
+#pragma once
+
+#include "async/executor.hpp"
+#include "async/semaphore.hpp"
+#include "io/byte_reader.hpp"
+#include "io/format.hpp"
+#include "io/splitter.hpp"
+#include "pipeline/flow/decoding/part_queue.hpp"
+#include "pipeline/flow/statistics/stage_clock.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// What decodes ahead: threads, and memory for parts. Borrowed.
+struct ahead_resources {
+  async::executor& pool;
+  unsigned threads = 1;
+  async::semaphore& memory;     ///< limits.window_bytes bytes in all
+  io::decoder_limits limits{};  ///< of decoders of frames
+};
+
+/// Used by one thread, which blocks while it waits for bytes.
+class ahead_blocks {
+ public:
+  /// Reads `source` from its start. Borrows everything.
+  ahead_blocks(io::byte_reader& source, const io::format& format, const ahead_resources& resources, stage_clock& clock);
+
+  /// The next bytes; at the end a block with `end`, and the error of the source, if it failed. A part that begins with
+  /// the block: a frame_part if `has_frames`, else one for decoder::offer().
+  part_queue::piece next();
+
+  /// As part_queue::discard_parts().
+  void discard_parts();
+
+  [[nodiscard]] bool has_frames() const { return has_frames_; }
+
+ private:
+  void begin(std::span<const std::byte> first);
+  bool pauses();
+  void read_more();
+  void divide(std::span<const std::byte> more);
+  void push_pending(std::size_t bytes);
+
+  io::byte_reader& source_;
+  const io::format& format_;
+  const ahead_resources resources_;
+  stage_clock& clock_;
+  std::unique_ptr<io::splitter> splitter_;
+  std::optional<part_queue> queue_{};
+  bool has_frames_ = false;
+  bool is_lost_ = false;              // the splitter finds no more frames
+  std::vector<std::byte> pending_{};  // bytes that are not in the queue
+  std::uint64_t walked_ = 0;          // bytes that the splitter has taken
+  bool in_frame_ = false;             // pending_ begins inside a frame
+  io::decode_start start_{};          // of pending_, unless in_frame_
+  io::decode_start frame_start_{};    // after the last frame that was found
+};
+
+}  // namespace gpuhist::pipeline

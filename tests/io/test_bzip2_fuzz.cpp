@@ -1,0 +1,147 @@
+// Random inputs: verdicts and text are compared with libbz2, positions of magic numbers with a search bit by bit. Short
+// by default; CAMPAIGN=all runs 10^7 searches.
+#include "io/bzip2/bzip2_decoder.hpp"
+#include "io/bzip2/bzip2_parts.hpp"
+#include "io/bzip2/bzip2_search.hpp"
+#include "tests/contract/part_contract.hpp"
+#include "tests/io/bzip2_encoder.hpp"
+#include "tests/io/packed_samples.hpp"
+#include "tests/io/zstd_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using namespace gpuhist::test;
+using gpuhist::io::bzip2_pieces;
+using gpuhist::io::find_bzip2_block;
+
+namespace {
+
+constexpr std::size_t most_text = std::size_t{1} << 17U;
+
+/// `few` runs, or `many` with CAMPAIGN=all.
+std::uint32_t runs(std::uint32_t few, std::uint32_t many) {
+  const char* const campaign = std::getenv("CAMPAIGN");  // NOLINT(concurrency-mt-unsafe): no thread changes it
+  return campaign != nullptr && std::string_view(campaign) == "all" ? many : few;
+}
+
+/// A block whose fields are chosen at random, within and beyond what is valid.
+byte_vector random_block(std::mt19937& random) {
+  const byte_vector text = random() % 2 == 0 ? noise(1 + random() % 8, static_cast<std::uint32_t>(random()))
+                                             : sample_text(1 + random() % 90, static_cast<std::uint32_t>(random()));
+  bzip2_block_settings settings{.randomised = random() % 8 == 0};
+  if (random() % 4 == 0) settings.origin_change = static_cast<std::int64_t>(random() % 5) - 2;
+  if (random() % 8 == 0) settings.codes = static_cast<unsigned>(random() % 8);
+  if (random() % 4 == 0) settings.selectors_added = static_cast<unsigned>(random() % 40);
+  const auto shortest = static_cast<std::uint8_t>(1 + random() % 8);
+  if (random() % 2 == 0) {
+    for (unsigned i = 0; i < 258; ++i) settings.lengths.push_back(static_cast<std::uint8_t>(shortest + random() % 6));
+  }
+  bzip2_stream_writer writer('1');
+  writer.block(text, settings);
+  return writer.finish(random() % 16 == 0 ? 1 : 0);
+}
+
+byte_vector random_stream(std::mt19937& random) {
+  const auto seed = static_cast<std::uint32_t>(random());
+  switch (random() % 5) {
+    case 0:
+      return bzip2_stream_of(noise(random() % 60, seed), 1);
+    case 1:
+      return joined(vector_of("BZh11AY&SY"), noise(random() % 300, seed));
+    case 2:
+      return bzip2_stream_of(sample_text(random() % 900, seed), 1 + static_cast<int>(random() % 9));
+    default:
+      return random_block(random);
+  }
+}
+
+void check_as_libbz2(gpuhist::io::decoder& decoder, const byte_vector& packed, std::uint32_t trial) {
+  const bzip2_verdict expected = ask_libbz2(packed, most_text);
+  const auto once = std::span(packed).first(expected.is_valid ? expected.packed_bytes : packed.size());
+  decoder.restart({});
+  const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
+  const decoding got = decode(decoder, once, cut, cut, most_text);
+  const bool accepted = got.accepted() && got.ends.size() == 1;
+  if (accepted != expected.is_valid) FAIL("trial ", trial, ": ", got.error, got.missing);
+  if (accepted && got.plain != expected.text) FAIL("trial ", trial, ": other text");
+}
+
+/// Where the magic number begins, at or after `from`: the search that cannot be wrong.
+std::optional<std::uint64_t> search_obviously(const byte_vector& bytes, std::uint64_t limit, std::uint64_t from) {
+  std::uint64_t window = 0;
+  for (std::uint64_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    const auto byte = std::to_integer<std::uint64_t>(bytes[bit / 8]);
+    window = (window << 1U | (byte >> (7U - bit % 8) & 1U)) & 0xFFFFFFFFFFFFU;
+    if (window == 0x314159265359U && bit >= 47 + from && bit - 47 < limit) return bit - 47;
+  }
+  return std::nullopt;
+}
+
+/// Bytes with magic numbers, damaged magic numbers and noise, at any bits.
+byte_vector random_haystack(std::mt19937& random) {
+  bit_writer out;
+  const auto parts = random() % 5;
+  for (unsigned i = 0; i < parts; ++i) {
+    const unsigned gap = static_cast<unsigned>(random() % 64);
+    out.put(static_cast<std::uint64_t>(random()) << 32U | random(), gap);
+    const std::uint64_t damaged = random() % 3 == 0 ? std::uint64_t{1} << (random() % 48) : 0;
+    out.put(0x314159265359U ^ damaged, 48);
+  }
+  out.put(static_cast<std::uint64_t>(random()), static_cast<unsigned>(random() % 32));
+  return out.bytes();
+}
+
+std::vector<std::span<const std::byte>> random_pieces(const byte_vector& bytes, std::mt19937& random) {
+  std::vector<std::span<const std::byte>> pieces;
+  const std::size_t largest = 1 + random() % 20;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t size = std::min<std::size_t>(random() % (largest + 1), bytes.size() - at);
+    pieces.push_back(std::span(bytes).subspan(at, size));
+    at += size;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+TEST_CASE("bzip2 fuzz: exactly those streams are accepted that libbz2 accepts, with the same text") {
+  std::mt19937 random(1);
+  const auto decoder = gpuhist::io::make_bzip2_decoder({});
+  byte_vector whole;
+  const std::uint32_t trials = runs(30'000, 10'000'000);
+  for (std::uint32_t trial = 0; trial < trials; ++trial) {
+    if (trial % 8 == 0) whole = random_stream(random);
+    byte_vector packed = whole;
+    if (trial % 8 != 0) damage(packed, random, 8);
+    check_as_libbz2(*decoder, packed, trial);
+  }
+}
+
+TEST_CASE("bzip2 fuzz: damaged streams have the same results with parts as without") {
+  std::mt19937 random(2);
+  const std::uint32_t trials = runs(1000, 300'000);
+  for (std::uint32_t trial = 0; trial < trials; ++trial) {
+    byte_vector packed = random_stream(random);
+    for (auto more = random() % 3; more > 0; --more) packed = joined(std::move(packed), random_stream(random));
+    if (trial % 4 != 0) damage(packed, random, 8);
+    if (packed.empty()) continue;
+    check_same_with_parts([] { return gpuhist::io::make_bzip2_decoder({}); }, gpuhist::io::make_bzip2_part_decoder,
+                          packed, {.part_bytes = 1 + random() % packed.size(), .look_ahead = random() % packed.size()},
+                          most_text);
+  }
+}
+
+TEST_CASE("bzip2 fuzz: magic numbers are found at every bit, in pieces of any size") {
+  std::mt19937 random(3);
+  const std::uint32_t trials = runs(50'000, 10'000'000);
+  for (std::uint32_t trial = 0; trial < trials; ++trial) {
+    const byte_vector bytes = random_haystack(random);
+    const auto spans = random_pieces(bytes, random);
+    const std::uint64_t size = bytes.empty() ? 0 : random() % (bytes.size() + 1);
+    const std::uint64_t from = bytes.empty() ? 0 : random() % (8 * bytes.size());
+    const auto found = find_bzip2_block(bzip2_pieces(spans), size, from);
+    if (found != search_obviously(bytes, 8 * size, from)) FAIL("trial ", trial);
+  }
+}
