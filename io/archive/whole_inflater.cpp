@@ -7,7 +7,8 @@
 //                   read_in: the bits of H in its first byte, with the bit set; ISA-L continues with the next byte
 #include "io/archive/whole_inflater.hpp"
 
-#include "io/archive/deflate_block.hpp"
+#include "io/gzip/deflate_bits.hpp"
+#include "io/gzip/deflate_codes.hpp"
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
@@ -17,7 +18,21 @@
 namespace gpuhist::io {
 namespace {
 
+static_assert(whole_inflater::padding >= deflate_bits::padding);
+
 constexpr std::size_t history_bytes = std::size_t{32} << 10U;
+
+// Whether the block that begins at this bit is the last one. Nothing if its header is damaged.
+std::optional<bool> is_last_block(std::span<const std::byte> packed, std::uint64_t at_bit) {
+  constexpr unsigned with_own_codes = 2;
+  constexpr unsigned reserved = 3;
+  deflate_bits bits(packed, at_bit);
+  const bool is_last = bits.read(1) != 0;
+  const unsigned kind = bits.read(2);
+  deflate_lengths lengths;
+  if (kind == reserved || (kind == with_own_codes && !read_lengths(bits, lengths))) return std::nullopt;
+  return is_last;
+}
 
 struct progress {
   std::uint64_t packed_bits = 0;
@@ -71,7 +86,7 @@ std::optional<std::uint32_t> whole_inflater::inflate(std::span<const std::byte> 
   std::uint32_t crc = 0;
   for (bool is_last = false; !is_last;) {
     if (at.packed_bits >= std::uint64_t{8} * packed.size()) return std::nullopt;
-    const auto header = is_last_deflate_block(packed, at.packed_bits);
+    const auto header = is_last_block(packed, at.packed_bits);
     const std::size_t begin = at.text_bytes;
     if (!header || !inflate_block(*state_, packed, text, at)) return std::nullopt;
     const auto written = text.subspan(begin, at.text_bytes - begin);

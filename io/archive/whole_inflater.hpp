@@ -15,6 +15,7 @@ namespace gpuhist::io {
 class whole_inflater {
  public:
   static constexpr std::size_t max_bytes = std::size_t{1} << 30U;  ///< of packed bytes and of text
+  static constexpr std::size_t padding = 16;                       ///< readable zeros that follow the packed bytes
 
   /// Throws std::bad_alloc.
   whole_inflater();
@@ -22,9 +23,10 @@ class whole_inflater {
   whole_inflater& operator=(const whole_inflater&) = delete;
   ~whole_inflater();
 
-  /// Decodes `packed` to `text`, and returns the CRC-32 of the text. Nothing if the data does not end exactly where
-  /// both spans end, or if zlib would refuse it: so a caller that gets a result need not ask another decoder. Some
-  /// unusual data that zlib accepts has no result either. Then the content of `text` is unspecified.
+  /// Decodes `packed`, which does not include its padding, to `text`, and returns the CRC-32 of the text. Nothing if
+  /// the data does not end exactly where both spans end, or if zlib would refuse it: so a caller that gets a result
+  /// need not ask another decoder. Some unusual data that zlib accepts has no result either. Then the content of `text`
+  /// is unspecified.
   std::optional<std::uint32_t> inflate(std::span<const std::byte> packed, std::span<std::byte> text);
 
  private:

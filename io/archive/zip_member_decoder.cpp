@@ -106,7 +106,9 @@ std::optional<std::uint64_t> zip_member_decoder::decode(const file_source& file,
   const std::uint64_t data_at = member.header_at + header_.size();
   const auto packed = room.first(static_cast<std::size_t>(member.packed));
   if (file.read_at(packed, data_at) < packed.size()) return std::nullopt;
-  const auto text = room.subspan(packed.size(), static_cast<std::size_t>(member.bytes));
+  const auto padded = room.subspan(packed.size());
+  std::fill_n(padded.begin(), whole_inflater::padding, std::byte{0});
+  const auto text = padded.subspan(whole_inflater::padding, static_cast<std::size_t>(member.bytes));
   if (inflater_.inflate(packed, text) != member.crc) return std::nullopt;
   return data_at;
 }

@@ -24,8 +24,10 @@ class zip_member_decoder {
  public:
   static constexpr std::size_t work_bytes = std::size_t{128} << 10U;  ///< memory of a decoder
 
-  /// Bytes of memory for decode(): packed bytes, and then text.
-  static std::size_t room_of(const zip_entry& member) { return static_cast<std::size_t>(member.packed + member.bytes); }
+  /// Bytes of memory for decode(): packed bytes with padding, and then text.
+  static std::size_t room_of(const zip_entry& member) {
+    return static_cast<std::size_t>(member.packed + member.bytes) + whole_inflater::padding;
+  }
 
   /// Reads and decodes the member; its text is then the last `member.bytes` bytes of `room`, which has room_of() bytes.
   /// Returns the offset of its packed bytes. Nothing if its local header differs from the entry of the directory, or if

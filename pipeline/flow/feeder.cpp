@@ -39,13 +39,8 @@ archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
                             .largest_bytes = usual_window},
-<<<<<<< HEAD
-          .text_to = text_to,
-          .threads = plan.threads};
-=======
           .threads = plan.threads,
           .text_to = text_to};
->>>>>>> formats
 }
 
 // Throws failures that the input does not cause.
@@ -84,8 +79,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       notify_(std::move(notify)),
       sink_(sink),
       stop_(stop),
-      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.buffers.readers}, cutter_, counts, notes.read,
-             executors.pool, failures, stop),
+      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.buffers.readers}, cutter_, counts,
+             notes.read, executors.pool, failures, stop),
       contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,

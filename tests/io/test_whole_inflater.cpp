@@ -37,7 +37,9 @@ std::optional<std::string> text_of_zlib(const std::string& packed, std::size_t s
 
 std::optional<std::string> text_of_inflater(whole_inflater& inflater, const std::string& packed, std::size_t size) {
   std::string text(size, '\0');
-  const auto crc = inflater.inflate(bytes_of(packed), std::as_writable_bytes(std::span(text)));
+  const std::string padded = packed + std::string(whole_inflater::padding, '\0');
+  const auto data = bytes_of(padded).first(packed.size());
+  const auto crc = inflater.inflate(data, std::as_writable_bytes(std::span(text)));
   if (!crc) return std::nullopt;
   CHECK(*crc == crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(size)));
   return text;

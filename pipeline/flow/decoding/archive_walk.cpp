@@ -154,7 +154,7 @@ std::unique_ptr<member_queue> archive_walk::decode_ahead(const content& item, io
   constexpr std::uint64_t most = std::uint64_t{128} << 20U;
   source_bytes directory(*file_, notes_, stop_);
   const member_queue::settings options{.threads = limits_.threads,
-                                       .max_bytes = std::min(most, context_.shared_bytes() / 2)};
+                                       .max_bytes = std::min(most, context_.limits().window_bytes / 2)};
   return std::make_unique<member_queue>(options, *file_, directory, pool_, context_.shared_memory(), notes_);
 }
 

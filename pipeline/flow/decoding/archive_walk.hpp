@@ -34,7 +34,6 @@ struct archive_limits {
   io::decoder_limits inner_decoder{};          ///< for compressed members
   unsigned threads = 1;                        ///< of the pool
   io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink; null: it is not
-  unsigned threads = 1;                        ///< of the pool; with several, members of a zip are decoded ahead
 };
 
 /// One archive. Blocks its thread while it waits for bytes or slots.

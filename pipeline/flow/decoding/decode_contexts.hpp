@@ -51,10 +51,6 @@ class decode_context {
   /// Releases the large window, and the memory of the decoder.
   void release_window() noexcept;
 
-  /// Memory for large windows and for what is decoded ahead, in bytes, and all of it.
-  [[nodiscard]] async::semaphore& shared_memory() { return large_windows_; }
-  [[nodiscard]] std::uint64_t shared_bytes() const { return limits_.window_bytes; }
-
   cutter cut;
 
  private:
