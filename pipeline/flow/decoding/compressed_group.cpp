@@ -1,0 +1,283 @@
+#include "pipeline/flow/decoding/compressed_group.hpp"
+
+#include "config/size.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gpuhist::pipeline {
+namespace {
+
+input_failure damage(std::string text) { return {.kind = failure_kind::damaged, .text = std::move(text)}; }
+
+std::string missing_at_end(const io::decoder& decoder, bool ends_input, std::uint64_t text_before) {
+  return ends_input ? decoder.missing_at_end(text_before) : decoder.missing_at_frame_end(text_before);
+}
+
+std::string missing_cause(const io::decoder& decoder, bool ends_input) {
+  return ends_input ? decoder.missing_cause_at_end() : decoder.missing_cause_at_frame_end();
+}
+
+input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
+  return {.kind = failure_kind::refused,
+          .text = "decompresses to more than the " + config::format_size(most) +
+                  " of --max-output; given up at compressed offset " + std::to_string(compressed)};
+}
+
+}  // namespace
+
+failure_maker failure_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const text_lost&) {
+    throw;
+  } catch (...) {
+    return always(failure_from(error));
+  }
+}
+
+async::task<> compressed_inputs::decode(group_pointer task) {
+  const piece_in_flight counted(notes_.decompress);
+  std::exception_ptr error;
+  try {
+    co_await decode_blocks(*task);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  task->parts.reset();
+  if (error) task->end.failure = failure_of(error);
+}
+
+// The group ends even if something fails here or before: other coroutines wait for its end.
+void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcept {
+  failures_.note(std::move(error));
+  if (task.end.failure) {
+    task.input.damaged = true;
+    task.input.end_reading();  // the reader may wait for a free block or for bytes, and neither is needed any more
+  }
+  {
+    const std::scoped_lock lock(task.input.mutex);
+    if (--task.input.running_groups == 1) task.input.youngest->may_request_window.set();
+  }
+  try {
+    counts_.close_group(task.owner.input, task.owner.group, task.end);
+  } catch (...) {
+    failures_.note(std::current_exception());
+  }
+  task.context.release();
+  task.ended.set();
+}
+
+async::task<> compressed_inputs::decode_blocks(group& task) {
+  task.decoder = &task.context->decoder_for(task.input.format);
+  task.decoder->restart(task.start);
+  task.frame_begin = task.start.compressed_bytes;
+  task.frames_ended = task.start.frames;
+  for (;;) {
+    const block next = co_await next_block(task);
+    if (!next.end && !stop_.stop_requested()) co_await take_block(task, next);
+    task.end.compressed_bytes = task.lost ? task.skipped_to : task.decoder->consumed_total();
+    counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+    if (task.end.failure) co_return;
+    if (stop_.stop_requested()) {
+      task.end.failure = always(left_at(task.end.compressed_bytes));
+      co_return;
+    }
+    if (next.end) co_return end_of_blocks(task, next);
+  }
+}
+
+// The next block of the group. If it begins a part that was decoded ahead, the part is offered to the decoder.
+async::task<block> compressed_inputs::next_block(group& task) {
+  for (;;) {
+    if (task.parts) {
+      while (task.parts->wants_more()) {
+        std::optional<block> arrived = task.blocks.try_take();
+        if (!arrived) break;
+        task.parts->push(std::move(*arrived));
+      }
+      if (auto next = task.parts->take(std::holds_alternative<io::file_source>(*task.input.source))) {
+        if (next->part && !task.lost) task.decoder->offer(next->part);
+        co_return std::move(next->bytes);
+      }
+    }
+    block arrived;
+    {
+      const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
+      arrived = co_await task.blocks.take();
+    }
+    if (!task.parts) begin_parts(task, arrived);
+    if (!task.parts) co_return arrived;
+    task.parts->push(std::move(arrived));
+  }
+}
+
+// All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
+// their own help to decode it.
+void compressed_inputs::begin_parts(group& task, const block& first) {
+  const io::part_format& format = task.input.format.parts;
+  if (!first.lost) return;
+  const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
+  if (shares.parts == 0) return;
+  const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
+  block_reader& reader = *task.input.blocks;
+  const std::size_t blocks = reader.own_more(blocks_of_part);
+  reader.read_farther_ahead();
+  task.input.in_parts = true;
+  task.parts.emplace(part_queue::settings{.format = format,
+                                          .threads = options_.threads,
+                                          .max_parts = shares.parts,
+                                          .max_part_bytes = shares.bytes,
+                                          .max_blocks = blocks - 1,  // the reader fills the last one
+                                          .offset = task.decoder->consumed_total(),
+                                          .begins_frame = !task.decoder->in_frame()},
+                     executors_.pool, task.context->shared_memory(), notes_.decompress);
+}
+
+async::task<> compressed_inputs::take_block(group& task, const block& next) {
+  std::span<const std::byte> in = next.bytes;
+  while (!in.empty() && !task.end.failure && !stop_.stop_requested()) {
+    if (task.lost) {
+      co_await skip(task, next, in);
+    } else if (!co_await decode_some(task, in)) {
+      if (options_.skip_damage) {
+        begin_skipping(task, task.decoder->fault_cause());
+        // leave out at least one byte of the frame, so that its own magic number is not found again
+        const std::uint64_t of_frame = task.skipped_to - task.frame_begin;
+        const auto skipped_bytes = next.bytes.first(next.bytes.size() - in.size());
+        task.search.emplace(task.input.format.frame_magic, skipped_bytes.last(std::min<std::uint64_t>(
+                                                               skipped_bytes.size(), of_frame > 0 ? of_frame - 1 : 0)));
+      } else {
+        task.end.failure = [kept = task.context->keep_decoder()](std::uint64_t before) {
+          return damage(kept->fault(before));
+        };
+      }
+    }
+  }
+}
+
+void compressed_inputs::end_of_blocks(group& task, const block& last) {
+  if (last.error) {
+    task.end.failure = failure_of(last.error);
+  } else if (task.lost) {
+    end_skipping(task, task.skipped_to);
+  } else if (std::string cause = missing_cause(*task.decoder, task.ends_input); cause.empty()) {
+    if (task.frame_bytes > 0) conclude_verified(task);  // needed for formats without an end mark
+  } else if (options_.skip_damage) {
+    begin_skipping(task, std::move(cause));
+    end_skipping(task, task.skipped_to);
+  } else {
+    task.end.failure = [kept = task.context->keep_decoder(), ends_input = task.ends_input](std::uint64_t before) {
+      return damage(missing_at_end(*kept, ends_input, before));
+    };
+  }
+}
+
+// The damaged frame stays unverified. The bytes up to the start of the next frame are not decoded.
+void compressed_inputs::begin_skipping(group& task, std::string cause) {
+  task.skipped_to = task.decoder->consumed_total();
+  task.frame_begin = std::max(task.frame_begin, task.decoder->frameless_to());
+  task.lost = {.compressed_begin = task.frame_begin,
+               .compressed_end = 0,
+               .text_offset = task.end.text_bytes - task.frame_bytes,
+               .unverified_bytes = task.frame_bytes,
+               .cause = std::move(cause)};
+  counts_.note_gap(task.owner.input, task.lost->cause);
+  if (task.frame_bytes > 0) counts_.conclude(task.owner, task.frame_bytes, false);
+  ++task.owner.frame;
+  ++task.owner.lost_before;
+  ++task.frames_ended;
+  task.frame_bytes = 0;
+}
+
+void compressed_inputs::end_skipping(group& task, std::uint64_t at) {
+  task.lost->compressed_end = at;
+  if (task.end.lost_ranges.size() < max_lost_ranges) task.end.lost_ranges.push_back(std::move(*task.lost));
+  ++task.end.number_of_lost_ranges;
+  task.lost.reset();
+  task.search.reset();
+  task.frame_begin = at;
+  task.decoder->restart({.frames = task.frames_ended, .compressed_bytes = at});
+}
+
+// While the splitter knows the ends of frames, the rest of the group is skipped. Otherwise decoding resumes at every
+// magic number that is found.
+async::task<> compressed_inputs::skip(group& task, const block& source, std::span<const std::byte>& in) {
+  const auto found = source.lost ? task.search->find(in) : std::nullopt;
+  if (!source.lost) task.search->pass(in);
+  if (!found) {
+    task.skipped_to += in.size();
+    in = {};
+    co_return;
+  }
+  std::span<const std::byte> skipped_bytes =
+      std::as_bytes(std::span(task.input.format.frame_magic)).first(found->before);
+  end_skipping(task, task.skipped_to + found->at - found->before);
+  in = in.subspan(found->at);
+  co_await decode_some(task, skipped_bytes);
+}
+
+// Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
+async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
+  cutter& cut = task.context->cut;
+  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which
+  // has to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
+  const bool are_idle = notes_.decompress.now_in_flight < options_.threads;
+  cut.set_chunking(cut.counts_here() && !(are_idle && options_.counting_is_slow)
+                       ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
+                       : cutter::chunking{});
+  while (!stop_.stop_requested()) {
+    held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
+    const io::fill_result result = fill(task, in, target.bytes());
+    in = in.subspan(result.consumed);
+    if (options_.text_to != nullptr && result.produced > 0)
+      co_await options_.text_to->write(target.bytes().first(result.produced));
+    target.commit(result.produced, task.owner);
+    task.frame_bytes += result.produced;  // after the commit: bytes that were not committed are not expected
+    task.end.text_bytes += result.produced;
+    notes_.decompress.bytes += result.produced;
+    const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
+    if (text_so_far > options_.max_text) {
+      task.end.failure = always(too_much_text(options_.max_text, task.decoder->consumed_total()));
+      break;
+    }
+    if (result.status == io::fill_status::needs_input) break;
+    if (result.status == io::fill_status::failed) co_return false;
+    if (result.status == io::fill_status::needs_window) co_await grant_window(task);
+    if (result.status == io::fill_status::frame_verified) conclude_verified(task);
+  }
+  co_return true;
+}
+
+// Avoids a deadlock: a group that has a large window must not wait for blocks of a group that waits for such a window.
+// So a group requests a window only when all of its bytes have arrived, or when no other group of the input holds
+// blocks.
+async::task<> compressed_inputs::grant_window(group& task) {
+  if (task.parts) task.parts->discard_parts();
+  co_await task.may_request_window.wait();
+  co_await task.context->grant_window();
+}
+
+io::fill_result compressed_inputs::fill(group& task, std::span<const std::byte> in, std::span<std::byte> out) {
+  const stopwatch busy(notes_.decompress.busy_nanoseconds);
+  return task.decoder->fill(in, out);
+}
+
+void compressed_inputs::conclude_verified(group& task) {
+  ++notes_.frames;
+  if (!task.context->cut.verified_in_place(task.owner, task.frame_bytes) && task.frame_bytes > 0) {
+    counts_.conclude(task.owner, task.frame_bytes, true);
+  }
+  ++task.owner.frame;
+  ++task.frames_ended;
+  task.frame_bytes = 0;
+  task.frame_begin = task.decoder->consumed_total();
+}
+
+}  // namespace gpuhist::pipeline

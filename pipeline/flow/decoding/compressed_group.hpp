@@ -1,0 +1,107 @@
+// What the two halves of compressed_inputs share: its inputs and their groups of frames. compressed_inputs.cpp divides
+// inputs into groups, compressed_group.cpp decodes a group.
+#pragma once
+
+#include "async/channel.hpp"
+#include "async/event_loop.hpp"
+#include "io/splitter.hpp"
+#include "pipeline/counts/input_failure.hpp"
+#include "pipeline/flow/decoding/compressed_inputs.hpp"
+#include "pipeline/flow/decoding/frame_search.hpp"
+#include "pipeline/flow/decoding/part_queue.hpp"
+#include "pipeline/flow/decoding/stream_cancel.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// Makes the failure of an input, given the bytes of its text before the group.
+using failure_maker = std::function<input_failure(std::uint64_t)>;
+
+inline failure_maker always(input_failure failure) {
+  return [failure = std::move(failure)](std::uint64_t) { return failure; };
+}
+
+/// Allocates nothing.
+inline failure_maker no_memory() {
+  return [](std::uint64_t) {
+    return input_failure{.kind = failure_kind::out_of_memory, .text = "not enough memory to decode it"};
+  };
+}
+
+/// The failure of an input. Rethrows exceptions that belong to no input.
+failure_maker failure_of(const std::exception_ptr& error);
+
+// An input that is being decoded. Used by the coroutine that splits it; the atomic members and those under the mutex
+// are also used by its groups.
+struct compressed_inputs::compressed_input {
+  compressed_input(input_id number, std::shared_ptr<io::source> opened, const io::format& detected,
+                   async::event_loop& streams)
+      : id(number), source(std::move(opened)), format(detected), stream_cancel(make_stream_cancel(streams, source)) {}
+
+  input_id id = 0;
+  std::shared_ptr<io::source> source;
+  const io::format& format;
+  const std::shared_ptr<async::deferred_call> stream_cancel;
+  std::unique_ptr<io::splitter> splitter{};
+  std::shared_ptr<block_reader> blocks{};
+  std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
+  group_pointer current{};              // the group that receives bytes
+  std::size_t current_bytes = 0;        // compressed bytes that `current` has received
+  std::vector<std::byte> held_back{};   // bytes that the splitter has taken and no group has received
+  io::decode_start next{};              // start of the next group
+  std::uint64_t frames_walked = 0;
+  std::uint64_t text_bytes = 0;        // of retired groups
+  std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
+  std::uint64_t groups = 0;
+  std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
+  std::atomic<bool> damaged{false};           // no more bytes are needed
+  std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
+
+  std::mutex mutex{};
+  group_pointer youngest{};        // under the mutex
+  std::size_t running_groups = 0;  // under the mutex: groups that have not ended
+
+  // Ends all waits for bytes of the source and for free blocks.
+  void end_reading() const noexcept {
+    if (blocks) blocks->give_up();
+    stream_cancel->post();
+  }
+};
+
+// Frames that one decoder decodes in order. The splitting coroutine fills the channel. The decoding coroutine uses all
+// other members until `ended` is set.
+struct compressed_inputs::group {
+  explicit group(compressed_input& parent) : input(parent) {}
+
+  compressed_input& input;
+  text_owner owner{};
+  io::decode_start start{};
+  decode_contexts::lease context{};
+  async::channel<block> blocks{};
+  std::optional<part_queue> parts{};  // of the current frame, if threads decode it together
+  async::event may_request_window{};  // a large one
+  async::event ended{};
+
+  io::decoder* decoder = nullptr;  // of `context`
+  std::uint64_t frame_begin = 0;   // compressed offset
+  std::uint64_t frame_bytes = 0;   // text of the current frame so far
+  std::uint64_t frames_ended = 0;  // of the input, including damaged ones
+  bool ends_input = false;         // false: the group ends at the start of the next group
+  group_end end{};
+  std::optional<lost_range> lost{};      // the damaged range that is being skipped
+  std::uint64_t skipped_to = 0;          // compressed offset
+  std::optional<frame_search> search{};  // for the next frame, if the splitter does not find it
+};
+
+}  // namespace gpuhist::pipeline
