@@ -152,7 +152,7 @@ void mark_table::resolve(const std::uint16_t* symbols, std::size_t size, std::by
     const std::array<std::byte, 4> bytes{table[four[0]], table[four[1]], table[four[2]], table[four[3]]};
     std::memcpy(out + at, bytes.data(), sizeof bytes);
   }
-  for (; at < size; ++at) {
+  for (std::size_t rest = size % 4; rest > 0; --rest, ++at) {
     std::uint16_t symbol = 0;
     std::memcpy(&symbol, symbols + at, sizeof symbol);
     out[at] = table[symbol];
