@@ -42,7 +42,7 @@ class bzip2_part final : public decoded_part {
 
 std::unique_ptr<part_decoder> make_bzip2_part_decoder();
 
-inline constexpr std::size_t bzip2_part_bytes = std::size_t{2} << 20U;        ///< several blocks
+inline constexpr std::size_t bzip2_part_bytes = std::size_t{512} << 10U;      ///< several blocks of text, one of noise
 inline constexpr std::size_t bzip2_look_ahead_bytes = std::size_t{5} << 18U;  ///< a block of random bytes
 inline constexpr std::size_t bzip2_part_memory = std::size_t{28} << 20U;      ///< work memory 8 MB, text 20 MB
 

@@ -81,6 +81,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   void start_parts();
   void start(part_entry& next);
   void post_job() noexcept;
+  [[nodiscard]] bool has_work() const;
   bool run_one(locked& lock);
   void decode(const entry_pointer& of, locked& lock);
   void finish(const entry_pointer& of, locked& lock);
@@ -103,6 +104,7 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   bool next_begins_frame_;
   std::size_t blocks_ = 0;  // in the entries
   std::size_t begun_ = 0;   // parts that have memory
+  unsigned jobs_ = 0;       // posted to the pool, or running there
   unsigned running_ = 0;    // threads that decode or finish a part
   bool closed_ = false;
 };
@@ -112,10 +114,17 @@ class part_queue::state::job final : public async::work_item {
  public:
   explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
 
+  // Does one piece of work, and then lets other work of the pool take its turn.
   void run() noexcept override {
-    const std::unique_ptr<job> self(this);
-    locked lock(of_->mutex_);
-    of_->run_one(lock);
+    {
+      locked lock(of_->mutex_);
+      if (of_->run_one(lock) && of_->has_work()) {
+        lock.unlock();
+        return of_->pool_.post(*this);
+      }
+      --of_->jobs_;
+    }
+    delete this;
   }
 
  private:
@@ -200,9 +209,21 @@ void part_queue::state::start(part_entry& next) {
   post_job();
 }
 
-// Without memory for the job, the caller of take() does the work.
+// One thread of the pool is left to those who read and who take parts. Without memory for the job, the caller of take()
+// does the work.
 void part_queue::state::post_job() noexcept {
-  if (auto* const added = new (std::nothrow) job(shared_from_this())) pool_.post(*added);
+  if (jobs_ + 1 >= std::max(options_.threads, 2U)) return;
+  auto* const added = new (std::nothrow) job(shared_from_this());
+  if (added == nullptr) return;
+  ++jobs_;
+  pool_.post(*added);
+}
+
+bool part_queue::state::has_work() const {
+  const auto can_begin = [](const entry_pointer& each) {
+    return each->now == phase::queued || each->now == phase::linked;
+  };
+  return !closed_ && std::ranges::any_of(entries_, can_begin);
 }
 
 // Does one piece of work, the oldest first. Returns false if there is none.
