@@ -206,15 +206,16 @@ void bzip2_decoder::end_block(std::uint32_t crc) {
 bool bzip2_decoder::take_over() {
   const std::uint64_t position = 8 * consumed_total() - bits_.count();
   while (!parts_.empty() && parts_.front()->is_before(position)) parts_.pop_front();
-  for (const auto& part : parts_) {
+  const auto fits = [&](const auto& part) {
     ready_ = part->find(position);
-    if (ready_ == nullptr || ready_->size > block_bytes_) continue;
-    ready_part_ = part;
-    bits_to_skip_ = ready_->end - ready_->begin;
-    phase_ = phase::ready_block;
-    return true;
-  }
-  return false;
+    return ready_ != nullptr && ready_->size <= block_bytes_;
+  };
+  const auto found = std::ranges::find_if(parts_, fits);
+  if (found == parts_.end()) return false;
+  ready_part_ = *found;
+  bits_to_skip_ = ready_->end - ready_->begin;
+  phase_ = phase::ready_block;
+  return true;
 }
 
 /// As without the part, text comes only after all compressed bytes of its block.

@@ -144,10 +144,10 @@ std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
   return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
 }
 
-// How the threads are shared. A thread decodes or reads, and counts what it decoded if the host counts. What limits a run
-// over plain files with the engine cuda is the link: the lanes and the driver need cores, and more readers than three
-// quarters of the cores slow the copies down (docs/tuning.md). Elsewhere a few ranges more than threads are in flight,
-// so that no thread waits for the commit of another range. A number that the user gave is not reduced.
+// How the threads are shared. A thread decodes or reads, and counts what it decoded if the host counts. What limits a
+// run over plain files with the engine cuda is the link: the lanes and the driver need cores, and more readers than
+// three quarters of the cores slow the copies down (docs/tuning.md). Elsewhere a few ranges more than threads are in
+// flight, so that no thread waits for the commit of another range. A number that the user gave is not reduced.
 std::uint32_t plain_readers(const counting_options& options, const counting_plan& planned) {
   constexpr std::uint32_t spare_ranges = 4;
   const bool link_limits = planned.engine == "cuda" && options.threads == 0;

@@ -61,8 +61,13 @@ std::string noise(std::size_t size) {
 }
 
 std::vector<std::string> texts() {
-  return {"a", "hello, hello, hello", std::string(100'000, 'x'), words(3'000'000, 1), noise(300'000),
-          words(50'000, 2) + noise(70'000) + words(100'000, 3), words(40, 4)};
+  return {"a",
+          "hello, hello, hello",
+          std::string(100'000, 'x'),
+          words(3'000'000, 1),
+          noise(300'000),
+          words(50'000, 2) + noise(70'000) + words(100'000, 3),
+          words(40, 4)};
 }
 
 // Bits of a header of a block, written from the lowest on.

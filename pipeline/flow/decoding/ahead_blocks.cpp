@@ -22,9 +22,13 @@ block make_block(std::vector<std::byte> bytes) {
 
 }  // namespace
 
-ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, const ahead_resources& resources,
+ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, ahead_resources resources,
                            stage_clock& clock)
-    : source_(source), format_(format), resources_(resources), clock_(clock), splitter_(format.make_splitter()) {}
+    : source_(source),
+      format_(format),
+      resources_(std::move(resources)),
+      clock_(clock),
+      splitter_(format.make_splitter()) {}
 
 part_queue::piece ahead_blocks::next() {
   for (;;) {

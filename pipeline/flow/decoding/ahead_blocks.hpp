@@ -31,7 +31,7 @@ struct ahead_resources {
 class ahead_blocks {
  public:
   /// Reads `source` from its start. Borrows everything.
-  ahead_blocks(io::byte_reader& source, const io::format& format, const ahead_resources& resources, stage_clock& clock);
+  ahead_blocks(io::byte_reader& source, const io::format& format, ahead_resources resources, stage_clock& clock);
 
   /// The next bytes; at the end a block with `end`, and the error of the source, if it failed. A part that begins with
   /// the block: a frame_part if `has_frames`, else one for decoder::offer().

@@ -128,6 +128,8 @@ class part_queue::state::job final : public async::work_item {
   }
 
  private:
+  ~job() = default;
+
   const std::shared_ptr<state> of_;
 };
 

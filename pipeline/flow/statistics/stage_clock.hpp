@@ -45,9 +45,7 @@ class stopwatch {
 /// Counts a task of a stage in flight, from its construction to its destruction.
 class piece_in_flight {
  public:
-  explicit piece_in_flight(stage_clock& stage) : stage_(stage) {
-    stage_.note_in_flight(++stage_.now_in_flight);
-  }
+  explicit piece_in_flight(stage_clock& stage) : stage_(stage) { stage_.note_in_flight(++stage_.now_in_flight); }
   piece_in_flight(const piece_in_flight&) = delete;
   piece_in_flight& operator=(const piece_in_flight&) = delete;
   ~piece_in_flight() { --stage_.now_in_flight; }
