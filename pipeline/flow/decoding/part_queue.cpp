@@ -113,6 +113,9 @@ class part_queue::state : public std::enable_shared_from_this<state> {
 class part_queue::state::job final : public async::work_item {
  public:
   explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+  virtual ~job() = default;
 
   // Does one piece of work, and then lets other work of the pool take its turn.
   void run() noexcept override {
@@ -128,8 +131,6 @@ class part_queue::state::job final : public async::work_item {
   }
 
  private:
-  ~job() = default;
-
   const std::shared_ptr<state> of_;
 };
 
