@@ -29,7 +29,7 @@ struct part_entry {
   std::deque<block> blocks{};
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  phase now = phase::collecting;
+  phase now = part_phase::collecting;
   bool begins_frame = false;
   io::decode_start start{};  // with begins_frame
   async::semaphore::permit memory{};
@@ -39,7 +39,7 @@ struct part_entry {
   std::shared_ptr<io::decoded_part> part{};
 };
 
-using phase = part_entry::phase;
+using part_phase = part_entry::phase;
 using entry_pointer = std::shared_ptr<part_entry>;
 
 }  // namespace
@@ -144,14 +144,15 @@ void part_queue::state::close() noexcept {
 
 void part_queue::state::push(block next, const io::decode_start* start) {
   const std::scoped_lock lock(mutex_);
-  if (start != nullptr && !entries_.empty() && entries_.back()->now == phase::collecting)
-    entries_.back()->now = phase::complete;
+  if (start != nullptr && !entries_.empty() && entries_.back()->now == part_phase::collecting)
+    entries_.back()->now = part_phase::complete;
   if (next.end) {
     last_ = std::move(next);
-    if (!entries_.empty() && entries_.back()->now == phase::collecting) entries_.back()->now = phase::complete;
+    if (!entries_.empty() && entries_.back()->now == part_phase::collecting)
+      entries_.back()->now = part_phase::complete;
     return;
   }
-  if (entries_.empty() || entries_.back()->now != phase::collecting) {
+  if (entries_.empty() || entries_.back()->now != part_phase::collecting) {
     auto added = std::make_shared<part_entry>();
     added->offset = next_offset_;
     added->begins_frame = next_begins_frame_ || start != nullptr;
@@ -165,7 +166,7 @@ void part_queue::state::push(block next, const io::decode_start* start) {
   next_offset_ += size;
   next_begins_frame_ = false;
   ++blocks_;
-  if (to.size >= options_.format.part_bytes) to.now = phase::complete;
+  if (to.size >= options_.format.part_bytes) to.now = part_phase::complete;
 }
 
 // One part that cannot begin yet is enough.
@@ -174,7 +175,7 @@ bool part_queue::state::wants_more() {
   if (last_) return false;
   start_parts();
   const auto waits = [this](const entry_pointer& each) {
-    return each->now == phase::complete && has_look_ahead(*each);
+    return each->now == part_phase::complete && has_look_ahead(*each);
   };
   return std::ranges::none_of(entries_, waits);
 }
@@ -186,7 +187,7 @@ bool part_queue::state::has_look_ahead(const part_entry& of) const {
 void part_queue::state::start_parts() {
   if (clock_.now_in_flight >= options_.threads) return;  // the threads decode other inputs
   for (const entry_pointer& each : entries_) {
-    if (each->now != phase::complete) continue;
+    if (each->now != part_phase::complete) continue;
     if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
     each->memory = memory_.try_acquire(options_.max_part_bytes);
     if (!each->memory) return;
@@ -208,7 +209,7 @@ void part_queue::state::start(part_entry& next) {
     }
   }
   next.ends_input = last_ && end + seen == next_offset_;
-  next.now = phase::queued;
+  next.now = part_phase::queued;
   post_job();
 }
 
@@ -224,7 +225,7 @@ void part_queue::state::post_job() noexcept {
 
 bool part_queue::state::has_work() const {
   const auto can_begin = [](const entry_pointer& each) {
-    return each->now == phase::queued || each->now == phase::linked;
+    return each->now == part_phase::queued || each->now == part_phase::linked;
   };
   return !closed_ && std::ranges::any_of(entries_, can_begin);
 }
@@ -234,11 +235,11 @@ bool part_queue::state::run_one(locked& lock) {
   if (closed_) return false;
   for (const entry_pointer& each : entries_) {
     const entry_pointer kept = each;  // the lock is released meanwhile
-    if (kept->now != phase::queued && kept->now != phase::linked) continue;
+    if (kept->now != part_phase::queued && kept->now != part_phase::linked) continue;
     ++running_;
     clock_.note_in_flight(
         std::min<std::uint64_t>(running_ + 1, options_.threads));  // the reader of the text decodes, too
-    kept->now == phase::queued ? decode(kept, lock) : finish(kept, lock);
+    kept->now == part_phase::queued ? decode(kept, lock) : finish(kept, lock);
     --running_;
     changed_.notify_all();
     return true;
@@ -247,7 +248,7 @@ bool part_queue::state::run_one(locked& lock) {
 }
 
 void part_queue::state::decode(const entry_pointer& of, locked& lock) {
-  of->now = phase::decoding;
+  of->now = part_phase::decoding;
   std::unique_ptr<io::part_decoder> decoder;
   if (!decoders_.empty()) {
     decoder = std::move(decoders_.back());
@@ -279,7 +280,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
     decoder.reset();
   }
   of->part = std::move(part);
-  of->now = phase::decoded;
+  of->now = part_phase::decoded;
   link_parts(lock);
 }
 
@@ -289,34 +290,34 @@ void part_queue::state::link_parts(locked& lock) {
     std::shared_ptr<io::decoded_part> before = before_;
     entry_pointer next;
     for (const entry_pointer& each : entries_) {
-      if (each->now == phase::decoded) next = each;
-      if (each->now <= phase::linking) break;
+      if (each->now == part_phase::decoded) next = each;
+      if (each->now <= part_phase::linking) break;
       before = each->part;
     }
     if (!next) return;
     if (!next->part) {
-      next->now = phase::ready;
+      next->now = part_phase::ready;
       continue;
     }
-    next->now = phase::linking;
+    next->now = part_phase::linking;
     lock.unlock();
     next->part->link(before.get());
     before.reset();
     lock.lock();
-    next->now = phase::linked;
+    next->now = part_phase::linked;
     post_job();
   }
 }
 
 void part_queue::state::finish(const entry_pointer& of, locked& lock) {
-  of->now = phase::finishing;
+  of->now = part_phase::finishing;
   lock.unlock();
   {
     const stopwatch busy(clock_.busy_nanoseconds);
     of->part->finish();
   }
   lock.lock();
-  of->now = phase::ready;
+  of->now = part_phase::ready;
 }
 
 void part_queue::state::return_memory(part_entry& of) {
@@ -329,13 +330,13 @@ void part_queue::state::discard_parts() {
   locked lock(mutex_);
   for (;;) {
     for (const entry_pointer& each : entries_) {
-      const bool is_idle = each->now == phase::queued || each->now == phase::decoded || each->now == phase::linked ||
-                           each->now == phase::ready;
+      const bool is_idle = each->now == part_phase::queued || each->now == part_phase::decoded ||
+                           each->now == part_phase::linked || each->now == part_phase::ready;
       if (each->is_taken || (is_idle && each->memory)) return_memory(*each);
       if (each->is_taken || !is_idle) continue;
       each->part.reset();
       each->after.clear();
-      each->now = phase::complete;
+      each->now = part_phase::complete;
     }
     if (running_ == 0) return;
     changed_.wait(lock);
@@ -355,9 +356,9 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
       return piece{.bytes = *last_};
     }
     part_entry& front = *entries_.front();
-    if (front.now == phase::ready) return serve(front);
-    if (front.now == phase::collecting || front.now == phase::complete) {
-      const bool waits = front.now == phase::collecting || !has_look_ahead(front);
+    if (front.now == part_phase::ready) return serve(front);
+    if (front.now == part_phase::collecting || front.now == part_phase::complete) {
+      const bool waits = front.now == part_phase::collecting || !has_look_ahead(front);
       if (waits && !may_starve(may_wait)) return std::nullopt;
       return serve(front);
     }
