@@ -29,7 +29,7 @@ struct part_entry {
   std::deque<block> blocks{};
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  phase now = part_phase::collecting;
+  phase now = phase::collecting;
   bool begins_frame = false;
   io::decode_start start{};  // with begins_frame
   async::semaphore::permit memory{};
