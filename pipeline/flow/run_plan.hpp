@@ -34,7 +34,6 @@ struct buffer_plan {
   std::uint32_t blocks = 0;            ///< number of blocks per open compressed input
   std::uint32_t extra_blocks = 0;      ///< number of further blocks, shared by inputs of several frames
   std::uint32_t open_inputs = 0;       ///< most compressed inputs that are open at once
-  std::uint32_t readers = 0;           ///< most ranges of plain files that are read at once
   std::uint32_t decoders = 0;          ///< most decoders that work at once
   std::uint32_t group_bytes = 0;       ///< fewest compressed bytes for a decoder of their own
   std::uint64_t memory_limit = 0;      ///< bytes of the whole process

@@ -144,16 +144,6 @@ std::uint64_t read_ahead_bytes(const buffer_plan& buffers) {
   return std::uint64_t{buffers.block_bytes} * (buffers.blocks * buffers.open_inputs + buffers.extra_blocks);
 }
 
-// How the threads are shared. A thread decodes or reads, and counts what it decoded if the host counts. What limits a
-// run over plain files with the engine cuda is the link: the lanes and the driver need cores, and more readers than
-// three quarters of the cores slow the copies down (docs/tuning.md). Elsewhere a few ranges more than threads are in
-// flight, so that no thread waits for the commit of another range. A number that the user gave is not reduced.
-std::uint32_t plain_readers(const counting_options& options, const counting_plan& planned) {
-  constexpr std::uint32_t spare_ranges = 4;
-  const bool link_limits = planned.engine == "cuda" && options.threads == 0;
-  return link_limits ? planned.threads - planned.threads / 4 : planned.threads + spare_ranges;
-}
-
 // Every decoder holds the slot that it fills, and so does the reader of plain text. With fewer slots than these, all of
 // them could wait for a slot forever. One more input is open than there are decoders, so that its first blocks have
 // been read when a decoder becomes free.
@@ -167,7 +157,6 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
   // windows (--window) need the text in the order of its stream
   buffers.decoders = planned.windows ? 1 : std::min(planned.threads, buffers.slots - 1);
   buffers.decoders = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max_decoders, 1, buffers.decoders));
-  buffers.readers = plain_readers(options.counting, planned);
   buffers.open_inputs = buffers.decoders + 1;
   buffers.block_bytes = static_cast<std::uint32_t>(256 * kib);
   buffers.blocks = 4;
