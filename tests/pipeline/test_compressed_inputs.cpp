@@ -278,6 +278,30 @@ TEST_CASE("blocks of xz and members of lzip are decoded by any number of decoder
   }
 }
 
+TEST_CASE("one frame of bzip2 or gzip is decoded in parts by several threads, with the same counts") {
+  const test::byte_vector text = test::noise(3'000'000);
+  const auto bzip2 = test::packed_sample_builder("bzip2").bzip2(text, 1).build();
+  const auto gzip = test::gzip_sample_builder("gzip").member(text).build();
+  test::watchdog watchdog;
+  const test::temporary_folder folder;
+  for (const test::decoder_sample* sample : {&bzip2, &gzip}) {
+    const std::string name = folder.file(sample->name, test::characters(sample->packed));
+    for (const std::uint32_t threads : {1U, 2U, 4U}) {
+      CAPTURE(sample->name);
+      CAPTURE(threads);
+      watchdog.moved(threads);
+      plan planned = test::byte_plan({name}, 1U << 16U, threads + 4, threads);
+      planned.stats = true;
+      const outcome finished = run(planned, test::shuffled(threads));
+      CHECK(finished.result.complete);
+      CHECK(finished.result.verified.counts == test::counts_of(sample->plain));
+      REQUIRE(finished.stats);
+      const bool in_parts = threads >= (sample == &gzip ? 3 : 2);
+      CHECK((finished.stats->decompression.find("in parts") != std::string::npos) == in_parts);
+    }
+  }
+}
+
 TEST_CASE(
     "every snapshot of archives that are decoded side by side is exactly of a prefix of each, and the prefixes grow") {
   test::watchdog watchdog;
