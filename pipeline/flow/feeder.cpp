@@ -26,6 +26,12 @@ bool is_small(const listed_input& listed) {
 }
 
 // Decoders of members have their own window memory, and each member has an entry in the result.
+// Counting that takes a tenth of the time of decoding zstd, or more (docs/tuning.md).
+bool is_slow_to_count(const run_plan& plan) {
+  constexpr unsigned many_classes = 32;
+  return plan.pairs.has_value() || plan.partition.classes > many_classes;
+}
+
 archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to) {
   constexpr std::uint64_t usual_window = std::uint64_t{8} << 20U;
   constexpr std::uint64_t share_of_memory = 4;
@@ -87,7 +93,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .extra_blocks = plan.buffers.extra_blocks,
                    .open_inputs = plan.buffers.open_inputs,
                    .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
-                   .counting_is_slow = plan.pairs.has_value(),
+                   .counting_is_slow = is_slow_to_count(plan),
                    .threads = plan.threads,
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
