@@ -194,7 +194,7 @@ void definition::check_name(std::size_t start, std::string_view name) const {
     const bool visible = length == 1 && c > ' ' && c < 0x7f;
     const std::string which = "'" + (visible ? std::string(1, c) : in_hexadecimal(name.substr(i, length))) + "'";
     fail(start + i, "a name may not contain " + which +
-                        (c == ',' ? "; give each definition with its own --buckets"
+                        (c == ',' ? "; give each definition in a value of its own"
                                   : "; use UTF-8 without control characters and , : ; ="));
   }
   if (name.front() == ' ' || name.back() == ' ') {

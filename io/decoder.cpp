@@ -5,7 +5,7 @@
 namespace gpuhist::io {
 
 std::string window_refusal(std::uint64_t needed, const decoder_limits& limits) {
-  const std::string name(limits.limit_name);
+  const std::string name(limits.option_name("--memory-limit"));
   std::string clause = "needs a window of " + size_text(needed) + ", more than the ";
   if (needed > limits.largest_bytes) {
     return clause + size_text(limits.largest_bytes) + " that a decoder within an archive can use, whatever the " +

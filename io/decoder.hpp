@@ -3,12 +3,13 @@
 // itself.
 #pragma once
 
+#include "io/option_naming.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace gpuhist::io {
 
@@ -115,7 +116,7 @@ struct decoder_limits {
   std::uint64_t granted_bytes = ~std::uint64_t{0};              ///< a larger window is requested (needs_window)
   std::shared_ptr<const zstd_dictionary> dictionary = nullptr;  ///< for zstd frames; null: none
   std::uint64_t largest_bytes = ~std::uint64_t{0};  ///< upper bound of `window_bytes` under every memory limit
-  std::string_view limit_name = "--memory-limit";   ///< of the limit that `window_bytes` is a part of, for messages
+  option_naming option_name = as_typed;             ///< how messages name options
 };
 
 /// The clause for a window that is refused: cause and remedy.

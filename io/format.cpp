@@ -245,16 +245,16 @@ const format& detect_all(std::span<const std::byte> head) {
   return std::ranges::find(table(), "zlib", [](const format_row& row) { return row.shown.name; })->shown;
 }
 
-[[noreturn]] void throw_mismatch(const promise& promised, const format& found, bool empty) {
+[[noreturn]] void throw_mismatch(const promise& promised, const format& found, bool empty, std::string_view option) {
   std::string message = "is named " + std::string(promised.suffix) + " but ";
   if (empty) {
     message += "is empty";
   } else if (found.name == "raw") {
-    message += "does not hold " + std::string(promised.first->shown.name) +
-               " data; if it is text, rename it or give --input-format raw";
+    message += "does not hold " + std::string(promised.first->shown.name) + " data; if it is text, rename it or give " +
+               std::string(option) + " raw";
   } else {
     message += "holds " + std::string(found.name) + " data; ";
-    message += found.readable ? "rename it or give --input-format " + std::string(found.name)
+    message += found.readable ? "rename it or give " + std::string(option) + " " + std::string(found.name)
                               : "rename it and " + std::string(found.hint);
   }
   throw input_error(message, 0, failure_kind::damaged);
@@ -298,15 +298,19 @@ std::vector<std::string_view> input_format_names() {
   return names;
 }
 
-const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced) {
+const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
+                            option_naming option_name) {
   if (forced != nullptr) return *forced;  // if it is wrong, its decoder reports the error
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;
-  if (promised.first != nullptr && matching == nullptr) throw_mismatch(promised, found, head.empty());
+  if (promised.first != nullptr && matching == nullptr) {
+    throw_mismatch(promised, found, head.empty(), option_name("--input-format"));
+  }
   if (!found.readable) {
     throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
-                          std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",
+                          std::string(found.hint) +
+                          " (to count its bytes as they are: " + std::string(option_name("--input-format")) + " raw)",
                       0, failure_kind::refused);
   }
   return found;

@@ -4,6 +4,7 @@
 
 #include "io/archive/archive_format.hpp"
 #include "io/decoder.hpp"
+#include "io/option_naming.hpp"
 #include "io/part_decoder.hpp"
 #include "io/splitter.hpp"
 
@@ -56,6 +57,7 @@ std::vector<std::string_view> input_format_names();
 /// Decides the format of an input: `forced`, or if that is null, the format by content, compared with the name. Throws
 /// input_error (at offset 0) if the content does not match the name, or if the format is recognised but not readable. A
 /// format without a magic number (.lzma) is found only by its name, or forced.
-const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced);
+const format& settle_format(std::string_view name, std::span<const std::byte> head, const format* forced,
+                            option_naming option_name = as_typed);
 
 }  // namespace gpuhist::io

@@ -69,6 +69,22 @@ std::string_view name_of(skip_cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
+skipped_kind kind_of(skip_cause cause) {
+  switch (cause) {
+    case skip_cause::link:
+    case skip_cause::dangling_link:
+    case skip_cause::loop:
+      return skipped_kind::link;
+    case skip_cause::output:
+      return skipped_kind::output;
+    case skip_cause::fifo:
+    case skip_cause::socket:
+    case skip_cause::device:
+      break;
+  }
+  return skipped_kind::special;
+}
+
 tree_walk::tree_walk(std::string root, walk_settings settings)
     : root_(std::move(root)), settings_(std::move(settings)), path_(root_) {}
 

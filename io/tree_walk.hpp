@@ -10,6 +10,7 @@
 #include "io/descriptor.hpp"
 #include "io/output_files.hpp"
 #include "io/path_pattern.hpp"
+#include "io/skipped_kind.hpp"
 
 #include <sys/types.h>
 
@@ -28,6 +29,8 @@ enum class skip_cause : std::uint8_t { link, dangling_link, loop, fifo, socket, 
 
 /// "symbolic link": the skipped entry in words, in the singular.
 std::string_view name_of(skip_cause cause);
+
+skipped_kind kind_of(skip_cause cause);
 
 /// One result of a walk.
 struct tree_entry {

@@ -68,7 +68,7 @@ std::string reasons_unusable(const found_devices& found) {
 }
 
 cuda_device requested_device(const found_devices& found, unsigned number) {
-  const std::string asked = "--devices " + std::to_string(number) + ": ";
+  const std::string asked = "device " + std::to_string(number) + ": ";
   if (number >= found.all.size()) throw engine_error(asked + numbers_there(found));
   const found_device& device = found.all[number];
   if (!device.unusable.empty()) throw engine_error(asked + device.unusable + "; " + numbers_there(found));

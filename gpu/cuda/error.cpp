@@ -16,13 +16,11 @@ std::string message_of(const runtime& api, result code, std::string_view action,
   return message;
 }
 
-constexpr const char* less_memory = "; try fewer --slots, a smaller --chunk-size or fewer --streams";
-
 }  // namespace
 
 void throw_error(const runtime& api, result code, std::string_view action, call_site where) {
   const std::string message = message_of(api, code, action, where);
-  if (code == out_of_memory) throw memory_shortage(message + less_memory);
+  if (code == out_of_memory) throw memory_shortage(message);
   if (!leaves_the_device_well(code)) throw lost_device(message);
   throw engine_error(message);
 }
@@ -35,7 +33,7 @@ bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view devic
   std::string action(device);
   action.append("page-locking ").append(std::to_string(memory.size())).append(" bytes ").append(use);
   action.append(" (cudaHostRegister)");
-  if (code == operating_system) throw memory_shortage(message_of(api, code, action, where) + less_memory);
+  if (code == operating_system) throw memory_shortage(message_of(api, code, action, where));
   throw_error(api, code, action, where);
 }
 

@@ -44,7 +44,8 @@ enum {
   GPUHIST_ENGINE = 4,           /* the requested engine cannot be used, or failed */
   GPUHIST_OUT_OF_MEMORY = 5,
   GPUHIST_SYSTEM = 6,  /* the system refused a resource: a thread, a file */
-  GPUHIST_INTERNAL = 7 /* an exception that the library does not expect */
+  GPUHIST_INTERNAL = 7, /* an exception that the library does not expect */
+  GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: gpuhist_results_failure() */
 };
 
 typedef uint32_t gpuhist_engine;
@@ -209,8 +210,11 @@ GPUHIST_C_API gpuhist_status gpuhist_window_pairs(const gpuhist_window* window, 
 GPUHIST_C_API void gpuhist_results_destroy(gpuhist_results* results);
 /* 1: every byte of every input was counted and verified; 0: not; for null 0. */
 GPUHIST_C_API int32_t gpuhist_results_complete(const gpuhist_results* results);
-/* Why counting failed or was stopped; "": it was not; for null "". Valid until the results are destroyed. */
+/* Why counting failed, for people; "": it did not fail; for null "". Valid until the results are destroyed. */
 GPUHIST_C_API const char* gpuhist_results_error(const gpuhist_results* results);
+/* The same as a status: GPUHIST_ENGINE, GPUHIST_OUT_OF_MEMORY, ...; GPUHIST_OK: counting did not fail, or `results` is
+ * null. Failures of single inputs are in gpuhist_input_result.failure, and a cancelled counting has not failed. */
+GPUHIST_C_API gpuhist_status gpuhist_results_failure(const gpuhist_results* results);
 /* Of verified text. For null 0, as the following. */
 GPUHIST_C_API uint64_t gpuhist_results_bytes(const gpuhist_results* results);
 GPUHIST_C_API uint64_t gpuhist_results_lines(const gpuhist_results* results);

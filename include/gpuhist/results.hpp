@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpuhist/api.hpp>
+#include <gpuhist/errors.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -51,8 +52,18 @@ struct measurement {
   std::string reason;           ///< empty if there is a value
 };
 
+/// Why a name in a tree or archive is no input.
+enum class skipped_kind : std::uint8_t {
+  link,       ///< a symbolic link, or a hard link in an archive
+  special,    ///< a FIFO, a socket, a device: neither a file nor a directory
+  output,     ///< a file that the run writes
+  directory,  ///< in an archive: nothing is missing, because the files below it are inputs of their own
+  unknown,    ///< a result that was read from a file does not state it
+};
+
 /// Names in trees and archives that were not read, all for the same cause.
 struct skipped_inputs {
+  skipped_kind kind = skipped_kind::unknown;
   std::string cause{};      ///< "symbolic link", in the singular
   std::uint64_t count = 0;  ///< number of names
   std::string first{};      ///< the first of them, raw bytes; empty in a result that was read from a file
@@ -103,7 +114,11 @@ class GPUHIST_API results {
   [[nodiscard]] bool complete() const;           ///< every byte of every input was counted and verified
   [[nodiscard]] std::uint64_t bytes() const;     ///< of verified text, in all
   [[nodiscard]] std::uint64_t lines() const;     ///< line feeds in it
-  [[nodiscard]] std::string_view error() const;  ///< why counting failed or was stopped; empty: it was not
+  [[nodiscard]] std::string_view error() const;  ///< why counting failed, for people; empty: it did not fail
+
+  /// The kind of error(): engine, out_of_memory, system, ...; callback if a `release` of input::feed_borrowed() threw.
+  /// Nothing: counting did not fail. Failures of single inputs are in input(), and a cancelled counting has not failed.
+  [[nodiscard]] std::optional<errc> error_kind() const;
 
   /// Bytes without a correct checksum, or not verified yet (snapshots). Not in bytes().
   [[nodiscard]] std::uint64_t unverified_bytes() const;

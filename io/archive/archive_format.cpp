@@ -212,7 +212,7 @@ archive_promise promised_archive(std::string_view name) {
   return promise_of_last_suffix(file);
 }
 
-archive_kind settle_archive(std::string_view name, std::span<const std::byte> head) {
+archive_kind settle_archive(std::string_view name, std::span<const std::byte> head, option_naming option_name) {
   const archive_kind found = detect_archive(head);
   const archive_promise promised = promised_archive(name);
   if (promised.kind == archive_kind::none || promised.kind == found) return found;
@@ -220,15 +220,15 @@ archive_kind settle_archive(std::string_view name, std::span<const std::byte> he
       (has_tar_checksum(head) || is_tar_without_members(head))) {
     return archive_kind::tar;
   }
+  const std::string remedy = "rename it or give " + std::string(option_name("--input-format"));
   std::string message = "is named " + std::string(promised.suffix) + " but ";
   if (head.empty()) {
     message += "is empty";
   } else if (found == archive_kind::none) {
-    message += "does not hold a " + std::string(name_of(promised.kind)) +
-               " archive; if it is something else, rename it or give --input-format";
+    message +=
+        "does not hold a " + std::string(name_of(promised.kind)) + " archive; if it is something else, " + remedy;
   } else {
-    message += "holds a " + std::string(name_of(found)) + " archive; rename it or give --input-format " +
-               std::string(name_of(found));
+    message += "holds a " + std::string(name_of(found)) + " archive; " + remedy + " " + std::string(name_of(found));
   }
   throw input_error(message, 0, failure_kind::damaged);
 }

@@ -1,6 +1,8 @@
 // Detects archives by content, and compares them with the archive that the name promises.
 #pragma once
 
+#include "io/option_naming.hpp"
+
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -35,6 +37,7 @@ archive_promise promised_archive(std::string_view name);
 /// Decides which archive the decompressed content is: by its head, compared with the name. The name also admits content
 /// that is not certain by itself (a tar archive older than "ustar", or without members). Throws input_error if the
 /// content does not match the name.
-archive_kind settle_archive(std::string_view name, std::span<const std::byte> head);
+archive_kind settle_archive(std::string_view name, std::span<const std::byte> head,
+                            option_naming option_name = as_typed);
 
 }  // namespace gpuhist::io

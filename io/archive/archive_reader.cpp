@@ -75,7 +75,7 @@ void choose_format(archive* reader, archive_kind kind) {
 void archive_reader::deleter::operator()(archive* open) const { ::archive_read_free(open); }
 void archive_reader::deleter::operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
 
-archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead)
+archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead, option_naming option_name)
     : kind_(kind),
       input_(input),
       ahead_(ahead),
@@ -84,10 +84,10 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_me
       entry_(::archive_entry_new2(archive_.get())) {
   if (!archive_ || !entry_) throw std::bad_alloc();
   if (kind == archive_kind::seven_zip && !input.seekable_bytes()) {
-    throw input_error(
-        "is a 7z archive, which can only be read from a file of its own, not from a pipe, with --pass-through, or from "
-        "within another file: its list of members is at its end",
-        0, failure_kind::refused);
+    throw input_error("is a 7z archive, which can only be read from a file of its own, not from a pipe, with " +
+                          std::string(option_name("--pass-through")) +
+                          ", or from within another file: its list of members is at its end",
+                      0, failure_kind::refused);
   }
   choose_format(archive_.get(), kind);
   expect(::archive_read_set_callback_data(archive_.get(), this));
@@ -261,12 +261,12 @@ bool archive_reader::begins_member(archive_entry* entry) {
     const bool covered = kind_ == archive_kind::tar || kind_ == archive_kind::seven_zip;
     const bool plausible = bytes == 0 || (type == AE_IFLNK && could_be_target(entry, bytes));
     if (covered || plausible) {
-      skip_entry(entry, kind_name(type), bytes);
+      skip_entry(entry, kind_of(type), kind_name(type), bytes);
       return false;
     }
     refusal_ = "is a " + std::string(kind_name(type)) + " by its header, but has " + std::to_string(bytes) + " bytes";
   } else if (size_ == 0 && (::archive_entry_hardlink(entry) != nullptr || has_bytes_in_later_link(entry))) {
-    skip_entry(entry, "hard link", 0);
+    skip_entry(entry, skipped_kind::link, "hard link", 0);
     return false;
   } else if (kind_ == archive_kind::tar && is_rest_of_file(entry)) {
     refusal_ = "is the rest of a file that begins in another volume; extract it with tar --multi-volume first";
@@ -297,12 +297,12 @@ void archive_reader::reset_member(archive_entry* entry) {
   ends_early_ = false;
 }
 
-void archive_reader::skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes) {
+void archive_reader::skip_entry(archive_entry* entry, skipped_kind type, std::string_view kind, std::uint64_t bytes) {
   ended_ = true;
   if (kind_ == archive_kind::zip) walked_.back().type = zip_walked::kind::not_a_file;
   const auto known = std::ranges::find(skipped_, kind, &skipped_entries::kind);
   if (known == skipped_.end()) {
-    skipped_.push_back({.kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
+    skipped_.push_back({.type = type, .kind = kind, .count = 1, .bytes = bytes, .first = path_of(entry)});
   } else {
     ++known->count;
     known->bytes += bytes;

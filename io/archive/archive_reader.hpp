@@ -9,6 +9,8 @@
 #include "io/archive/zip_directory.hpp"
 #include "io/byte_reader.hpp"
 #include "io/failure_kind.hpp"
+#include "io/option_naming.hpp"
+#include "io/skipped_kind.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,7 @@ namespace gpuhist::io {
 
 /// Skipped entries of one kind: entries of an archive that are not files.
 struct skipped_entries {
+  skipped_kind type = skipped_kind::special;
   std::string_view kind;    ///< "symbolic link", in the singular
   std::uint64_t count = 0;  ///< number of entries
   std::uint64_t bytes = 0;  ///< bytes that the archive stores for them: targets of links
@@ -41,7 +44,9 @@ class archive_reader {
  public:
   /// Reads from `input`, which outlives the reader. Throws std::bad_alloc, and input_error if the kind requires seeking
   /// and `input` cannot seek. `ahead`: texts of members of a seekable zip that were decoded ahead; outlives the reader.
-  archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr);
+  /// `option_name`: how messages name options.
+  archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr,
+                 option_naming option_name = as_typed);
   archive_reader(const archive_reader&) = delete;
   archive_reader& operator=(const archive_reader&) = delete;
   ~archive_reader();
@@ -80,7 +85,7 @@ class archive_reader {
   [[nodiscard]] bool fails_alone(archive_entry* entry);
   void reset_member(archive_entry* entry);
   void check_name(archive_entry* entry);
-  void skip_entry(archive_entry* entry, std::string_view kind, std::uint64_t bytes);
+  void skip_entry(archive_entry* entry, skipped_kind type, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   void take_decoded();
   std::span<const std::byte> take_block();

@@ -30,6 +30,11 @@ std::string_view kind_name(unsigned type) {
   }
 }
 
+skipped_kind kind_of(unsigned type) {
+  if (type == AE_IFDIR) return skipped_kind::directory;
+  return type == AE_IFLNK ? skipped_kind::link : skipped_kind::special;
+}
+
 std::uint64_t target_bytes(archive_entry* link) {
   const char* const target = ::archive_entry_symlink(link);
   return target == nullptr ? 0 : std::strlen(target);

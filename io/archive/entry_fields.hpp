@@ -1,6 +1,8 @@
 // Fields of an entry of libarchive: path, kind, link target, map of a sparse file.
 #pragma once
 
+#include "io/skipped_kind.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +17,9 @@ std::string path_of(archive_entry* entry);
 
 /// "directory": the kind in words, in the singular, of an entry that is not a file. `type`: AE_IFDIR, ...
 std::string_view kind_name(unsigned type);
+
+/// The kind of such an entry.
+skipped_kind kind_of(unsigned type);
 
 /// The length of the target of a symbolic link; 0 for other entries.
 std::uint64_t target_bytes(archive_entry* link);

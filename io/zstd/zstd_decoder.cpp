@@ -317,7 +317,10 @@ fill_status zstd_decoder::refuse_window(std::uint64_t needed) {
 
 fill_status zstd_decoder::refuse_dictionary(std::uint32_t id) {
   std::string clause = frame_name() + " needs dictionary " + std::to_string(id);
-  if (!limits_.dictionary) return fail(clause + "; give the file that holds it with --zstd-dictionary,");
+  if (!limits_.dictionary) {
+    const std::string_view option = limits_.option_name("--zstd-dictionary");
+    return fail(clause + "; give the file that holds it with " + std::string(option) + ",");
+  }
   const std::uint32_t loaded_id = limits_.dictionary->id();
   clause += ", but " + limits_.dictionary->name();
   return fail(clause +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/tally.hpp"
+#include "io/skipped_kind.hpp"
 #include "pipeline/counts/input_reports.hpp"
 
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace gpuhist::pipeline {
 
 /// Names in trees and archives that are not read, all for the same cause.
 struct skipped_names {
+  io::skipped_kind kind = io::skipped_kind::unknown;
   std::string cause;        ///< the cause, in the singular: "FIFO"; empty if an older result does not contain it
   std::uint64_t count = 0;  ///< number of names
   std::string first;        ///< the first of them, raw bytes; empty if read back from a result

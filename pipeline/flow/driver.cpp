@@ -99,6 +99,14 @@ class driver {
   bool leaves_device_ = false;  // the engine is not destroyed, because the process exits
 };
 
+std::string remedy_of_shortage(io::option_naming option_name) {
+  const std::string streams = "fewer " + std::string(option_name("--streams"));
+  const std::string_view slots = option_name("--slots");
+  if (slots.empty()) return "; try " + streams;
+  return "; try fewer " + std::string(slots) + ", a smaller " + std::string(option_name("--chunk-size")) + " or " +
+         streams;
+}
+
 driver::driver(const run_plan& plan, const run_hooks& hooks)
     : plan_(plan),
       slots_planned_(plan.buffers.slots),
@@ -111,8 +119,12 @@ driver::driver(const run_plan& plan, const run_hooks& hooks)
 
 void driver::prepare() {
   make_pool();
-  make_engine();
-  make_ring();
+  try {
+    make_engine();
+    make_ring();
+  } catch (const gpu::memory_shortage& shortage) {
+    throw gpu::memory_shortage(shortage.what() + remedy_of_shortage(plan_.option_name));
+  }
   gpu::engine& engine = *engine_.taken;
   counts_ =
       std::make_unique<rolling_counts>(plan_.partition, engine.layout(), std::vector<std::string>{}, plan_.spilled_to);
@@ -185,10 +197,7 @@ void driver::make_sink() {
                                               io::stream_sink::events{.written = [this] { forwarded_.notify(); },
                                                                       .failed = [this] { stop_.request_stop(); }});
   } catch (const std::system_error& error) {
-    const bool is_output = plan_.pass_through_descriptor == STDOUT_FILENO;
-    throw io::destination_error(
-        error.code(), "cannot write " + (is_output ? std::string("standard output")
-                                                   : "descriptor " + std::to_string(plan_.pass_through_descriptor)));
+    throw io::destination_error(error.code(), "cannot write " + name_of_sink(plan_));
   }
 }
 
@@ -390,13 +399,16 @@ outcome driver::make_outcome() {
   if (made.pass_through_error) made.result.complete = false;
   if (const auto reason = collector_->loss_reason(); reason && sink_) {
     made.result.complete = false;
+    made.engine_cause = reason;
     made.engine_failure = "counting failed: " + failure_text(reason) + "; later input was forwarded, but not counted";
   } else if (const auto lost = collector_->lost()) {
     made.result.complete = false;
+    made.engine_cause = lost->reason;
     made.engine_failure = counts_->name_of(lost->input) + ": not counted from offset " + std::to_string(lost->offset) +
                           " on: " + failure_text(lost->reason);
   } else if (const auto failure = collector_->failure()) {
     made.result.complete = false;
+    made.engine_cause = failure;
     made.engine_failure = "the run was stopped: " + failure_text(failure);
   }
   leaves_device_ = hooks_.process_exits && !counting.device.empty();

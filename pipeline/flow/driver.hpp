@@ -22,6 +22,7 @@ struct outcome {
   bool ended_by_hook = false;        ///< a hook ended the reading
   /// Why counting failed, with input and offset (with --pass-through these are in the inputs); empty: it did not fail.
   std::string engine_failure;
+  std::exception_ptr engine_cause{};                   ///< the exception of engine_failure; null: there is none
   std::optional<io::sink_fault> pass_through_error{};  ///< the failed write to standard output
   std::uint64_t not_passed_through = 0;  ///< bytes that were counted but not forwarded before the run ended
   skipped_names empty_trees{};           ///< directories in which no file was found: their number, and the first one

@@ -44,7 +44,8 @@ archive_limits limits_of_archives(const run_plan& plan, io::stream_sink* text_to
           .inner_decoder = {.window_bytes = window,
                             .granted_bytes = window,
                             .dictionary = plan.dictionary,
-                            .largest_bytes = usual_window},
+                            .largest_bytes = usual_window,
+                            .option_name = plan.option_name},
           .threads = plan.threads,
           .text_to = text_to};
 }
@@ -87,7 +88,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       stop_(stop),
       files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
              notes.read, executors.pool, failures, stop),
-      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
+      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get(),
+                plan.option_name),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,
                    .extra_blocks = plan.buffers.extra_blocks,
@@ -105,8 +107,8 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                  .block_bytes = plan.buffers.block_bytes,
                  .own_blocks = plan.buffers.blocks},
                 {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
-      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format}, contexts_, counts, notes, executors.pool,
-             failures, stop),
+      small_({.max_bytes = small_bytes, .forced_format = plan.forced_format, .option_name = plan.option_name},
+             contexts_, counts, notes, executors.pool, failures, stop),
       list_(plan, executors.streams, std::move(stop)),
       heads_(plan, {.pool = executors.pool, .streams = executors.streams}, contexts_, notes) {}
 
@@ -119,7 +121,8 @@ async::task<> feeder::follow_all() {
   add_manner(notes_.reading, "followed, straight into the slots");
   // not on the thread that writes snapshots: a stalled reader of snapshots must not stop reading
   async::loop_thread own;
-  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, notify_, stop_);
+  follower follows(cutter_, counts_, notes_.read, own.loop(), plan_.buffers.chunk_bytes, plan_.option_name, notify_,
+                   stop_);
   co_await async::run_on(own.loop(), follows.follow(std::move(inputs)));
   flush();
 }
@@ -220,7 +223,7 @@ io::source feeder::open_source(const listed_input& listed) const {
   if (sink_ == nullptr) return opened;
   auto* const file = std::get_if<io::file_source>(&opened);
   if (file != nullptr && sink_->feeds(file->native_handle())) {
-    throw io::input_error("is also standard output: reading it would never end", 0, failure_kind::refused);
+    throw io::input_error("is also " + name_of_sink(plan_) + ": reading it would never end", 0, failure_kind::refused);
   }
   if (plan_.passes_through == config::pass_through_mode::text) return opened;
   if (file != nullptr) {
@@ -263,8 +266,8 @@ async::task<> feeder::count(input_id input, const std::string& name, const share
   auto head = co_await heads_.first_bytes(*source);
   if (head.empty() && stop_.stop_requested()) co_return counts_.fail(input, 0, not_read());
   const auto forced_archive = heads_.forced_archive();
-  const io::format& format =
-      forced_archive ? io::settle_format({}, head, nullptr) : io::settle_format(name, head, plan_.forced_format);
+  const io::format& format = io::settle_format(forced_archive ? std::string_view() : name, head,
+                                               forced_archive ? nullptr : plan_.forced_format, plan_.option_name);
   counts_.set_format(input, format.name);
   const bool has_members = co_await heads_.is_archive(name, *source, head, format);
   const bool is_raw = !has_members && format.name == "raw";

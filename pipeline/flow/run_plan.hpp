@@ -6,6 +6,7 @@
 #include "gpu/tally.hpp"
 #include "io/format.hpp"
 #include "io/open_descriptors.hpp"
+#include "io/option_naming.hpp"
 #include "io/output_files.hpp"
 #include "io/tree_walk.hpp"
 #include "io/zstd/zstd_dictionary.hpp"
@@ -48,6 +49,7 @@ struct run_plan {
   io::open_descriptors descriptors;                 ///< descriptors that inputs may name
   std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
   bool standard_input = true;                       ///< "-" in the list may be read
+  io::option_naming option_name = io::as_typed;     ///< how messages name options
   std::string output_name;                          ///< of the output, in messages
   std::string label;                                ///< the name of standard input in results
   const io::format* forced_format = nullptr;        ///< null: recognized by content
@@ -79,5 +81,12 @@ struct run_plan {
   /// No thread outlives the run: it waits for a device that is still being woken (gpu::engine_request::joins_waker).
   bool joins_waker = false;
 };
+
+/// Where --pass-through writes: "standard output", or "descriptor 5" of the caller.
+inline std::string name_of_sink(const run_plan& plan) {
+  constexpr int standard_output = 1;
+  if (plan.pass_through_descriptor == standard_output) return "standard output";
+  return "descriptor " + std::to_string(plan.pass_through_descriptor);
+}
 
 }  // namespace gpuhist::pipeline

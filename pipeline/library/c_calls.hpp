@@ -46,12 +46,20 @@ T& given(T* pointer, const char* name) {
   return *pointer;
 }
 
+/// Throws errc::invalid_argument for a size that no structure of the caller can have, as if it was not set.
+inline void check_size(std::size_t size, const char* name) {
+  constexpr std::size_t largest = 4096;
+  if (size >= sizeof(std::size_t) && size <= largest) return;
+  throw error(errc::invalid_argument,
+              std::string(name) + ".size is not set to the size of the structure, but " + std::to_string(size));
+}
+
 /// A structure of the caller, whose first member is its size. Fields that the caller does not know are zero. Throws
 /// errc::invalid_argument if it sets a field that this library does not know.
 template <typename Struct>
 Struct known_part(const Struct& from, const char* name) {
   Struct known{};
-  if (from.size < sizeof(known.size)) throw error(errc::invalid_argument, std::string(name) + ".size is not set");
+  check_size(from.size, name);
   std::memcpy(&known, &from, std::min(from.size, sizeof(known)));
   if (from.size <= sizeof(known)) return known;
   const std::span unknown(reinterpret_cast<const std::byte*>(&from) + sizeof(known), from.size - sizeof(known));
@@ -64,7 +72,7 @@ Struct known_part(const Struct& from, const char* name) {
 template <typename Struct>
 void write_known(Struct all, Struct& to, const char* name) {
   all.size = to.size;
-  if (all.size < sizeof(all.size)) throw error(errc::invalid_argument, std::string(name) + ".size is not set");
+  check_size(all.size, name);
   std::memset(&to, 0, all.size);
   std::memcpy(&to, &all, std::min(all.size, sizeof(all)));
 }

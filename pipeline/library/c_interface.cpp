@@ -96,17 +96,27 @@ counting_options counting_options_of(const gpuhist_options& known) {
   return made;
 }
 
+std::int32_t call_on_window(const gpuhist_options& known, const gpuhist_window& passed) {
+  constexpr const char* thrown_by = "gpuhist_options.on_window threw an exception";
+  try {
+    return known.on_window(known.window_context, &passed);
+  } catch (const std::exception& thrown) {
+    throw error(errc::callback, std::string(thrown_by) + ": " + thrown.what());
+  } catch (...) {
+    throw error(errc::callback, thrown_by);
+  }
+}
+
 // A request instead of cancel(): the callback may have destroyed the counter.
 counting_events events_of(const gpuhist_options& known, const std::stop_source& stop) {
   counting_events made;
   if (known.on_window == nullptr) return made;
-  made.on_window = [stop = std::stop_source(stop), call = known.on_window,
-                    context = known.window_context](const window& closed) mutable {
+  made.on_window = [stop = std::stop_source(stop), known](const window& closed) mutable {
     const gpuhist_window passed{.closed = closed,
                                 .input = std::string(closed.input()),
                                 .last_input = std::string(closed.last_input()),
                                 .error = std::string(closed.error())};
-    if (call(context, &passed) != 0) stop.request_stop();
+    if (call_on_window(known, passed) != 0) stop.request_stop();
   };
   return made;
 }
@@ -150,6 +160,8 @@ gpuhist_status status_of(errc kind) noexcept {
       return GPUHIST_OUT_OF_MEMORY;
     case errc::system:
       return GPUHIST_SYSTEM;
+    case errc::callback:
+      return GPUHIST_CALLBACK;
     case errc::internal:
       break;
   }
@@ -248,7 +260,12 @@ gpuhist_status gpuhist_input_feed_borrowed(gpuhist_input* input, const void* byt
     is_passed_on = true;
     fed.feed_borrowed(text, std::move(call));
   });
-  if (!is_passed_on) release_once();
+  if (is_passed_on) return status;
+  try {
+    release_once();
+  } catch (...) {
+    return status;  // of the call
+  }
   return status;
 }
 

@@ -73,6 +73,7 @@ using gpuhist::c_interface::guarded;
 using gpuhist::c_interface::input_of;
 using gpuhist::c_interface::json_of;
 using gpuhist::c_interface::number_of;
+using gpuhist::c_interface::status_of;
 using gpuhist::c_interface::write_known;
 
 extern "C" {
@@ -85,6 +86,11 @@ int32_t gpuhist_results_complete(const gpuhist_results* results) {
 
 const char* gpuhist_results_error(const gpuhist_results* results) {
   return results == nullptr ? "" : results->error.c_str();
+}
+
+gpuhist_status gpuhist_results_failure(const gpuhist_results* results) {
+  if (results == nullptr || !results->counted.error_kind()) return GPUHIST_OK;
+  return status_of(*results->counted.error_kind());
 }
 
 uint64_t gpuhist_results_bytes(const gpuhist_results* results) {

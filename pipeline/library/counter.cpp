@@ -75,7 +75,7 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
   void end() noexcept;
   void wait_for_end();
   results take_results();
-  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, std::string error_text) const;
+  results make_results(pipeline::report::kind kind, pipeline::run_counts counts, counting_failure failed) const;
 
   /// The feed of the run. Its members throw feed_closed once the run has ended.
   [[nodiscard]] fed_inputs& feed() const { return *feed_; }
@@ -158,10 +158,10 @@ void counter::state::end() noexcept {
 }
 
 results counter::state::make_results(pipeline::report::kind kind, pipeline::run_counts counts,
-                                     std::string error_text) const {
+                                     counting_failure failed) const {
   auto made = std::make_shared<results::state>();
   made->content = pipeline::make_report(planned, kind, std::move(counts));
-  made->error = std::move(error_text);
+  made->failed = std::move(failed);
   return results(std::move(made));
 }
 
@@ -179,9 +179,10 @@ void counter::state::wait_for_end() {
 results counter::state::take_results() {
   if (failure) rethrow_as_error(failure);
   if (feed().is_stopped()) finished->result.complete = false;
-  std::string failed = finished->engine_failure;
-  if (failed.empty() && feed().callback_failure()) {
-    failed = "a release callback failed: " + pipeline::failure_text(feed().callback_failure());
+  counting_failure failed = failure_of(finished->engine_failure, finished->engine_cause);
+  if (!failed.kind && feed().callback_failure()) {
+    failed = {.text = "a release callback failed: " + pipeline::failure_text(feed().callback_failure()),
+              .kind = errc::callback};
   }
   return make_results(pipeline::report::kind::result, std::move(finished->result), std::move(failed));
 }
@@ -299,7 +300,7 @@ std::span<std::byte> lent_buffer::bytes() const noexcept {
 }
 
 void lent_buffer::commit(std::size_t filled) {
-  if (!state_) throw error(errc::misuse, "commit: the buffer was committed before");
+  if (!state_) throw error(errc::misuse, "commit: the buffer was committed or moved from before");
   if (filled > bytes().size()) {
     throw error(errc::invalid_argument,
                 "commit: " + std::to_string(filled) + " bytes, but the buffer has " + std::to_string(bytes().size()));

@@ -5,6 +5,7 @@
 #include "gpu/engines.hpp"
 #include "gpu/row_layout.hpp"
 #include "pipeline/counts/windows/rolling_windows.hpp"
+#include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/flow/ring.hpp"
 #include "pipeline/library/resolve.hpp"
@@ -180,11 +181,13 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
   if (needed() > limit) {
-    throw config::usage_error(names.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
-                              config::format_size(buffers.chunk_bytes) + " and the other buffers need " +
-                              config::format_size(needed()) + ", more than the limit of " + config::format_size(limit) +
-                              "; give fewer " + names.name("--slots") + ", a smaller " + names.name("--chunk-size") +
-                              " or a higher " + names.name("--memory-limit"));
+    const bool has_slots = !names.name("--slots").empty();
+    throw config::usage_error(
+        names.where("--memory-limit") + ": " + std::to_string(buffers.slots) + " slots of " +
+        config::format_size(buffers.chunk_bytes) + " and the other buffers need " + config::format_size(needed()) +
+        ", more than the limit of " + config::format_size(limit) + "; give " +
+        (has_slots ? "fewer " + names.name("--slots") + ", a smaller " + names.name("--chunk-size") + " or " : "") +
+        "a higher " + names.name("--memory-limit"));
   }
   buffers.window_limit = limit - needed();
 }
@@ -195,11 +198,15 @@ gpu::engine_forecast forecast(const option_names& names, const counting_plan& so
                               " counts on no device; give " + names.with("--engine", "cuda (or auto)") + ", or no " +
                               names.name("--devices"));
   }
-  return gpu::forecast_engine(so_far.engine, {.counted = so_far.partition,
-                                              .run = {},
-                                              .streams = so_far.streams,
-                                              .devices = so_far.devices,
-                                              .all_devices = so_far.all_devices});
+  try {
+    return gpu::forecast_engine(so_far.engine, {.counted = so_far.partition,
+                                                .run = {},
+                                                .streams = so_far.streams,
+                                                .devices = so_far.devices,
+                                                .all_devices = so_far.all_devices});
+  } catch (const gpu::engine_error& refused) {
+    throw gpu::engine_error(names.where("--devices") + ": " + refused.what());
+  }
 }
 
 void check_followed(const file_options& options, const option_names& names) {
@@ -214,7 +221,7 @@ void check_followed(const file_options& options, const option_names& names) {
   }
   if (options.pass_through) {
     throw config::usage_error(names.where("--pass-through") + ": cannot be combined with " + names.name("--follow") +
-                              "; write tail -F FILE | gpuhist --pass-through");
+                              (names.is_command() ? "; write tail -F FILE | gpuhist --pass-through" : ""));
   }
 }
 
@@ -228,10 +235,9 @@ bool is_regular(const std::string& input) {
 void check_time_of_inputs(const file_options& options, const option_names& names, const counting_plan& so_far) {
   if (!so_far.windows || so_far.windows->unit != pane_unit::milliseconds) return;
   if (options.follow || options.list || !std::ranges::all_of(options.inputs, is_regular)) return;
-  throw config::usage_error(
-      names.where("--window") +
-      ": all inputs are files, and their text has no times of arrival; give bytes or lines, such as "
-      "64MiB or 100000lines");
+  throw config::usage_error(names.where("--window") +
+                            ": all inputs are files, and their text has no times of arrival; give bytes or lines" +
+                            (names.is_command() ? ", such as 64MiB or 100000lines" : ""));
 }
 
 // A segment for every 4 KiB, the size of small files. Short panes need more, up to 1024, which limits their rows. Rows
@@ -315,6 +321,7 @@ void resolve_engines(const counting_options& options, const option_names& names,
 
 counting_plan make_plan(const file_options& options, const option_names& names) {
   counting_plan planned;
+  planned.option_name = names.naming();
   resolve_inputs(options, names, planned);
   planned.label = options.label;
   planned.forced_format = resolve_input_format(options.format, names);
@@ -346,11 +353,16 @@ counting_plan make_plan(const counting_options& options) {
   constexpr std::uint64_t default_memory_limit = 256 * mib;
   file_options fed{.inputs = {"/dev/null"}, .counting = options};  // none is read
   if (options.memory_limit == 0) fed.counting.memory_limit = default_memory_limit;
-  counting_plan planned = make_plan(fed, option_names());
+  counting_plan planned = make_plan(fed, option_names::of_counter());
   planned.inputs.clear();
   planned.source_bytes.reset();
   if (planned.windows) planned.windows->interleaved = true;
   return planned;
+}
+
+void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files> outputs) {
+  planned.outputs = std::move(outputs);
+  refuse_outputs_as_inputs(planned);
 }
 
 report make_report(const counting_plan& planned, report::kind kind, run_counts counts) {

@@ -11,6 +11,7 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/measures/measuring.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace gpuhist::pipeline {
@@ -30,6 +31,10 @@ counting_plan make_plan(const file_options& options, const option_names& names);
 
 /// The plan of a counter: its inputs are fed, so none is read. Throws config::usage_error and gpu::engine_error.
 counting_plan make_plan(const counting_options& options);
+
+/// Adds the files that reports are written to. None of them is an input. Throws config::usage_error if one is a named
+/// input, or the list of names.
+void set_outputs(counting_plan& planned, std::shared_ptr<const io::output_files> outputs);
 
 /// The report of a run's counts, as the plan asks for it, without statistics.
 report make_report(const counting_plan& planned, report::kind kind, run_counts counts);

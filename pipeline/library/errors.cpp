@@ -47,6 +47,16 @@ void rethrow_as_error(const std::exception_ptr& thrown) {
   }
 }
 
+errc kind_of(const std::exception_ptr& thrown) noexcept {
+  try {
+    rethrow_as_error(thrown);
+  } catch (const error& translated) {
+    return translated.kind();
+  } catch (...) {
+    return errc::out_of_memory;  // for the error itself
+  }
+}
+
 bool must_end_at_once() noexcept { return gpu::must_end_at_once(); }
 
 }  // namespace gpuhist

@@ -11,6 +11,9 @@ namespace gpuhist {
 /// is no memory for the error.
 [[noreturn]] void rethrow_as_error(const std::exception_ptr& thrown);
 
+/// The kind of that error.
+errc kind_of(const std::exception_ptr& thrown) noexcept;
+
 /// Calls a function of the pipeline. Its exceptions become those of the public interface.
 template <typename Function>
 auto translated(const Function& function) {

@@ -1,6 +1,5 @@
 #include "pipeline/library/file_run.hpp"
 
-#include "pipeline/flow/inputs/input_list.hpp"
 #include "pipeline/flow/inputs/source_bytes.hpp"
 #include "pipeline/library/results.hpp"
 
@@ -19,6 +18,12 @@ progress progress_of(const run_progress& now) {
   return {.source_bytes = now.source_bytes,
           .text_bytes = now.text_bytes,
           .elapsed = std::chrono::duration<double>(now.seconds)};
+}
+
+std::optional<run_stats> stats_of(const counting_plan& planned, std::optional<run_stats> measured) {
+  if (!measured) return measured;
+  for (const scheme_view& each : planned.schemes) measured->schemes.push_back(each.scheme.name);
+  return measured;
 }
 
 }  // namespace
@@ -50,13 +55,16 @@ finished_run file_run::conclude(outcome finished) const {
                   .warning = finished.engine_warning,
                   .not_passed_through = finished.not_passed_through,
                   .empty_trees = {.count = finished.empty_trees.count, .first = finished.empty_trees.first}},
-      .stats = std::move(finished.stats),
       .signal = finished.signal,
       .end_at_once = finished.end_at_once};
   if (const auto& fault = finished.pass_through_error) {
     made.outcome.pass_through_error = {.error = fault->error, .offset = fault->offset};
   }
-  made.outcome.result = results_of(report::kind::result, std::move(finished.result), finished.engine_failure);
+  auto result = std::make_shared<results::state>();
+  result->content = make_report(plan_, report::kind::result, std::move(finished.result));
+  result->content.stats = stats_of(plan_, std::move(finished.stats));
+  result->failed = failure_of(finished.engine_failure, finished.engine_cause);
+  made.outcome.result = results(std::move(result));
   return made;
 }
 
@@ -101,9 +109,9 @@ void file_run::publish(const input_report& input) {
   publisher_.call(events_.on_input, results_of(report::kind::result, std::move(alone)));
 }
 
-results file_run::results_of(report::kind kind, run_counts counts, std::string failure) const {
+results file_run::results_of(report::kind kind, run_counts counts) const {
   return results(std::make_shared<const results::state>(
-      results::state{.content = make_report(plan_, kind, std::move(counts)), .error = std::move(failure)}));
+      results::state{.content = make_report(plan_, kind, std::move(counts)), .failed = {}}));
 }
 
 // Inputs that a condition or a stop request cuts short have not failed.
@@ -118,8 +126,6 @@ run_status file_run::status_of(const outcome& finished) const {
   if (!finished.result.complete && !finished.ended_by_hook) return run_status::stopped;
   return publisher_.has_failed() ? run_status::condition_held : run_status::complete;
 }
-
-void check_outputs(const counting_plan& planned) { refuse_outputs_as_inputs(planned); }
 
 std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned) {
   const bool is_open_ended = planned.trees || planned.list;

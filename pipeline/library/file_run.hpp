@@ -24,10 +24,9 @@ struct process_hooks {
 };
 
 struct finished_run {
-  file_outcome outcome;
-  std::optional<run_stats> stats{};  ///< if the plan asks for them
-  int signal = 0;                    ///< that ended the run; 0: none
-  bool end_at_once = false;          ///< as outcome::end_at_once
+  file_outcome outcome;      ///< the content of its result has statistics if the plan asks for them
+  int signal = 0;            ///< that ended the run; 0: none
+  bool end_at_once = false;  ///< as outcome::end_at_once
 };
 
 /// One run. Used by one thread, on which all callbacks are called.
@@ -46,7 +45,7 @@ class file_run {
   [[nodiscard]] run_hooks hooks();
   [[nodiscard]] finished_run conclude(outcome finished) const;
   void publish(const input_report& input);
-  [[nodiscard]] results results_of(report::kind kind, run_counts counts, std::string failure = {}) const;
+  [[nodiscard]] results results_of(report::kind kind, run_counts counts) const;
   [[nodiscard]] run_status status_of(const outcome& finished) const;
 
   const counting_plan& plan_;
@@ -55,9 +54,6 @@ class file_run {
   const process_hooks process_;
   event_publisher publisher_;
 };
-
-/// Throws config::usage_error if an output of the plan is also an input, before anything is read.
-void check_outputs(const counting_plan& planned);
 
 /// The size of all inputs as they are stored, in bytes; nothing if it is not known.
 std::optional<std::uint64_t> size_of_inputs(const counting_plan& planned);

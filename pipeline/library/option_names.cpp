@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <span>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -29,10 +29,12 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--max-output", .name = "file_options::max_output"},
     {.option = "--measures", .name = "counting_options::measures"},
     {.option = "--memory-limit", .name = "counting_options::memory_limit"},
+    {.option = "--null", .name = "list_options::terminator"},
     {.option = "--pairs", .name = "counting_options::pairs"},
     {.option = "--pass-through", .name = "file_options::pass_through"},
     {.option = "--previous-windows", .name = "counting_options::previous_windows"},
     {.option = "--recursive", .name = "file_options::trees"},
+    {.option = "--recursive (-r)", .name = "file_options::trees"},
     {.option = "--slots", .name = "file_options::slots"},
     {.option = "--snapshot-every", .name = "file_options::snapshot_every"},
     {.option = "--step", .name = "window_options::step"},
@@ -43,17 +45,49 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--zstd-dictionary", .name = "file_options::dictionary"},
 });
 
+// Of inputs that are fed. Empty: there is no such field.
+constexpr auto fields_of_counter = std::to_array<field>({
+    {.option = "--chunk-size", .name = ""},
+    {.option = "--input-format", .name = "input_options::format"},
+    {.option = "--max-output", .name = "input_options::max_output"},
+    {.option = "--slots", .name = ""},
+    {.option = "--zstd-dictionary", .name = "count_files() and file_options::dictionary"},
+});
+
+constexpr auto fields_of_reading = std::to_array<field>({
+    {.option = "--buckets", .name = "schemes"},
+    {.option = "--byte-counts", .name = "byte_counts"},
+    {.option = "--ignore-case", .name = "ignore_case"},
+    {.option = "--pairs", .name = "pairs"},
+    {.option = "gpuhist --byte-counts --format json", .name = "results::to_json() with byte_counts"},
+});
+
+// The option itself if the table does not have it.
+std::string_view name_in(std::span<const field> table, std::string_view option) {
+  const auto found = std::ranges::find(table, option, &field::option);
+  return found == table.end() ? option : found->name;
+}
+
+std::string_view field_of_counter(std::string_view option) {
+  const std::string_view own = name_in(fields_of_counter, option);
+  return own == option ? field_of_files(option) : own;
+}
+
 }  // namespace
+
+std::string_view field_of_files(std::string_view option) { return name_in(fields, option); }
+
+std::string_view field_of_reading(std::string_view option) { return name_in(fields_of_reading, option); }
+
+option_names option_names::of_counter() {
+  option_names made;
+  made.naming_ = field_of_counter;
+  return made;
+}
 
 std::string option_names::where(std::string_view option) const {
   const auto found = origins_.find(option);
   return found == origins_.end() ? name(option) : found->second;
-}
-
-std::string option_names::name(std::string_view option) const {
-  if (is_command_) return std::string(option);
-  const auto* const found = std::ranges::find(fields, option, &field::option);
-  return std::string(found == fields.end() ? option : found->name);
 }
 
 }  // namespace gpuhist::pipeline

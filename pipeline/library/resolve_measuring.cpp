@@ -66,7 +66,7 @@ void add_named(const option_names& names, std::string_view name, measuring& into
   if (found == nullptr) unknown_name(option, name, known_names());
   if (found->compares && !into.has_baseline()) {
     throw config::usage_error(option + ": " + std::string(name) + " compares with a baseline; give " +
-                              names.with("--baseline", "RESULT.json"));
+                              names.with_placeholder("--baseline", "RESULT.json"));
   }
   add_once(into.asked, *found);
 }

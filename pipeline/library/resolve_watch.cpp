@@ -21,10 +21,10 @@ struct meanings {
 };
 
 condition resolve_condition(const std::string& text, const meanings& known) {
-  condition resolved(config::parse_expression(text, known.schemes), known.schemes);
+  condition resolved(config::parse_expression(text, known.schemes), known.schemes, known.names.naming());
   const config::reference* const compares = resolved.needs_baseline();
   if (compares != nullptr && !known.measuring.has_baseline()) {
-    const std::string remedy = known.names.with("--baseline", "RESULT.json");
+    const std::string remedy = known.names.with_placeholder("--baseline", "RESULT.json");
     throw config::usage_error(
         config::pointing_at(compares->typed + " compares with a baseline; give " + remedy, text, compares->at));
   }

@@ -24,8 +24,8 @@ void check_step(std::uint64_t length, std::uint64_t step, const option_names& na
   const std::string option = names.where("--step");
   if (step > length) {
     throw config::usage_error(option +
-                              ": is longer than the window, so that text between two windows would be in none; give " +
-                              names.where("--window") + " or less");
+                              ": is longer than the window, so that text between two windows would be in none; give at "
+                              "most the length of the window");
   }
   const std::uint64_t panes = length / std::gcd(length, step);
   if (panes <= max_panes) return;

@@ -2,6 +2,7 @@
 
 #include "gpuhist/errors.hpp"
 #include "pipeline/counts/partitioning.hpp"
+#include "pipeline/library/errors.hpp"
 #include "pipeline/library/scheme_counts.hpp"
 
 #include <algorithm>
@@ -50,13 +51,38 @@ failure failure_of(io::failure_kind kind) {
   return failure::unknown;
 }
 
+skipped_kind kind_of(io::skipped_kind kind) {
+  switch (kind) {
+    case io::skipped_kind::link:
+      return skipped_kind::link;
+    case io::skipped_kind::special:
+      return skipped_kind::special;
+    case io::skipped_kind::output:
+      return skipped_kind::output;
+    case io::skipped_kind::directory:
+      return skipped_kind::directory;
+    case io::skipped_kind::unknown:
+      break;
+  }
+  return skipped_kind::unknown;
+}
+
 }  // namespace
 
-results::results() : state_(std::make_shared<const state>(state{.content = no_counts(), .error = {}})) {}
+counting_failure failure_of(std::string text, const std::exception_ptr& cause) {
+  if (text.empty()) return {};
+  return {.text = std::move(text), .kind = cause ? kind_of(cause) : errc::internal};
+}
+
+results::results() : state_(std::make_shared<const state>(state{.content = no_counts(), .failed = {}})) {}
 results::results(const results&) = default;
-results::results(results&&) noexcept = default;
+// A move is a copy, so that no object is without counts.
+results::results(results&& other) noexcept : state_(other.state_) {}
 results& results::operator=(const results&) = default;
-results& results::operator=(results&&) noexcept = default;
+results& results::operator=(results&& other) noexcept {
+  state_ = other.state_;
+  return *this;
+}
 results::~results() = default;
 results::results(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
 
@@ -72,7 +98,9 @@ std::uint64_t results::bytes() const { return state_->content.verified.bytes(); 
 
 std::uint64_t results::lines() const { return pipeline::lines_in(state_->content.verified, state_->content.partition); }
 
-std::string_view results::error() const { return state_->error; }
+std::string_view results::error() const { return state_->failed.text; }
+
+std::optional<errc> results::error_kind() const { return state_->failed.kind; }
 
 std::uint64_t results::unverified_bytes() const { return state_->content.unverified.bytes(); }
 
@@ -83,7 +111,11 @@ std::chrono::duration<double> results::elapsed() const {
 std::vector<skipped_inputs> results::skipped() const {
   std::vector<skipped_inputs> all;
   for (const pipeline::skipped_names& each : state_->content.skipped) {
-    all.push_back({.cause = each.cause, .count = each.count, .first = each.first, .bytes = each.bytes});
+    all.push_back({.kind = kind_of(each.kind),
+                   .cause = each.cause,
+                   .count = each.count,
+                   .first = each.first,
+                   .bytes = each.bytes});
   }
   return all;
 }

@@ -125,17 +125,17 @@ results sum_of(std::span<const results> parts) {
   if (parts.empty()) throw error(errc::invalid_argument, "merge: there are no results");
   const report& first = parts.front().shared().content;
   adder sum(first, common_partition(parts), std::ranges::all_of(parts, have_pairs));
-  std::string failed;
+  counting_failure failed;
   for (const results& each : parts) {
     const report& part = each.shared().content;
     if (!have_same_schemes(first, part)) {
       throw error(errc::invalid_argument, "merge: the results have different schemes");
     }
-    if (failed.empty()) failed = each.error();
+    if (!failed.kind) failed = each.shared().failed;
     sum.add(part);
   }
   return results(
-      std::make_shared<const results::state>(results::state{.content = sum.take(), .error = std::move(failed)}));
+      std::make_shared<const results::state>(results::state{.content = sum.take(), .failed = std::move(failed)}));
 }
 
 }  // namespace

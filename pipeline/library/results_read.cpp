@@ -1,10 +1,12 @@
 // gpuhist::results from earlier results, as text and as files.
+#include "config/quote.hpp"
 #include "config/scheme.hpp"
 #include "config/usage_error.hpp"
 #include "gpuhist/errors.hpp"
 #include "io/descriptor.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/library/errors.hpp"
+#include "pipeline/library/option_names.hpp"
 #include "pipeline/library/results.hpp"
 #include "pipeline/report/formats/result_file.hpp"
 
@@ -33,6 +35,9 @@ std::vector<config::scheme> schemes_of(const read_options& options) {
 
 // Throws if the file cannot be opened: result_sum reports that as an error of its content.
 void check_readable(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    throw error(errc::invalid_argument, "a path cannot contain a zero byte: " + config::quote(path));
+  }
   const io::descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!opened) throw error(errc::system, path + ": " + std::system_category().message(errno));
 }
@@ -41,7 +46,7 @@ template <typename Add>
 results read_results(const read_options& options, const Add& add) {
   const std::vector<config::scheme> schemes = schemes_of(options);
   result_sum sum({options.ignore_case ? letter_case::ignored : letter_case::exact,
-                  options.pairs ? schemes : std::vector<config::scheme>()},
+                  options.pairs ? schemes : std::vector<config::scheme>(), pipeline::field_of_reading},
                  {.path = ""});
   try {
     add(sum);
@@ -49,7 +54,7 @@ results read_results(const read_options& options, const Add& add) {
     rethrow_as_error(std::current_exception());
   }
   if (!sum.errors().empty()) throw error(errc::invalid_argument, sum.errors().front());
-  auto made = std::make_shared<results::state>(results::state{.content = sum.take(), .error = {}});
+  auto made = std::make_shared<results::state>(results::state{.content = sum.take(), .failed = {}});
   pipeline::report& content = made->content;
   if (!options.pairs) {
     for (const config::scheme& each : schemes) content.schemes.push_back(view_through(each, content.partition));

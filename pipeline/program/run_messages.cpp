@@ -44,7 +44,7 @@ void complain_of_inputs(const file_outcome& finished) {
 
 // "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
 void print_skipped(const skipped_names& names) {
-  if (names.cause.starts_with("directory in") && names.bytes == 0) return;
+  if (names.kind == io::skipped_kind::directory && names.bytes == 0) return;
   const bool several = names.count > 1;
   complain("skipped " + (several ? grouped(names.count) + " times a " : "a ") + names.cause +
            (names.bytes > 0 ? " (" + grouped(names.bytes) + " bytes)" : "") + (several ? ", the first one: " : ": ") +

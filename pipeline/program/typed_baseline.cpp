@@ -38,7 +38,7 @@ typed_baseline read_baseline(const std::string& option, const std::string& path)
     made.warning = prefix + "is " + cause_of_incompleteness(read) + "; the comparison uses only the bytes that it has";
   }
   made.content =
-      results(std::make_shared<const results::state>(results::state{.content = std::move(read), .error = {}}));
+      results(std::make_shared<const results::state>(results::state{.content = std::move(read), .failed = {}}));
   return made;
 }
 

@@ -157,7 +157,7 @@ TEST_CASE("an invalid definition is refused with the position, the error and the
        "e=x\xc3\xa4",
        "8: this character is not ASCII; buckets hold bytes: write \\xc3\\xa4"},
       {"a=\xff\xff", "3: this character is not ASCII; buckets hold bytes: write \\xff"},
-      {"letters,a=b", "8: a name may not contain ','; give each definition with its own --buckets"},
+      {"letters,a=b", "8: a name may not contain ','; give each definition in a value of its own"},
       {"n:a:b=c", "4: a name may not contain ':'; use UTF-8 without control characters and , : ; ="},
       {":a=b", "1: the name before ':' is empty; write NAME:bucket=characters, or no ':'"},
       {"a\xff=b", "2: a name may not contain '\\xff'; use UTF-8 without control characters and , : ; ="},

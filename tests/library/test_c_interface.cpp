@@ -1,7 +1,7 @@
 // The C interface: the same counts and errors as those of C++.
+#include "c_handles.hpp"
 #include "fed_text.hpp"
 #include "tests/io/zstd_samples.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 #include <gpuhist/gpuhist.h>
 
@@ -23,58 +23,18 @@ namespace {
 using testing::byte_counts;
 using testing::random_text;
 
-constexpr std::array<const char*, 2> schemes = {"bytes", "vowels=aeiou"};
-
-// All other fields are zero.
-template <typename Struct>
-Struct sized() {
-  Struct made{};
-  made.size = sizeof(made);
-  return made;
-}
-
-gpuhist_options host() {
-  auto made = sized<gpuhist_options>();
-  made.schemes = schemes.data();
-  made.scheme_count = schemes.size();
-  made.engine = GPUHIST_ENGINE_HOST;
-  made.threads = 2;
-  return made;
-}
-
-gpuhist_counter* make(const gpuhist_options& options) {
-  gpuhist_counter* made = nullptr;
-  REQUIRE(gpuhist_counter_create(&options, &made) == GPUHIST_OK);
-  REQUIRE(made != nullptr);
-  return made;
-}
-
-gpuhist_input* open(gpuhist_counter* counter, const char* name) {
-  gpuhist_input* made = nullptr;
-  REQUIRE(gpuhist_input_open(counter, name, &made) == GPUHIST_OK);
-  return made;
-}
-
-gpuhist_results* finish(gpuhist_counter* counter) {
-  gpuhist_results* made = nullptr;
-  REQUIRE(gpuhist_counter_finish(counter, &made) == GPUHIST_OK);
-  return made;
-}
+using testing::error_names;
+using testing::finish;
+using testing::host;
+using testing::input_of;
+using testing::make;
+using testing::open;
+using testing::sized;
 
 std::vector<std::uint64_t> bytes_in(const gpuhist_results* results) {
   std::vector<std::uint64_t> counts(256);
   REQUIRE(gpuhist_results_counts(results, "bytes", counts.data(), counts.size()) == GPUHIST_OK);
   return counts;
-}
-
-gpuhist_input_result input_of(const gpuhist_results* results, std::size_t number) {
-  auto found = sized<gpuhist_input_result>();
-  REQUIRE(gpuhist_results_input(results, number, &found) == GPUHIST_OK);
-  return found;
-}
-
-bool error_names(std::string_view part) {
-  return std::string_view(gpuhist_error_text()).find(part) != std::string_view::npos;
 }
 
 }  // namespace
@@ -376,61 +336,6 @@ TEST_CASE("C: threads read names, inputs and JSON of one result at once") {
   }
   gpuhist_results_destroy(const_cast<gpuhist_results*>(results));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   gpuhist_counter_destroy(counter);
-}
-
-TEST_CASE("a file is counted as by a counter, and what it lacks is in the result") {
-  const test::temporary_folder folder;
-  const std::string text = random_text(300000, 9);
-  const std::string path = folder.file("text", text);
-  const gpuhist_options options = host();
-  gpuhist_results* result = nullptr;
-  REQUIRE(gpuhist_count_file(path.c_str(), &options, &result) == GPUHIST_OK);
-  CHECK(gpuhist_results_complete(result) == 1);
-  std::vector<std::uint64_t> counts(256);
-  REQUIRE(gpuhist_results_counts(result, "bytes", counts.data(), counts.size()) == GPUHIST_OK);
-  CHECK(counts == byte_counts(text));
-  gpuhist_results_destroy(result);
-  REQUIRE(gpuhist_count_file((folder / "missing").c_str(), &options, &result) == GPUHIST_OK);
-  CHECK(gpuhist_results_complete(result) == 0);
-  auto found = sized<gpuhist_input_result>();
-  REQUIRE(gpuhist_results_input(result, 0, &found) == GPUHIST_OK);
-  CHECK(found.failure == GPUHIST_FAILURE_UNREADABLE);
-  gpuhist_results_destroy(result);
-}
-
-TEST_CASE("a file without a path, standard input and unknown names are refused") {
-  const gpuhist_options options = host();
-  gpuhist_results* result = nullptr;
-  CHECK(gpuhist_count_file(nullptr, &options, &result) == GPUHIST_INVALID_ARGUMENT);
-  CHECK(gpuhist_count_file("x", &options, nullptr) == GPUHIST_INVALID_ARGUMENT);
-  CHECK(gpuhist_count_file("-", &options, &result) == GPUHIST_INVALID_ARGUMENT);
-  CHECK(std::string_view(gpuhist_error_text()).find("standard input") != std::string_view::npos);
-  gpuhist_options unknown = host();
-  const char* const name = "nope";
-  unknown.schemes = &name;
-  unknown.scheme_count = 1;
-  CHECK(gpuhist_count_file("x", &unknown, &result) == GPUHIST_INVALID_ARGUMENT);
-  CHECK(result == nullptr);
-}
-
-TEST_CASE("a callback for windows that does not return 0 ends the reading of a file") {
-  const test::temporary_folder folder;
-  const std::string path = folder.file("text", std::string(3000000, 'a'));
-  gpuhist_options options = host();
-  options.window_length = 1000;
-  int calls = 0;
-  options.window_context = &calls;
-  options.on_window = [](void* context, const gpuhist_window* window) -> std::int32_t {
-    auto info = sized<gpuhist_window_info>();
-    CHECK(gpuhist_window_describe(window, &info) == GPUHIST_OK);
-    CHECK(info.bytes <= 1000);
-    ++*static_cast<int*>(context);
-    return 1;
-  };
-  gpuhist_results* result = nullptr;
-  REQUIRE(gpuhist_count_file(path.c_str(), &options, &result) == GPUHIST_OK);
-  CHECK(calls > 0);
-  gpuhist_results_destroy(result);
 }
 
 }  // namespace gpuhist

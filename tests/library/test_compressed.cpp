@@ -103,7 +103,7 @@ pipeline::input_report read_from_file(std::span<const std::byte> bytes, const st
   const test::temporary_folder folder;
   const std::string path = folder.file("packed", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const auto planned = pipeline::make_plan(file_options{.inputs = {path}, .counting = host(), .format = format},
-                                           pipeline::option_names());
+                                           pipeline::option_names::of_counter());
   return pipeline::run(planned, {}).result.inputs[0];
 }
 

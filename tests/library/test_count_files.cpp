@@ -8,7 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <thread>
 
 namespace gpuhist {
@@ -44,6 +49,19 @@ std::string message_of(const file_options& options) {
   return "";
 }
 
+// An archive whose first entry is a folder: its type flag is '5'. The checksum of the header changes by 5.
+std::string tar_with_folder() {
+  constexpr std::size_t type_flag = 156;
+  constexpr std::size_t checksum = 148;
+  std::string tar = test::archive_of({{"files", ""}, {"files/a", "first"}}, archive_write_set_format_ustar);
+  const unsigned long sum = std::stoul(tar.substr(checksum, 6), nullptr, 8) + 5;
+  std::array<char, 8> digits{};
+  std::snprintf(digits.data(), digits.size(), "%06lo", sum);
+  tar.replace(checksum, 6, digits.data());
+  tar[type_flag] = '5';
+  return tar;
+}
+
 }  // namespace
 
 TEST_CASE("every byte of every file is counted once, plain or compressed, named, listed or found in a tree") {
@@ -63,6 +81,7 @@ TEST_CASE("every byte of every file is counted once, plain or compressed, named,
   const results& result = outcome.result;
   CHECK(outcome.status == run_status::complete);
   CHECK(result.complete());
+  CHECK_FALSE(result.error_kind());
   REQUIRE(result.inputs() == texts.size());
   std::string all;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -125,6 +144,42 @@ TEST_CASE("members of an archive are inputs, and state whether they or the archi
     CHECK(inputs[member].unverified_bytes > 0);
   }
   CHECK(result.bytes() == 11);
+}
+
+TEST_CASE("a name with a zero byte is refused, and not opened as the name before it") {
+  const temporary_folder folder;
+  const std::string path = folder.file("text", "abc");
+  const std::string list = folder.file("list", path + std::string("\0", 1) + path + std::string("\0", 1));
+  const results named = count_files({.inputs = {path + std::string("\0x", 2)}, .counting = host()}).result;
+  CHECK(named.input(0).kind == failure::refused);
+  CHECK(named.bytes() == 0);
+  const results listed = count_files({.counting = host(), .list = list_options{.path = list}}).result;
+  REQUIRE(listed.inputs() == 1);
+  CHECK(listed.input(0).kind == failure::refused);
+  CHECK(listed.input(0).error.find("list_options::terminator") != std::string::npos);
+  const results both = count_files({.counting = host(), .list = list_options{.path = list, .terminator = '\0'}}).result;
+  CHECK(both.complete());
+  CHECK(both.bytes() == 6);
+}
+
+TEST_CASE("names that are no inputs have a kind, so that a program need not read their cause") {
+  const temporary_folder folder;
+  std::filesystem::create_directory(folder / "tree");
+  std::filesystem::create_symlink("nowhere", folder / "tree/link");
+  REQUIRE(::mkfifo((folder / "tree/fifo").c_str(), 0600) == 0);
+  static_cast<void>(folder.file("tree/x.tar", tar_with_folder()));
+  const results result = count_files({.inputs = {folder / "tree"}, .counting = host(), .trees = tree_options{}}).result;
+  std::vector<skipped_kind> kinds;
+  for (const skipped_inputs& each : result.skipped()) kinds.push_back(each.kind);
+  std::ranges::sort(kinds);
+  CHECK(kinds == std::vector{skipped_kind::link, skipped_kind::special, skipped_kind::directory});
+  counting_options kept = host();
+  kept.byte_counts = true;
+  const results written = count_files({.inputs = {folder / "tree"}, .counting = kept, .trees = tree_options{}}).result;
+  for (const skipped_inputs& each : results::read(written.to_json()).skipped()) {
+    CHECK(each.kind == skipped_kind::unknown);
+    CHECK_FALSE(each.cause.empty());
+  }
 }
 
 TEST_CASE("a value that is not possible is an error that names its field") {
@@ -338,6 +393,7 @@ TEST_CASE("many finished inputs are kept in memory, or in an unnamed file of the
   CHECK(outcome.result.error().find(folder / "none: No such file or directory; make room there, or set "
                                              "counting_options::temporary_folder to another folder") !=
         std::string_view::npos);
+  CHECK(outcome.result.error_kind() == errc::system);
 }
 
 }  // namespace gpuhist

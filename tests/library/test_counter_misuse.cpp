@@ -107,6 +107,7 @@ TEST_CASE("the exception of a release is in the result, and the text is counted"
   const results result = counts.finish();
   CHECK(result.bytes() == 4);
   CHECK(result.error() == "a release callback failed: from a callback");
+  CHECK(result.error_kind() == errc::callback);
 }
 
 TEST_CASE("a lent buffer that is kept delays no other input, no snapshot, and no end") {

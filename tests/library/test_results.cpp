@@ -163,6 +163,29 @@ TEST_CASE("a measure that compares uses the baseline of the options") {
   CHECK(*counted({std::string(5000, 'a')}, options).measure("jsd").value > 0.5);
 }
 
+TEST_CASE("results and windows that were moved from still have their counts") {
+  results first = counted({"abc"}, {.schemes = {"letters"}});
+  results second = std::move(first);
+  CHECK(first.bytes() == 3);  // NOLINT(bugprone-use-after-move): allowed
+  results third;
+  third = std::move(second);
+  CHECK(second.counts("letters") == third.counts("letters"));  // NOLINT(bugprone-use-after-move): allowed
+  std::vector<window> windows;
+  counter counts(
+      {.schemes = {"letters"}, .windows = window_options{.length = 2}, .counting_engine = engine::host, .threads = 1},
+      {.on_window = [&](const window& next) { windows.push_back(next); }});
+  counts.open_input("text").feed("abcd");
+  static_cast<void>(counts.finish());
+  REQUIRE_FALSE(windows.empty());
+  const window moved = std::move(windows.front());
+  CHECK(windows.front().bytes() == moved.bytes());
+}
+
+TEST_CASE("a path with a zero byte is refused, and not read as the path before it") {
+  CHECK(error_of([] { static_cast<void>(results::read_file(std::string("/dev/null\0x", 11))); }) ==
+        errc::invalid_argument);
+}
+
 TEST_CASE("an object without counts has neither inputs nor bytes") {
   const results none;
   CHECK_FALSE(none.complete());

@@ -123,7 +123,8 @@ class peeking_bytes final : public io::byte_reader {
 class decoded_bytes final : public io::byte_reader {
  public:
   struct settings {
-    std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes; the input is refused if it holds more (a bomb)
+    std::uint64_t max_text = ~std::uint64_t{0};    ///< bytes; the input is refused if it holds more (a bomb)
+    io::option_naming option_name = io::as_typed;  ///< how messages name options
     /// Waits for the large window that a decoder needs; empty: large windows are refused.
     std::function<void(io::decoder&)> grant_window{};
     std::unique_ptr<ahead_blocks> ahead{};  ///< reads the source, and decodes ahead; null: this object reads it

@@ -75,8 +75,9 @@ void archive_walk::count(const content& item) {
   attempt(item, [&] {
     const bool is_forced = item.depth == 0 && forced_;
     const auto head = item.bytes.peek(io::zlib_head_bytes);
-    const io::format* const found =
-        settled(item.bytes, [&] { return &io::settle_format(is_forced ? std::string() : item.path, head, nullptr); });
+    const io::format* const found = settled(item.bytes, [&] {
+      return &io::settle_format(is_forced ? std::string() : item.path, head, nullptr, context_.limits().option_name);
+    });
     if (found->make_decoder != nullptr) return count_compressed(item, *found);
     count_decoded(item);
   });
@@ -86,7 +87,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
   std::unique_ptr<io::decoder> own;
   if (item.depth > 0) own = compression.make_decoder(limits_.inner_decoder);
   io::decoder& decoder = own ? *own : context_.decoder_for(compression);
-  decoded_bytes::settings options{.max_text = max_decoded()};
+  decoded_bytes::settings options{.max_text = max_decoded(), .option_name = context_.limits().option_name};
   if (!own) {
     options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
     options.ahead = blocks_ahead(item, compression);
@@ -117,8 +118,9 @@ std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, co
 void archive_walk::count_decoded(content item) {
   const bool is_forced = item.depth == 0 && forced_;
   const auto head = item.bytes.peek(io::archive_head_bytes);
-  const io::archive_kind kind =
-      is_forced ? *forced_ : settled(item.bytes, [&] { return io::settle_archive(item.path, head); });
+  const io::archive_kind kind = is_forced ? *forced_ : settled(item.bytes, [&] {
+    return io::settle_archive(item.path, head, context_.limits().option_name);
+  });
   if (kind == io::archive_kind::none) return count_text(item);
   item.format = within(io::name_of(kind), item.format);
   if (item.shown.input) counts_.set_format(*item.shown.input, item.format);
@@ -132,7 +134,7 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
         failure_kind::refused);
   }
   const std::unique_ptr<member_queue> ahead = decode_ahead(item, kind);
-  io::archive_reader reader(kind, item.bytes, ahead.get());
+  io::archive_reader reader(kind, item.bytes, ahead.get(), context_.limits().option_name);
   bool any = false;
   try {
     while (const std::optional<std::string> path = reader.next()) {
@@ -160,7 +162,8 @@ std::unique_ptr<member_queue> archive_walk::decode_ahead(const content& item, io
 
 void archive_walk::note_skipped(const content& archive, const io::archive_reader& reader) {
   for (const io::skipped_entries& each : reader.skipped()) {
-    add_skipped(skipped_, {.cause = std::string(each.kind) + " in an archive",
+    add_skipped(skipped_, {.kind = each.type,
+                           .cause = std::string(each.kind) + " in an archive",
                            .count = each.count,
                            .first = archive.name + "/" + each.first,
                            .bytes = each.bytes});
@@ -173,9 +176,9 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
   const auto room = static_cast<std::int64_t>(1 + name.size() / archive_limits::bytes_of_name);
   if (members_left_.fetch_sub(room) < room) {
     given_up_ = true;
-    throw io::input_error(
-        "holds more members than fit into the result under the memory limit; give a higher --memory-limit", 0,
-        failure_kind::refused);
+    throw io::input_error("holds more members than fit into the result under the memory limit; give a higher " +
+                              std::string(context_.limits().option_name("--memory-limit")),
+                          0, failure_kind::refused);
   }
   verdict_gate member(&archive.below, counts_);
   member_bytes bytes(reader, member);
@@ -206,8 +209,8 @@ void archive_walk::count_text(const content& item) {
       if (stop_.stop_requested()) throw as_error(left_at(bytes));
       if (text_bytes_ <= limits_.max_text) continue;
       given_up_ = true;
-      throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) +
-                                " of --max-output; given up",
+      throw io::input_error("the archive holds more text than the " + config::format_size(limits_.max_text) + " of " +
+                                std::string(context_.limits().option_name("--max-output")) + "; given up",
                             0, failure_kind::refused);
     }
   } catch (...) {

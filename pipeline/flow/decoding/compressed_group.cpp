@@ -22,10 +22,10 @@ std::string missing_cause(const io::decoder& decoder, bool ends_input) {
   return ends_input ? decoder.missing_cause_at_end() : decoder.missing_cause_at_frame_end();
 }
 
-input_failure too_much_text(std::uint64_t most, std::uint64_t compressed) {
+input_failure too_much_text(std::uint64_t most, std::string_view option, std::uint64_t compressed) {
   return {.kind = failure_kind::refused,
-          .text = "decompresses to more than the " + config::format_size(most) +
-                  " of --max-output; given up at compressed offset " + std::to_string(compressed)};
+          .text = "decompresses to more than the " + config::format_size(most) + " of " + std::string(option) +
+                  "; given up at compressed offset " + std::to_string(compressed)};
 }
 
 }  // namespace
@@ -244,7 +244,8 @@ async::task<bool> compressed_inputs::decode_some(group& task, std::span<const st
     notes_.decompress.bytes += result.produced;
     const std::uint64_t text_so_far = task.input.text_so_far += result.produced;
     if (text_so_far > options_.max_text) {
-      task.end.failure = always(too_much_text(options_.max_text, task.decoder->consumed_total()));
+      const std::string_view option = task.context->limits().option_name("--max-output");
+      task.end.failure = always(too_much_text(options_.max_text, option, task.decoder->consumed_total()));
       break;
     }
     if (result.status == io::fill_status::needs_input) break;

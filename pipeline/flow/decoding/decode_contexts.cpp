@@ -46,18 +46,21 @@ std::uint64_t own_window(std::size_t number, std::uint64_t window_bytes) {
 }
 
 io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
-                             std::shared_ptr<const io::zstd_dictionary> dictionary) {
+                             std::shared_ptr<const io::zstd_dictionary> dictionary, io::option_naming option_name) {
   const std::uint64_t own = own_window(number, window_bytes);
-  return {.window_bytes = window_bytes - number * own, .granted_bytes = own, .dictionary = std::move(dictionary)};
+  return {.window_bytes = window_bytes - number * own,
+          .granted_bytes = own,
+          .dictionary = std::move(dictionary),
+          .option_name = option_name};
 }
 
 }  // namespace
 
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
                                  std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
-                                 text_divider* divider)
+                                 text_divider* divider, io::option_naming option_name)
     : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
-  const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
+  const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary), option_name);
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
     free_.push_back(&contexts_.emplace_back(slots, counted, divider, limits, large_windows_));

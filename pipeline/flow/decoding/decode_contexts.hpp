@@ -98,7 +98,8 @@ class decode_contexts {
   /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
   /// most archives. Contexts that need larger windows share the rest.
   decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                  ring& slots, collector& counted, text_divider* divider = nullptr);
+                  ring& slots, collector& counted, text_divider* divider = nullptr,
+                  io::option_naming option_name = io::as_typed);
 
   /// Waits for a context.
   async::task<lease> acquire();

@@ -10,8 +10,6 @@
 namespace gpuhist::pipeline {
 namespace {
 
-constexpr std::string_view limit_name = "counting_options::memory_limit";
-
 // A multiple of this text is counted where it lies while it is in the cache.
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 
@@ -21,11 +19,11 @@ std::uint64_t own_bytes(const decoder_memory& memory) {
   return std::min(usual_bytes, memory.bytes / 4);
 }
 
-input_failure no_room(std::uint64_t wanted, const decoder_memory& memory) {
+input_failure no_room(std::uint64_t wanted, const decoder_memory& memory, io::option_naming option_name) {
   return {.kind = failure_kind::out_of_memory,
           .text = "needs " + config::format_size(wanted) + " to be decoded, and other inputs use most of the " +
                   config::format_size(memory.bytes) + " for decoders; finish them first, or give a higher " +
-                  std::string(limit_name)};
+                  std::string(option_name("--memory-limit"))};
 }
 
 }  // namespace
@@ -50,7 +48,7 @@ void fed_decoder::feed(std::span<const std::byte> stored) {
 void fed_decoder::settle() {
   is_settled_ = true;
   try {
-    const io::format& found = io::settle_format({}, head_, settings_.format);
+    const io::format& found = io::settle_format({}, head_, settings_.format, parts_.option_name);
     parts_.counts.set_format(input_, found.name);
     if (found.make_decoder != nullptr) begin(found);
   } catch (const io::input_error& refused) {
@@ -68,10 +66,10 @@ void fed_decoder::take(std::span<const std::byte> stored) {
 void fed_decoder::begin(const io::format& found) {
   const std::uint64_t own = own_bytes(parts_.memory);
   own_memory_ = parts_.memory.free.try_acquire(own);
-  if (!own_memory_) return end(no_room(own, parts_.memory));
+  if (!own_memory_) return end(no_room(own, parts_.memory, parts_.option_name));
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
-  auto made =
-      found.make_decoder({.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .limit_name = limit_name});
+  auto made = found.make_decoder(
+      {.window_bytes = parts_.memory.bytes - own, .granted_bytes = own, .option_name = parts_.option_name});
   made->restart({});
   group_ = parts_.counts.open_group(input_);
   decoder_ = std::move(made);
@@ -105,8 +103,8 @@ void fed_decoder::note_produced(std::size_t bytes) {
   parts_.notes.decompress.bytes += bytes;
   if (settings_.max_text == 0 || text_bytes_ <= settings_.max_text) return;
   end(input_failure{.kind = failure_kind::refused,
-                    .text = "decompresses to more than the " + config::format_size(settings_.max_text) +
-                            " of input_options::max_output; given up at compressed offset " +
+                    .text = "decompresses to more than the " + config::format_size(settings_.max_text) + " of " +
+                            std::string(parts_.option_name("--max-output")) + "; given up at compressed offset " +
                             std::to_string(decoder_->consumed_total())});
 }
 
@@ -139,7 +137,7 @@ void fed_decoder::grant_window() {
   }
   const std::uint64_t wanted = decoder_->window_wanted();
   window_memory_ = parts_.memory.free.try_acquire(wanted);
-  if (!window_memory_) return end(no_room(wanted, parts_.memory));
+  if (!window_memory_) return end(no_room(wanted, parts_.memory, parts_.option_name));
   decoder_->grant_window(wanted);
 }
 

@@ -82,11 +82,19 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   listed_input input{.name = std::move(name)};
   if (input.name == "-" && plan_.list == "-") {
     input.error = {.kind = failure_kind::refused,
-                   .text = "standard input already supplies the list of names (--files-from -)"};
+                   .text = "standard input already supplies the list of names (" +
+                           std::string(plan_.option_name("--files-from")) + " -)"};
     return input;
   }
   if (input.name == "-" && !plan_.standard_input) {
     input.error = {.kind = failure_kind::refused, .text = "standard input is not one of the inputs of this run"};
+    return input;
+  }
+  // the system would open the name before the zero byte
+  if (input.name.find('\0') != std::string::npos) {
+    input.error = {.kind = failure_kind::refused,
+                   .text = "is no name of a file, because it contains a zero byte; " +
+                           std::string(plan_.option_name("--null")) + " reads a list of names that end in zero bytes"};
     return input;
   }
   if (std::string closed = io::closed_descriptor_text(input.name, plan_.descriptors); !closed.empty()) {
@@ -106,7 +114,9 @@ std::optional<listed_input> input_list::look_up(std::string name) {
   input.size = static_cast<std::uint64_t>(found.st_size);
   if (!S_ISDIR(found.st_mode)) return input;
   if (!plan_.trees) {
-    input.error = {.kind = failure_kind::refused, .text = "is a directory; --recursive (-r) counts the files below it"};
+    input.error = {
+        .kind = failure_kind::refused,
+        .text = "is a directory; " + std::string(plan_.option_name("--recursive (-r)")) + " counts the files below it"};
     return input;
   }
   io::walk_settings settings = *plan_.trees;
@@ -141,7 +151,10 @@ std::optional<listed_input> input_list::next_in_tree() {
 }
 
 void input_list::note_skipped(const io::tree_entry& entry) {
-  add_skipped(skipped_, {.cause = std::string(io::name_of(entry.cause)), .count = 1, .first = entry.path});
+  add_skipped(skipped_, {.kind = io::kind_of(entry.cause),
+                         .cause = std::string(io::name_of(entry.cause)),
+                         .count = 1,
+                         .first = entry.path});
 }
 
 // Returns the next complete name of the part of the list that was read. The last name of the list needs no terminator.
@@ -206,7 +219,8 @@ async::task<std::size_t> input_list::read_list_stream(io::stream_source& stream,
 
 listed_input input_list::list_failed(const input_failure& failure) const {
   const std::string name = *plan_.list == "-" ? plan_.label : *plan_.list;
-  return {.name = name, .error = {.kind = failure.kind, .text = "the list of names (--files-from): " + failure.text}};
+  const std::string list = "the list of names (" + std::string(plan_.option_name("--files-from")) + "): ";
+  return {.name = name, .error = {.kind = failure.kind, .text = list + failure.text}};
 }
 
 std::vector<listed_input> input_list::unreached() {

@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,10 +64,10 @@ void write_window(const window& closed, report_writer& reports) {
       window_line(*counted.frame, reports.run(), counted.content, counted.baseline ? &*counted.baseline : nullptr));
 }
 
-report report_of(const plan& planned, const results& counts) {
-  report made = counts.shared().content;
-  made.totals_only = planned.totals_only;
-  return made;
+// The counts of a snapshot, which may be kept.
+std::shared_ptr<const report> report_of(const results& counts) {
+  const auto kept = std::make_shared<const results>(counts);
+  return {kept, &kept->shared().content};
 }
 
 file_events events_of(const plan& planned, report_writer& reports, console& screen, progress& shown) {
@@ -76,7 +77,7 @@ file_events events_of(const plan& planned, report_writer& reports, console& scre
     reports.write(verdict_line(reports.run(), {.first = given.first, .last = given.last, .verified = given.verified}));
   };
   made.on_alert = [&](const alert& reported) { print_alert(planned, reported, reports, screen); };
-  made.on_snapshot = [&](const results& now) { reports.write_snapshot(report_of(planned, now)); };
+  made.on_snapshot = [&](const results& now) { reports.write_snapshot(report_of(now)); };
   made.on_notice = [&](std::string_view notice) {
     if (!planned.quiet) screen.say("gpuhist: " + printable(notice) + "\n");
   };
@@ -121,15 +122,6 @@ std::string_view after_signal(const finished_run& finished) {
                               : ", after the report was written";
 }
 
-report result_of(const plan& planned, const finished_run& finished) {
-  report result = report_of(planned, finished.outcome.result);
-  result.causes_printed = !consumer_left(finished.outcome);  // by print_failures
-  result.stats = finished.stats;
-  if (!result.stats) return result;
-  for (const scheme_view& each : planned.schemes) result.stats->schemes.push_back(each.scheme.name);
-  return result;
-}
-
 // Prints messages and writes the report after the run has ended.
 ending conclude(const plan& planned, const finished_run& finished, destination& output, report_writer& reports,
                 console& screen) {
@@ -139,8 +131,9 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   if (!planned.quiet) print_skipped(planned, finished.outcome);
   suggest_command(planned.inputs);
   reports.finish_run();
-  const report result = result_of(planned, finished);
-  reports.write_result(result);
+  const report& result = finished.outcome.result.shared().content;
+  // print_failures() has printed the causes
+  reports.write_result(result, {.inputs = !planned.totals_only, .causes = consumer_left(finished.outcome)});
   output.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
@@ -161,8 +154,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   refuse_new_output_as_input(planned);
   destination output(planned.output, planned.manner, open_descriptors);
   planned.descriptors = open_descriptors;
-  planned.outputs = output.files();
-  check_outputs(planned);
+  set_outputs(planned, output.files());
   const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   if (!planned.measuring.warning.empty()) complain("warning: " + planned.measuring.warning);
   locale_is_utf8();  // keeps its result; not thread-safe, so before threads start
@@ -173,7 +165,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
-                        planned.format->names_run ? make_run_id() : std::string());
+                        planned.format->names_run ? make_run_id() : std::string(), {.inputs = !planned.totals_only});
   const finished_run finished = run_with_progress(planned, reports, screen);
   try {
     return conclude(planned, finished, output, reports, screen);

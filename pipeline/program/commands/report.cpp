@@ -63,7 +63,6 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   }
   shown.measuring = measuring;
   shown.ignore_case = typed.ignore_case;
-  shown.totals_only = typed.totals_only;
   destination output(typed.output, manner, open_descriptors);
   const kept_stop_signal stop_signal;  // after the destination: opening a FIFO waits for its reader
   const std::string run = format.names_run ? make_run_id() : "";
@@ -74,6 +73,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
     target.run = run;
+    target.parts.inputs = !typed.totals_only;
     format.render(shown, target, out);
   });
   output.commit();

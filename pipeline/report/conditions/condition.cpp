@@ -30,7 +30,8 @@ constexpr std::string_view conditional_entropy_name = "conditional_entropy";
 /// Resolves names.
 class condition::resolver {
  public:
-  resolver(const expression& typed, std::span<const config::scheme> schemes) : typed_(typed), schemes_(schemes) {}
+  resolver(const expression& typed, std::span<const config::scheme> schemes, io::option_naming option_name)
+      : typed_(typed), schemes_(schemes), option_name_(option_name) {}
 
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
@@ -93,7 +94,8 @@ class condition::resolver {
     if (const auto meant = config::likely_name(wanted, views)) {
       message += "; did you mean " + std::string(*meant) + "?";
     } else {
-      message += "; names are bytes, lines, measures (--measures) and the buckets of";
+      message +=
+          "; names are bytes, lines, measures (" + std::string(option_name_("--measures")) + ") and the buckets of";
       for (const config::scheme& each : schemes_) message += (&each == schemes_.data() ? " " : ", ") + each.name;
       message += "; other names are quoted, as in \"a b\"";
     }
@@ -120,6 +122,7 @@ class condition::resolver {
 
   const expression& typed_;
   std::span<const config::scheme> schemes_;
+  io::option_naming option_name_;
 };
 
 namespace {
@@ -218,8 +221,9 @@ void take_step(const expression::step& step, const std::vector<value>& names, st
 
 }  // namespace
 
-condition::condition(expression typed, std::span<const config::scheme> schemes) : typed_(std::move(typed)) {
-  const resolver names(typed_, schemes);
+condition::condition(expression typed, std::span<const config::scheme> schemes, io::option_naming option_name)
+    : typed_(std::move(typed)) {
+  const resolver names(typed_, schemes, option_name);
   for (const reference& each : typed_.references) meanings_.push_back(names.resolve(each));
 }
 

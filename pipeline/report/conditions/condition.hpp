@@ -4,6 +4,7 @@
 #include "config/expression.hpp"
 #include "config/scheme.hpp"
 #include "gpu/tally.hpp"
+#include "io/option_naming.hpp"
 #include "pipeline/counts/partitioning.hpp"
 #include "pipeline/report/measures/measure.hpp"
 
@@ -41,7 +42,9 @@ class condition {
  public:
   /// Names are `bytes`, `lines`, the measures, `conditional_entropy`, and the buckets of `schemes`. Throws
   /// config::usage_error, with the text and a caret, if a name is unknown or belongs to several buckets.
-  condition(config::expression typed, std::span<const config::scheme> schemes);
+  /// `option_name`: how messages name options.
+  condition(config::expression typed, std::span<const config::scheme> schemes,
+            io::option_naming option_name = io::as_typed);
 
   /// As typed.
   [[nodiscard]] const std::string& text() const { return typed_.text; }

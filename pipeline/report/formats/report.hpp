@@ -16,7 +16,7 @@
 
 namespace gpuhist::pipeline {
 
-/// The counts of a run and how they are shown: a result at the end of a run, or a snapshot during it.
+/// The counts of a run with schemes and measures: a result at the end of a run, or a snapshot during it.
 struct report : run_counts {
   enum class kind { result, snapshot };
 
@@ -25,18 +25,22 @@ struct report : run_counts {
   bool byte_counts = false;       ///< print the 256 counts; the partition is then the identity
   measures::measuring measuring;  ///< of totals and inputs; the partition is the identity if any is requested
   bool ignore_case = false;       ///< the schemes map A-Z to a-z
-  bool totals_only = false;       ///< the table has no row for each input
-  /// The run printed the cause of each incomplete input on standard error: the table does not repeat it.
-  bool causes_printed = false;
   std::optional<run_stats> stats;
 };
 
-/// Properties of the destination that a report depends on.
+/// Parts of the table of a report that can be left out.
+struct table_parts {
+  bool inputs = true;  ///< a row for each input
+  bool causes = true;  ///< the cause of each incomplete input; false: the run has printed it on standard error
+};
+
+/// How a report is shown: properties of its destination, and what is left out.
 struct render_target {
-  bool unicode = true;     ///< bars may be block characters
-  unsigned width = 80;     ///< columns
-  bool color = false;      ///< escape sequences for colours are allowed
-  bool terminal = false;   ///< a terminal: text that would move its cursor is escaped
+  bool unicode = true;    ///< bars may be block characters
+  unsigned width = 80;    ///< columns
+  bool color = false;     ///< escape sequences for colours are allowed
+  bool terminal = false;  ///< a terminal: text that would move its cursor is escaped
+  table_parts parts{};
   bool first = true;       ///< nothing was written before: formats with a header write it
   std::string_view run{};  ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
 };

@@ -159,17 +159,17 @@ std::string totals_lines(const report& content, const std::vector<table_row>& to
 }
 
 /// ": not counted to its end", or nothing if a message on standard error has the cause.
-std::string cause_text(const report& content, const input_report& input) {
+std::string cause_text(const table_parts& parts, const input_report& input) {
   if (input.error.empty()) return ": not counted to its end";
-  return content.causes_printed ? "" : ": " + printable(input.error);
+  return parts.causes ? ": " + printable(input.error) : "";
 }
 
-void write_failures(const report& content, bool color, const text_sink& out) {
-  const std::string incomplete = painted("INCOMPLETE", ink::alarm, color) + "  ";
+void write_failures(const report& content, const render_target& target, const text_sink& out) {
+  const std::string incomplete = painted("INCOMPLETE", ink::alarm, target.color) + "  ";
   bool any = false;
   for (const input_report& each : content.inputs) {
     if (each.complete && each.error.empty()) continue;
-    out(incomplete + printable(each.name) + cause_text(content, each) + "\n");
+    out(incomplete + printable(each.name) + cause_text(target.parts, each) + "\n");
     any = true;
   }
   // as after a signal between two inputs: no single input failed
@@ -211,10 +211,10 @@ void render_table(const report& content, const render_target& target, const text
   }
   for (const scheme_view& view : content.schemes) out(pair_lines(view, counts, target));
   out(measure_lines(content, counts, target));
-  if (content.inputs.size() > 1 && !content.totals_only) write_inputs_table(content, counts.bytes(), target, out);
+  if (content.inputs.size() > 1 && target.parts.inputs) write_inputs_table(content, counts.bytes(), target, out);
   out(totals_lines(content, tables.totals, frame));
   out(skipped_line(content, frame));
-  if (!snapshot) write_failures(content, target.color, out);
+  if (!snapshot) write_failures(content, target, out);
 }
 
 }  // namespace gpuhist::pipeline

@@ -67,26 +67,29 @@ gpu::tally counts_by_scheme(const json& bytes) {
   return counts;
 }
 
-gpu::tally counts_in(const json& from, letter_case wanted, bool folded) {
+gpu::tally counts_in(const json& from, const wanted_counts& wanted, bool folded) {
   if (const auto kept = from.find("byte_counts"); kept != from.end()) return kept_counts(*kept);
   const json* const bytes = bytes_scheme(from);
-  if (bytes == nullptr) damaged("no byte counts were kept; count again with --byte-counts");
-  if (folded && wanted == letter_case::exact) {
-    damaged(
-        "counted with --ignore-case, and no byte counts were kept; give --ignore-case, or count again with "
-        "--byte-counts");
+  const std::string again = "count again with " + wanted.name("--byte-counts");
+  if (bytes == nullptr) damaged("no byte counts were kept; " + again);
+  if (folded && wanted.letters == letter_case::exact) {
+    const std::string folding = wanted.name("--ignore-case");
+    damaged("counted with " + folding + ", and no byte counts were kept; give " + folding + ", or " + again);
   }
   return counts_by_scheme(*bytes);
 }
 
-const json& pairs_of(const json& from, const config::scheme& scheme) {
-  const std::string remedy = "; count again with --pairs --buckets " + scheme.name + ", or leave --pairs out";
+const json& pairs_of(const json& from, const wanted_counts& wanted, const config::scheme& scheme) {
+  const std::string pairs = wanted.name("--pairs");
+  const std::string buckets = wanted.name("--buckets");
+  const std::string remedy =
+      "; count again with " + pairs + " " + buckets + " " + scheme.name + ", or leave " + pairs + " out";
   const auto all = from.find("pairs");
   if (all == from.end() || !all->is_object()) damaged("no pairs were counted" + remedy);
   const auto found = all->find(scheme.name);
   if (found == all->end() || !found->is_object()) damaged("no pairs of " + scheme.name + " were counted" + remedy);
   if (member(*found, "buckets") != json(scheme.buckets)) {
-    damaged("the pairs of " + scheme.name + " are of other buckets than those of --buckets" + remedy);
+    damaged("the pairs of " + scheme.name + " are of other buckets than those of " + buckets + remedy);
   }
   return member(*found, "counts");
 }
@@ -105,9 +108,9 @@ void subtract(std::uint64_t& remaining, std::uint64_t pairs, const config::schem
 
 /// Appends the matrix of a scheme to the pairs of a tally. Every byte is the first one of at most one pair, and the
 /// second one of at most one.
-void append_pairs(gpu::tally& to, const json& from, const config::scheme& scheme) {
+void append_pairs(gpu::tally& to, const json& from, const wanted_counts& wanted, const config::scheme& scheme) {
   const std::size_t size = scheme.buckets.size();
-  const json& rows = pairs_of(from, scheme);
+  const json& rows = pairs_of(from, wanted, scheme);
   if (!rows.is_array() || rows.size() != size) damaged("\"pairs\" is not a square matrix of numbers");
   std::vector<std::uint64_t> as_first = buckets_of(to, scheme);
   std::vector<std::uint64_t> as_second = as_first;
@@ -124,7 +127,7 @@ void append_pairs(gpu::tally& to, const json& from, const config::scheme& scheme
 
 /// The counts of an object. They must match its fields "bytes" and "lines".
 gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folded) {
-  gpu::tally counts = counts_in(from, wanted.letters, folded);
+  gpu::tally counts = counts_in(from, wanted, folded);
   const std::uint64_t bytes = number(member(from, "bytes"), "bytes");
   std::uint64_t sum = 0;
   for (const std::uint64_t count : counts.counts) {
@@ -138,7 +141,7 @@ gpu::tally read_counts(const json& from, const wanted_counts& wanted, bool folde
     damaged("\"lines\" is " + std::to_string(lines) + ", but " + std::to_string(counts.counts['\n']) +
             " line feeds were counted");
   }
-  for (const config::scheme& each : wanted.pairs) append_pairs(counts, from, each);
+  for (const config::scheme& each : wanted.pairs) append_pairs(counts, from, wanted, each);
   return counts;
 }
 
@@ -215,8 +218,8 @@ gpu::tally wanted_counts::no_text() const {
   return gpu::tally(byte_values, columns);
 }
 
-void check_schema(const json& document) {
-  if (!document.is_object()) damaged("not a JSON object; results are written by gpuhist --byte-counts --format json");
+void check_schema(const json& document, const wanted_counts& wanted) {
+  if (!document.is_object()) damaged("not a JSON object; results are written by " + wanted.writer());
   if (const std::string found = text(member(document, "schema"), "schema"); found != schema) {
     damaged("the schema is " + config::quote(found) + "; this program reads " + config::quote(schema));
   }
@@ -270,8 +273,11 @@ input_report read_input(const json& document, const wanted_counts& wanted, bool 
 
 report read_totals(const json& document, const wanted_counts& wanted) {
   if (!wanted.pairs.empty() && is_folded(document) != (wanted.letters == letter_case::ignored)) {
-    damaged(is_folded(document) ? "the pairs were counted with --ignore-case; give --ignore-case, or leave --pairs out"
-                                : "the pairs were counted without --ignore-case; leave --ignore-case or --pairs out");
+    const std::string folding = wanted.name("--ignore-case");
+    const std::string pairs = wanted.name("--pairs");
+    damaged(is_folded(document)
+                ? "the pairs were counted with " + folding + "; give " + folding + ", or leave " + pairs + " out"
+                : "the pairs were counted without " + folding + "; leave " + folding + " or " + pairs + " out");
   }
   report totals;
   totals.partition = gpu::partition::identity();

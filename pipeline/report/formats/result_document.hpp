@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/scheme.hpp"
+#include "io/option_naming.hpp"
 #include "pipeline/report/formats/report.hpp"
 
 #include <nlohmann/json.hpp>
@@ -26,18 +27,25 @@ enum class letter_case { exact, ignored };
 /// The counts that are read from documents.
 struct wanted_counts {
   letter_case letters = letter_case::exact;
-  std::vector<config::scheme> pairs{};  ///< schemes whose pairs are wanted; a tally has them in this order
+  std::vector<config::scheme> pairs{};           ///< schemes whose pairs are wanted; a tally has them in this order
+  io::option_naming option_name = io::as_typed;  ///< how messages name options
 
   /// Implicit: without pairs.
-  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {})
-      : letters(wanted), pairs(std::move(paired)) {}
+  wanted_counts(letter_case wanted, std::vector<config::scheme> paired = {}, io::option_naming naming = io::as_typed)
+      : letters(wanted), pairs(std::move(paired)), option_name(naming) {}
+
+  /// The name of an option in messages.
+  [[nodiscard]] std::string name(std::string_view option) const { return std::string(option_name(option)); }
+
+  /// What writes results that can be read back.
+  [[nodiscard]] std::string writer() const { return name("gpuhist --byte-counts --format json"); }
 
   /// A tally of no text.
   [[nodiscard]] gpu::tally no_text() const;
 };
 
 /// Throws result_damage if it is not a document of the schema.
-void check_schema(const nlohmann::json& document);
+void check_schema(const nlohmann::json& document, const wanted_counts& wanted);
 
 /// The kind of the document: result, input, snapshot, ...
 std::string kind_of(const nlohmann::json& document);

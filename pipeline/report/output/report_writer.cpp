@@ -4,6 +4,7 @@
 #include "pipeline/report/output/terminal.hpp"
 
 #include <string>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -12,9 +13,10 @@ constexpr std::size_t max_kept_bytes = std::size_t{8} * 1024 * 1024;
 
 }  // namespace
 
-render_target report_writer::target() const {
+render_target report_writer::target(table_parts parts) const {
   render_target target = target_for(output_);
   target.run = run_;
+  target.parts = parts;
   return target;
 }
 
@@ -23,11 +25,11 @@ void report_writer::write(std::string_view lines) {
   if (!failed_) keep(lines);
 }
 
-void report_writer::write_snapshot(const report& now) {
+void report_writer::write_snapshot(snapshot now) {
   if (write_kept() && write_one(now)) return;
   if (failed_) return;
-  std::erase_if(kept_, [](const record& each) { return std::holds_alternative<report>(each); });
-  kept_.emplace_back(now);
+  std::erase_if(kept_, [](const record& each) { return std::holds_alternative<snapshot>(each); });
+  kept_.emplace_back(std::move(now));
 }
 
 bool report_writer::write_kept() {
@@ -58,8 +60,8 @@ bool report_writer::write_one(std::string_view lines) {
   return write_above_status_line([lines](const text_sink& out) { out(lines); });
 }
 
-bool report_writer::write_one(const report& snapshot_or_result) {
-  return write_above_status_line([&](const text_sink& out) { format_.render(snapshot_or_result, target(), out); });
+bool report_writer::write_one(const report& content, table_parts parts) {
+  return write_above_status_line([&](const text_sink& out) { format_.render(content, target(parts), out); });
 }
 
 // Erases the status line also if the report goes to a pipe, whose reader may write to the same terminal. After a failed

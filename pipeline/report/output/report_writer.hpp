@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,11 +27,12 @@ class report_writer {
     is_put_off,  ///< prints a message at once, writes nothing more, and finish_run() throws destination_error
   };
 
-  /// Borrows all arguments but `run`, the name of the run in lines (render_target::run), or empty. With
-  /// fault::is_put_off no call waits for the lock of the file: reports are kept until the lock is free. More than 8 MiB
-  /// of kept lines are an error.
-  report_writer(destination& output, const report_format& format, console& screen, fault effect, std::string run)
-      : output_(output), format_(format), screen_(screen), effect_(effect), run_(std::move(run)) {}
+  /// Borrows the first three arguments. `run`: the name of the run in lines (render_target::run), or empty. `parts`: of
+  /// snapshots. With fault::is_put_off no call waits for the lock of the file: reports are kept until the lock is free.
+  /// More than 8 MiB of kept lines are an error.
+  report_writer(destination& output, const report_format& format, console& screen, fault effect, std::string run,
+                table_parts parts = {})
+      : output_(output), format_(format), screen_(screen), effect_(effect), run_(std::move(run)), parts_(parts) {}
 
   [[nodiscard]] const std::string& run() const { return run_; }
 
@@ -38,7 +40,7 @@ class report_writer {
   void write(std::string_view lines);
 
   /// Writes a snapshot. A kept snapshot is replaced by the next one.
-  void write_snapshot(const report& now);
+  void write_snapshot(std::shared_ptr<const report> now);
 
   /// Attempts to write the kept reports, in order. Returns true if none is left.
   bool write_kept();
@@ -53,24 +55,27 @@ class report_writer {
   void finish_run();
 
   /// Writes the last report.
-  void write_result(const report& result) { write_one(result); }
+  void write_result(const report& result, table_parts parts = {}) { write_one(result, parts); }
 
  private:
-  using record = std::variant<std::string, report>;  // lines, or a snapshot
+  using snapshot = std::shared_ptr<const report>;
+  using record = std::variant<std::string, snapshot>;  // lines, or a snapshot
 
   bool write_record(const record& kept);
   bool write_one(std::string_view lines);
-  bool write_one(const report& snapshot_or_result);
+  bool write_one(const snapshot& now) { return write_one(*now, parts_); }
+  bool write_one(const report& content, table_parts parts);
   bool write_above_status_line(const std::function<void(const text_sink&)>& pieces);
   void keep(std::string_view lines);
   void put_off(const destination_error& error);
-  [[nodiscard]] render_target target() const;
+  [[nodiscard]] render_target target(table_parts parts) const;
 
   destination& output_;
   const report_format& format_;
   console& screen_;
   fault effect_;
   const std::string run_;
+  const table_parts parts_;
   std::optional<destination_error> failed_{};
   std::deque<record> kept_{};
   std::size_t kept_bytes_ = 0;  // of lines
