@@ -39,7 +39,8 @@ asio::awaitable<void> accept(tcp::acceptor& acceptor, gpuhist::counter& counter,
 void print(const gpuhist::results& result) {
   for (std::size_t i = 0; i < result.inputs(); ++i) {
     const gpuhist::input_result input = result.input(i);
-    std::cout << input.name << ": " << input.bytes << " bytes, " << input.lines << " lines" << input.error << '\n';
+    std::cout << input.name << ": " << input.bytes << " bytes, " << input.lines << " lines";
+    std::cout << (input.complete ? "" : ", incomplete: ") << input.error << '\n';
   }
   const auto names = result.buckets("letters");
   const auto counts = result.counts("letters");
