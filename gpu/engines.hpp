@@ -15,7 +15,7 @@
 
 namespace gpuhist::gpu {
 
-/// An engine cannot be made, or failed. The message names the device, the call and the remedy.
+/// An engine cannot be made, or failed. The message names the device and the call, and no option.
 struct engine_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -57,6 +57,8 @@ class GPUHIST_API lent_buffer {
   /// Without commit(), the buffer is returned unused.
   ~lent_buffer();
 
+  /// The memory to write to, of the size that input::lend() states. Empty after commit(), and of an object that was
+  /// moved from.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
 
   /// The first `filled` bytes are the next bytes of the input, at most bytes().size(), else errc::invalid_argument. The
@@ -112,11 +114,12 @@ class GPUHIST_API input {
   /// All bytes were fed. Further calls throw errc::misuse.
   void finish();
 
-  /// The input has ended early, because of `cause`. The result is then incomplete.
+  /// The input has ended early. The result is then incomplete: input_result::kind is failure::unreadable, and
+  /// input_result::error is `cause`.
   void fail(std::string_view cause);
 
   /// Whether a compressed input has failed: it is damaged, refused, or needs more memory than there is. Its bytes need
-  /// not be fed any more. The result describes the failure.
+  /// not be fed any more. The result describes the failure. Throws as feed(), so also after finish().
   [[nodiscard]] bool failed() const;
 
  private:
@@ -132,7 +135,9 @@ class GPUHIST_API counter {
  public:
   struct state;  ///< of the implementation
 
-  /// Starts the threads: `threads` of a pool and one more, which calls `events`. They block all signals. Throws error.
+  /// Starts the threads: `threads` of a pool and one more, which calls `events`. They block all signals. Throws
+  /// errc::invalid_argument, whose text names the field; errc::engine; errc::out_of_memory; errc::system if a thread
+  /// cannot be started.
   explicit counter(const counting_options& options = {}, counting_events events = {});
   counter(counter&&) noexcept;
   counter& operator=(counter&&) noexcept;
@@ -140,18 +145,20 @@ class GPUHIST_API counter {
   /// after the callback.
   ~counter();
 
-  /// Inputs appear in the result in the order in which they were opened. Throws errc::invalid_argument for an unknown
-  /// format.
+  /// Inputs appear in the result in the order in which they were opened. A name is any bytes, and need not be unique.
+  /// Throws errc::invalid_argument for an unknown format, errc::misuse if windows span inputs and another input has not
+  /// ended, and as the members of input.
   [[nodiscard]] input open_input(std::string name, const input_options& options = {});
 
   /// The counts of all text that was fed before the call. Waits until it is counted. Text of a compressed frame that
-  /// has not ended is unverified.
+  /// has not ended is unverified. Throws as the members of input.
   [[nodiscard]] results snapshot();
 
   /// Waits for calls on other threads and for borrowed bytes, and returns the counts of everything that was fed. Inputs
   /// that exist and have not ended are finished, as by input::finish(). Other calls throw errc::closed afterwards.
-  /// Throws errc::misuse, and changes nothing, if a lent buffer is neither committed nor destroyed. Throws the
-  /// exception of a callback of counting_events.
+  /// Throws errc::misuse, and changes nothing, if a lent buffer is neither committed nor destroyed, and within a
+  /// callback; errc::closed if the counter was finished before. Throws the exception of a callback of counting_events.
+  /// A failure of the counting is in the result (results::error_kind()).
   results finish();
 
   /// Ends the counting as soon as possible: calls that feed or wait throw errc::closed. finish() then returns what was

@@ -23,10 +23,12 @@
 
 namespace gpuhist {
 
-/// Directories among the inputs: the files below them are counted, in byte order of their names.
+/// Directories among the inputs: the files below them are counted, in byte order of their names. Patterns have the
+/// syntax of the shell: * ? [...] and backslash. One without a slash is compared with the last component of a name, one
+/// with a slash with the path below the directory, where ** is any number of components.
 struct tree_options {
   std::vector<std::string> include{};  ///< patterns of files; empty: all
-  std::vector<std::string> exclude{};  ///< patterns of files and directories
+  std::vector<std::string> exclude{};  ///< patterns of files and directories; "build/": of directories only
   bool follow_symlinks = false;        ///< links below a directory; a link that is given as an input is followed
 };
 
@@ -115,9 +117,11 @@ struct file_outcome {
   skipped_inputs empty_trees{};          ///< directories in which no file was found; `cause` is empty
 };
 
-/// Counts all inputs, and blocks until the end. Failures of inputs do not throw: they are in the result. Throws error,
-/// and exceptions of callbacks. No thread of the run exists after the return. Calls on several threads at once are
-/// independent of each other.
+/// Counts all inputs, and blocks until the end. Failures of inputs do not throw: they are in the result. Throws the
+/// exceptions of callbacks, and error: errc::invalid_argument, whose text names the field, before anything is read;
+/// errc::engine; errc::out_of_memory; errc::system for a descriptor that cannot be written, or a thread that cannot be
+/// started. A failure of the counting is in the result (results::error_kind()). No thread of the run exists after the
+/// return. Calls on several threads at once are independent of each other.
 ///
 /// A pipe or socket of pass_through whose reader has disappeared is a pass_through_error. SIGPIPE is blocked in the
 /// calling thread and the threads of the run meanwhile, and one that these writes cause is discarded; the disposition

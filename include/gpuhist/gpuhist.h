@@ -83,7 +83,7 @@ typedef struct gpuhist_window gpuhist_window;
 /* Set `size` to sizeof(gpuhist_options), and all other fields to zero for the defaults. */
 typedef struct gpuhist_options {
   size_t size;
-  const char* const* schemes; /* names or definitions; null: "classes" */
+  const char* const* schemes; /* names; definitions "[name:]bucket=characters;..." (name: custom); null: "classes" */
   size_t scheme_count;
   int32_t ignore_case; /* not 0: A-Z are counted as a-z */
   int32_t byte_counts; /* not 0: keep the counts of all 256 values */

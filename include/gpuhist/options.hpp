@@ -38,16 +38,18 @@ struct watch_options {
 
 /// All values are checked where the counting starts: errc::invalid_argument names the field.
 struct counting_options {
-  /// Names of schemes (letters, alphabet, bytes, classes, utf8) and definitions: "vowels=aeiou;digits=0-9".
+  /// Names of schemes (letters, alphabet, bytes, classes, utf8) and definitions: "[name:]bucket=characters;...", such
+  /// as "vowels=aeiou;digits=0-9". Definitions without a name are called custom, custom-2, ... . A repeated name counts
+  /// once. Empty: bytes and lines are counted.
   std::vector<std::string> schemes{"classes"};
   bool ignore_case = false;  ///< A-Z are counted as a-z
   bool byte_counts = false;  ///< keep the counts of all 256 values
   bool pairs = false;  ///< count how often each bucket follows each bucket; the schemes may have 32 classes at most
-  std::vector<std::string> measures{};      ///< names of measures that results report, or "all"
+  std::vector<std::string> measures{};      ///< names of measures (docs/measures.md) that results report, or "all"
   std::optional<results> baseline{};        ///< an earlier result with byte counts, for measures that compare
   unsigned previous_windows = 0;            ///< compare each window with so many before it; 0: with `baseline`
   std::optional<window_options> windows{};  ///< absent: no windows
-  std::vector<std::string> fail_if{};       ///< conditions ("entropy > 7.9") that fail the run
+  std::vector<std::string> fail_if{};       ///< conditions ("entropy > 7.9", docs/measures.md) that fail the run
   std::vector<std::string> alert_if{};      ///< conditions that are only reported
   watch_options watch{};
   bool fail_fast = false;  ///< the first condition of fail_if that holds ends the reading
@@ -56,9 +58,10 @@ struct counting_options {
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one
   bool all_devices = false;         ///< all usable CUDA devices
   unsigned streams = 0;             ///< CUDA streams for each device, at most 64; 0: the engine's choice
-  std::string kernel{};             ///< by name; empty: the best one
+  std::string kernel{};             ///< by a name that `gpuhist devices --verbose` lists; empty: the best one
   unsigned threads = 0;             ///< of the pool, at most 1024; 0: one for each core
-  /// Bytes of all buffers and decoders. 0: 256 MiB for a counter, 1 GiB for count_files.
+  /// Bytes of all buffers and decoders. 0: 256 MiB for a counter, 1 GiB for count_files. For less than the threads need
+  /// (2: about 27 MiB) the error states how much that is.
   std::uint64_t memory_limit = 0;
   /// The folder of the temporary file that holds the counts of finished inputs, so that memory does not grow with their
   /// number. Empty: they are kept in memory.

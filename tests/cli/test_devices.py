@@ -110,7 +110,7 @@ class ChosenDevices(CommandTest):
 
     def test_a_device_that_does_not_exist_is_named_and_nothing_is_counted(self):
         for engine in ("auto", "cuda"):
-            self.assert_usage_error(run("--devices", "1000", stdin_bytes=b"text", engine=engine), "--devices 1000: ")
+            self.assert_usage_error(run("--devices", "1000", stdin_bytes=b"text", engine=engine), "--devices: device 1000: ")
 
     @unittest.skipUnless(support.ENGINE == "cuda", "needs a device")
     def test_all_devices_and_each_device_alone_give_the_same_counts(self):

@@ -340,6 +340,14 @@ class Lists(TreeTest):
         self.assertEqual(ended.result["inputs"][1]["error"], "the list of names (--files-from): No such file or directory")
         self.assert_counts(ended.result, b"text")
 
+    def test_names_that_end_in_nul_are_refused_without_null_and_no_file_is_counted_instead(self):
+        listed = f"{self.make('a', b'text')}\0{self.make('b', b'more')}\0".encode()
+        ended = run_listed(listed)
+        self.assertEqual(ended.status, 1)
+        self.assertEqual([each["error_kind"] for each in ended.result["inputs"]], ["refused"])
+        self.assertIn("--null reads a list of names that end in zero bytes", ended.result["inputs"][0]["error"])
+        self.assert_counts(ended.result, b"")
+
     def test_a_name_that_is_too_long_ends_the_list(self):
         ended = run_listed(b"x" * 3_000_000)
         self.assertEqual(ended.status, 1)

@@ -97,17 +97,17 @@ TEST_CASE("a device that does not exist or is unusable is an error that names it
   engine_request request = small_request();
   request.devices = {0, 3};
   const auto with = [&](std::vector<device_properties> devices) { return chosen_of(std::move(devices), request); };
-  CHECK_THROWS_WITH_AS(with({fake_device(), fake_device()}), "--devices 3: there are devices 0 to 1", engine_error);
-  CHECK_THROWS_WITH_AS(with({fake_device()}), "--devices 3: there is only device 0", engine_error);
-  CHECK_THROWS_WITH_AS(with({}), "--devices 0: no CUDA device: fake error 100 (cudaGetDeviceCount)", engine_error);
+  CHECK_THROWS_WITH_AS(with({fake_device(), fake_device()}), "device 3: there are devices 0 to 1", engine_error);
+  CHECK_THROWS_WITH_AS(with({fake_device()}), "device 3: there is only device 0", engine_error);
+  CHECK_THROWS_WITH_AS(with({}), "device 0: no CUDA device: fake error 100 (cudaGetDeviceCount)", engine_error);
   CHECK_THROWS_WITH_AS(with({old_device(), fake_device()}),
-                       "--devices 0: old device is too old: it has compute capability 6.1, gpuhist needs 7.5 or more; "
+                       "device 0: old device is too old: it has compute capability 6.1, gpuhist needs 7.5 or more; "
                        "there are devices 0 to 1",
                        engine_error);
   device_properties closed = fake_device();
   closed.prohibited = true;
   CHECK_THROWS_WITH_AS(with({closed}),
-                       "--devices 0: fake device cannot be used by programs: its compute mode is 'prohibited' (see "
+                       "device 0: fake device cannot be used by programs: its compute mode is 'prohibited' (see "
                        "nvidia-smi -c); there is "
                        "only device 0",
                        engine_error);

@@ -240,7 +240,7 @@ TEST_CASE("after a failure of one of two devices, it gets no more jobs and calls
   }
 }
 
-TEST_CASE("an error for lack of memory names the remedy") {
+TEST_CASE("an error for lack of memory names device, call and bytes, and no option: the run knows the remedy") {
   constexpr result out_of_memory_code = 2;
   for (unsigned n = 1;; ++n) {
     const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::once, out_of_memory_code);
@@ -250,7 +250,8 @@ TEST_CASE("an error for lack of memory names the remedy") {
     CAPTURE(result.errors.front());
     CHECK(result.errors.front().starts_with(
         "device 0 (fake device): allocating 3072 bytes of device memory (cudaMalloc) failed: fake error 2 (gpu/"));
-    CHECK(result.errors.front().ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
+    CHECK(result.errors.front().ends_with(")"));
+    CHECK(result.errors.front().find("--") == std::string::npos);
     break;
   }
 }

@@ -97,11 +97,11 @@ TEST_CASE("with any amount of device memory, all counts are exact, or the error 
   }
 }
 
-TEST_CASE("an error for lack of device memory names the device, the call, the bytes and the remedy") {
+TEST_CASE("an error for lack of device memory names the device, the call and the bytes, and no option") {
   const std::string error = run_with(std::make_shared<ledger>(), smallest_lane - 1).error;
   CAPTURE(error);
   CHECK(error.starts_with("device 0 (fake device): allocating 1024 bytes of device memory (cudaMalloc) failed: "));
-  CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
+  CHECK(error.find("--") == std::string::npos);
 }
 
 void page_lock_too_much(result refusal) {
@@ -123,7 +123,7 @@ void page_lock_too_much(result refusal) {
     CAPTURE(error);
     CHECK(error.starts_with("device 0 (fake device): page-locking " + std::to_string(large->all().size()) +
                             " bytes of slots (cudaHostRegister) failed: fake error " + std::to_string(refusal) + " ("));
-    CHECK(error.ends_with("; try fewer --slots, a smaller --chunk-size or fewer --streams"));
+    CHECK(error.find("--") == std::string::npos);
     CHECK(large.use_count() == 1);
     CHECK_NOTHROW(engine.register_memory(small->all(), small));
     CHECK(engine.can_count());
