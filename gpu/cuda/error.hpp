@@ -23,8 +23,8 @@ inline void check(const runtime& api, result code, std::string_view action, call
 
 /// Throws memory_shortage if memory is insufficient, lost_device if the device must not be called again, otherwise
 /// engine_error. The message contains the action, the name and text of the CUDA error, file and line; the remedy for
-/// insufficient memory depends on the caller. (CUDA has one error code for device memory and for page-locked memory. `ulimit -l` does not
-/// matter: the driver locks pages itself.)
+/// insufficient memory depends on the caller. (CUDA has one error code for device memory and for page-locked memory.
+/// `ulimit -l` does not matter: the driver locks pages itself.)
 [[noreturn]] void throw_error(const runtime& api, result code, std::string_view action,
                               call_site where = call_site::here());
 
