@@ -63,7 +63,7 @@ finished_run file_run::conclude(outcome finished) const {
   auto result = std::make_shared<results::state>();
   result->content = make_report(plan_, report::kind::result, std::move(finished.result));
   result->content.stats = stats_of(plan_, std::move(finished.stats));
-  result->failed = failure_of(finished.engine_failure, finished.engine_cause);
+  result->failed = gpuhist::failure_of(finished.engine_failure, finished.engine_cause);
   made.outcome.result = results(std::move(result));
   return made;
 }
