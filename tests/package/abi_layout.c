@@ -60,7 +60,8 @@ SIZE(gpuhist_window_info, 80);
 
 SIZE(gpuhist_status, 4);
 _Static_assert(GPUHIST_OK == 0 && GPUHIST_INVALID_ARGUMENT == 1 && GPUHIST_MISUSE == 2 && GPUHIST_CLOSED == 3 &&
-                   GPUHIST_ENGINE == 4 && GPUHIST_OUT_OF_MEMORY == 5 && GPUHIST_SYSTEM == 6 && GPUHIST_INTERNAL == 7,
+                   GPUHIST_ENGINE == 4 && GPUHIST_OUT_OF_MEMORY == 5 && GPUHIST_SYSTEM == 6 && GPUHIST_INTERNAL == 7 &&
+                   GPUHIST_CALLBACK == 8,
                "the values of gpuhist_status");
 SIZE(gpuhist_engine, 4);
 _Static_assert(GPUHIST_ENGINE_AUTOMATIC == 0 && GPUHIST_ENGINE_HOST == 1 && GPUHIST_ENGINE_CUDA == 2,
