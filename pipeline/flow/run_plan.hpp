@@ -64,6 +64,7 @@ struct run_plan {
   std::optional<gpu::partition> pairs;        ///< the classes of pairs to be counted; nothing: no pairs
   std::string engine;                         ///< "auto", "cuda", "host"
   unsigned threads = 1;                       ///< threads that read, decompress and, with the host engine, count
+  unsigned readers = 1;                       ///< of these threads, how many read large plain files at once
   unsigned streams = 0;                       ///< CUDA lanes per device; 0: the engine's default
   std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   std::string kernel;                         ///< by name; with `auto`, the host's kernel; empty: the best

@@ -246,6 +246,13 @@ std::uint32_t max_extents(const counting_plan& so_far) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, lower_bound, upper_bound));
 }
 
+// Beside lanes, fewer threads read than there are: a lane or the main thread that waits for a core lets the link wait.
+// docs/tuning.md has the measurements. Without lanes, threads that do not read count.
+unsigned default_readers(const counting_plan& so_far) {
+  const unsigned others = so_far.forecast.lanes + 1;
+  return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
+}
+
 void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
   constexpr std::uint64_t max_chunk = 1024 * mib;
@@ -259,12 +266,13 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
+  planned.readers = default_readers(planned);
   plan_decoders(options, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
-  // most of the slots for a device are never used if no device is woken
-  buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
+  // a link needs all slots from the start. The host often uses a few of them, and the others cost time: docs/tuning.md
+  buffers.populated_slots = planned.forecast.cuda ? buffers.slots : 0;
 }
 
 void resolve_pass_through(const file_options& options, counting_plan& planned) {

@@ -68,6 +68,7 @@ void ahead_blocks::begin(std::span<const std::byte> first) {
   const part_shares shares = shares_of(format, resources_.threads, resources_.limits.window_bytes);
   queue_.emplace(part_queue::settings{.format = format,
                                       .threads = shares.parts == 0 ? 0 : resources_.threads,
+                                      .is_in_pool = false,
                                       .max_parts = shares.parts,
                                       .max_part_bytes = shares.bytes,
                                       .max_blocks = part_queue::any_size,

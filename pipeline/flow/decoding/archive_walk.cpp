@@ -91,6 +91,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
     options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
     options.ahead = blocks_ahead(item, compression);
   }
+  is_decoding_ |= item.depth == 0;
   verdict_gate frames(&item.below, counts_);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
@@ -230,7 +231,9 @@ void archive_walk::put(std::span<const std::byte> text, input_id input) {
   }
 }
 
+// While threads of the pool decode what is around the archive, none of them is free to count.
 reservation archive_walk::room(std::uint64_t wanted) {
+  if (is_decoding_) context_.choose_chunking();
   if (const std::optional<reservation> free = context_.cut.try_reserve(wanted)) return *free;
   return async::run_blocking(pool_, context_.cut.reserve(wanted));
 }

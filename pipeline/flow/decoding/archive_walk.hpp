@@ -98,6 +98,7 @@ class archive_walk {
   std::optional<io::archive_kind> forced_;
   bool is_represented_by_members_ = false;
   bool given_up_ = false;
+  bool is_decoding_ = false;  // the archive is compressed as a whole
   std::uint64_t text_bytes_ = 0;
   std::vector<std::byte> buffer_;
   std::vector<skipped_names> skipped_;

@@ -43,8 +43,6 @@ class compressed_inputs {
     std::size_t own_blocks = 0;                  ///< for each open input
     std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
     std::size_t open_inputs = 1;                 ///< at the same time
-    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk that is counted where it is decoded
-    bool counting_is_slow = false;               ///< idle threads count the text of those that decode
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused

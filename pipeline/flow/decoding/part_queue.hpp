@@ -29,7 +29,7 @@ struct part_shares {
   std::uint64_t bytes = 0;
 };
 
-/// Half as many parts as threads are ready before their turn, so that no thread waits for the reader of the text.
+/// As many parts as pieces_ahead(), or fewer if there is not enough memory.
 part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes);
 
 /// Used by one coroutine or thread; the pool works for it.
@@ -38,6 +38,8 @@ class part_queue {
   struct settings {
     io::part_format format;
     unsigned threads = 1;            ///< of the pool; while as many inputs are decoded, no part is decoded ahead
+    bool is_in_pool = true;          ///< take() is called by a thread of the pool, which then helps with every part;
+                                     ///< false: only with the part that it needs, because it has other work
     std::size_t max_parts = 1;       ///< that are in progress or wait for the decoder
     std::size_t max_part_bytes = 0;  ///< memory for one part
     std::size_t max_blocks = 1;      ///< blocks that the queue may hold without new ones: then it waits for no more
