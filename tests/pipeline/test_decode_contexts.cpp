@@ -193,7 +193,7 @@ TEST_CASE("text is counted by the thread that decoded it, unless counting is slo
     using test::shuffling_engine::shuffling_engine;
     bool counts_here() const override { return on_calling_thread; }
     void submit(gpu::counting_job& job) override {
-      asked.push_back({.here = job.count_here, .bytes = job.text.size()});
+      asked.push_back({.here = job.count_here, .bytes = job.bytes.size()});
       shuffling_engine::submit(job);
     }
     struct chunk {

@@ -200,8 +200,7 @@ void archive_walk::count_text(const content& item) {
   item.shown.has_text = true;
   std::uint64_t bytes = 0;
   try {
-    while (const std::size_t size = item.bytes.read(buffer_)) {
-      put(std::span(buffer_).first(size), input);
+    while (const std::size_t size = put_next(item.bytes, input)) {
       bytes += size;
       text_bytes_ += size;
       if (stop_.stop_requested()) throw as_error(left_at(bytes));
@@ -219,6 +218,20 @@ void archive_walk::count_text(const content& item) {
     throw;
   }
   item.below.submit({.input = input, .bytes = bytes});
+}
+
+// Returns the number of bytes that were read and are counted. A stream is not read into a slot: while it pauses, the
+// text that is in the slot has to be counted for snapshots.
+std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
+  if (file_ != nullptr && limits_.text_to == nullptr) {
+    held_reservation target(context_.cut, room(std::numeric_limits<std::uint32_t>::max()));
+    const std::size_t size = content.read(target.bytes());
+    target.commit(size, {.input = input, .group = 1, .frame = 1});
+    return size;
+  }
+  const std::size_t size = content.read(buffer_);
+  if (size > 0) put(std::span(buffer_).first(size), input);
+  return size;
 }
 
 void archive_walk::put(std::span<const std::byte> text, input_id input) {

@@ -78,6 +78,7 @@ class archive_walk {
   void count_member(const content& archive, io::archive_reader& reader, const std::string& path);
   void note_skipped(const content& archive, const io::archive_reader& reader);
   void count_text(const content& item);
+  std::size_t put_next(io::byte_reader& content, input_id input);
   void put(std::span<const std::byte> text, input_id input);
   reservation room(std::uint64_t wanted);
   input_id shown(const content& item);

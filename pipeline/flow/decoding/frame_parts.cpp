@@ -78,7 +78,7 @@ io::part_format make_frame_parts(const io::format& format, const io::decoder_lim
   return {.make = [&format, limits] { return std::make_unique<frame_part_decoder>(format, limits); },
           .part_bytes = part_queue::any_size,
           .look_ahead_bytes = 0,
-          .memory_bytes = std::size_t{40} << 20U};  // a block of `xz -T0` has 24 MiB of text
+          .memory_bytes = std::size_t{33} << 20U};  // 24 MiB of text and a window of 8 MiB: a block of `xz -T0`
 }
 
 }  // namespace gpuhist::pipeline
