@@ -166,7 +166,7 @@ void driver::make_ring() {
                                           .chunk_bytes = buffers.chunk_bytes,
                                           .max_extents = buffers.max_extents,
                                           .row_columns = static_cast<std::uint32_t>(engine_.taken->layout().columns()),
-                                          .populated = buffers.populated_slots});
+                                          .feeds_link = plan_.forecast.cuda});
     try {
       return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
     } catch (const gpu::memory_shortage&) {

@@ -27,7 +27,6 @@ struct buffer_plan {
   std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
   std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk that is counted where it is decoded
   std::uint32_t slots = 0;             ///< number of slots
-  std::uint32_t populated_slots = 0;   ///< slots whose pages are allocated at once
   std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device
   std::uint32_t max_extents = 0;       ///< most segments per chunk
   std::uint32_t block_bytes = 0;       ///< size of the blocks in which compressed bytes are read ahead

@@ -20,6 +20,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
@@ -75,12 +76,9 @@ class compressed_inputs {
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
-  async::task<> forward_block(compressed_input& input, const block& source);
-  async::task<> push_rest(compressed_input& input, const block& source, std::span<const std::byte> rest);
-  async::task<> push_held_back(compressed_input& input);
   async::task<> end_input(compressed_input& input, block last);
-  async::task<> push(compressed_input& input, const block& source, std::span<const std::byte> bytes);
-  async::task<> begin_group(compressed_input& input);
+  async::task<> push(compressed_input& input, const frame_divider::piece& next);
+  async::task<> begin_group(compressed_input& input, const io::decode_start& start);
   static void close_group(compressed_input& input);
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);

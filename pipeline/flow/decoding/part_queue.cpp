@@ -68,7 +68,8 @@ class part_queue::state final : public shared_work {
         next_offset_(options.offset),
         next_begins_frame_(options.begins_frame) {}
 
-  void push(block next, const io::decode_start* start);
+  void push(block next);
+  void end_part(const io::decode_start& next);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
   void discard_parts();
@@ -83,6 +84,7 @@ class part_queue::state final : public shared_work {
   // Under the lock:
   [[nodiscard]] std::size_t ready_pieces() const noexcept override;
   void do_oldest_piece(locked& lock) noexcept override;
+  void complete_part();
   [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
   void start_parts();
   bool start(part_entry& next);
@@ -102,8 +104,9 @@ class part_queue::state final : public shared_work {
   std::optional<block> last_{};                 // the block with `end`
   std::uint64_t next_offset_;                   // of the next block
   bool next_begins_frame_;
-  std::size_t blocks_ = 0;  // in the entries
-  std::size_t begun_ = 0;   // parts that have memory
+  io::decode_start next_start_{};  // with next_begins_frame_
+  std::size_t blocks_ = 0;         // in the entries
+  std::size_t begun_ = 0;          // parts that have memory
 };
 
 void part_queue::state::end() noexcept {
@@ -112,21 +115,17 @@ void part_queue::state::end() noexcept {
   entries_.clear();
 }
 
-void part_queue::state::push(block next, const io::decode_start* start) {
+void part_queue::state::push(block next) {
   const std::scoped_lock lock(mutex_);
-  if (start != nullptr && !entries_.empty() && entries_.back()->now == part_phase::collecting)
-    entries_.back()->now = part_phase::complete;
   if (next.end) {
     last_ = std::move(next);
-    if (!entries_.empty() && entries_.back()->now == part_phase::collecting)
-      entries_.back()->now = part_phase::complete;
-    return;
+    return complete_part();
   }
   if (entries_.empty() || entries_.back()->now != part_phase::collecting) {
     auto added = std::make_shared<part_entry>();
     added->offset = next_offset_;
-    added->begins_frame = next_begins_frame_ || start != nullptr;
-    if (start != nullptr) added->start = *start;
+    added->begins_frame = std::exchange(next_begins_frame_, false);
+    added->start = next_start_;
     entries_.push_back(std::move(added));
   }
   part_entry& to = *entries_.back();
@@ -136,13 +135,27 @@ void part_queue::state::push(block next, const io::decode_start* start) {
   next_offset_ += size;
   next_begins_frame_ = false;
   ++blocks_;
-  if (to.size >= options_.format.part_bytes) to.now = part_phase::complete;
+  if (to.size >= options_.format.part_bytes) complete_part();
+}
+
+void part_queue::state::end_part(const io::decode_start& next) {
+  const std::scoped_lock lock(mutex_);
+  complete_part();
+  next_begins_frame_ = true;
+  next_start_ = next;
+}
+
+void part_queue::state::complete_part() {
+  if (!entries_.empty() && entries_.back()->now == part_phase::collecting) entries_.back()->now = part_phase::complete;
 }
 
 // One part that cannot begin yet is enough.
 bool part_queue::state::wants_more() {
   const std::scoped_lock lock(mutex_);
   if (last_) return false;
+  const bool is_too_large = !entries_.empty() && entries_.back()->now == part_phase::collecting &&
+                            entries_.back()->blocks.size() >= options_.max_blocks;
+  if (is_too_large) return false;
   start_parts();
   const auto waits = [this](const entry_pointer& each) {
     return each->now == part_phase::complete && has_look_ahead(*each);
@@ -335,9 +348,9 @@ part_queue::part_queue(const settings& options, async::executor& pool, async::se
 
 part_queue::~part_queue() { state_->end(); }
 
-void part_queue::push(block next) { state_->push(std::move(next), nullptr); }
+void part_queue::push(block next) { state_->push(std::move(next)); }
 
-void part_queue::push_frames(block next, const io::decode_start& start) { state_->push(std::move(next), &start); }
+void part_queue::end_part(const io::decode_start& next) { state_->end_part(next); }
 
 bool part_queue::wants_more() const { return state_->wants_more(); }
 
