@@ -47,7 +47,6 @@ struct run_plan {
   std::optional<io::walk_settings> trees;           ///< how directories are walked; nothing: directories are errors
   io::open_descriptors descriptors;                 ///< descriptors that inputs may name
   std::shared_ptr<const io::output_files> outputs;  ///< files that are not read as inputs; null: none
-  bool standard_input = true;                       ///< "-" in the list may be read
   io::option_naming option_name = io::as_typed;     ///< how messages name options
   std::string output_name;                          ///< of the output, in messages
   std::string label;                                ///< the name of standard input in results
@@ -58,6 +57,7 @@ struct run_plan {
   int pass_through_descriptor = 1;  ///< where to: a descriptor of the caller
   char list_end = '\n';             ///< terminates names in the list
   spill_folder spilled_to;          ///< for reports of finished inputs
+  bool standard_input = true;       ///< "-" in the list may be read
   bool skip_damage = false;
   bool follow = false;  ///< inputs are files that grow
   bool all_devices = false;
