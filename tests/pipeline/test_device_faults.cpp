@@ -10,6 +10,7 @@
 #include "support/fake_runtime.hpp"
 #include "support/sparing_runtime.hpp"
 #include "tests/pipeline/device_scenarios.hpp"
+#include "tests/support/campaign.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -328,10 +329,7 @@ std::vector<std::string> names_of(const device_scenario& tested) {
 
 // ---- places
 
-bool tries_every_place() {
-  const char* const campaign = std::getenv("CAMPAIGN");
-  return campaign != nullptr && std::string_view(campaign) == "all";
-}
+bool tries_every_place() { return test::campaign_size() == test::campaign::all; }
 
 // ONLY="auto, plain" selects one engine and scenario. Memory that a lost device may still write to is kept for good, so
 // one process cannot try all of them.
@@ -377,10 +375,12 @@ void for_places(unsigned known_places, unsigned samples, const std::function<boo
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr unsigned sampled_places = 5;
+constexpr unsigned usual_places = 5;
 #else
-constexpr unsigned sampled_places = 12;
+constexpr unsigned usual_places = 12;
 #endif
+
+unsigned sampled_places() { return test::campaign_size() == test::campaign::sample ? 2 : usual_places; }
 
 void check_run(const ended_run& ended, const device_scenario& tested, const std::vector<std::string>& names) {
   CAPTURE(ended.error);
@@ -403,7 +403,7 @@ void fail_resource(const device_scenario& tested, const std::vector<std::string>
     static_cast<void>(run_once(tested, kind, nullptr, &none));
     all = none.requested();
   }
-  for_places(all, sampled_places, [&](unsigned place) {
+  for_places(all, sampled_places(), [&](unsigned place) {
     const std::string place_name = run_name + ", place " + std::to_string(place);
     CAPTURE(place_name);
     const run_watchdog watch(place_name);
@@ -429,7 +429,7 @@ void fail_call(const device_scenario& tested, const std::vector<std::string>& na
   tally_of_runs tally;
   const auto none = std::make_shared<planned_failure>(~0U, duration, code);
   static_cast<void>(run_once(tested, kind, none, nullptr));
-  for_places(none->calls(), sampled_places, [&](unsigned place) {
+  for_places(none->calls(), sampled_places(), [&](unsigned place) {
     const auto plan = std::make_shared<planned_failure>(place, duration, code);
     const std::string place_name = run_name + ", place " + std::to_string(place);
     CAPTURE(place_name);
@@ -459,7 +459,7 @@ void fail_call_and_memory(const device_scenario& tested, const std::vector<std::
   tally_of_runs tally;
   const auto none = std::make_shared<planned_failure>(~0U, planned_failure::kind::sticky, launch_failure);
   static_cast<void>(run_once(tested, kind, none, nullptr));
-  for_places(none->calls(), sampled_places, [&](unsigned place) {
+  for_places(none->calls(), sampled_places(), [&](unsigned place) {
     const auto plan = std::make_shared<planned_failure>(place, planned_failure::kind::sticky, launch_failure);
     const std::string place_name = run_name + ", place " + std::to_string(place);
     CAPTURE(place_name);
