@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 
+from pairs_oracle import pairs_in
 from support import ENGINE, GPUHIST, counts_of, oracle, tar, text, zipped, zstd
 
 SCHEMES = ("letters", "classes")
@@ -89,6 +90,24 @@ class Counts:
 
     def check_before_result(self, printed):
         return f"an unexpected document: {printed[0]}" if printed else None
+
+
+@functools.lru_cache(maxsize=None)
+def pairs(*texts):
+    return {scheme: pairs_in(*texts, scheme=scheme) for scheme in SCHEMES}
+
+
+class Pairs(Counts):
+    """Like Counts, with the pairs of the totals and of each input; those of an incomplete input are of its first bytes."""
+
+    def check_result(self, result):
+        parts = [(each, (self.inputs[each["name"]][: each["bytes"]],)) for each in result.get("inputs", [])]
+        if result["complete"]:
+            parts.append((result, tuple(self.inputs.values())))
+        for part, texts in parts:
+            if {scheme: counted["counts"] for scheme, counted in part["pairs"].items()} != pairs(*texts):
+                return f"wrong pairs of {part.get('name', 'the totals')}"
+        return super().check_result(result)
 
 
 class Appended(Counts):
@@ -301,6 +320,8 @@ def scenarios():
         Scenario("zstd in a pipe", JSON, Counts(piped), stdin=frames(PLAIN, zstd)),
         of_file("zstd of many frames", "many.zst"),
         of_file("zstd of one frame", "one.zst"),
+        Scenario("pairs", (*JSON, "--pairs", "in/many.zst", *SHORT), Pairs({"in/many.zst": PLAIN, **SHORT})),
+        Scenario("pairs of a pipe", (*JSON, "--pairs"), Pairs(piped), stdin=PLAIN),
         of_file("gzip", "t.gz"),
         of_file("xz", "t.xz"),
         of_file("bzip2", "t.bz2"),

@@ -30,7 +30,12 @@ TEST_DATA = os.environ.pop("GPUHIST_TEST_DATA", None)  # test files of other pro
 SANITIZED = bool(os.environ.get("TEST_SANITIZE"))
 THREAD_SANITIZED = "thread" in os.environ.get("TEST_SANITIZE", "")
 SKIPPED = 77  # the exit status that ctest reports as "skipped"
+SAMPLE = os.environ.get("CAMPAIGN") == "sample"  # the quick part of the sanitizer checks
 PATIENCE = 60  # seconds; a program that runs longer is considered hung
+
+# Signals that the shell or ctest ignores are not ignored here. So a process that is started has their default actions.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 ALL_SCHEMES = ("--buckets", "letters,classes,bytes,alphabet,utf8")
 
@@ -73,10 +78,15 @@ def without_run(printed):
     return re.sub(rb'"run":"[0-9a-f]{16}"', b'"run":"0000000000000000"', printed)
 
 
+@functools.lru_cache(maxsize=8)  # tests compare several runs with the same text
+def _counts_of_values(data):
+    return collections.Counter(data)
+
+
 def oracle(data, ignore_case=False, **custom):
     """The expected report of these bytes: bytes, lines and counts by every scheme. `custom` are schemes by name, each
     with the members of its buckets by name."""
-    counts = collections.Counter(data.lower() if ignore_case else data)
+    counts = _counts_of_values(bytes(data.lower() if ignore_case else data))
     return {
         "bytes": len(data),
         "lines": counts[0x0A],
@@ -222,9 +232,9 @@ def evenly(cases, at_most):
 
 
 def sampled(cases, at_most):
-    """Cases in which the engine does not matter: all of them with the host engine, a few with CUDA, because each start
-    takes tenths of a second."""
-    return evenly(cases, at_most) if ENGINE == "cuda" else list(cases)
+    """Cases in which neither the engine nor a sanitizer matters: usually all of them; a few with CUDA, because each start
+    takes tenths of a second, and with CAMPAIGN=sample."""
+    return evenly(cases, at_most) if ENGINE == "cuda" or SAMPLE else list(cases)
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -252,11 +262,9 @@ class Running:
         popen.setdefault("stdout", self._stdout)
         popen.setdefault("stderr", self._stderr)
 
-        def in_child():  # restores signals that the shell or ctest ignores
-            signal.signal(signal.SIGINT, sigint)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-        self.process = subprocess.Popen([GPUHIST, *engine_option, *map(os.fspath, arguments)], preexec_fn=in_child, **popen)
+        if sigint != signal.SIG_DFL:  # without preexec_fn, Python starts processes faster
+            popen["preexec_fn"] = lambda: signal.signal(signal.SIGINT, sigint)
+        self.process = subprocess.Popen([GPUHIST, *engine_option, *map(os.fspath, arguments)], **popen)
 
     def __enter__(self):
         return self
@@ -422,6 +430,15 @@ class CommandTest(unittest.TestCase):
         (reported,) = ended.result["inputs"]
         self.assertEqual((reported["format"], reported["compressed_bytes"]), (format, encoded_size))
         self.assert_counts(reported, data)
+
+    def run_each(self, suffix, contents, *options):
+        """Counts these contents in one run, each as a file. Returns the reported inputs, in order."""
+        paths = [self.file(f"{number}{suffix}", content) for number, content in enumerate(contents)]
+        ended = run(*options, *paths)
+        self.assertIn(ended.status, (0, 1), ended)
+        reported = ended.result["inputs"]
+        self.assertEqual([each["name"] for each in reported], list(map(str, paths)))
+        return reported
 
     def assert_usage_error(self, ended, *words):
         """Asserts exit status 2, nothing on standard output, and these words on standard error."""

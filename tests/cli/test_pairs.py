@@ -1,6 +1,5 @@
 """--pairs: how often each bucket follows each bucket, compared with the pairs of the plain text in Python."""
 
-import collections
 import csv
 import gzip
 import io
@@ -9,33 +8,11 @@ import math
 import random
 import re
 
+from pairs_oracle import NAMES, pairs_in, summed
 from support import CommandTest, main, noise, oracle, run, run_fed, tar, text, zstd
 
 SCHEMES = "letters,classes"
 JSON = ("--format", "json", "--pairs", "--buckets", "letters")
-
-_NAMES = {scheme: list(buckets) for scheme, buckets in oracle(b"")["buckets"].items()}
-_BUCKET_OF = {
-    scheme: {value: next(i for i, count in enumerate(oracle(bytes([value]))["buckets"][scheme].values()) if count)
-             for value in range(256)}
-    for scheme in ("letters", "classes", "alphabet", "utf8")
-}
-
-
-def pairs_in(*texts, scheme="letters", begin=0):
-    """The matrix of the pairs of these texts, none of which spans two of them. Only pairs whose second byte is at
-    `begin` or later are counted."""
-    buckets = _BUCKET_OF[scheme]
-    size = len(_NAMES[scheme])
-    matrix = [[0] * size for _ in range(size)]
-    for each in texts:
-        for (first, second), count in collections.Counter(zip(each[max(begin - 1, 0) :], each[max(begin, 1) :])).items():
-            matrix[buckets[first]][buckets[second]] += count
-    return matrix
-
-
-def summed(*matrices):
-    return [[sum(cells) for cells in zip(*rows)] for rows in zip(*matrices)]
 
 
 def entropy_of(matrix):
@@ -77,7 +54,7 @@ class Pairs(CommandTest):
                     ended = run("--format", "json", "--pairs", "-b", schemes, stdin_bytes=data)
                     for scheme in schemes.split(","):
                         self.assert_pairs(ended.result, data, scheme=scheme)
-                        self.assertEqual(ended.result["pairs"][scheme]["buckets"], _NAMES[scheme])
+                        self.assertEqual(ended.result["pairs"][scheme]["buckets"], NAMES[scheme])
                         self.assert_pairs(ended.result["inputs"][0], data, scheme=scheme)
                     self.assert_counts(ended.result, data)
 
@@ -250,7 +227,7 @@ class Formats(CommandTest):
                         expected = sum(row) * sum(each[second] for each in matrix) / total
                         found.append((count * math.log2(count / expected), first, second, count, expected))
             found = sorted((each for each in found if each[0] > 1e-9), key=lambda each: (-round(each[0], 6), each[1:3]))[:10]
-            names = _NAMES["letters"]
+            names = NAMES["letters"]
             self.assertEqual(
                 [(each["first"], each["second"], each["count"]) for each in result["surprising"]],
                 [(names[first], names[second], count) for _, first, second, count, _ in found],
@@ -266,7 +243,7 @@ class Formats(CommandTest):
         rows = list(csv.DictReader(io.StringIO(ended.stdout.decode())))
         for scheme in SCHEMES.split(","):
             expected = {
-                f"{_NAMES[scheme][first]}>{_NAMES[scheme][second]}": count
+                f"{NAMES[scheme][first]}>{NAMES[scheme][second]}": count
                 for first, row in enumerate(pairs_in(data, scheme=scheme)) for second, count in enumerate(row) if count
             }
             for name in ("", str(path)):
@@ -284,7 +261,7 @@ class Formats(CommandTest):
         printed = run("--format", "prometheus", "--pairs", "-b", "letters", stdin_bytes=data).stdout.decode()
         found = re.findall(r'^gpuhist_pairs\{scheme="letters",first="(.+)",second="(.+)"\} (\d+)$', printed, re.M)
         matrix = pairs_in(data)
-        names = _NAMES["letters"]
+        names = NAMES["letters"]
         self.assertEqual(
             [(first, second, int(count)) for first, second, count in found],
             [(first, second, matrix[i][j]) for i, first in enumerate(names) for j, second in enumerate(names)],
@@ -297,7 +274,7 @@ class Formats(CommandTest):
         printed = run("--pairs", "-b", "letters", stdin_bytes=data).stdout.decode()
         self.assertIn(f"{len(data) - 1:,} pairs, letters\nconditional entropy ", printed)
         matrix = pairs_in(data)
-        for name, row in zip(_NAMES["letters"], matrix):
+        for name, row in zip(NAMES["letters"], matrix):
             (line,) = [each for each in printed.splitlines() if re.match(rf"{name} +[\d<]", each) and "%" not in each]
             numbers = [int(each) if each != "<1" else 0 for each in line.split()[1:]]
             self.assertEqual(len(numbers), sum(1 for count in row if count))

@@ -154,9 +154,9 @@ class Formats(CommandTest):
                         self.assertIn("split: " + manner, ended.result["stats"]["decompression"])
 
     def test_compressed_tars_of_many_blocks_or_members_are_read(self):
-        parts = {"a": noise(1_500_000), "b": text(3_000_000), "c": noise(2_000_000)}
+        parts = {"a": noise(500_000), "b": text(1_000_000), "c": noise(700_000)}
         archive = tar(parts)
-        for name, command in (("x.tar.xz", "xz -zcq -0 -T2 --block-size=300000"), ("x.tar.lz", "lzip -cq -0 -b 300000")):
+        for name, command in (("x.tar.xz", "xz -zcq -0 -T2 --block-size=100000"), ("x.tar.lz", "lzip -cq -0 -b 100000")):
             encoded = packed(archive, *command.split())
             truncated = encoded[: end_of_first_block(self.file("whole.xz", encoded))] if "xz" in name else encoded[:-1]
             for options in (("-T", "1"), ("-T", "3"), ("-T", "8")):

@@ -1,16 +1,15 @@
-// Random inputs: verdicts and text are compared with libbz2, positions of magic numbers with a search bit by bit. Short
-// by default; CAMPAIGN=all runs 10^7 searches.
+// Random inputs for bzip2: verdicts and text are compared with libbz2, decoding in parts with the decoder alone,
+// positions of magic numbers with a search bit by bit. FUZZ_RUNS and FUZZ_SEED: see tests/support/campaign.hpp.
 #include "io/bzip2/bzip2_decoder.hpp"
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/bzip2/bzip2_search.hpp"
-#include "tests/contract/part_contract.hpp"
 #include "tests/io/bzip2_encoder.hpp"
 #include "tests/io/packed_samples.hpp"
+#include "tests/io/part_fuzz.hpp"
 #include "tests/io/zstd_samples.hpp"
+#include "tests/support/campaign.hpp"
 
 #include <doctest/doctest.h>
-
-#include <cstdlib>
 
 using namespace gpuhist::test;
 using gpuhist::io::bzip2_pieces;
@@ -19,12 +18,6 @@ using gpuhist::io::find_bzip2_block;
 namespace {
 
 constexpr std::size_t most_text = std::size_t{1} << 17U;
-
-/// `few` runs, or `many` with CAMPAIGN=all.
-std::uint32_t runs(std::uint32_t few, std::uint32_t many) {
-  const char* const campaign = std::getenv("CAMPAIGN");  // NOLINT(concurrency-mt-unsafe): no thread changes it
-  return campaign != nullptr && std::string_view(campaign) == "all" ? many : few;
-}
 
 /// A block whose fields are chosen at random, within and beyond what is valid.
 byte_vector random_block(std::mt19937& random) {
@@ -57,15 +50,33 @@ byte_vector random_stream(std::mt19937& random) {
   }
 }
 
-void check_as_libbz2(gpuhist::io::decoder& decoder, const byte_vector& packed, std::uint32_t trial) {
+/// One to three streams of one to four blocks each, most of them valid.
+byte_vector random_streams(std::mt19937& random) {
+  byte_vector packed;
+  for (auto streams = 1 + random() % 3; streams > 0; --streams) {
+    if (random() % 4 == 0) {
+      packed = joined(std::move(packed), random_stream(random));
+      continue;
+    }
+    bzip2_stream_writer writer(static_cast<char>('1' + random() % 9));
+    for (auto blocks = 1 + random() % 4; blocks > 0; --blocks) {
+      writer.block(sample_text(1 + random() % 60, static_cast<std::uint32_t>(random())),
+                   {.randomised = random() % 8 == 0});
+    }
+    packed = joined(std::move(packed), writer.finish());
+  }
+  return packed;
+}
+
+void check_as_libbz2(gpuhist::io::decoder& decoder, const byte_vector& packed, std::size_t run) {
   const bzip2_verdict expected = ask_libbz2(packed, most_text);
   const auto once = std::span(packed).first(expected.is_valid ? expected.packed_bytes : packed.size());
   decoder.restart({});
-  const size_chooser cut = trial % 2 == 0 ? always(everything) : sometimes(50, trial);
+  const size_chooser cut = run % 2 == 0 ? always(everything) : sometimes(50, static_cast<std::uint32_t>(run));
   const decoding got = decode(decoder, once, cut, cut, most_text);
   const bool accepted = got.accepted() && got.ends.size() == 1;
-  if (accepted != expected.is_valid) FAIL("trial ", trial, ": ", got.error, got.missing);
-  if (accepted && got.plain != expected.text) FAIL("trial ", trial, ": other text");
+  if (accepted != expected.is_valid) FAIL("run ", run, ": ", got.error, got.missing);
+  if (accepted && got.plain != expected.text) FAIL("run ", run, ": other text");
 }
 
 /// Where the magic number begins, at or after `from`: the search that cannot be wrong.
@@ -107,41 +118,49 @@ std::vector<std::span<const std::byte>> random_pieces(const byte_vector& bytes, 
 }  // namespace
 
 TEST_CASE("bzip2 fuzz: exactly those streams are accepted that libbz2 accepts, with the same text") {
-  std::mt19937 random(1);
+  std::mt19937 random(fuzz_seed(1));
   const auto decoder = gpuhist::io::make_bzip2_decoder({});
   byte_vector whole;
-  const std::uint32_t trials = runs(30'000, 10'000'000);
-  for (std::uint32_t trial = 0; trial < trials; ++trial) {
-    if (trial % 8 == 0) whole = random_stream(random);
+  const std::size_t runs = fuzz_runs(30'000);
+  for (std::size_t run = 0; run < runs; ++run) {
+    if (run % 8 == 0) whole = random_stream(random);
     byte_vector packed = whole;
-    if (trial % 8 != 0) damage(packed, random, 8);
-    check_as_libbz2(*decoder, packed, trial);
+    if (run % 8 != 0) damage(packed, random, 8);
+    check_as_libbz2(*decoder, packed, run);
   }
 }
 
 TEST_CASE("bzip2 fuzz: damaged streams have the same results with parts as without") {
-  std::mt19937 random(2);
-  const std::uint32_t trials = runs(1000, 300'000);
-  for (std::uint32_t trial = 0; trial < trials; ++trial) {
-    byte_vector packed = random_stream(random);
-    for (auto more = random() % 3; more > 0; --more) packed = joined(std::move(packed), random_stream(random));
-    if (trial % 4 != 0) damage(packed, random, 8);
+  std::mt19937 random(fuzz_seed(2));
+  part_fuzzer fuzzer([] { return gpuhist::io::make_bzip2_decoder({}); }, gpuhist::io::make_bzip2_part_decoder);
+  byte_vector whole;
+  const std::size_t runs = fuzz_runs(10'000);
+  for (std::size_t run = 0; run < runs; ++run) {
+    if (run % 32 == 0) whole = random_streams(random);
+    byte_vector packed = whole;
+    if (run % 4 != 0) damage(packed, random, 8);
     if (packed.empty()) continue;
-    check_same_with_parts([] { return gpuhist::io::make_bzip2_decoder({}); }, gpuhist::io::make_bzip2_part_decoder,
-                          packed, {.part_bytes = 1 + random() % packed.size(), .look_ahead = random() % packed.size()},
-                          most_text);
+    const part_shape shape{.part_bytes = 1 + random() % packed.size(), .look_ahead = random() % packed.size()};
+    const auto both = fuzzer.decode(packed, shape, most_text);
+    const decoding& alone = both.alone;
+    const decoding& ahead = both.with_parts;
+    const bool same = both.is_cut ? begin_alike(alone.plain, ahead.plain)
+                                  : alone.plain == ahead.plain && alone.ends == ahead.ends &&
+                                        alone.error == ahead.error && alone.missing == ahead.missing;
+    if (!same) FAIL("run ", run, ": ", ahead.error, ahead.missing, " instead of ", alone.error, alone.missing);
   }
+  CHECK(fuzzer.parts() > runs / 2);
 }
 
 TEST_CASE("bzip2 fuzz: magic numbers are found at every bit, in pieces of any size") {
-  std::mt19937 random(3);
-  const std::uint32_t trials = runs(50'000, 10'000'000);
-  for (std::uint32_t trial = 0; trial < trials; ++trial) {
+  std::mt19937 random(fuzz_seed(3));
+  const std::size_t runs = fuzz_runs(50'000);
+  for (std::size_t run = 0; run < runs; ++run) {
     const byte_vector bytes = random_haystack(random);
     const auto spans = random_pieces(bytes, random);
     const std::uint64_t size = bytes.empty() ? 0 : random() % (bytes.size() + 1);
     const std::uint64_t from = bytes.empty() ? 0 : random() % (8 * bytes.size());
     const auto found = find_bzip2_block(bzip2_pieces(spans), size, from);
-    if (found != search_obviously(bytes, 8 * size, from)) FAIL("trial ", trial);
+    if (found != search_obviously(bytes, 8 * size, from)) FAIL("run ", run);
   }
 }

@@ -1,11 +1,8 @@
-// The block finder, the decoder of blocks and the combination of checksums, compared with zlib; fuzz tests of parts.
+// The block finder, the decoder of blocks and the combination of checksums, compared with zlib.
 #include "io/gzip/crc32_combination.hpp"
 #include "io/gzip/deflate_finder.hpp"
-#include "io/gzip/deflate_part_decoder.hpp"
 #include "io/gzip/deflate_run.hpp"
-#include "io/gzip/gzip_decoder.hpp"
 
-#include "tests/contract/part_contract.hpp"
 #include "tests/io/gzip_samples.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_vectors.hpp"
@@ -13,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include <optional>
-#include <string>
 #include <vector>
 
 using namespace gpuhist::test;
@@ -67,124 +63,6 @@ unsigned bits_at(const byte_vector& packed, std::uint64_t bit, unsigned number) 
     bits |= (std::to_integer<unsigned>(packed[bit / 8]) >> (bit % 8) & 1U) << i;
   }
   return bits;
-}
-
-byte_vector some_text(std::mt19937& random, std::size_t most) {
-  const auto seed = static_cast<std::uint32_t>(random());
-  return random() % 3 == 0 ? noise(random() % most, seed) : sample_text(random() % most, seed);
-}
-
-gzip_settings some_settings(std::mt19937& random) {
-  gzip_settings settings{.level = static_cast<int>(random() % 10), .mem_level = 1 + static_cast<int>(random() % 3)};
-  if (random() % 4 == 0) settings.strategy = static_cast<int>(random() % 5);
-  if (random() % 2 == 0) {
-    settings.flush_bytes = 1 + random() % 200;
-    settings.flush = random() % 2 == 0 ? Z_FULL_FLUSH : Z_PARTIAL_FLUSH;
-  }
-  return settings;
-}
-
-/// The compressed offset of an invalid header of a block depends on where the input is cut, also without parts.
-std::string without_uncertain_offset(const std::string& error) {
-  if (error.find("an invalid block") == std::string::npos) return error;
-  const std::size_t from = error.find(" at compressed offset");
-  return error.substr(0, from) + error.substr(error.find(',', from));
-}
-
-/// Random members and damage; decoding in parts gives what the decoder gives alone.
-void fuzz_parts(std::size_t runs, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const auto alone = io::make_gzip_decoder({});
-  const auto with_parts = io::make_gzip_decoder({});
-  const auto parts_decoder = io::make_gzip_part_decoder();
-  const decoder_maker make = [] { return io::make_gzip_decoder({}); };
-  byte_vector packed;
-  decoding expected;
-  for (std::size_t run = 0; run < runs; ++run) {
-    if (run % 16 == 0) {
-      packed = joined(gzip_member_of(some_text(random, 900), some_settings(random)),
-                      gzip_member_of(some_text(random, 300), some_settings(random)));
-    }
-    byte_vector damaged = packed;
-    if (run % 4 != 0) damage(damaged, random, 6);
-    if (damaged.empty()) continue;
-    const part_shape shape{.part_bytes = 1 + random() % damaged.size(), .look_ahead = random() % 600};
-    alone->restart({});
-    const decoding want = decode(*alone, damaged, always(shape.part_bytes), always(everything), 1U << 18U);
-    std::vector<std::shared_ptr<io::decoded_part>> parts;
-    with_parts->restart({});
-    byte_vector text;
-    byte_vector out(1U << 18U);
-    std::size_t at = 0;
-    std::string error;
-    for (std::size_t begin = 0; begin < damaged.size() && error.empty(); begin += shape.part_bytes) {
-      const std::size_t size = std::min(shape.part_bytes, damaged.size() - begin);
-      const byte_vector own(
-          damaged.begin() + static_cast<std::ptrdiff_t>(begin),
-          damaged.begin() + static_cast<std::ptrdiff_t>(std::min(damaged.size(), begin + size + shape.look_ahead)));
-      const std::vector<std::span<const std::byte>> pieces{own};
-      std::shared_ptr<io::decoded_part> part =
-          parts_decoder->decode({.offset = begin,
-                                 .size = size,
-                                 .pieces = pieces,
-                                 .ends_input = begin + own.size() == damaged.size(),
-                                 .begins_frame = begin == 0,
-                                 .max_bytes = std::size_t{1} << 20U});
-      if (part) part->link(parts.empty() ? nullptr : parts.back().get());
-      if (part) part->finish();
-      parts.push_back(part);
-      with_parts->offer(part);
-      for (io::fill_result got{.status = io::fill_status::frame_verified};
-           got.status == io::fill_status::frame_verified || got.status == io::fill_status::output_full;) {
-        got = with_parts->fill(std::span(damaged).subspan(at, begin + size - at), out);
-        at += got.consumed;
-        text.insert(text.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(got.produced));
-        if (got.status == io::fill_status::failed) error = with_parts->fault(0);
-      }
-    }
-    const std::string missing = error.empty() ? with_parts->missing_at_end(0) : std::string();
-    if (without_uncertain_offset(error) != without_uncertain_offset(want.error) || missing != want.missing ||
-        text != want.plain) {
-      FAIL("run ", run, ": ", error, missing, " instead of ", want.error, want.missing);
-    }
-  }
-}
-
-/// Random bytes: what is decoded from them is not judged here, only by the sanitizers.
-void fuzz_guesses(std::size_t runs, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  io::deflate_blocks blocks;
-  const auto memory = std::make_shared<io::deflate_memory>(io::deflate_text::chunk_bytes, 4);
-  const byte_vector model = joined(gzip_member_of(sample_text(2000), {.mem_level = 1}), gzip_member_of(noise(300)));
-  byte_vector bytes;
-  for (std::size_t run = 0; run < runs; ++run) {
-    const std::size_t size = 1 + random() % 96;
-    if (random() % 2 == 0) {
-      bytes.assign(size + io::deflate_bits::padding, std::byte{0});
-      for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(random() & 0xFFU);
-    } else {
-      const std::size_t from = random() % (model.size() - size);
-      bytes.assign(model.begin() + static_cast<std::ptrdiff_t>(from),
-                   model.begin() + static_cast<std::ptrdiff_t>(from + size));
-      bytes[random() % size] ^= static_cast<std::byte>(1U << (random() % 8));
-      bytes.resize(size + io::deflate_bits::padding);
-    }
-    const io::deflate_data data{.bytes = std::span(bytes).first(size)};
-    io::deflate_finder finder(data.bytes, size);
-    for (auto guess = finder.next(); guess; guess = finder.next()) {
-      if (guess->first_bit > guess->bit || guess->bit >= 8 * size) FAIL("a guess outside the data");
-      if (guess->found == io::block_guess::kind::member) continue;
-      io::deflate_run decoded(std::size_t{1} << 20U, memory);
-      REQUIRE(decoded.begin_at_block(guess->first_bit, guess->bit, std::nullopt));
-      decoded.decode(blocks, data, 8 * size);
-    }
-    // and with an empty window, from any bit
-    io::deflate_run decoded(std::size_t{1} << 18U, memory);
-    const std::uint64_t bit = random() % (8 * size);
-    REQUIRE(decoded.begin_at_block(bit, bit, std::span<const std::byte>()));
-    decoded.decode(blocks, data, 8 * size);
-    if (decoded.position() > 8 * size) FAIL("a block beyond the data");
-  }
 }
 
 }  // namespace
@@ -248,19 +126,4 @@ TEST_CASE("gzip: from any block on, the text is that of zlib where it does not d
     }
     CHECK((text == byte_vector(plain.begin() + static_cast<std::ptrdiff_t>(block.text), plain.end())));
   }
-}
-
-TEST_CASE("gzip: 20000 damaged inputs decoded in parts give what the decoder gives alone") { fuzz_parts(20'000, 1); }
-
-TEST_CASE("gzip: 100000 inputs of random bytes are searched and decoded within their bounds") {
-  fuzz_guesses(100'000, 2);
-}
-
-// With --no-skip: minutes to hours. GPUHIST builds with sanitizers run them before a release.
-TEST_CASE("gzip: 10^7 damaged inputs decoded in parts give what the decoder gives alone" * doctest::skip()) {
-  fuzz_parts(10'000'000, 3);
-}
-
-TEST_CASE("gzip: 10^7 inputs of random bytes are searched and decoded within their bounds" * doctest::skip()) {
-  fuzz_guesses(10'000'000, 4);
 }

@@ -139,6 +139,16 @@ class logging {
   part_log log;
 };
 
+constexpr std::size_t all_memory = 100;
+
+// After a queue was destroyed: it has returned its memory, no part is left, and no call was made that it must not make.
+void check_nothing_is_left(const part_log& log, async::worker_pool& pool, async::semaphore& memory) {
+  CHECK(memory.try_acquire(all_memory));
+  pool.join();
+  CHECK(log.alive == 0);
+  CHECK_FALSE(log.misused);
+}
+
 TEST_CASE("all blocks come out in order, and each part once, linked and finished, with 1 to 4 threads") {
   std::mt19937 random(1);
   for (const unsigned threads : {1U, 2U, 4U}) {
@@ -147,7 +157,7 @@ TEST_CASE("all blocks come out in order, and each part once, linked and finished
       CAPTURE(round);
       logging scope;
       async::worker_pool pool(threads);
-      async::semaphore memory(100);
+      async::semaphore memory(all_memory);
       stage_clock clock;
       const std::size_t part = 1 + random() % 2000;
       const std::uint64_t total = random() % 40000;
@@ -158,10 +168,7 @@ TEST_CASE("all blocks come out in order, and each part once, linked and finished
         CHECK(all.parts == static_cast<std::size_t>(scope.log.decoded));
         if (total > 0) CHECK(all.parts > 0);
       }
-      pool.join();
-      CHECK_FALSE(scope.log.misused);
-      CHECK(scope.log.alive == 0);
-      CHECK(memory.try_acquire(100));
+      check_nothing_is_left(scope.log, pool, memory);
     }
   }
 }
@@ -169,7 +176,7 @@ TEST_CASE("all blocks come out in order, and each part once, linked and finished
 TEST_CASE("parts that begin with frames end where they are ended, whatever the number of their blocks") {
   logging scope;
   async::worker_pool pool(2);
-  async::semaphore memory(100);
+  async::semaphore memory(all_memory);
   stage_clock clock;
   part_queue::settings options = settings_of(part_queue::any_size, 0, 2);
   options.max_blocks = 4;
@@ -202,7 +209,7 @@ TEST_CASE("without memory for parts, or while the threads decode other inputs, b
   for (const bool busy : {false, true}) {
     logging scope;
     async::worker_pool pool(2);
-    async::semaphore memory(busy ? 100 : 9);
+    async::semaphore memory(busy ? all_memory : 9);
     stage_clock clock;
     if (busy) clock.now_in_flight = 2;
     part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
@@ -218,7 +225,7 @@ TEST_CASE("a part that finds no memory is decoded by the decoder alone") {
   logging scope;
   scope.log.fails = true;
   async::worker_pool pool(2);
-  async::semaphore memory(100);
+  async::semaphore memory(all_memory);
   stage_clock clock;
   part_queue queue(settings_of(100, 10, 2), pool, memory, clock);
   const taken all = run(queue, 5000, random, true);
@@ -230,7 +237,7 @@ TEST_CASE("a part that finds no memory is decoded by the decoder alone") {
 TEST_CASE("a slow stream is decoded without delay, and a queue that holds all blocks does not wait for more") {
   logging scope;
   async::worker_pool pool(2);
-  async::semaphore memory(100);
+  async::semaphore memory(all_memory);
   stage_clock clock;
   part_queue::settings options = settings_of(1000, 0, 2);
   options.max_blocks = 3;
@@ -250,7 +257,7 @@ TEST_CASE("parts can be discarded at any time: their memory is free then, and al
   for (int round = 0; round < 60; ++round) {
     logging scope;
     async::worker_pool pool(3);
-    async::semaphore memory(100);
+    async::semaphore memory(all_memory);
     stage_clock clock;
     {
       part_queue queue(settings_of(500, 100, 3), pool, memory, clock);
@@ -262,7 +269,7 @@ TEST_CASE("parts can be discarded at any time: their memory is free then, and al
       for (std::size_t i = 0;; ++i) {
         if (i == discards_at) {
           queue.discard_parts();
-          CHECK(memory.try_acquire(100));
+          CHECK(memory.try_acquire(all_memory));
         }
         const auto next = queue.take(true);
         REQUIRE(next);
@@ -271,10 +278,7 @@ TEST_CASE("parts can be discarded at any time: their memory is free then, and al
       }
       CHECK(came == pushed);
     }
-    CHECK(memory.try_acquire(100));
-    pool.join();
-    CHECK(scope.log.alive == 0);
-    CHECK_FALSE(scope.log.misused);
+    check_nothing_is_left(scope.log, pool, memory);
   }
 }
 
@@ -283,7 +287,7 @@ TEST_CASE("a queue that is destroyed early leaves nothing running, and returns a
   for (int round = 0; round < 100; ++round) {
     logging scope;
     async::worker_pool pool(3);
-    async::semaphore memory(100);
+    async::semaphore memory(all_memory);
     stage_clock clock;
     {
       part_queue queue(settings_of(500, 100, 3), pool, memory, clock);
@@ -291,10 +295,7 @@ TEST_CASE("a queue that is destroyed early leaves nothing running, and returns a
       for (std::size_t i = 0; i < random() % 40; ++i, pushed += 200) queue.push(block_of(pushed, 200));
       for (std::size_t i = 0; i < random() % 4; ++i) queue.take(true);
     }
-    CHECK(memory.try_acquire(100));
-    pool.join();
-    CHECK(scope.log.alive == 0);
-    CHECK_FALSE(scope.log.misused);
+    check_nothing_is_left(scope.log, pool, memory);
   }
 }
 

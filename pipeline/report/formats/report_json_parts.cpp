@@ -70,9 +70,11 @@ void add_counts(json& to, const report& content, const gpu::tally& counts) {
   to["lines"] = lines_in(counts, content.partition);
   to["buckets"] = buckets_of(content, counts);
   if (content.byte_counts && content.type == report::kind::result) to["byte_counts"] = byte_counts_of(content, counts);
+  json pairs = json::object();  // not by to["pairs"][...]: a null that fails to become an object cannot be destroyed
   for (const scheme_view& view : content.schemes) {
-    if (view.has_pairs()) to["pairs"][view.scheme.name] = pairs_as_json(view, counts);
+    if (view.has_pairs()) pairs[view.scheme.name] = pairs_as_json(view, counts);
   }
+  if (!pairs.empty()) to["pairs"] = std::move(pairs);
 }
 
 namespace {
