@@ -37,6 +37,7 @@ lz4_header_result parse_frame(std::span<const std::byte> bytes) {
   header.linked_blocks = (flags & 0x20U) == 0;
   header.block_checksums = (flags & 0x10U) != 0;
   header.content_checksum = (flags & 0x04U) != 0;
+  header.text_bytes = little_endian(bytes.subspan(magic_bytes + descriptor_bytes, content_size_bytes));
   header.dictionary_id = static_cast<std::uint32_t>(
       little_endian(bytes.subspan(magic_bytes + descriptor_bytes + content_size_bytes, dictionary_bytes)));
   return {.status = lz4_header_status::complete, .header = header};

@@ -20,6 +20,7 @@ struct lz4_frame_header {
   std::size_t header_bytes = 0;
   std::uint32_t skip_bytes = 0;   ///< of a skippable frame, after its header
   std::uint32_t block_bytes = 0;  ///< maximum text size of a block
+  std::uint64_t text_bytes = 0;   ///< of the frame; 0: not stated
   bool linked_blocks = false;     ///< blocks refer to text of earlier blocks
   bool block_checksums = false;
   bool content_checksum = false;
