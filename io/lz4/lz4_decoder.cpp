@@ -6,6 +6,7 @@
 #include "io/frame_magic.hpp"
 #include "io/lz4/lz4_block.hpp"
 #include "io/lz4/lz4_frame.hpp"
+#include "io/lz4/lz4_takeover.hpp"
 #include "io/lz4/xxh32.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ class lz4_decoder final : public frame_decoder {
  public:
   explicit lz4_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "lz4", .frame = "frame"}) {}
 
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part); }
+
   [[nodiscard]] bool in_frame() const override {
     return (phase_ != phase::header && phase_ != phase::legacy_size) || !collected().empty();
   }
@@ -35,6 +38,8 @@ class lz4_decoder final : public frame_decoder {
     stored_block,
     stored_checksum,
     text,
+    ready_block,
+    ready_text,
     content_checksum,
     legacy_size,
     legacy_window,
@@ -43,7 +48,7 @@ class lz4_decoder final : public frame_decoder {
   };
 
   step_result step(cursor& at) override;
-  void reset_frame() override { phase_ = phase::header; }
+  void reset_frame() override;
   void free_memory() noexcept override { block_.free_memory(); }
 
   step_result read_header(cursor& at);
@@ -57,6 +62,9 @@ class lz4_decoder final : public frame_decoder {
   step_result copy_stored_block(cursor& at);
   step_result read_stored_checksum(cursor& at);
   step_result write_text(cursor& at);
+  bool take_over();
+  step_result skip_ready_block(cursor& at);
+  step_result write_ready_text(cursor& at);
   step_result end_text();
   step_result read_content_checksum(cursor& at);
   step_result read_legacy_size(cursor& at);
@@ -80,6 +88,9 @@ class lz4_decoder final : public frame_decoder {
   lz4_block block_;
   std::uint32_t stored_remaining_ = 0;  // bytes of the stored block
   xxh32 stored_checksum_;
+  lz4_takeover parts_;
+  std::size_t ready_to_skip_ = 0;          // compressed bytes of the block that is taken over
+  std::span<const std::byte> ready_text_;  // its text to be written
 };
 
 frame_decoder::step_result lz4_decoder::step(cursor& at) {
@@ -100,6 +111,10 @@ frame_decoder::step_result lz4_decoder::step(cursor& at) {
       return read_stored_checksum(at);
     case phase::text:
       return write_text(at);
+    case phase::ready_block:
+      return skip_ready_block(at);
+    case phase::ready_text:
+      return write_ready_text(at);
     case phase::content_checksum:
       return read_content_checksum(at);
     case phase::legacy_size:
@@ -112,6 +127,11 @@ frame_decoder::step_result lz4_decoder::step(cursor& at) {
       return write_legacy_text(at);
   }
   return std::nullopt;
+}
+
+void lz4_decoder::reset_frame() {
+  phase_ = phase::header;
+  parts_.clear();
 }
 
 frame_decoder::step_result lz4_decoder::read_header(cursor& at) {
@@ -190,14 +210,14 @@ frame_decoder::step_result lz4_decoder::skip(cursor& at) {
 }
 
 frame_decoder::step_result lz4_decoder::read_block_size(cursor& at) {
-  constexpr std::uint32_t stored_bit = 0x80000000U;
+  if (collected().empty() && take_over()) return std::nullopt;
   if (!collect(at, number_bytes)) return fill_status::needs_input;
   const std::uint32_t field = collected_number();
   drop_collected();
   if (field == 0) return end_text();
-  packed_bytes_ = field & ~stored_bit;
+  packed_bytes_ = field & ~lz4_stored_bit;
   if (packed_bytes_ > frame_.block_bytes) return fail_damaged("a block is larger than its header allows");
-  if ((field & stored_bit) != 0) {
+  if ((field & lz4_stored_bit) != 0) {
     stored_remaining_ = packed_bytes_;
     stored_checksum_ = {};
     phase_ = phase::stored_block;
@@ -258,6 +278,35 @@ frame_decoder::step_result lz4_decoder::write_text(cursor& at) {
   copy(at, block_.text().first(bytes));
   block_.drop(bytes);
   if (!block_.text().empty()) return fill_status::output_full;
+  phase_ = phase::block_size;
+  return std::nullopt;
+}
+
+/// Begins to take over a block that was decoded ahead, if one begins here.
+bool lz4_decoder::take_over() {
+  const lz4_ready_block* const found = parts_.find(consumed_total(), frame_);
+  if (found == nullptr) return false;
+  ready_to_skip_ = found->packed_bytes;
+  ready_text_ = found->text;
+  phase_ = phase::ready_block;
+  return true;
+}
+
+/// As without the part, text comes only after all compressed bytes of its block.
+frame_decoder::step_result lz4_decoder::skip_ready_block(cursor& at) {
+  const std::size_t bytes = std::min(ready_to_skip_, at.in.size());
+  take(at, bytes);
+  ready_to_skip_ -= bytes;
+  if (ready_to_skip_ != 0) return fill_status::needs_input;
+  phase_ = phase::ready_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::write_ready_text(cursor& at) {
+  const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
+  copy(at, ready_text_.first(bytes));
+  ready_text_ = ready_text_.subspan(bytes);
+  if (!ready_text_.empty()) return fill_status::output_full;
   phase_ = phase::block_size;
   return std::nullopt;
 }

@@ -154,7 +154,7 @@ void fuzz_parts(std::size_t runs, std::uint32_t seed) {
 void fuzz_guesses(std::size_t runs, std::uint32_t seed) {
   std::mt19937 random(seed);
   io::deflate_blocks blocks;
-  const auto memory = std::make_shared<io::deflate_memory>(io::deflate_text::chunk_bytes, 4);
+  const auto memory = std::make_shared<io::part_memory>(io::deflate_text::chunk_bytes, 4);
   const byte_vector model = joined(gzip_member_of(sample_text(2000), {.mem_level = 1}), gzip_member_of(noise(300)));
   byte_vector bytes;
   for (std::size_t run = 0; run < runs; ++run) {
@@ -230,7 +230,7 @@ TEST_CASE("gzip: from any block on, the text is that of zlib where it does not d
   const byte_vector packed = gzip_member_of(plain, {.mem_level = 4});
   const byte_vector padded = with_padding(packed);
   const io::deflate_data data{.bytes = std::span(padded).first(packed.size())};
-  const auto memory = std::make_shared<io::deflate_memory>(io::deflate_text::chunk_bytes, 4);
+  const auto memory = std::make_shared<io::part_memory>(io::deflate_text::chunk_bytes, 4);
   io::deflate_blocks blocks;
   for (const block_begin& block : ask_zlib_for_blocks(packed, plain.size())) {
     CAPTURE(block.bit);

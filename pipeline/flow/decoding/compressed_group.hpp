@@ -61,8 +61,9 @@ struct compressed_inputs::compressed_input {
   std::vector<std::byte> held_back{};   // bytes that the splitter has taken and no group has received
   io::decode_start next{};              // start of the next group
   std::uint64_t frames_walked = 0;
-  std::uint64_t text_bytes = 0;        // of retired groups
-  std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
+  std::shared_ptr<const io::frame_context> part{};  // of a part that begins with the next bytes; null: none does
+  std::uint64_t text_bytes = 0;                     // of retired groups
+  std::uint64_t compressed_bytes = 0;               // up to the end of the retired groups
   std::uint64_t groups = 0;
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed

@@ -98,7 +98,12 @@ async::task<> compressed_inputs::forward_block(compressed_input& input, const bl
   for (std::size_t at = 0; at < source.bytes.size();) {
     const io::split_step step = input.splitter->advance(source.bytes.subspan(at));
     at += step.taken;
-    if (!step.frame_ends) break;
+    if (step.part_ends) {
+      co_await push(input, source, source.bytes.subspan(begin, at - begin));
+      input.part = input.splitter->context();
+      begin = at;
+    }
+    if (!step.frame_ends) continue;
     if (input.splitter->counts_frame()) ++input.frames_walked;
     const std::size_t end = at - std::min(at, step.beyond);  // 0: the frame ends where the held-back bytes begin
     if (input.current_bytes + (end - begin) >= options_.group_bytes) {
@@ -154,7 +159,10 @@ async::task<> compressed_inputs::push(compressed_input& input, const block& sour
   if (bytes.empty()) co_return;
   if (!input.current) co_await begin_group(input);
   if (!input.current) co_return;
-  input.current->blocks.push({.memory = source.memory, .bytes = bytes, .lost = input.splitter->is_lost()});
+  input.current->blocks.push({.memory = source.memory,
+                              .bytes = bytes,
+                              .lost = input.splitter->is_lost(),
+                              .part = std::exchange(input.part, nullptr)});
   input.current_bytes += bytes.size();
 }
 
