@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace gpuhist::io {
 
@@ -26,21 +28,29 @@ struct frame_opening {
 };
 
 /// `Format` has: `blocks`, the type; `max_header_bytes`; `open`, which makes a frame_opening from the first bytes of a
-/// frame; and `nothing_after`, the clause for damaged blocks.
+/// frame; and `nothing_after`, the clause for damaged blocks. With `part_context`, which makes the context of the block
+/// that begins, or null if no part_decoder can begin with it, parts of frames are reported.
 template <typename Format>
 class block_splitter final : public splitter {
  public:
+  block_splitter() = default;
+
+  /// Parts have at least `part_bytes` bytes, except the last of a frame.
+  explicit block_splitter(std::size_t part_bytes) : part_bytes_(part_bytes) {}
+
   split_step advance(std::span<const std::byte> bytes) override {
     std::size_t taken = 0;
     while (taken < bytes.size()) {
       const std::span<const std::byte> rest = bytes.subspan(taken);
       taken += phase_ == phase::header ? take_header(rest) : walk(rest);
       if (end_frame()) return {.taken = taken, .frame_ends = true};
+      if (end_part()) return {.taken = taken, .part_ends = true};
     }
     return {.taken = taken};
   }
 
   [[nodiscard]] bool counts_frame() const override { return !skippable_; }
+  [[nodiscard]] std::shared_ptr<const frame_context> context() const override { return context_; }
   [[nodiscard]] bool is_lost() const override { return phase_ == phase::lost; }
   [[nodiscard]] std::string_view manner() const override {
     return is_lost() ? lost_reason_ : "frames found by the sizes of their blocks";
@@ -65,6 +75,7 @@ class block_splitter final : public splitter {
     skippable_ = found.type == opening::kind::skippable;
     skip_remaining_ = found.skip_bytes;
     blocks_ = found.blocks;
+    bytes_of_part_ = 0;
     phase_ = skippable_ ? phase::skipping : phase::blocks;
   }
 
@@ -76,6 +87,7 @@ class block_splitter final : public splitter {
     } else if (phase_ == phase::blocks) {
       taken = std::min(blocks_.remaining(), bytes.size());
       blocks_.advance(bytes.first(taken));
+      bytes_of_part_ += taken;
       if (blocks_.is_damaged()) lose(Format::nothing_after);
     }
     return taken;
@@ -87,8 +99,21 @@ class block_splitter final : public splitter {
     if (ends) {
       phase_ = phase::header;
       header_size_ = 0;
+      context_ = nullptr;
     }
     return ends;
+  }
+
+  bool end_part() {
+    if constexpr (requires { Format::part_context(blocks_); }) {
+      if (phase_ != phase::blocks || bytes_of_part_ < part_bytes_) return false;
+      auto found = Format::part_context(blocks_);
+      if (!found) return false;
+      context_ = std::move(found);
+      bytes_of_part_ = 0;
+      return true;
+    }
+    return false;
   }
 
   void lose(std::string_view reason) {
@@ -101,6 +126,9 @@ class block_splitter final : public splitter {
   std::size_t header_size_ = 0;
   std::uint64_t skip_remaining_ = 0;
   typename Format::blocks blocks_{};
+  std::size_t part_bytes_ = 0;
+  std::size_t bytes_of_part_ = 0;  // since the last end, in blocks
+  std::shared_ptr<const frame_context> context_{};
   bool skippable_ = false;
   std::string_view lost_reason_{};
 };

@@ -10,6 +10,7 @@
 #include "io/gzip/zlib_head.hpp"
 #include "io/input_error.hpp"
 #include "io/lz4/lz4_decoder.hpp"
+#include "io/lz4/lz4_parts.hpp"
 #include "io/lz4/lz4_splitter.hpp"
 #include "io/whole_splitter.hpp"
 #include "io/xz/lzip_decoder.hpp"
@@ -138,6 +139,10 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_lz4_decoder,
         .make_splitter = make_lz4_splitter,
+        .parts = {.make = make_lz4_part_decoder,
+                  .part_bytes = lz4_usual_part_bytes,
+                  .splitter_divides = true,
+                  .memory_bytes = lz4_part_memory},
         .frame_magic = "\x04\x22\x4D\x18"},
        {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18}), skippable_magic()},
        {".lz4", ".tlz4"}},

@@ -26,7 +26,7 @@ struct part_input {
   std::uint64_t size = 0;                              ///< bytes of the part
   std::span<const std::span<const std::byte>> pieces;  ///< the part and then what follows it, without gaps
   bool ends_input = false;                             ///< the pieces go to the end of the input
-  bool begins_frame = false;                           ///< the first byte of the part begins a frame
+  bool begins_frame = false;                           ///< a frame begins here, or a part that a splitter has found
   decode_start start{};                                ///< with `begins_frame`
   std::size_t max_bytes = 0;                           ///< most bytes of memory for the result
 };
@@ -68,6 +68,7 @@ struct part_format {
   std::function<std::unique_ptr<part_decoder>()> make{};
   unsigned min_threads = 2;          ///< with fewer, the decoder alone is faster
   std::size_t part_bytes = 0;        ///< compressed bytes of a part
+  bool splitter_divides = false;     ///< parts begin where the splitter reports it; part_bytes is then the usual size
   std::size_t look_ahead_bytes = 0;  ///< wanted after a part: the size of most units
   std::size_t memory_bytes = 0;      ///< of a part in progress, in general: result and work memory, without its pieces
 };

@@ -14,7 +14,8 @@ namespace gpuhist::io {
 /// The result of splitter::advance.
 struct split_step {
   std::size_t taken = 0;    ///< bytes taken from the front of the input
-  bool frame_ends = false;  ///< a frame ends in or before the taken bytes; otherwise all bytes were taken
+  bool frame_ends = false;  ///< a frame ends in or before the taken bytes
+  bool part_ends = false;   ///< within the frame, a part_decoder may begin after the taken bytes, with context()
 
   /// With `frame_ends`: how many of the most recent bytes, taken by this and earlier calls, follow the end of the
   /// frame.
@@ -32,7 +33,7 @@ class splitter {
   splitter& operator=(const splitter&) = delete;
   virtual ~splitter() = default;
 
-  /// Takes the next bytes of the input: up to the end of the open frame, or all.
+  /// Takes the next bytes of the input: up to the end of the open frame or of a part of it, or all.
   virtual split_step advance(std::span<const std::byte> bytes) = 0;
 
   /// Whether the end of the open frame is known before its bytes were taken. Then it is worth reading ahead to the next
@@ -47,7 +48,7 @@ class splitter {
   [[nodiscard]] virtual bool counts_frame() const = 0;
 
   /// After an end was reported: what a decoder that begins there has to know besides the number of frames. Null:
-  /// nothing.
+  /// nothing. After the end of a part: what a part_decoder has to know.
   [[nodiscard]] virtual std::shared_ptr<const frame_context> context() const { return nullptr; }
 
   /// Whether the bytes since the last reported end may contain further ends of frames. A splitter that is lost finds

@@ -36,7 +36,7 @@ class gzip_part_decoder final : public part_decoder {
   std::vector<std::byte> bytes_;  // the part and what follows, with deflate_bits::padding
   deflate_data data_;             // in `bytes_`
   deflate_blocks blocks_;
-  std::shared_ptr<deflate_memory> memory_ = std::make_shared<deflate_memory>(deflate_text::chunk_bytes, kept_chunks);
+  std::shared_ptr<part_memory> memory_ = std::make_shared<part_memory>(deflate_text::chunk_bytes, kept_chunks);
   std::uint64_t decoded_ = 0;  // compressed bytes, for all guesses of the part
 };
 

@@ -42,7 +42,7 @@ enum class run_end {
 class deflate_run {
  public:
   /// Memory as for deflate_text.
-  deflate_run(std::size_t max_bytes, std::shared_ptr<deflate_memory> pool) : text_(max_bytes, std::move(pool)) {}
+  deflate_run(std::size_t max_bytes, std::shared_ptr<part_memory> pool) : text_(max_bytes, std::move(pool)) {}
 
   /// Begins within a member, with this window, or an unknown one. False if there is no memory.
   bool begin_at_block(std::uint64_t first_begin, std::uint64_t begin, std::optional<std::span<const std::byte>> window);

@@ -3,7 +3,7 @@
 // "Parallel decompression of gzip-compressed files and random access to DNA sequences", 2019).
 #pragma once
 
-#include "io/gzip/deflate_memory.hpp"
+#include "io/part_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class deflate_text {
   static constexpr std::size_t slack = 320;
 
   struct chunk {
-    deflate_memory::block memory;
+    part_memory::block memory;
     std::size_t memory_bytes = 0;
     std::size_t size = 0;
     std::size_t room = 0;  ///< symbols
@@ -52,7 +52,7 @@ class deflate_text {
   };
 
   /// Takes its memory from `pool`, at most `max_bytes`.
-  deflate_text(std::size_t max_bytes, std::shared_ptr<deflate_memory> pool)
+  deflate_text(std::size_t max_bytes, std::shared_ptr<part_memory> pool)
       : memory_left_(max_bytes), pool_(std::move(pool)) {}
 
   /// The memory for a chunk with the usual room.
@@ -76,7 +76,7 @@ class deflate_text {
   /// Accounts for memory outside the text.
   bool charge(std::size_t bytes);
   [[nodiscard]] std::size_t memory_left() const { return memory_left_; }
-  [[nodiscard]] const std::shared_ptr<deflate_memory>& pool() const { return pool_; }
+  [[nodiscard]] const std::shared_ptr<part_memory>& pool() const { return pool_; }
 
   [[nodiscard]] chunk& last() { return chunks_.back(); }
   [[nodiscard]] const std::vector<chunk>& chunks() const { return chunks_; }
@@ -105,7 +105,7 @@ class deflate_text {
 
   std::vector<chunk> chunks_;
   std::size_t memory_left_;
-  std::shared_ptr<deflate_memory> pool_;
+  std::shared_ptr<part_memory> pool_;
   std::ptrdiff_t low_ = 0;
 };
 

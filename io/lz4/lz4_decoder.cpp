@@ -1,85 +1,96 @@
-// Decodes lz4 frames with LZ4F_decompress, and blocks of legacy frames with LZ4_decompress_safe. LZ4F gets the bytes
-// part by part (lz4_frame.hpp), because a failed call does not report the bytes that it wrote before the error. A part
-// that fails has written nothing.
+// Decodes lz4 frames block by block: a compressed block is decoded as a whole, after its checksum was verified; the
+// bytes of a stored block are text as they arrive.
 #include "io/lz4/lz4_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
+#include "io/frame_magic.hpp"
+#include "io/lz4/lz4_block.hpp"
 #include "io/lz4/lz4_frame.hpp"
-#include "io/lz4/lz4_legacy_block.hpp"
-
-#include <lz4frame.h>
+#include "io/lz4/lz4_takeover.hpp"
+#include "io/lz4/xxh32.hpp"
 
 #include <algorithm>
-#include <array>
-#include <new>
+#include <cstring>
 #include <string_view>
 
 namespace gpuhist::io {
 namespace {
 
-struct context_deleter {
-  void operator()(LZ4F_dctx* context) const noexcept { LZ4F_freeDecompressionContext(context); }
-};
-
-/// LZ4F's errors are distinguished by their names: the numbers are not part of its stable interface.
-struct cause {
-  std::string_view name;
-  std::string_view words;
-};
-
-constexpr std::array causes{
-    cause{.name = "ERROR_headerChecksum_invalid", .words = "its header does not match its checksum"},
-    cause{.name = "ERROR_maxBlockSize_invalid", .words = "a block is larger than its header allows"},
-    cause{.name = "ERROR_blockChecksum_invalid", .words = "a block does not match its checksum"},
-    cause{.name = "ERROR_contentChecksum_invalid", .words = "its text does not match its checksum"},
-    cause{.name = "ERROR_frameSize_wrong", .words = "its text does not have the length that its header states"},
-    cause{.name = "ERROR_decompressionFailed", .words = "a block does not decode"},
-};
-
-std::uint64_t memory_for(const lz4_frame_header& header) {
-  constexpr std::uint64_t history = 128U << 10U;
-  return 2 * std::uint64_t{header.block_bytes} + (header.linked_blocks ? history : 0);
-}
+constexpr std::string_view wrong_block_checksum("a block does not match its checksum");
 
 class lz4_decoder final : public frame_decoder {
  public:
   explicit lz4_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "lz4", .frame = "frame"}) {}
+
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part); }
 
   [[nodiscard]] bool in_frame() const override {
     return (phase_ != phase::header && phase_ != phase::legacy_size) || !collected().empty();
   }
 
  private:
-  enum class phase { header, skipping, window, blocks, legacy_size, legacy_window, legacy_block, legacy_text };
-
-  /// Whether LZ4F must write output before it takes input. It shows this only by making no progress.
-  enum class held { nothing, maybe, surely };
+  enum class phase {
+    header,
+    skipping,
+    window,
+    block_size,
+    block,
+    stored_block,
+    stored_checksum,
+    text,
+    ready_block,
+    ready_text,
+    content_checksum,
+    legacy_size,
+    legacy_window,
+    legacy_block,
+    legacy_text
+  };
 
   step_result step(cursor& at) override;
   void reset_frame() override;
-  void free_memory() noexcept override;
+  void free_memory() noexcept override { block_.free_memory(); }
 
   step_result read_header(cursor& at);
   step_result leave_header(const lz4_header_result& parsed);
   step_result check_frame();
   step_result begin_frame();
   step_result skip(cursor& at);
-  step_result decode(cursor& at);
-  step_result decode_part(cursor& at, std::size_t part);
+  step_result read_block_size(cursor& at);
+  step_result read_block(cursor& at);
+  step_result decode_block(std::span<const std::byte> packed);
+  step_result copy_stored_block(cursor& at);
+  step_result read_stored_checksum(cursor& at);
+  step_result write_text(cursor& at);
+  bool take_over();
+  step_result skip_ready_block(cursor& at);
+  step_result write_ready_text(cursor& at);
+  step_result end_text();
+  step_result read_content_checksum(cursor& at);
   step_result read_legacy_size(cursor& at);
   step_result begin_legacy_block();
-  step_result gather_legacy_block(cursor& at);
-  step_result deliver_legacy_text(cursor& at);
-  step_result refuse(std::size_t code);
+  step_result read_legacy_block(cursor& at);
+  step_result write_legacy_text(cursor& at);
 
-  std::unique_ptr<LZ4F_dctx, context_deleter> context_;
+  void copy(cursor& at, std::span<const std::byte> text);
+  [[nodiscard]] std::uint32_t collected_number() const {
+    return static_cast<std::uint32_t>(little_endian(collected()));
+  }
+
+  static constexpr std::size_t number_bytes = 4;  // of sizes and checksums
+
   phase phase_ = phase::header;
   lz4_frame_header frame_;
-  lz4_blocks blocks_;
-  held held_ = held::nothing;
   std::uint32_t skip_remaining_ = 0;
-  std::uint32_t legacy_packed_ = 0;  // compressed bytes of the legacy block
-  lz4_legacy_block legacy_;
+  std::uint64_t text_bytes_ = 0;    // of the frame
+  xxh32 text_checksum_;             // of the frame
+  std::uint32_t packed_bytes_ = 0;  // of the block, without its checksum
+  lz4_block block_;
+  std::uint32_t stored_remaining_ = 0;  // bytes of the stored block
+  xxh32 stored_checksum_;
+  lz4_takeover parts_;
+  std::size_t ready_to_skip_ = 0;          // compressed bytes of the block that is taken over
+  std::span<const std::byte> ready_text_;  // its text to be written
 };
 
 frame_decoder::step_result lz4_decoder::step(cursor& at) {
@@ -90,29 +101,37 @@ frame_decoder::step_result lz4_decoder::step(cursor& at) {
       return skip(at);
     case phase::window:
       return begin_frame();
-    case phase::blocks:
-      return decode(at);
+    case phase::block_size:
+      return read_block_size(at);
+    case phase::block:
+      return read_block(at);
+    case phase::stored_block:
+      return copy_stored_block(at);
+    case phase::stored_checksum:
+      return read_stored_checksum(at);
+    case phase::text:
+      return write_text(at);
+    case phase::ready_block:
+      return skip_ready_block(at);
+    case phase::ready_text:
+      return write_ready_text(at);
+    case phase::content_checksum:
+      return read_content_checksum(at);
     case phase::legacy_size:
       return read_legacy_size(at);
     case phase::legacy_window:
       return begin_legacy_block();
     case phase::legacy_block:
-      return gather_legacy_block(at);
+      return read_legacy_block(at);
     case phase::legacy_text:
-      return deliver_legacy_text(at);
+      return write_legacy_text(at);
   }
   return std::nullopt;
 }
 
-// LZ4F_resetDecompressionContext of 1.9.4 keeps the remaining size of a frame that was not finished.
 void lz4_decoder::reset_frame() {
-  if (phase_ == phase::blocks) context_.reset();
   phase_ = phase::header;
-}
-
-void lz4_decoder::free_memory() noexcept {
-  context_.reset();
-  legacy_.free_memory();
+  parts_.clear();
 }
 
 frame_decoder::step_result lz4_decoder::read_header(cursor& at) {
@@ -165,22 +184,19 @@ frame_decoder::step_result lz4_decoder::check_frame() {
 }
 
 frame_decoder::step_result lz4_decoder::begin_frame() {
-  if (const step_result asked = request_window(memory_for(frame_)); asked) return asked;
-  if (context_) {
-    LZ4F_resetDecompressionContext(context_.get());
-  } else {
-    LZ4F_dctx* context = nullptr;
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) throw std::bad_alloc();
-    context_.reset(context);
+  const std::size_t bytes = frame_.block_bytes;
+  if (const step_result asked = request_window(lz4_block::memory_for(bytes, bytes, frame_.linked_blocks)); asked) {
+    return asked;
   }
-  std::size_t consumed = collected().size();
-  std::size_t written = 0;
-  const std::size_t code = LZ4F_decompress(context_.get(), nullptr, &written, collected().data(), &consumed, nullptr);
-  if (LZ4F_isError(code) != 0) return refuse(code);
+  const auto descriptor = collected().subspan(magic_bytes, collected().size() - magic_bytes - 1);
+  if ((xxh32::of(descriptor) >> 8U & 0xFFU) != std::to_integer<std::uint32_t>(collected().back())) {
+    return fail_damaged("its header does not match its checksum");
+  }
   drop_collected();
-  blocks_ = lz4_blocks(frame_);
-  held_ = held::nothing;
-  phase_ = phase::blocks;
+  block_.begin_frame(bytes, bytes, frame_.linked_blocks);
+  text_bytes_ = 0;
+  text_checksum_ = {};
+  phase_ = phase::block_size;
   return std::nullopt;
 }
 
@@ -193,83 +209,178 @@ frame_decoder::step_result lz4_decoder::skip(cursor& at) {
   return std::nullopt;
 }
 
-frame_decoder::step_result lz4_decoder::decode(cursor& at) {
-  const std::size_t part = std::min(blocks_.remaining(), at.in.size());
-  if (held_ == held::nothing) {
-    if (part == 0) return fill_status::needs_input;
-    return decode_part(at, part);
+frame_decoder::step_result lz4_decoder::read_block_size(cursor& at) {
+  if (collected().empty() && take_over()) return std::nullopt;
+  if (!collect(at, number_bytes)) return fill_status::needs_input;
+  const std::uint32_t field = collected_number();
+  drop_collected();
+  if (field == 0) return end_text();
+  packed_bytes_ = field & ~lz4_stored_bit;
+  if (packed_bytes_ > frame_.block_bytes) return fail_damaged("a block is larger than its header allows");
+  if ((field & lz4_stored_bit) != 0) {
+    stored_remaining_ = packed_bytes_;
+    stored_checksum_ = {};
+    phase_ = phase::stored_block;
+  } else {
+    block_.begin(packed_bytes_);
+    phase_ = phase::block;
   }
-  // held output is written before the next part is decoded: an error in that part would hide how much was written
-  if (!at.out.empty()) return decode_part(at, 0);
-  if (held_ == held::surely || part == 0) return fill_status::output_full;
-  return decode_part(at, part);
+  return std::nullopt;
 }
 
-frame_decoder::step_result lz4_decoder::decode_part(cursor& at, std::size_t part) {
-  std::size_t consumed = part;
-  std::size_t written = at.out.size();
-  const std::size_t code = LZ4F_decompress(context_.get(), at.out.data(), &written, at.in.data(), &consumed, nullptr);
-  if (LZ4F_isError(code) != 0) {
-    take(at, part);
-    return refuse(code);
+/// A block that has arrived as a whole is decoded where it lies.
+frame_decoder::step_result lz4_decoder::read_block(cursor& at) {
+  const std::size_t checksum_bytes = frame_.block_checksums ? number_bytes : 0;
+  if (block_.is_empty() && collected().empty() && at.in.size() >= packed_bytes_ + checksum_bytes) {
+    const std::span<const std::byte> packed = at.in.first(packed_bytes_);
+    take(at, packed_bytes_);
+    collect(at, checksum_bytes);
+    return decode_block(packed);
   }
-  blocks_.advance(at.in.first(consumed));
-  const bool filled = written == at.out.size();
-  take(at, consumed);
-  write(at, written);
-  if (!filled) {
-    held_ = held::nothing;
-  } else {
-    held_ = consumed == 0 && written == 0 ? held::surely : held::maybe;
+  take(at, block_.gather(at.in));
+  if (!block_.is_whole() || !collect(at, checksum_bytes)) return fill_status::needs_input;
+  return decode_block(block_.gathered());
+}
+
+/// The checksum of the block was collected.
+frame_decoder::step_result lz4_decoder::decode_block(std::span<const std::byte> packed) {
+  if (frame_.block_checksums && xxh32::of(packed) != collected_number()) return fail_damaged(wrong_block_checksum);
+  drop_collected();
+  if (!block_.decode(packed)) return fail_damaged("a block does not decode");
+  phase_ = phase::text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::copy_stored_block(cursor& at) {
+  const auto bytes =
+      static_cast<std::uint32_t>(std::min({std::size_t{stored_remaining_}, at.in.size(), at.out.size()}));
+  const std::span<const std::byte> text = at.in.first(bytes);
+  if (frame_.block_checksums) stored_checksum_.add(text);
+  block_.remember(text);
+  copy(at, text);
+  take(at, bytes);
+  stored_remaining_ -= bytes;
+  if (stored_remaining_ != 0) return at.in.empty() ? fill_status::needs_input : fill_status::output_full;
+  phase_ = frame_.block_checksums ? phase::stored_checksum : phase::block_size;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::read_stored_checksum(cursor& at) {
+  if (!collect(at, number_bytes)) return fill_status::needs_input;
+  if (stored_checksum_.value() != collected_number()) return fail_damaged(wrong_block_checksum);
+  drop_collected();
+  phase_ = phase::block_size;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::write_text(cursor& at) {
+  const std::size_t bytes = std::min(block_.text().size(), at.out.size());
+  copy(at, block_.text().first(bytes));
+  block_.drop(bytes);
+  if (!block_.text().empty()) return fill_status::output_full;
+  phase_ = phase::block_size;
+  return std::nullopt;
+}
+
+/// Begins to take over a block that was decoded ahead, if one begins here.
+bool lz4_decoder::take_over() {
+  const lz4_ready_block* const found = parts_.find(consumed_total(), frame_);
+  if (found == nullptr) return false;
+  ready_to_skip_ = found->packed_bytes;
+  ready_text_ = found->text;
+  phase_ = phase::ready_block;
+  return true;
+}
+
+/// As without the part, text comes only after all compressed bytes of its block.
+frame_decoder::step_result lz4_decoder::skip_ready_block(cursor& at) {
+  const std::size_t bytes = std::min(ready_to_skip_, at.in.size());
+  take(at, bytes);
+  ready_to_skip_ -= bytes;
+  if (ready_to_skip_ != 0) return fill_status::needs_input;
+  phase_ = phase::ready_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::write_ready_text(cursor& at) {
+  const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
+  copy(at, ready_text_.first(bytes));
+  ready_text_ = ready_text_.subspan(bytes);
+  if (!ready_text_.empty()) return fill_status::output_full;
+  phase_ = phase::block_size;
+  return std::nullopt;
+}
+
+/// Writes text of the frame, for which there is room.
+void lz4_decoder::copy(cursor& at, std::span<const std::byte> text) {
+  constexpr std::size_t at_once = 16 << 10U;  // the copy finds it in the first-level cache
+  text_bytes_ += text.size();
+  while (!text.empty()) {
+    const std::span<const std::byte> next = text.first(std::min(at_once, text.size()));
+    if (frame_.content_checksum) text_checksum_.add(next);
+    std::memcpy(at.out.data(), next.data(), next.size());
+    write(at, next.size());
+    text = text.subspan(next.size());
   }
-  if (code != 0) return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::end_text() {
+  if (frame_.text_bytes != 0 && frame_.text_bytes != text_bytes_) {
+    return fail_damaged("its text does not have the length that its header states");
+  }
+  phase_ = phase::content_checksum;
+  return std::nullopt;
+}
+
+frame_decoder::step_result lz4_decoder::read_content_checksum(cursor& at) {
+  if (frame_.content_checksum) {
+    if (!collect(at, number_bytes)) return fill_status::needs_input;
+    if (text_checksum_.value() != collected_number()) return fail_damaged("its text does not match its checksum");
+  }
   phase_ = phase::header;
   return end_frame();
 }
 
 /// The size field of a block may also be the magic number of another frame: a legacy frame has no other end.
 frame_decoder::step_result lz4_decoder::read_legacy_size(cursor& at) {
-  if (!collect(at, 4)) return fill_status::needs_input;
-  std::uint32_t size = 0;
-  for (std::size_t i = 4; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>(collected()[i]);
+  if (!collect(at, number_bytes)) return fill_status::needs_input;
+  const std::uint32_t size = collected_number();
   if (size == 0) return fail_damaged("an empty legacy block");
-  if (size > lz4_legacy_block::max_packed_bytes()) {
+  if (size > lz4_block::max_legacy_packed_bytes()) {
     phase_ = phase::header;
     return std::nullopt;
   }
   drop_collected();
-  legacy_packed_ = size;
+  packed_bytes_ = size;
   phase_ = phase::legacy_window;
   return std::nullopt;
 }
 
 frame_decoder::step_result lz4_decoder::begin_legacy_block() {
-  if (const step_result asked = request_window(lz4_legacy_block::memory_for(legacy_packed_)); asked) return asked;
-  legacy_.begin(legacy_packed_);
+  const step_result asked = request_window(lz4_block::memory_for(packed_bytes_, lz4_legacy_block_bytes, false));
+  if (asked) return asked;
+  block_.begin_frame(packed_bytes_, lz4_legacy_block_bytes, false);
+  block_.begin(packed_bytes_);
   phase_ = phase::legacy_block;
   return std::nullopt;
 }
 
-frame_decoder::step_result lz4_decoder::gather_legacy_block(cursor& at) {
-  take(at, legacy_.gather(at.in));
-  if (!legacy_.is_whole()) return fill_status::needs_input;
-  if (!legacy_.decode()) return fail_damaged("its legacy block does not decode");
+frame_decoder::step_result lz4_decoder::read_legacy_block(cursor& at) {
+  take(at, block_.gather(at.in));
+  if (!block_.is_whole()) return fill_status::needs_input;
+  if (!block_.decode(block_.gathered())) return fail_damaged("its legacy block does not decode");
   phase_ = phase::legacy_text;
   return std::nullopt;
 }
 
-frame_decoder::step_result lz4_decoder::deliver_legacy_text(cursor& at) {
-  write(at, legacy_.deliver(at.out));
-  if (!legacy_.is_delivered()) return fill_status::output_full;
+frame_decoder::step_result lz4_decoder::write_legacy_text(cursor& at) {
+  const std::size_t bytes = std::min(block_.text().size(), at.out.size());
+  if (bytes != 0) std::memcpy(at.out.data(), block_.text().data(), bytes);
+  block_.drop(bytes);
+  write(at, bytes);
+  if (!block_.text().empty()) return fill_status::output_full;
   phase_ = phase::legacy_size;
   return end_frame();
-}
-
-frame_decoder::step_result lz4_decoder::refuse(std::size_t code) {
-  const std::string_view name = LZ4F_getErrorName(code);
-  if (name == "ERROR_allocation_failed") throw std::bad_alloc();
-  const auto* const known = std::ranges::find(causes, name, &cause::name);
-  return fail_damaged(known == causes.end() ? name : known->words);
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 constexpr std::uint32_t frame_magic = 0x184D2204U;
 constexpr std::uint32_t legacy_magic = 0x184C2102U;
 
-constexpr std::uint32_t uncompressed_bit = 0x80000000U;
-
 lz4_header_result parse_frame(std::span<const std::byte> bytes) {
   constexpr std::size_t descriptor_bytes = 2;
   if (bytes.size() < magic_bytes + descriptor_bytes) return {};
@@ -37,6 +35,7 @@ lz4_header_result parse_frame(std::span<const std::byte> bytes) {
   header.linked_blocks = (flags & 0x20U) == 0;
   header.block_checksums = (flags & 0x10U) != 0;
   header.content_checksum = (flags & 0x04U) != 0;
+  header.text_bytes = little_endian(bytes.subspan(magic_bytes + descriptor_bytes, content_size_bytes));
   header.dictionary_id = static_cast<std::uint32_t>(
       little_endian(bytes.subspan(magic_bytes + descriptor_bytes + content_size_bytes, dictionary_bytes)));
   return {.status = lz4_header_status::complete, .header = header};
@@ -113,7 +112,7 @@ void lz4_blocks::leave_size() {
     enter(part::content_checksum, header_.content_checksum ? 4 : 0);
     return;
   }
-  const std::uint32_t bytes = size_ & ~uncompressed_bit;
+  const std::uint32_t bytes = size_ & ~lz4_stored_bit;
   damaged_ = bytes > header_.block_bytes;
   enter(part::content, bytes);
 }

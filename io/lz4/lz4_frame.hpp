@@ -15,15 +15,20 @@ inline constexpr std::uint32_t lz4_legacy_block_bytes = 8U << 20U;
 
 enum class lz4_kind { frame, skippable, legacy };
 
+/// In the size field of a block: its bytes are text.
+inline constexpr std::uint32_t lz4_stored_bit = 0x80000000U;
+
 struct lz4_frame_header {
   lz4_kind kind = lz4_kind::frame;
   std::size_t header_bytes = 0;
   std::uint32_t skip_bytes = 0;   ///< of a skippable frame, after its header
   std::uint32_t block_bytes = 0;  ///< maximum text size of a block
+  std::uint64_t text_bytes = 0;   ///< of the frame; 0: not stated
   bool linked_blocks = false;     ///< blocks refer to text of earlier blocks
   bool block_checksums = false;
   bool content_checksum = false;
   std::uint32_t dictionary_id = 0;  ///< 0: none
+  bool operator==(const lz4_frame_header&) const = default;
 };
 
 enum class lz4_header_status { needs_more, complete, not_lz4, reserved_bits, unknown_version, wrong_block_size };
@@ -48,6 +53,11 @@ class lz4_blocks {
 
   /// Whether the current block exceeds the block size of this frame.
   [[nodiscard]] bool is_damaged() const { return damaged_; }
+
+  /// Whether a block or the end mark begins here.
+  [[nodiscard]] bool is_at_block() const { return part_ == part::size && remaining_ == size_bytes; }
+
+  [[nodiscard]] const lz4_frame_header& header() const { return header_; }
 
   /// Takes the next bytes of the frame, at most remaining() of them.
   void advance(std::span<const std::byte> bytes);

@@ -2,6 +2,7 @@
 
 #include "io/block_splitter.hpp"
 #include "io/lz4/lz4_frame.hpp"
+#include "io/lz4/lz4_parts.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -26,10 +27,19 @@ struct lz4_frames {
     }
     return {.type = opening::kind::blocks, .blocks = lz4_blocks(parsed.header)};
   }
+
+  static std::shared_ptr<const frame_context> part_context(const lz4_blocks& blocks) {
+    if (!blocks.is_at_block() || blocks.header().linked_blocks) return nullptr;
+    return std::make_shared<lz4_context>(blocks.header());
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<splitter> make_lz4_splitter() { return std::make_unique<block_splitter<lz4_frames>>(); }
+std::unique_ptr<splitter> make_lz4_splitter() { return make_lz4_splitter_with_parts(lz4_part_bytes); }
+
+std::unique_ptr<splitter> make_lz4_splitter_with_parts(std::size_t part_bytes) {
+  return std::make_unique<block_splitter<lz4_frames>>(part_bytes);
+}
 
 }  // namespace gpuhist::io

@@ -139,6 +139,47 @@ class Formats(CommandTest):
             ended.result["stats"]["decompression"],
         )
 
+    def test_independent_blocks_of_one_lz4_frame_are_decoded_in_parallel_also_from_pipes(self):
+        data = text(2_000_000) + noise(300_000) + text(700_000, 3)
+        path = self.file("data.lz4", b"")
+        for ways in sampled(("-B4 -BX", "-B5 --content-size", "-B6 --no-frame-crc", "-B6 -9 -BX", "-B4 -BD"), 3):
+            encoded = packed(data, "lz4", "-zcq", *ways.split())
+            path.write_bytes(encoded)
+            for threads, stdin_bytes in ((1, None), (2, encoded), (3, None), (16, encoded)):
+                with self.subTest(ways=ways, threads=threads):
+                    arguments = (path,) if stdin_bytes is None else ()
+                    ended = run(*JSON, "--stats", "-T", str(threads), *arguments, stdin_bytes=stdin_bytes)
+                    self.assert_counted(ended, data)
+                    in_parts = "in parts that several threads decode" in ended.result["stats"]["decompression"]
+                    self.assertEqual(in_parts, threads > 1 and ways != "-B4 -BD")
+
+    def test_a_damaged_lz4_frame_has_the_same_report_with_any_number_of_threads(self):
+        data = text(1_500_000) + noise(300_000) + text(500_000, 3)
+        chosen = random.Random(16)
+        for ways in ("-B4 -BX", "-B6"):
+            encoded = packed(data, "lz4", "-zcq", *ways.split())
+            for case in range(4):
+                damaged = bytearray(encoded + encoded)
+                place = chosen.randrange(len(damaged))
+                if case == 3:
+                    del damaged[place:]
+                else:
+                    damaged[place] ^= 1 << chosen.randrange(8)
+                path = self.file("hurt.lz4", bytes(damaged))
+                for options in ((), ("--skip-damage",)):
+                    expected = run(*JSON, "-T", "1", *options, path)
+                    for threads in ("2", "5"):
+                        with self.subTest(ways=ways, case=case, place=place, options=options, threads=threads):
+                            ended = run(*JSON, "-T", threads, *options, path)
+                            self.assertEqual((ended.status, ended.result), (expected.status, expected.result))
+
+    def test_the_text_of_lz4_blocks_that_are_decoded_in_parallel_is_passed_through_in_order(self):
+        data = text(3_000_000)
+        path = self.file("data.lz4", packed(data, "lz4", "-zcq", "-B5"))
+        for threads in ("1", "2", "4"):
+            ended = run("-T", threads, "--pass-through=text", "-o", self.folder / "report", path)
+            self.assertTrue(ended.stdout == data)
+
     def test_blocks_of_xz_and_members_of_lzip_are_decoded_in_parallel_also_from_pipes(self):
         data = text(1_200_000) + noise(300_000)
         for kind, command, manner in (

@@ -19,19 +19,42 @@ namespace gpuhist::test {
 
 using part_decoder_maker = std::function<std::unique_ptr<io::part_decoder>()>;
 
+/// Where a part lies in its input.
+struct part_place {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+  bool begins_frame = false;
+  io::decode_start start{};  ///< with begins_frame
+};
+
+/// Divides an input as a splitter does that reports parts. Null: parts of equal sizes.
+using part_divider = std::function<std::vector<part_place>(std::span<const std::byte>)>;
+
 /// How an input is decoded in parts.
 struct part_shape {
   std::size_t part_bytes = 1;
   std::size_t look_ahead = 0;
   std::size_t max_bytes = std::size_t{1} << 26U;
   unsigned threads = 1;
+  part_divider divide{};  ///< instead of part_bytes
 };
 
-/// All parts of `packed`, decoded on `shape.threads` threads, linked in order, and finished on the threads.
+inline std::vector<part_place> part_places(std::span<const std::byte> packed, const part_shape& shape) {
+  if (shape.divide) return shape.divide(packed);
+  std::vector<part_place> places;
+  for (std::size_t begin = 0; begin < packed.size(); begin += shape.part_bytes) {
+    const std::size_t size = std::min(shape.part_bytes, packed.size() - begin);
+    places.push_back({.begin = begin, .size = size, .begins_frame = begin == 0});
+  }
+  return places;
+}
+
+/// The parts of `packed` at `places`, decoded on `shape.threads` threads, linked in order, and finished on the threads.
 inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_decoder_maker& make,
                                                                   std::span<const std::byte> packed,
+                                                                  const std::vector<part_place>& places,
                                                                   const part_shape& shape) {
-  const std::size_t number = (packed.size() + shape.part_bytes - 1) / shape.part_bytes;
+  const std::size_t number = places.size();
   std::deque<std::shared_ptr<io::decoded_part>> parts(number);
   const auto on_threads = [&](const std::function<void(io::part_decoder&, std::size_t)>& work) {
     std::atomic<std::size_t> next{0};
@@ -44,8 +67,8 @@ inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_dec
     run();
   };
   on_threads([&](io::part_decoder& decoder, std::size_t i) {
-    const std::size_t begin = i * shape.part_bytes;
-    const std::size_t size = std::min(shape.part_bytes, packed.size() - begin);
+    const std::size_t begin = places[i].begin;
+    const std::size_t size = places[i].size;
     const auto after = packed.subspan(begin + size, std::min(shape.look_ahead, packed.size() - begin - size));
     // copies of exactly these sizes, so that the address sanitizer detects a read beyond a piece
     const byte_vector own(packed.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -57,7 +80,8 @@ inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_dec
                                .size = size,
                                .pieces = pieces,
                                .ends_input = begin + size + after.size() == packed.size(),
-                               .begins_frame = begin == 0,
+                               .begins_frame = places[i].begins_frame,
+                               .start = places[i].start,
                                .max_bytes = shape.max_bytes});
   });
   for (std::size_t i = 0; i < number; ++i) {
@@ -69,20 +93,29 @@ inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_dec
   return parts;
 }
 
+inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_decoder_maker& make,
+                                                                  std::span<const std::byte> packed,
+                                                                  const part_shape& shape) {
+  return decode_parts(make, packed, part_places(packed, shape), shape);
+}
+
 /// Decodes `packed` with all its parts offered.
 inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_maker& make_parts,
                                   std::span<const std::byte> packed, const part_shape& shape,
                                   const size_chooser& out_size, std::size_t plain_bound) {
-  const auto parts = decode_parts(make_parts, packed, shape);
+  const std::vector<part_place> places = part_places(packed, shape);
+  const auto parts = decode_parts(make_parts, packed, places, shape);
   const std::unique_ptr<io::decoder> decoder = make();
   decoding result;
   byte_vector out;
   std::size_t consumed = 0;
+  std::size_t part = 0;
   for (std::size_t calls = 0;; ++calls) {
     if (calls > 40 * (packed.size() + plain_bound) + 1000) FAIL("the decoder makes no progress");
-    const std::size_t part = std::min(consumed / shape.part_bytes, parts.empty() ? 0 : parts.size() - 1);
-    if (consumed % shape.part_bytes == 0 && consumed < packed.size()) decoder->offer(parts[part]);
-    const std::size_t end = std::min(packed.size(), (part + 1) * shape.part_bytes);
+    while (part < places.size() && places[part].begin + places[part].size <= consumed) ++part;
+    const bool is_last = part == places.size();
+    if (!is_last && consumed == places[part].begin) decoder->offer(parts[part]);
+    const std::size_t end = is_last ? packed.size() : places[part].begin + places[part].size;
     const std::span<const std::byte> in = packed.subspan(consumed, end - consumed);
     const std::size_t room = std::min(out_size(), plain_bound + 64);
     if (out.size() != room) out = byte_vector(room);
@@ -137,9 +170,11 @@ inline std::vector<part_shape> part_shapes(std::size_t packed_bytes) {
 }
 
 /// Invariant: the same results for an intact input, for all shapes.
-inline void check_parts(const decoder_maker& make, const part_decoder_maker& make_parts, const decoder_sample& sample) {
+inline void check_parts(const decoder_maker& make, const part_decoder_maker& make_parts, const decoder_sample& sample,
+                        const part_divider& divide = {}) {
   CAPTURE(sample.name);
-  for (const part_shape& shape : part_shapes(sample.packed.size())) {
+  for (part_shape shape : part_shapes(sample.packed.size())) {
+    shape.divide = divide;
     check_same_with_parts(make, make_parts, sample.packed, shape, sample.plain.size());
   }
 }
@@ -147,13 +182,14 @@ inline void check_parts(const decoder_maker& make, const part_decoder_maker& mak
 /// Invariant: the same results for every cut and every flipped bit of a small input, and for `places` of each of a
 /// larger one; in a sample, for a few of these.
 inline void check_parts_of_damaged(const decoder_maker& make, const part_decoder_maker& make_parts,
-                                   const decoder_sample& sample, std::size_t places = 2000) {
+                                   const decoder_sample& sample, std::size_t places = 2000,
+                                   const part_divider& divide = {}) {
   CAPTURE(sample.name);
   constexpr std::size_t small = 4096;
   const std::size_t size = sample.packed.size();
   const std::size_t bound = sample.plain.size() + (std::size_t{1} << 16U);
   const std::size_t stride = campaign_size() == campaign::sample ? 13 : 1;
-  const part_shape shape{.part_bytes = size / 4 + 1, .look_ahead = size, .threads = 1};
+  const part_shape shape{.part_bytes = size / 4 + 1, .look_ahead = size, .threads = 1, .divide = divide};
   const std::size_t step = stride * (size <= small ? 1 : std::max<std::size_t>(1, size / places));
   for (std::size_t length = 0; length < size; length += step) {
     CAPTURE(length);

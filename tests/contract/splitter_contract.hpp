@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/splitter.hpp"
-#include "tests/contract/decoder_contract.hpp"
+#include "tests/contract/part_contract.hpp"
 
 #include <functional>
 #include <memory>
@@ -23,13 +23,38 @@ inline std::vector<std::size_t> split(const splitter_maker& make, std::span<cons
   for (std::size_t at = 0; at < packed.size();) {
     const auto bytes = packed.subspan(at, std::min(cut(), packed.size() - at));
     const io::split_step step = splitter->advance(bytes);
-    if (step.taken > bytes.size() || (!step.frame_ends && step.taken != bytes.size())) FAIL("wrong count of bytes");
+    if (step.taken > bytes.size() || (!step.frame_ends && !step.part_ends && step.taken != bytes.size()))
+      FAIL("wrong count of bytes");
     at += step.taken;
     if (step.frame_ends && splitter->counts_frame()) ends.push_back(at - step.beyond);
     // bytes held back for an end that is not reported yet are after the last reported end
     if (splitter->held_back() > at - (ends.empty() ? 0 : ends.back())) FAIL("held back more than there is");
   }
   return ends;
+}
+
+/// The parts of frames that a splitter reports: each from the end of one part to the next end of a part or frame.
+inline std::vector<part_place> reported_parts(const splitter_maker& make, std::span<const std::byte> packed,
+                                              const size_chooser& cut) {
+  const std::unique_ptr<io::splitter> splitter = make();
+  std::vector<part_place> parts;
+  part_place open;
+  const auto close = [&](std::size_t end) {
+    open.size = end - open.begin;
+    if (open.size != 0) parts.push_back(open);
+    open = {.begin = end};
+  };
+  for (std::size_t at = 0; at < packed.size();) {
+    const io::split_step step = splitter->advance(packed.subspan(at, std::min(cut(), packed.size() - at)));
+    at += step.taken;
+    if (step.frame_ends) close(at - step.beyond);
+    if (!step.part_ends) continue;
+    close(at);
+    open.begins_frame = true;
+    open.start.context = splitter->context();
+  }
+  close(packed.size());
+  return parts;
 }
 
 /// The manner that a splitter reports after all bytes.

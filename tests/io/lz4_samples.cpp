@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace gpuhist::test {
 
 byte_vector lz4_frame_of(std::span<const std::byte> plain, const lz4_settings& settings) {
@@ -22,7 +24,10 @@ byte_vector lz4_frame_of(std::span<const std::byte> plain, const lz4_settings& s
 
   LZ4F_cctx* context = nullptr;
   REQUIRE(LZ4F_isError(LZ4F_createCompressionContext(&context, LZ4F_VERSION)) == 0);
-  byte_vector packed(LZ4F_compressBound(plain.size(), &preferences) + LZ4F_HEADER_SIZE_MAX);
+  preferences.autoFlush = settings.flush_bytes != 0 ? 1 : 0;
+  const std::size_t at_once = settings.flush_bytes != 0 ? settings.flush_bytes : std::max<std::size_t>(plain.size(), 1);
+  byte_vector packed((plain.size() / at_once + 1) * LZ4F_compressBound(std::min(at_once, plain.size()), &preferences) +
+                     LZ4F_HEADER_SIZE_MAX);
   std::size_t size = 0;
   const auto add = [&](std::size_t written) {
     REQUIRE(LZ4F_isError(written) == 0);
@@ -30,7 +35,10 @@ byte_vector lz4_frame_of(std::span<const std::byte> plain, const lz4_settings& s
   };
   // LZ4F_compressFrame would choose smaller blocks and not mark them as linked
   add(LZ4F_compressBegin(context, packed.data(), packed.size(), &preferences));
-  add(LZ4F_compressUpdate(context, packed.data() + size, packed.size() - size, plain.data(), plain.size(), nullptr));
+  for (std::size_t at = 0; at < plain.size(); at += at_once) {
+    const auto next = plain.subspan(at, std::min(at_once, plain.size() - at));
+    add(LZ4F_compressUpdate(context, packed.data() + size, packed.size() - size, next.data(), next.size(), nullptr));
+  }
   add(LZ4F_compressEnd(context, packed.data() + size, packed.size() - size, nullptr));
   LZ4F_freeCompressionContext(context);
   packed.resize(size);

@@ -15,6 +15,7 @@ struct lz4_settings {
   bool content_size = false;
   unsigned dictionary_id = 0;  ///< only written to the header
   int level = 1;
+  std::size_t flush_bytes = 0;  ///< a block ends after so many bytes of text; 0: when it is full
 };
 
 /// One frame that holds `plain`.

@@ -108,7 +108,7 @@ TEST_CASE("gzip: from any block on, the text is that of zlib where it does not d
   const byte_vector packed = gzip_member_of(plain, {.mem_level = 4});
   const byte_vector padded = with_padding(packed);
   const io::deflate_data data{.bytes = std::span(padded).first(packed.size())};
-  const auto memory = std::make_shared<io::deflate_memory>(io::deflate_text::chunk_bytes, 4);
+  const auto memory = std::make_shared<io::part_memory>(io::deflate_text::chunk_bytes, 4);
   io::deflate_blocks blocks;
   for (const block_begin& block : ask_zlib_for_blocks(packed, plain.size())) {
     CAPTURE(block.bit);

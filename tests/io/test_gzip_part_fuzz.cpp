@@ -106,7 +106,7 @@ TEST_CASE("gzip fuzz: damaged members decoded in parts give what the decoder giv
 TEST_CASE("gzip fuzz: random bytes are searched and decoded within their bounds") {
   std::mt19937 random(fuzz_seed(2));
   io::deflate_blocks blocks;
-  const auto memory = std::make_shared<io::deflate_memory>(io::deflate_text::chunk_bytes, 4);
+  const auto memory = std::make_shared<io::part_memory>(io::deflate_text::chunk_bytes, 4);
   const byte_vector model = joined(gzip_member_of(sample_text(2000), {.mem_level = 1}), gzip_member_of(noise(300)));
   const std::size_t runs = fuzz_runs(100'000);
   for (std::size_t run = 0; run < runs; ++run) {

@@ -3,6 +3,7 @@
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
 
 #include "tests/io/gzip_samples.hpp"
+#include "tests/io/lz4_samples.hpp"
 #include "tests/io/packed_samples.hpp"
 #include "tests/pipeline/parallel_runs.hpp"
 
@@ -278,13 +279,21 @@ TEST_CASE("blocks of xz and members of lzip are decoded by any number of decoder
   }
 }
 
-TEST_CASE("one frame of bzip2 or gzip is decoded in parts by several threads, with the same counts") {
+TEST_CASE("one frame of bzip2, gzip or lz4 is decoded in parts by several threads, with the same counts") {
   const test::byte_vector text = test::noise(3'000'000);
   const auto bzip2 = test::packed_sample_builder("bzip2").bzip2(text, 1).build();
   const auto gzip = test::gzip_sample_builder("gzip").member(text).build();
+  // blocks of 2,000 bytes that are compressed, and stored ones
+  test::byte_vector mixed = text;
+  for (std::size_t at = 0; at < mixed.size(); at += 3000)
+    std::fill_n(mixed.begin() + static_cast<std::ptrdiff_t>(at), 500, std::byte{'x'});
+  const auto lz4 = test::lz4_sample_builder("lz4")
+                       .frame(mixed, {.block_checksums = true, .flush_bytes = 2000})
+                       .frame(text, {.linked_blocks = true})
+                       .build();
   test::watchdog watchdog;
   const test::temporary_folder folder;
-  for (const test::decoder_sample* sample : {&bzip2, &gzip}) {
+  for (const test::decoder_sample* sample : {&bzip2, &gzip, &lz4}) {
     const std::string name = folder.file(sample->name, test::characters(sample->packed));
     for (const std::uint32_t threads : {1U, 2U, 4U}) {
       CAPTURE(sample->name);

@@ -84,7 +84,8 @@ void ahead_blocks::begin(const block& first) {
   auto probe = format_.make_splitter();
   for (std::span<const std::byte> rest = first.bytes; !rest.empty();) rest = rest.subspan(probe->advance(rest).taken);
   has_frames_ = !probe->is_lost();
-  const io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : format_.parts;
+  io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : format_.parts;
+  if (format.splitter_divides) format = {};  // a splitter that finds no frames finds no parts
   const part_shares shares = shares_of(format, resources_.threads, resources_.limits.window_bytes);
   queue_.emplace(part_queue::settings{.format = format,
                                       .threads = shares.parts == 0 ? 0 : resources_.threads,

@@ -5,6 +5,7 @@
 #include "async/channel.hpp"
 #include "async/semaphore.hpp"
 #include "async/task.hpp"
+#include "io/decoder.hpp"
 #include "io/source.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
 
@@ -63,6 +64,7 @@ struct block {
   bool lost = false;           ///< from some offset in this block on, the ends of frames are unknown
   bool end = false;            ///< there are no more blocks
   std::exception_ptr error{};  ///< with `end`: the cause, if reading failed
+  std::shared_ptr<const io::frame_context> part{};  ///< of a part that begins here (io::split_step); null: none does
 };
 
 /// The blocks of one input, in order. One consumer calls next(). Reading runs concurrently.

@@ -28,6 +28,12 @@ input_failure too_much_text(std::uint64_t most, std::string_view option, std::ui
                   "; given up at compressed offset " + std::to_string(compressed)};
 }
 
+// A block may begin a part that the splitter has found.
+void push_part(part_queue& to, block next) {
+  if (next.part) to.end_part({.context = next.part});
+  to.push(std::move(next));
+}
+
 }  // namespace
 
 failure_maker failure_of(const std::exception_ptr& error) {
@@ -100,7 +106,7 @@ async::task<block> compressed_inputs::next_block(group& task) {
       while (task.parts->wants_more()) {
         std::optional<block> arrived = task.blocks.try_take();
         if (!arrived) break;
-        task.parts->push(std::move(*arrived));
+        push_part(*task.parts, std::move(*arrived));
       }
       if (auto next = task.parts->take(std::holds_alternative<io::file_source>(*task.input.source))) {
         if (next->part && !task.lost) task.decoder->offer(next->part);
@@ -114,18 +120,20 @@ async::task<block> compressed_inputs::next_block(group& task) {
     }
     if (!task.parts) begin_parts(task, arrived);
     if (!task.parts) co_return arrived;
-    task.parts->push(std::move(arrived));
+    push_part(*task.parts, std::move(arrived));
   }
 }
 
-// All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
-// their own help to decode it.
+// Threads without a group of their own help to decode this one, if its frame has parts: where the splitter has found
+// one, or, for other formats, once the ends of frames are unknown, because all further bytes of the input are in this
+// group.
 void compressed_inputs::begin_parts(group& task, const block& first) {
-  const io::part_format& format = task.input.format.parts;
-  if (!first.lost) return;
+  io::part_format format = task.input.format.parts;
+  if (task.lost || (format.splitter_divides ? !first.part : !first.lost)) return;
   const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
   if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
+  if (format.splitter_divides) format.part_bytes = part_queue::any_size;
   block_reader& reader = *task.input.blocks;
   const std::size_t blocks = reader.own_more(blocks_of_part);
   reader.read_farther_ahead();

@@ -33,11 +33,13 @@ std::optional<frame_divider::piece> frame_divider::next(const block& source) {
   }
 }
 
-// Up to the end of a group, or to the end of a frame where held-back bytes have to be given first.
+// Up to the end of a group or of a part of a frame, or to the end of a frame where held-back bytes have to be given
+// first.
 std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
   while (walked_ < source.bytes.size()) {
     const io::split_step step = splitter_->advance(source.bytes.subspan(walked_));
     walked_ += step.taken;
+    if (step.part_ends) return end_part(source);
     if (!step.frame_ends) break;
     if (splitter_->counts_frame()) ++frames_;
     const std::size_t end = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
@@ -68,12 +70,19 @@ frame_divider::piece frame_divider::end_group(const block& source, std::size_t e
   return last;
 }
 
+frame_divider::piece frame_divider::end_part(const block& source) {
+  piece last = part_of(source, walked_);
+  part_ = splitter_->context();
+  return last;
+}
+
 frame_divider::piece frame_divider::part_of(const block& source, std::size_t end) {
   const std::size_t begin = std::exchange(begin_, end);
   in_group_ += end - begin;
   return {.bytes = {.memory = source.memory,
                     .bytes = source.bytes.subspan(begin, end - begin),
-                    .lost = splitter_->is_lost()},
+                    .lost = splitter_->is_lost(),
+                    .part = std::exchange(part_, nullptr)},
           .start = start_};
 }
 

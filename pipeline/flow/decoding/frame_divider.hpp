@@ -6,9 +6,9 @@
 //     pieces      |           |  |          |  |          |    |
 //     groups      |           |             |             |
 //
-// A piece ends where its block or its group ends. It refers to the bytes of the block. Only bytes that the splitter
-// holds back are copied: they may or may not belong to the frame that ended, because the size in a header may be wrong,
-// and a decoder that missed the rest of its frame could not continue.
+// A piece ends where its block, its group or a part of a frame (io::split_step) ends. It refers to the bytes of the
+// block. Only bytes that the splitter holds back are copied: they may or may not belong to the frame that ended,
+// because the size in a header may be wrong, and a decoder that missed the rest of its frame could not continue.
 #pragma once
 
 #include "io/decoder.hpp"
@@ -57,6 +57,7 @@ class frame_divider {
 
   std::optional<piece> walk(const block& source);
   void measure_rest(const block& source);
+  piece end_part(const block& source);
   piece end_group(const block& source, std::size_t end);
   piece part_of(const block& source, std::size_t end);
   piece take_held();
@@ -65,8 +66,9 @@ class frame_divider {
   const std::size_t group_bytes_;
   io::decode_start start_{};
   std::uint64_t frames_ = 0;
-  std::size_t in_group_ = 0;       // bytes of the group in pieces so far
-  std::vector<std::byte> held_{};  // bytes that the splitter has taken and that are in no piece
+  std::size_t in_group_ = 0;                         // bytes of the group in pieces so far
+  std::vector<std::byte> held_{};                    // bytes that the splitter has taken and that are in no piece
+  std::shared_ptr<const io::frame_context> part_{};  // of a part that begins with the next piece; null: none does
   stage stage_ = stage::walking;
   std::size_t walked_ = 0;  // bytes of the block that the splitter has taken
   std::size_t begin_ = 0;   // bytes of the block that are in pieces

@@ -62,7 +62,8 @@ class part_queue {
   /// Adds the next block; after one with `end`, no further one. Throws std::bad_alloc.
   void push(block next);
 
-  /// The part that is being collected ends, because a frame begins with the next block.
+  /// The part that is being collected ends, because a frame, or a part that a splitter has found, begins with the next
+  /// block.
   void end_part(const io::decode_start& next);
 
   /// Whether parts could begin if there were more blocks.

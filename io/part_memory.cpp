@@ -1,15 +1,15 @@
-#include "io/gzip/deflate_memory.hpp"
+#include "io/part_memory.hpp"
 
 #include <utility>
 
 namespace gpuhist::io {
 
-void deflate_memory::release::operator()(std::byte* block) const {
+void part_memory::release::operator()(std::byte* block) const {
   std::unique_ptr<std::byte[]> used(block);
   if (pool_) pool_->put(std::move(used));
 }
 
-deflate_memory::block deflate_memory::get(std::size_t bytes) {
+part_memory::block part_memory::get(std::size_t bytes) {
   if (bytes != block_bytes_) return block(std::make_unique_for_overwrite<std::byte[]>(bytes).release());
   std::unique_ptr<std::byte[]> found;
   {
@@ -24,7 +24,7 @@ deflate_memory::block deflate_memory::get(std::size_t bytes) {
   return {found.release(), release(shared_from_this())};
 }
 
-void deflate_memory::put(std::unique_ptr<std::byte[]> used) noexcept {
+void part_memory::put(std::unique_ptr<std::byte[]> used) noexcept {
   const std::lock_guard lock(mutex_);
   if (free_.size() < kept_blocks_) free_.push_back(std::move(used));
 }

@@ -1,5 +1,5 @@
-// Memory for texts of deflate data, which is used again from part to part: new memory costs a page fault every 4 KiB, a
-// tenth of the time of decoding.
+// Memory for the texts of parts (io/part_decoder.hpp), which is used again from part to part: new memory costs a page
+// fault every 4 KiB, a tenth of the time of decoding deflate data.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 namespace gpuhist::io {
 
 /// Blocks of memory of one size. Any thread.
-class deflate_memory : public std::enable_shared_from_this<deflate_memory> {
+class part_memory : public std::enable_shared_from_this<part_memory> {
  public:
   /// Returns a block to its pool.
   class release {
    public:
     release() = default;
-    explicit release(std::shared_ptr<deflate_memory> pool) : pool_(std::move(pool)) {}
+    explicit release(std::shared_ptr<part_memory> pool) : pool_(std::move(pool)) {}
     void operator()(std::byte* block) const;
 
    private:
-    std::shared_ptr<deflate_memory> pool_;
+    std::shared_ptr<part_memory> pool_;
   };
   using block = std::unique_ptr<std::byte[], release>;
 
   /// Keeps at most `kept_blocks` blocks that are not in use.
-  deflate_memory(std::size_t block_bytes, std::size_t kept_blocks)
+  part_memory(std::size_t block_bytes, std::size_t kept_blocks)
       : block_bytes_(block_bytes), kept_blocks_(kept_blocks) {}
 
   /// A block of `bytes` bytes, not initialized. Only blocks of block_bytes() are used again. Throws std::bad_alloc.

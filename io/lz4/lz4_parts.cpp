@@ -1,0 +1,169 @@
+#include "io/lz4/lz4_parts.hpp"
+
+#include "io/frame_magic.hpp"
+#include "io/lz4/xxh32.hpp"
+
+#include <lz4.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::size_t number_bytes = 4;  // of sizes and checksums
+
+/// Bytes that lie in several pieces, from front to back.
+class lz4_pieces {
+ public:
+  explicit lz4_pieces(std::span<const std::span<const std::byte>> pieces) : pieces_(pieces) {
+    for (const auto& each : pieces) left_ += each.size();
+  }
+
+  [[nodiscard]] std::uint64_t left() const { return left_; }
+
+  /// Skips bytes, at most left().
+  void skip(std::size_t bytes) {
+    left_ -= bytes;
+    while (bytes != 0) bytes -= next(bytes).size();
+  }
+
+  /// Takes bytes, at most left(): where they lie, or if they are not in one piece, a copy in `copy`.
+  std::span<const std::byte> take(std::size_t bytes, std::vector<std::byte>& copy) {
+    left_ -= bytes;
+    std::span<const std::byte> taken = next(bytes);
+    if (taken.size() == bytes) return taken;
+    if (copy.size() < bytes) copy.resize(bytes);
+    std::size_t copied = 0;
+    for (;;) {
+      if (!taken.empty()) std::memcpy(copy.data() + copied, taken.data(), taken.size());
+      copied += taken.size();
+      if (copied == bytes) return std::span(copy).first(bytes);
+      taken = next(bytes - copied);
+    }
+  }
+
+ private:
+  /// Up to `bytes` bytes of one piece; none only if `bytes` is 0.
+  std::span<const std::byte> next(std::size_t bytes) {
+    while (at_ == pieces_[index_].size() && index_ + 1 < pieces_.size()) {
+      ++index_;
+      at_ = 0;
+    }
+    const std::size_t size = std::min(bytes, pieces_[index_].size() - at_);
+    const std::span<const std::byte> found = pieces_[index_].subspan(at_, size);
+    at_ += size;
+    return found;
+  }
+
+  std::span<const std::span<const std::byte>> pieces_;
+  std::size_t index_ = 0;
+  std::size_t at_ = 0;  // in the piece
+  std::uint64_t left_ = 0;
+};
+
+/// Memory for texts, shared by all decoders: how many parts each decodes varies, but the number of parts does not.
+std::shared_ptr<part_memory> shared_memory() {
+  constexpr std::size_t kept_texts = 16;  // of parts whose text was delivered
+  static std::mutex mutex;
+  static std::weak_ptr<part_memory> shared;
+  const std::scoped_lock lock(mutex);
+  auto memory = shared.lock();
+  if (!memory) {
+    memory = std::make_shared<part_memory>(lz4_text_bytes, kept_texts);
+    shared = memory;
+  }
+  return memory;
+}
+
+class lz4_part_decoder final : public part_decoder {
+ public:
+  std::unique_ptr<decoded_part> decode(const part_input& input) override;
+
+ private:
+  enum class outcome { next, end };
+
+  outcome read_block(lz4_pieces& pieces, std::uint64_t begin, std::size_t max_bytes);
+  std::optional<std::span<const std::byte>> expand(std::span<const std::byte> packed, std::size_t max_bytes);
+  bool make_room(std::size_t max_bytes);
+
+  lz4_frame_header frame_;
+  std::vector<lz4_ready_block> blocks_;
+  lz4_part::memory texts_;
+  std::size_t used_ = 0;  // bytes of the last text
+  std::vector<std::byte> packed_;
+  std::vector<std::byte> number_;
+  const std::shared_ptr<part_memory> memory_ = shared_memory();
+};
+
+std::unique_ptr<decoded_part> lz4_part_decoder::decode(const part_input& input) {
+  const auto context = std::dynamic_pointer_cast<const lz4_context>(input.start.context);
+  if (!input.begins_frame || !context || context->frame.linked_blocks) return nullptr;
+  frame_ = context->frame;
+  blocks_.clear();
+  texts_.clear();
+  used_ = 0;
+  lz4_pieces pieces(input.pieces);
+  const std::uint64_t all = pieces.left();
+  while (all - pieces.left() < input.size) {
+    if (read_block(pieces, input.offset + (all - pieces.left()), input.max_bytes) == outcome::end) break;
+  }
+  if (blocks_.empty()) return nullptr;
+  return std::make_unique<lz4_part>(frame_, std::move(blocks_), std::move(texts_));
+}
+
+/// Damage, and the end of the frame, end the part: the decoder of the input judges it.
+lz4_part_decoder::outcome lz4_part_decoder::read_block(lz4_pieces& pieces, std::uint64_t begin, std::size_t max_bytes) {
+  if (pieces.left() < number_bytes) return outcome::end;
+  const auto field = static_cast<std::uint32_t>(little_endian(pieces.take(number_bytes, number_)));
+  const std::uint32_t bytes = field & ~lz4_stored_bit;
+  const std::size_t checksum_bytes = frame_.block_checksums ? number_bytes : 0;
+  if (field == 0 || bytes > frame_.block_bytes || bytes + checksum_bytes > pieces.left()) return outcome::end;
+  if ((field & lz4_stored_bit) != 0) {
+    pieces.skip(bytes + checksum_bytes);
+    return outcome::next;
+  }
+  const std::span<const std::byte> packed = pieces.take(bytes, packed_);
+  if (frame_.block_checksums && xxh32::of(packed) != little_endian(pieces.take(number_bytes, number_))) {
+    return outcome::end;
+  }
+  const auto text = expand(packed, max_bytes);
+  if (!text) return outcome::end;
+  blocks_.push_back({.begin = begin, .packed_bytes = number_bytes + bytes + checksum_bytes, .text = *text});
+  return outcome::next;
+}
+
+/// The text of a block; nothing if it does not decode, or if there is no memory for it.
+std::optional<std::span<const std::byte>> lz4_part_decoder::expand(std::span<const std::byte> packed,
+                                                                   std::size_t max_bytes) {
+  if (!make_room(max_bytes)) return std::nullopt;
+  std::byte* const to = texts_.back().get() + used_;
+  const int bytes = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), reinterpret_cast<char*>(to),
+                                        static_cast<int>(packed.size()), static_cast<int>(frame_.block_bytes));
+  if (bytes < 0) return std::nullopt;
+  used_ += static_cast<std::size_t>(bytes);
+  return std::span(to, static_cast<std::size_t>(bytes));
+}
+
+/// Makes room for a block of the largest size.
+bool lz4_part_decoder::make_room(std::size_t max_bytes) {
+  if (!texts_.empty() && lz4_text_bytes - used_ >= frame_.block_bytes) return true;
+  if ((texts_.size() + 1) * lz4_text_bytes > max_bytes) return false;
+  texts_.push_back(memory_->get(lz4_text_bytes));
+  used_ = 0;
+  return true;
+}
+
+}  // namespace
+
+const lz4_ready_block* lz4_part::find(std::uint64_t begin, const lz4_frame_header& frame) const {
+  const auto found = std::ranges::lower_bound(blocks_, begin, {}, &lz4_ready_block::begin);
+  return found == blocks_.end() || found->begin != begin || frame != frame_ ? nullptr : &*found;
+}
+
+std::unique_ptr<part_decoder> make_lz4_part_decoder() { return std::make_unique<lz4_part_decoder>(); }
+
+}  // namespace gpuhist::io
