@@ -1,5 +1,6 @@
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 
+#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/frame_parts.hpp"
 
 #include <algorithm>
@@ -21,6 +22,13 @@ block make_block(std::vector<std::byte> bytes) {
 }
 
 }  // namespace
+
+io::part_format parts_of(const io::format& format, const io::file_source* file, feed_notes& notes,
+                         const std::stop_token& stop) {
+  if (file == nullptr || format.read_parts == nullptr) return format.parts;
+  source_bytes bytes(*file, notes, stop);
+  return format.read_parts(bytes);
+}
 
 ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, ahead_resources resources,
                            stage_clock& clock)
@@ -64,7 +72,7 @@ void ahead_blocks::begin(std::span<const std::byte> first) {
   while (!rest.empty()) rest = rest.subspan(probe->advance(rest).taken);
   has_frames_ = !probe->is_lost();
   is_lost_ = !has_frames_;
-  const io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : format_.parts;
+  const io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : resources_.parts();
   const part_shares shares = shares_of(format, resources_.threads, resources_.limits.window_bytes);
   queue_.emplace(part_queue::settings{.format = format,
                                       .threads = shares.parts == 0 ? 0 : resources_.threads,

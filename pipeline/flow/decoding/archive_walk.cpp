@@ -109,8 +109,11 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
 // The threads of the pool decode the compression around the whole archive ahead.
 std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, const io::format& compression) {
   if (limits_.threads < 2) return nullptr;
-  ahead_resources resources{
-      .pool = pool_, .threads = limits_.threads, .memory = context_.shared_memory(), .limits = context_.limits()};
+  ahead_resources resources{.pool = pool_,
+                            .threads = limits_.threads,
+                            .memory = context_.shared_memory(),
+                            .limits = context_.limits(),
+                            .parts = [this, &compression] { return parts_of(compression, file_, notes_, stop_); }};
   return std::make_unique<ahead_blocks>(item.bytes, compression, std::move(resources), notes_.decompress);
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
 #include "config/size.hpp"
+#include "pipeline/flow/decoding/ahead_blocks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -121,8 +122,9 @@ async::task<block> compressed_inputs::next_block(group& task) {
 // All further bytes of the input are in this group once the ends of frames are unknown: threads without a group of
 // their own help to decode it.
 void compressed_inputs::begin_parts(group& task, const block& first) {
-  const io::part_format& format = task.input.format.parts;
-  if (!first.lost) return;
+  if (!first.lost || options_.threads < 2 || std::exchange(task.has_asked_for_parts, true)) return;
+  const auto* const file = std::get_if<io::file_source>(task.input.source.get());
+  const io::part_format format = parts_of(task.input.format, file, notes_, stop_);
   const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
   if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
