@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "config/size.hpp"
+#include "io/archive/seven_zip_decoder.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -152,12 +153,14 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
 
 // Members can be decoded in any order if the directory locates them in a file. Null: they cannot.
 std::unique_ptr<member_queue> archive_walk::decode_ahead(const content& item, io::archive_kind kind) {
-  if (kind != io::archive_kind::zip || file_ == nullptr || !item.bytes.seekable_bytes() || limits_.threads < 2)
-    return {};
+  const bool is_of_7z = kind == io::archive_kind::seven_zip;
+  if ((kind != io::archive_kind::zip && !is_of_7z) || file_ == nullptr) return {};
+  if (!item.bytes.seekable_bytes() || limits_.threads < 2) return {};
   constexpr std::uint64_t most = std::uint64_t{128} << 20U;
   source_bytes directory(*file_, notes_, stop_);
   const member_queue::settings options{.threads = limits_.threads,
-                                       .max_bytes = std::min(most, context_.limits().window_bytes / 2)};
+                                       .max_bytes = std::min(most, context_.limits().window_bytes / 2),
+                                       .list = is_of_7z ? io::list_seven_zip_members : io::list_zip_members};
   return std::make_unique<member_queue>(options, *file_, directory, pool_, context_.shared_memory(), notes_);
 }
 
@@ -181,7 +184,7 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
         failure_kind::refused);
   }
   verdict_gate member(&archive.below, counts_);
-  member_bytes bytes(reader, member);
+  member_bytes bytes(reader, member, archive.bytes.seekable_bytes().has_value());
   peeking_bytes peeking(bytes);
   entry own;
   const content member_content{.name = name,
