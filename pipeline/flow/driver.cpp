@@ -129,6 +129,7 @@ void driver::prepare() {
 void driver::make_pool() {
   pool_.emplace(plan_.threads);
   plan_.threads = pool_->size();
+  plan_.readers = std::min(plan_.readers, plan_.threads);
   if (plan_.threads == threads_planned_) return;
   notify("warning: only " + std::to_string(plan_.threads) + " of " + std::to_string(threads_planned_) +
          " threads could be started; raise the limit on processes (ulimit -u) or of the container (pids.max)");
@@ -165,7 +166,7 @@ void driver::make_ring() {
                                           .chunk_bytes = buffers.chunk_bytes,
                                           .max_extents = buffers.max_extents,
                                           .row_columns = static_cast<std::uint32_t>(engine_.taken->layout().columns()),
-                                          .populated = buffers.populated_slots});
+                                          .feeds_link = plan_.forecast.cuda});
     try {
       return engine_.taken->register_memory(ring_->memory(), ring_->memory_owner());
     } catch (const gpu::memory_shortage&) {

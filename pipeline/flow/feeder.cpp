@@ -85,15 +85,19 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
       notify_(std::move(notify)),
       sink_(sink),
       stop_(stop),
-      files_({.range_bytes = plan.buffers.chunk_bytes, .in_flight = plan.threads + std::size_t{4}}, cutter_, counts,
-             notes.read, executors.pool, failures, stop),
-      contexts_(plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary, slots, counted, divider_.get()),
+      files_({.range_bytes = plan.buffers.chunk_bytes,
+              .in_flight = plan.threads + std::size_t{4},
+              .readers = plan.readers,
+              .keeps_threads = plan.readers < plan.threads},
+             cutter_, counts, notes.read, executors.pool, failures, stop),
+      contexts_(
+          plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
+          {.chunk_bytes = plan.buffers.busy_chunk_bytes, .is_slow = is_slow_to_count(plan), .threads = plan.threads},
+          notes.decompress, slots, counted, divider_.get()),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,
                    .extra_blocks = plan.buffers.extra_blocks,
                    .open_inputs = plan.buffers.open_inputs,
-                   .busy_chunk_bytes = plan.buffers.busy_chunk_bytes,
-                   .counting_is_slow = is_slow_to_count(plan),
                    .threads = plan.threads,
                    .group_bytes = plan.buffers.group_bytes,
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
@@ -302,7 +306,7 @@ void feeder::note_manner(const io::source& source, bool is_raw) {
     manner += " in order, straight into the slots";
   } else if (stream == nullptr) {
     manner += " in ranges of " + config::format_size(plan_.buffers.chunk_bytes) + " by " +
-              std::to_string(plan_.threads) + (plan_.threads == 1 ? " thread" : " threads");
+              std::to_string(plan_.readers) + (plan_.readers == 1 ? " thread" : " threads");
     notes_.files_in_parallel = true;
   } else {
     manner += ", straight into the slots";

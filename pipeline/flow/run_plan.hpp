@@ -27,7 +27,6 @@ struct buffer_plan {
   std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
   std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk that is counted where it is decoded
   std::uint32_t slots = 0;             ///< number of slots
-  std::uint32_t populated_slots = 0;   ///< slots whose pages are allocated at once
   std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device
   std::uint32_t max_extents = 0;       ///< most segments per chunk
   std::uint32_t block_bytes = 0;       ///< size of the blocks in which compressed bytes are read ahead
@@ -64,6 +63,7 @@ struct run_plan {
   std::optional<gpu::partition> pairs;        ///< the classes of pairs to be counted; nothing: no pairs
   std::string engine;                         ///< "auto", "cuda", "host"
   unsigned threads = 1;                       ///< threads that read, decompress and, with the host engine, count
+  unsigned readers = 1;                       ///< of these threads, how many read large plain files at once
   unsigned streams = 0;                       ///< CUDA lanes per device; 0: the engine's default
   std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   std::string kernel;                         ///< by name; with `auto`, the host's kernel; empty: the best

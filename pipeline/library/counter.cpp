@@ -34,7 +34,6 @@ counting_plan make_fed_plan(const counting_options& options) {
   counting_plan planned = pipeline::make_plan(options);
   planned.joins_waker = true;
   pipeline::buffer_plan& buffers = planned.buffers;
-  buffers.populated_slots = 0;
   buffers.window_limit += std::uint64_t{buffers.block_bytes} * buffers.blocks * buffers.open_inputs;
   const std::uint64_t more = min_extents - std::min(min_extents, buffers.max_extents);
   const std::uint64_t rows = more * buffers.slots * planned.partition.classes * sizeof(std::uint32_t);

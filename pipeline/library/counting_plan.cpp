@@ -82,11 +82,12 @@ void resolve_inputs(const file_options& options, const option_names& names, coun
   }
 }
 
-// Host slots stay in a core's L2 cache between reading and counting. Device slots are large enough for the rate of the
-// link. Chunks are committed in sequence, so many threads need larger ones. docs/tuning.md has the measurements.
+// Host slots stay in a core's L2 cache between reading and counting. Chunks are committed in sequence, so many threads
+// need larger ones. Device slots are large enough for the rate of the link, and all of them together small enough to
+// stay in the L3 cache of a server between reading and copying. docs/tuning.md has the measurements.
 std::uint32_t default_chunk_bytes(const file_options& options, const counting_plan& so_far) {
   constexpr unsigned many_threads = 8;
-  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
+  std::uint64_t bytes = so_far.forecast.cuda ? copy_bytes / 2 : so_far.threads >= many_threads ? 2 * mib : 256 * kib;
   if (options.snapshot_every) {
     if (const auto* every = std::get_if<std::uint64_t>(&*options.snapshot_every)) {
       bytes = std::min(bytes, std::max(*every, 4 * kib));  // a snapshot is taken between two chunks
@@ -100,8 +101,8 @@ std::uint32_t host_slots(const counting_plan& so_far) { return std::max(8U, 4 * 
 
 std::uint32_t default_slots(const counting_plan& so_far) {
   const gpu::engine_forecast& ahead = so_far.forecast;
-  // every reading thread fills one slot while every lane copies or counts two
-  if (ahead.cuda) return so_far.threads + 2 * ahead.lanes + 4;
+  // every reading thread fills one slot, one waits for each of them, and every lane copies or counts two
+  if (ahead.cuda) return 2 * so_far.readers + 2 * ahead.lanes + 4;
   if (!ahead.shared) return host_slots(so_far);
   // for every lane two copies in flight, and the slots that the host counts meanwhile, which are committed after them
   const auto chunks_of_a_copy = static_cast<std::uint32_t>(copy_bytes / so_far.buffers.chunk_bytes);
@@ -246,6 +247,13 @@ std::uint32_t max_extents(const counting_plan& so_far) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, lower_bound, upper_bound));
 }
 
+// Beside lanes, fewer threads read than there are: a lane or the main thread that waits for a core lets the link wait.
+// docs/tuning.md has the measurements. Without lanes, threads that do not read count.
+unsigned default_readers(const counting_plan& so_far) {
+  const unsigned others = so_far.forecast.lanes + 1;
+  return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
+}
+
 void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
   constexpr std::uint64_t max_chunk = 1024 * mib;
@@ -256,6 +264,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.chunk_bytes = options.chunk_size > 0 ? options.chunk_size : default_chunk_bytes(options, planned);
   buffers.busy_chunk_bytes = busy_chunk_bytes;
   buffers.copy_bytes = static_cast<std::uint32_t>(std::max<std::uint64_t>(copy_bytes, buffers.chunk_bytes));
+  planned.readers = default_readers(planned);
   buffers.slots = options.slots > 0 ? options.slots : default_slots(planned);
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
@@ -263,8 +272,6 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
-  // most of the slots for a device are never used if no device is woken
-  buffers.populated_slots = planned.forecast.shared ? 0 : buffers.slots;
 }
 
 void resolve_pass_through(const file_options& options, counting_plan& planned) {

@@ -29,10 +29,11 @@ struct workshop {
   std::stop_source stop;
   test::shuffling_engine engine{gpu::partition::identity()};
   collector collected{slots, engine, counts, stop, [] {}};
+  stage_clock decoding;
   decode_contexts contexts;
 
   explicit workshop(std::size_t number, std::uint64_t window_bytes = 1024 * kib)
-      : contexts(number, window_bytes, nullptr, slots, collected) {}
+      : contexts(number, window_bytes, nullptr, {.chunk_bytes = 50, .threads = 2}, decoding, slots, collected) {}
 
   void settle() { context.poll(); }
 
@@ -185,6 +186,64 @@ TEST_CASE("a window that exceeds all memory for windows is refused, not waited f
   CHECK(begin_frame(context, 20, out).status == io::fill_status::failed);
   CHECK(context.decoder_for(zstd()).fault(0).find("needs a window of 1 MiB, more than the 768 KiB left") !=
         std::string::npos);
+}
+
+TEST_CASE("text is counted by the thread that decoded it, unless counting is slow and a thread is idle") {
+  struct noting_engine final : test::shuffling_engine {
+    using test::shuffling_engine::shuffling_engine;
+    bool counts_here() const override { return on_calling_thread; }
+    void submit(gpu::counting_job& job) override {
+      asked.push_back({.here = job.count_here, .bytes = job.bytes.size()});
+      shuffling_engine::submit(job);
+    }
+    struct chunk {
+      bool here;
+      std::size_t bytes;
+      bool operator==(const chunk&) const = default;
+    };
+    bool on_calling_thread = true;
+    std::vector<chunk> asked;
+  };
+  struct row {
+    bool engine_can;
+    bool is_slow;
+    unsigned decoding;
+    noting_engine::chunk expected;
+  };
+  for (const row& each : {row{true, false, 1, {true, 50}}, row{true, true, 1, {false, 100}},
+                          row{true, true, 2, {true, 50}}, row{false, false, 2, {false, 100}}}) {
+    CAPTURE(each.engine_can);
+    CAPTURE(each.is_slow);
+    CAPTURE(each.decoding);
+    ring slots{{.slots = 4, .chunk_bytes = 100, .max_extents = 4, .row_columns = 256}};
+    rolling_counts counts{gpu::partition::identity(), gpu::partition::identity(), {"input"}};
+    std::stop_source stop;
+    noting_engine engine{gpu::partition::identity()};
+    engine.on_calling_thread = each.engine_can;
+    collector collected{slots, engine, counts, stop, [] {}};
+    stage_clock decoding;
+    decoding.now_in_flight = each.decoding;
+    decode_contexts contexts(1, 1024 * kib, nullptr, {.chunk_bytes = 50, .is_slow = each.is_slow, .threads = 2},
+                             decoding, slots, collected);
+    async::event_loop loop;
+    std::optional<decode_contexts::lease> lease;
+    const auto take = [&]() -> async::task<> { lease = co_await contexts.acquire(); };
+    async::spawn(loop, take(), [](const std::exception_ptr&) noexcept {});
+    loop.poll();
+    REQUIRE(lease);
+    (*lease)->choose_chunking();
+    const auto reserved = (*lease)->cut.try_reserve(1000);
+    REQUIRE(reserved);
+    std::memset(reserved->bytes.data(), 'x', reserved->bytes.size());
+    (*lease)->cut.commit(*reserved, reserved->bytes.size(), {.input = 0});
+    REQUIRE(engine.asked.size() == 1);
+    CHECK(engine.asked.front() == each.expected);
+    lease.reset();
+    bool settled = false;
+    const auto wait = [](collector& awaited) -> async::task<> { co_await awaited.settled(); };
+    async::spawn(loop, wait(collected), [&](const std::exception_ptr&) noexcept { settled = true; });
+    loop.run_until([&] { return settled; });
+  }
 }
 
 TEST_CASE("after a flush the text in all contexts is counted, whether the contexts are in use or not") {

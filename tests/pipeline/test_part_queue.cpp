@@ -166,6 +166,37 @@ TEST_CASE("all blocks come out in order, and each part once, linked and finished
   }
 }
 
+TEST_CASE("parts that begin with frames end where they are ended, whatever the number of their blocks") {
+  logging scope;
+  async::worker_pool pool(2);
+  async::semaphore memory(100);
+  stage_clock clock;
+  part_queue::settings options = settings_of(part_queue::any_size, 0, 2);
+  options.max_blocks = 4;
+  part_queue queue(options, pool, memory, clock);
+  std::vector<std::uint64_t> begins;
+  std::uint64_t pushed = 0;
+  for (const std::size_t blocks : {1, 3, 2, 4}) {
+    begins.push_back(pushed);
+    for (std::size_t i = 0; i < blocks; ++i, pushed += 10) queue.push(block_of(pushed, 10));
+    queue.end_part({.frames = begins.size(), .compressed_bytes = pushed});
+  }
+  std::vector<std::uint64_t> came;
+  for (std::uint64_t at = 0; at < 100; at += 10) {
+    const auto next = queue.take(true);
+    REQUIRE(next);
+    if (next->part) came.push_back(at);
+  }
+  CHECK(came == begins);
+  for (int i = 0; i < 3; ++i, pushed += 10) queue.push(block_of(pushed, 10));
+  CHECK(queue.wants_more());
+  queue.push(block_of(pushed, 10));
+  CHECK_FALSE(queue.wants_more());  // the part that is collected has max_blocks
+  const auto rest = queue.take(true);
+  REQUIRE(rest);
+  CHECK_FALSE(rest->part);
+}
+
 TEST_CASE("without memory for parts, or while the threads decode other inputs, blocks come out without parts") {
   std::mt19937 random(2);
   for (const bool busy : {false, true}) {

@@ -1,5 +1,5 @@
 // The compressed bytes of one input in order, for one decoder, with the parts that the threads of the pool decode
-// ahead: whole frames if a splitter finds them, else parts of one frame if the format has them.
+// ahead: groups of whole frames if a splitter finds them, else parts of one frame if the format has them.
 #pragma once
 
 #include "async/executor.hpp"
@@ -7,19 +7,16 @@
 #include "io/byte_reader.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
-#include "io/splitter.hpp"
+#include "pipeline/flow/decoding/block_reader.hpp"
+#include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
-#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -53,25 +50,21 @@ class ahead_blocks {
   [[nodiscard]] bool has_frames() const { return has_frames_; }
 
  private:
-  void begin(std::span<const std::byte> first);
   bool pauses();
   void read_more();
-  void divide(std::span<const std::byte> more);
-  void push_pending(std::size_t bytes);
+  block read_block();
+  void begin(const block& first);
+  void push(const block& next);
+  void push_piece(const frame_divider::piece& next);
 
   io::byte_reader& source_;
   const io::format& format_;
   const ahead_resources resources_;
   stage_clock& clock_;
-  std::unique_ptr<io::splitter> splitter_;
+  const std::shared_ptr<block_pool> blocks_;
+  frame_divider divider_;
   std::optional<part_queue> queue_{};
-  bool has_frames_ = false;
-  bool is_lost_ = false;              // the splitter finds no more frames
-  std::vector<std::byte> pending_{};  // bytes that are not in the queue
-  std::uint64_t walked_ = 0;          // bytes that the splitter has taken
-  bool in_frame_ = false;             // pending_ begins inside a frame
-  io::decode_start start_{};          // of pending_, unless in_frame_
-  io::decode_start frame_start_{};    // after the last frame that was found
+  bool has_frames_ = false;  // they are found from the first bytes on
 };
 
 }  // namespace gpuhist::pipeline

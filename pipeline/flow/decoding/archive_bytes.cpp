@@ -181,13 +181,17 @@ bool decoded_bytes::read_source() {
 // Frames that were decoded ahead are used if this decoder stands exactly at their start, as it does unless damage hides
 // the end of a frame from it or from the splitter.
 bool decoded_bytes::read_ahead() {
-  part_queue::piece next = options_.ahead->next();
-  if (next.bytes.end) {
-    error_ = next.bytes.error;
-    return false;
-  }
-  block_ = std::move(next.bytes);
-  in_ = block_.bytes;
+  part_queue::piece next;
+  do {
+    next = options_.ahead->next();
+    if (next.bytes.end) {
+      error_ = next.bytes.error;
+      return false;
+    }
+    block_ = std::move(next.bytes);
+    in_ = block_.bytes;
+    pass_used_bytes();
+  } while (in_.empty() && !next.part);
   if (!next.part) return true;
   if (!options_.ahead->has_frames()) {
     decoder_->offer(next.part);
@@ -196,6 +200,13 @@ bool decoded_bytes::read_ahead() {
     part_ = std::move(frames);
   }
   return true;
+}
+
+// Removes the bytes that threads of the pool have decoded, which may be in several blocks.
+void decoded_bytes::pass_used_bytes() {
+  const std::size_t here = std::min<std::size_t>(used_, in_.size());
+  in_ = in_.subspan(here);
+  used_ -= here;
 }
 
 void decoded_bytes::copy_part(std::span<std::byte> out, std::size_t& filled) {
@@ -209,7 +220,8 @@ void decoded_bytes::copy_part(std::span<std::byte> out, std::size_t& filled) {
 
 // The decoder of the part continues where the part ends, or reports its fault.
 void decoded_bytes::leave_part() {
-  in_ = in_.subspan(part_->consumed);
+  used_ = part_->consumed;
+  pass_used_bytes();
   decoder_ = part_->decoder.get();
   left_ = std::move(part_);
   has_more_ = left_->ended_by == io::fill_status::output_full;

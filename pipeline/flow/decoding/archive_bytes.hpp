@@ -142,6 +142,7 @@ class decoded_bytes final : public io::byte_reader {
   void decode(std::span<std::byte> out, std::size_t& filled);
   void copy_part(std::span<std::byte> out, std::size_t& filled);
   void leave_part();
+  void pass_used_bytes();
   void note_text(std::size_t bytes);
   void end_frame();
   bool refill();
@@ -160,6 +161,7 @@ class decoded_bytes final : public io::byte_reader {
   std::shared_ptr<frame_part> part_{};  // the frames that are being copied
   std::shared_ptr<frame_part> left_{};  // owns decoder_, if it is that of frames that were copied
   std::span<const std::byte> in_{};
+  std::size_t used_ = 0;  // bytes after in_ that were decoded as a part
   std::uint64_t text_bytes_ = 0;
   bool ended_ = false;
   bool frame_ended_ = false;

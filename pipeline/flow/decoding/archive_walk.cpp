@@ -92,6 +92,7 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
     options.grant_window = [this](io::decoder& of) { async::run_blocking(pool_, context_.grant_window(of)); };
     options.ahead = blocks_ahead(item, compression);
   }
+  is_decoding_ |= item.depth == 0;
   verdict_gate frames(&item.below, counts_);
   decoded_bytes decoded(item.bytes, decoder, frames, notes_, std::move(options));
   peeking_bytes peeking(decoded);
@@ -205,8 +206,7 @@ void archive_walk::count_text(const content& item) {
   item.shown.has_text = true;
   std::uint64_t bytes = 0;
   try {
-    while (const std::size_t size = item.bytes.read(buffer_)) {
-      put(std::span(buffer_).first(size), input);
+    while (const std::size_t size = put_next(item.bytes, input)) {
       bytes += size;
       text_bytes_ += size;
       if (stop_.stop_requested()) throw as_error(left_at(bytes));
@@ -226,6 +226,20 @@ void archive_walk::count_text(const content& item) {
   item.below.submit({.input = input, .bytes = bytes});
 }
 
+// Returns the number of bytes that were read and are counted. A stream is not read into a slot: while it pauses, the
+// text that is in the slot has to be counted for snapshots.
+std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
+  if (file_ != nullptr && limits_.text_to == nullptr) {
+    held_reservation target(context_.cut, room(std::numeric_limits<std::uint32_t>::max()));
+    const std::size_t size = content.read(target.bytes());
+    target.commit(size, {.input = input, .group = 1, .frame = 1});
+    return size;
+  }
+  const std::size_t size = content.read(buffer_);
+  if (size > 0) put(std::span(buffer_).first(size), input);
+  return size;
+}
+
 void archive_walk::put(std::span<const std::byte> text, input_id input) {
   if (limits_.text_to != nullptr) async::run_blocking(pool_, limits_.text_to->write(text));
   while (!text.empty()) {
@@ -236,7 +250,9 @@ void archive_walk::put(std::span<const std::byte> text, input_id input) {
   }
 }
 
+// While threads of the pool decode what is around the archive, none of them is free to count.
 reservation archive_walk::room(std::uint64_t wanted) {
+  if (is_decoding_) context_.choose_chunking();
   if (const std::optional<reservation> free = context_.cut.try_reserve(wanted)) return *free;
   return async::run_blocking(pool_, context_.cut.reserve(wanted));
 }

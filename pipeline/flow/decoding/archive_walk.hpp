@@ -78,6 +78,7 @@ class archive_walk {
   void count_member(const content& archive, io::archive_reader& reader, const std::string& path);
   void note_skipped(const content& archive, const io::archive_reader& reader);
   void count_text(const content& item);
+  std::size_t put_next(io::byte_reader& content, input_id input);
   void put(std::span<const std::byte> text, input_id input);
   reservation room(std::uint64_t wanted);
   input_id shown(const content& item);
@@ -98,6 +99,7 @@ class archive_walk {
   std::optional<io::archive_kind> forced_;
   bool is_represented_by_members_ = false;
   bool given_up_ = false;
+  bool is_decoding_ = false;  // the archive is compressed as a whole
   std::uint64_t text_bytes_ = 0;
   std::vector<std::byte> buffer_;
   std::vector<skipped_names> skipped_;

@@ -1,11 +1,28 @@
 #include "pipeline/flow/decoding/block_reader.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <utility>
 #include <variant>
 
 namespace gpuhist::pipeline {
+
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
+
+std::size_t blocks_of_slab(std::size_t block_bytes) {
+  constexpr std::size_t large_block = std::size_t{128} << 10U;
+  return block_bytes < large_block ? 1 : std::max<std::size_t>(1, huge_page_bytes / block_bytes);
+}
+
+}  // namespace
+
+block_pool::block_pool(std::size_t block_bytes, std::size_t extra)
+    : block_bytes_(block_bytes), blocks_of_slab_(blocks_of_slab(block_bytes)), extra_left_(extra) {}
 
 bool block_pool::take_extra() {
   const std::scoped_lock lock(mutex_);
@@ -19,25 +36,32 @@ void block_pool::release_extra() noexcept {
   ++extra_left_;
 }
 
-std::unique_ptr<std::byte[]> block_pool::take_memory() {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!free_.empty()) {
-      auto memory = std::move(free_.back());
-      free_.pop_back();
-      return memory;
-    }
-  }
-  return std::make_unique_for_overwrite<std::byte[]>(block_bytes_);
+std::byte* block_pool::take_memory() {
+  const std::scoped_lock lock(mutex_);
+  if (free_.empty()) allocate_slab();
+  std::byte* const memory = free_.back();
+  free_.pop_back();
+  return memory;
 }
 
-void block_pool::release_memory(std::unique_ptr<std::byte[]> memory) noexcept {
-  try {
-    const std::scoped_lock lock(mutex_);
-    free_.push_back(std::move(memory));
-  } catch (const std::bad_alloc&) {
-    memory.reset();  // without space in the list, the memory is freed
-  }
+// A small input needs only some pages of the first slab.
+void block_pool::allocate_slab() {
+  const std::size_t bytes = block_bytes_ * blocks_of_slab_;
+  slabs_.reserve(slabs_.size() + 1);
+  free_.reserve((slabs_.size() + 1) * blocks_of_slab_);
+  const bool is_huge = !slabs_.empty() && bytes % huge_page_bytes == 0;
+  const std::align_val_t alignment{is_huge ? huge_page_bytes : alignof(std::max_align_t)};
+  slabs_.emplace_back(static_cast<std::byte*>(::operator new(bytes, alignment)), slab_deleter{alignment});
+  std::byte* const begin = slabs_.back().get();
+  if (is_huge) ::madvise(begin, bytes, MADV_HUGEPAGE);  // optional
+  for (std::size_t i = blocks_of_slab_; i-- > 0;) free_.push_back(begin + i * block_bytes_);
+}
+
+void block_pool::slab_deleter::operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+
+void block_pool::release_memory(std::byte* memory) noexcept {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(memory);  // does not allocate
 }
 
 // The permit to fill one block, and the memory of the block. The destructor returns both.
@@ -48,19 +72,16 @@ class block_reader::credit {
   credit(const credit&) = delete;
   credit& operator=(const credit&) = delete;
   ~credit() {
-    if (memory_) account_->pool->release_memory(std::move(memory_));
+    if (memory_ != nullptr) account_->pool->release_memory(memory_);
     if (!own_) account_->pool->release_extra();
   }
 
-  std::byte* take_memory() {
-    memory_ = account_->pool->take_memory();
-    return memory_.get();
-  }
+  std::byte* take_memory() { return memory_ = account_->pool->take_memory(); }
 
  private:
   std::shared_ptr<account> account_;  // destroyed last
   async::semaphore::permit own_;      // empty: this is an extra block
-  std::unique_ptr<std::byte[]> memory_{};
+  std::byte* memory_ = nullptr;
 };
 
 block_reader::block_reader(std::shared_ptr<block_pool> pool, std::size_t own, io::source& source, stage_clock& clock,

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -22,11 +23,13 @@
 
 namespace gpuhist::pipeline {
 
-/// Memory for the blocks of all readers: allocated on first use, reused, and bounded. Thread-safe.
+/// Memory for the blocks of all readers: allocated on first use, reused, and bounded. Thread-safe. Large blocks are
+/// allocated several at a time, and all but the first of them in huge pages: with many decoders, page faults would take
+/// the reader longer than reading.
 class block_pool {
  public:
   /// `extra`: the number of blocks in addition to those that each reader owns.
-  block_pool(std::size_t block_bytes, std::size_t extra) : block_bytes_(block_bytes), extra_left_(extra) {}
+  block_pool(std::size_t block_bytes, std::size_t extra);
 
   [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
 
@@ -34,14 +37,23 @@ class block_pool {
   bool take_extra();
   void release_extra() noexcept;
 
-  std::unique_ptr<std::byte[]> take_memory();  ///< throws std::bad_alloc
-  void release_memory(std::unique_ptr<std::byte[]> memory) noexcept;
+  std::byte* take_memory();  ///< of the pool; throws std::bad_alloc
+  void release_memory(std::byte* memory) noexcept;
 
  private:
+  struct slab_deleter {
+    void operator()(std::byte* memory) const noexcept;
+    std::align_val_t alignment{};
+  };
+
+  void allocate_slab();
+
   const std::size_t block_bytes_;
+  const std::size_t blocks_of_slab_;
   std::mutex mutex_;
   std::size_t extra_left_;
-  std::vector<std::unique_ptr<std::byte[]>> free_;
+  std::vector<std::unique_ptr<std::byte[], slab_deleter>> slabs_;
+  std::vector<std::byte*> free_;  // has capacity for all blocks; last in, first out
 };
 
 /// A block of compressed bytes. Its memory returns to the pool when the last copy of `memory` is destroyed.

@@ -228,12 +228,7 @@ async::task<> compressed_inputs::skip(group& task, const block& source, std::spa
 // Returns false if the frame is damaged. Removes the decoded bytes from the front of `in`.
 async::task<bool> compressed_inputs::decode_some(group& task, std::span<const std::byte>& in) {
   cutter& cut = task.context->cut;
-  // text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which
-  // has to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads
-  const bool are_idle = notes_.decompress.now_in_flight < options_.threads;
-  cut.set_chunking(cut.counts_here() && !(are_idle && options_.counting_is_slow)
-                       ? cutter::chunking{.max_bytes = options_.busy_chunk_bytes, .count_here = true}
-                       : cutter::chunking{});
+  task.context->choose_chunking();
   while (!stop_.stop_requested()) {
     held_reservation target(cut, co_await cut.reserve(std::numeric_limits<std::uint32_t>::max()));
     const io::fill_result result = fill(task, in, target.bytes());

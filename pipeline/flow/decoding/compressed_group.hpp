@@ -4,9 +4,9 @@
 
 #include "async/channel.hpp"
 #include "async/event_loop.hpp"
-#include "io/splitter.hpp"
 #include "pipeline/counts/input_failure.hpp"
 #include "pipeline/flow/decoding/compressed_inputs.hpp"
+#include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/frame_search.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
@@ -53,16 +53,12 @@ struct compressed_inputs::compressed_input {
   std::shared_ptr<io::source> source;
   const io::format& format;
   const std::shared_ptr<async::deferred_call> stream_cancel;
-  std::unique_ptr<io::splitter> splitter{};
+  std::optional<frame_divider> divider{};
   std::shared_ptr<block_reader> blocks{};
   std::deque<group_pointer> running{};  // groups that are not retired, the oldest first
   group_pointer current{};              // the group that receives bytes
-  std::size_t current_bytes = 0;        // compressed bytes that `current` has received
-  std::vector<std::byte> held_back{};   // bytes that the splitter has taken and no group has received
-  io::decode_start next{};              // start of the next group
-  std::uint64_t frames_walked = 0;
-  std::uint64_t text_bytes = 0;        // of retired groups
-  std::uint64_t compressed_bytes = 0;  // up to the end of the retired groups
+  std::uint64_t text_bytes = 0;         // of retired groups
+  std::uint64_t compressed_bytes = 0;   // up to the end of the retired groups
   std::uint64_t groups = 0;
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed

@@ -11,14 +11,15 @@ namespace gpuhist::pipeline {
 
 // How the input was decoded, for the statistics.
 std::string compressed_inputs::manner_of(const compressed_input& input) const {
-  if (!input.splitter) return "not decoded";
-  const std::string manner(input.splitter->manner());
+  if (!input.divider) return "not decoded";
+  const io::splitter& splitter = input.divider->splitter();
+  const std::string manner(splitter.manner());
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
   if (input.in_parts) return "in parts that several threads decode";
-  if (input.groups > 1 && (input.frames_walked > 1 || input.splitter->is_lost())) return "split: " + manner;
-  return "in one piece: " + (input.splitter->is_lost() ? manner : "a single frame, or too short to split");
+  if (input.groups > 1 && (input.divider->frames() > 1 || splitter.is_lost())) return "split: " + manner;
+  return "in one piece: " + (splitter.is_lost() ? manner : "a single frame, or too short to split");
 }
 
 compressed_inputs::compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
@@ -78,59 +79,19 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
-  input.splitter = input.format.make_splitter();
+  input.divider.emplace(input.format.make_splitter(), options_.group_bytes);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_);
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
     const block next = co_await input.blocks->next();
     if (input.damaged) co_return;
     if (next.end || stop_.stop_requested()) co_return co_await end_input(input, next);
-    co_await forward_block(input, next);
-    if (input.groups > 1 || input.splitter->knows_end()) input.blocks->read_farther_ahead();
-  }
-}
-
-// A group ends at the end of a frame. Bytes that may or may not belong to the frame that ended are held back until the
-// splitter knows: the size in a header may be wrong, and a decoder that missed the rest of its frame could not
-// continue.
-async::task<> compressed_inputs::forward_block(compressed_input& input, const block& source) {
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < source.bytes.size();) {
-    const io::split_step step = input.splitter->advance(source.bytes.subspan(at));
-    at += step.taken;
-    if (!step.frame_ends) break;
-    if (input.splitter->counts_frame()) ++input.frames_walked;
-    const std::size_t end = at - std::min(at, step.beyond);  // 0: the frame ends where the held-back bytes begin
-    if (input.current_bytes + (end - begin) >= options_.group_bytes) {
-      co_await push(input, source, source.bytes.subspan(begin, end - begin));
-      if (!input.current) co_return;
-      close_group(input);
-      begin = end;
+    while (const auto piece = input.divider->next(next)) {
+      co_await push(input, *piece);
+      if (input.damaged) co_return;
     }
-    if (!input.held_back.empty()) co_await push_held_back(input);
+    if (input.groups > 1 || input.divider->splitter().knows_end()) input.blocks->read_farther_ahead();
   }
-  co_await push_rest(input, source, source.bytes.subspan(begin));
-}
-
-// Pushes all bytes except those to be held back, some of which may already be held back. Held bytes are copied, because
-// the number of blocks is small.
-async::task<> compressed_inputs::push_rest(compressed_input& input, const block& source,
-                                           std::span<const std::byte> rest) {
-  const std::size_t wanted = input.splitter->held_back();
-  const std::size_t ahead = rest.size() - std::min(rest.size(), wanted);
-  if (wanted <= rest.size()) {
-    co_await push_held_back(input);
-    co_await push(input, source, rest.first(ahead));
-  }
-  const auto kept = rest.subspan(ahead);
-  input.held_back.insert(input.held_back.end(), kept.begin(), kept.end());
-}
-
-async::task<> compressed_inputs::push_held_back(compressed_input& input) {
-  if (input.held_back.empty()) co_return;
-  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::exchange(input.held_back, {}));
-  const block held{.memory = {bytes, bytes->data()}};  // not a temporary: GCC would destroy it twice in co_await
-  co_await push(input, held, *bytes);
 }
 
 // If the input ends between two groups, a further group is needed only to report an empty input, an error or a stop, or
@@ -138,10 +99,9 @@ async::task<> compressed_inputs::push_held_back(compressed_input& input) {
 async::task<> compressed_inputs::end_input(compressed_input& input, block last) {
   const bool stopped = stop_.stop_requested();
   last.end = true;
-  co_await push_held_back(input);
-  if (!input.current && (input.groups == 0 || last.error || stopped || input.next.context)) {
-    co_await begin_group(input);
-  }
+  if (const auto held = input.divider->rest()) co_await push(input, *held);
+  const io::decode_start& end = input.divider->start();
+  if (!input.current && (input.groups == 0 || last.error || stopped || end.context)) co_await begin_group(input, end);
   if (input.current) {
     input.current->ends_input = true;
     input.current->blocks.end(std::move(last));
@@ -150,18 +110,19 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
   input.current.reset();
 }
 
-async::task<> compressed_inputs::push(compressed_input& input, const block& source, std::span<const std::byte> bytes) {
-  if (bytes.empty()) co_return;
-  if (!input.current) co_await begin_group(input);
-  if (!input.current) co_return;
-  input.current->blocks.push({.memory = source.memory, .bytes = bytes, .lost = input.splitter->is_lost()});
-  input.current_bytes += bytes.size();
+async::task<> compressed_inputs::push(compressed_input& input, const frame_divider::piece& next) {
+  if (!next.bytes.bytes.empty()) {
+    if (!input.current) co_await begin_group(input, next.start);
+    if (!input.current) co_return;
+    input.current->blocks.push(next.bytes);
+  }
+  if (next.ends_group && input.current) close_group(input);
 }
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
 // begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
 // after the damage are decoded.
-async::task<> compressed_inputs::begin_group(compressed_input& input) {
+async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start) {
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;
   const std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
@@ -172,7 +133,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input) {
   const auto task = std::make_shared<group>(input);
   task->context = co_await contexts_.acquire();
   if (input.damaged) co_return;
-  task->start = input.next;
+  task->start = start;
   input.running.push_back(task);
   try {
     spawn(task);
@@ -208,9 +169,6 @@ void compressed_inputs::close_group(compressed_input& input) {
   input.current->blocks.end({.end = true});
   input.current->may_request_window.set();
   input.current.reset();
-  input.next.frames = input.frames_walked;
-  input.next.compressed_bytes += std::exchange(input.current_bytes, 0);
-  input.next.context = input.splitter->context();
 }
 
 // The oldest group has ended.

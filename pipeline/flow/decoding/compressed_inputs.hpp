@@ -20,6 +20,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
 
@@ -43,8 +44,6 @@ class compressed_inputs {
     std::size_t own_blocks = 0;                  ///< for each open input
     std::size_t extra_blocks = 0;                ///< shared by inputs that have several groups
     std::size_t open_inputs = 1;                 ///< at the same time
-    std::uint32_t busy_chunk_bytes = ~0U;        ///< maximum size of a chunk that is counted where it is decoded
-    bool counting_is_slow = false;               ///< idle threads count the text of those that decode
     unsigned threads = ~0U;                      ///< threads of the pool
     std::size_t group_bytes = 0;                 ///< minimum compressed size of a group, except the last
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
@@ -77,12 +76,9 @@ class compressed_inputs {
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
-  async::task<> forward_block(compressed_input& input, const block& source);
-  async::task<> push_rest(compressed_input& input, const block& source, std::span<const std::byte> rest);
-  async::task<> push_held_back(compressed_input& input);
   async::task<> end_input(compressed_input& input, block last);
-  async::task<> push(compressed_input& input, const block& source, std::span<const std::byte> bytes);
-  async::task<> begin_group(compressed_input& input);
+  async::task<> push(compressed_input& input, const frame_divider::piece& next);
+  async::task<> begin_group(compressed_input& input, const io::decode_start& start);
   static void close_group(compressed_input& input);
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);

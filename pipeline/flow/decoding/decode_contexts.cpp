@@ -11,6 +11,15 @@ io::decoder& decode_context::decoder_for(const io::format& format) {
   return *decoder_;
 }
 
+// Text is counted by the thread that decoded it, in chunks that fit into its caches: to wake another thread, which has
+// to load the text into its own, takes longer. Counting that takes as long as decoding is left to idle threads.
+void decode_context::choose_chunking() {
+  const bool are_idle = decoding_.now_in_flight < counting_.threads;
+  cut.set_chunking(cut.counts_here() && !(are_idle && counting_.is_slow)
+                       ? cutter::chunking{.max_bytes = counting_.chunk_bytes, .count_here = true}
+                       : cutter::chunking{});
+}
+
 std::shared_ptr<const io::decoder> decode_context::keep_decoder() {
   decoder_->grant_window(0);  // frees the memory: only the error text is needed
   return std::move(decoder_);
@@ -54,13 +63,14 @@ io::decoder_limits limits_of(std::size_t number, std::uint64_t window_bytes,
 }  // namespace
 
 decode_contexts::decode_contexts(std::size_t number, std::uint64_t window_bytes,
-                                 std::shared_ptr<const io::zstd_dictionary> dictionary, ring& slots, collector& counted,
-                                 text_divider* divider)
-    : large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
+                                 std::shared_ptr<const io::zstd_dictionary> dictionary,
+                                 const decoded_counting& counting, const stage_clock& decoding, ring& slots,
+                                 collector& counted, text_divider* divider)
+    : counting_(counting), large_windows_(window_bytes - number * own_window(number, window_bytes)), permits_(number) {
   const io::decoder_limits limits = limits_of(number, window_bytes, std::move(dictionary));
   free_.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
-    free_.push_back(&contexts_.emplace_back(slots, counted, divider, limits, large_windows_));
+    free_.push_back(&contexts_.emplace_back(slots, counted, divider, counting_, decoding, limits, large_windows_));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "pipeline/flow/collector.hpp"
 #include "pipeline/flow/cutter.hpp"
 #include "pipeline/flow/ring.hpp"
+#include "pipeline/flow/statistics/stage_clock.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +21,28 @@
 
 namespace gpuhist::pipeline {
 
+/// How the text of decoders is counted.
+struct decoded_counting {
+  std::uint32_t chunk_bytes = ~0U;  ///< maximum size of a chunk that is counted where it is decoded
+  bool is_slow = false;             ///< idle threads count the text of those that decode
+  unsigned threads = ~0U;           ///< of the pool
+};
+
 /// Used by one task at a time.
 class decode_context {
  public:
   /// `divider`: of the cutter. `large_windows`: the memory budget for windows larger than limits.granted_bytes, in
-  /// bytes.
-  decode_context(ring& slots, collector& counted, text_divider* divider, io::decoder_limits limits,
-                 async::semaphore& large_windows)
-      : cut(slots, counted, divider), limits_(std::move(limits)), large_windows_(large_windows) {}
+  /// bytes. Borrows all but the limits.
+  decode_context(ring& slots, collector& counted, text_divider* divider, const decoded_counting& counting,
+                 const stage_clock& decoding, io::decoder_limits limits, async::semaphore& large_windows)
+      : cut(slots, counted, divider),
+        counting_(counting),
+        decoding_(decoding),
+        limits_(std::move(limits)),
+        large_windows_(large_windows) {}
+
+  /// Decides where the text is counted that this task decodes next (cutter::set_chunking).
+  void choose_chunking();
 
   /// A decoder of the format. The caller restarts it. Throws std::bad_alloc.
   io::decoder& decoder_for(const io::format& format);
@@ -54,6 +69,8 @@ class decode_context {
   cutter cut;
 
  private:
+  const decoded_counting& counting_;
+  const stage_clock& decoding_;
   const io::decoder_limits limits_;
   async::semaphore& large_windows_;     // bytes
   async::semaphore::permit granted_{};  // bytes of large_windows_
@@ -96,9 +113,10 @@ class decode_contexts {
   };
 
   /// `window_bytes`: memory for the windows of all contexts. Each context has a part of its own, which is enough for
-  /// most archives. Contexts that need larger windows share the rest.
+  /// most archives. Contexts that need larger windows share the rest. `decoding`: the tasks that decode; borrowed.
   decode_contexts(std::size_t number, std::uint64_t window_bytes, std::shared_ptr<const io::zstd_dictionary> dictionary,
-                  ring& slots, collector& counted, text_divider* divider = nullptr);
+                  const decoded_counting& counting, const stage_clock& decoding, ring& slots, collector& counted,
+                  text_divider* divider = nullptr);
 
   /// Waits for a context.
   async::task<lease> acquire();
@@ -109,6 +127,7 @@ class decode_contexts {
   [[nodiscard]] std::size_t size() const { return contexts_.size(); }
 
  private:
+  const decoded_counting counting_;
   async::semaphore large_windows_;  // bytes
   std::deque<decode_context> contexts_;
   async::semaphore permits_;  // one for each context in free_

@@ -15,11 +15,14 @@ class frame_part_decoder final : public io::part_decoder {
       : format_(format), limits_(std::move(limits)) {}
 
   std::unique_ptr<io::decoded_part> decode(const io::part_input& input) override {
-    if (!input.begins_frame || input.pieces.size() != 1) return nullptr;
+    if (!input.begins_frame) return nullptr;
     auto part = std::make_unique<frame_part>(input.offset, format_.make_decoder(limits_));
     part->decoder->restart(input.start);
     const auto window = static_cast<std::size_t>(std::min<std::uint64_t>(limits_.granted_bytes, input.max_bytes / 2));
-    part->decode(input.pieces.front(), input.max_bytes - window);
+    for (const std::span<const std::byte> piece : input.pieces) {
+      part->decode(piece, input.max_bytes - window);
+      if (part->ended_by != io::fill_status::needs_input) break;
+    }
     return part;
   }
 
@@ -78,7 +81,7 @@ io::part_format make_frame_parts(const io::format& format, const io::decoder_lim
   return {.make = [&format, limits] { return std::make_unique<frame_part_decoder>(format, limits); },
           .part_bytes = part_queue::any_size,
           .look_ahead_bytes = 0,
-          .memory_bytes = std::size_t{40} << 20U};  // a block of `xz -T0` has 24 MiB of text
+          .memory_bytes = std::size_t{33} << 20U};  // 24 MiB of text and a window of 8 MiB: a block of `xz -T0`
 }
 
 }  // namespace gpuhist::pipeline

@@ -20,7 +20,8 @@ class frame_part final : public io::decoded_part {
  public:
   frame_part(std::uint64_t offset, std::unique_ptr<io::decoder> used) : begin(offset), decoder(std::move(used)) {}
 
-  /// Decodes from `in` until it is used up, a fault, or `max_bytes` of text. Throws std::bad_alloc.
+  /// Decodes from `in` until it is used up (ended_by: needs_input), a fault, or `max_bytes` of text in all. Throws
+  /// std::bad_alloc.
   void decode(std::span<const std::byte> in, std::size_t max_bytes);
 
   /// Copies text that was not copied yet. A call ends at the end of a frame.
@@ -49,7 +50,7 @@ class frame_part final : public io::decoded_part {
 };
 
 /// How the frames of a format are decoded ahead in parts of about `group_bytes`. `memory_bytes`: for the text of a
-/// part. The divider of the input calls part_queue::push_frames().
+/// part. The divider of the input calls part_queue::end_part().
 io::part_format make_frame_parts(const io::format& format, const io::decoder_limits& limits);
 
 }  // namespace gpuhist::pipeline

@@ -2,10 +2,11 @@
 
 #include "io/archive/member_list.hpp"
 #include "io/input_error.hpp"
+#include "pipeline/flow/decoding/shared_work.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <span>
@@ -39,41 +40,30 @@ using member_pointer = std::shared_ptr<queued_member>;
 
 }  // namespace
 
-// Shared with the jobs of the pool, which may run after the queue was destroyed.
-class member_queue::state : public std::enable_shared_from_this<state> {
+class member_queue::state final : public shared_work {
  public:
   state(const settings& options, const io::file_source& file, async::executor& pool, async::semaphore& memory,
         feed_notes& notes)
-      : options_(options), file_(file), pool_(pool), memory_(memory), notes_(notes) {}
+      : shared_work(pool, options.threads), options_(options), file_(file), memory_(memory), notes_(notes) {}
 
   void begin(io::byte_reader& directory) noexcept;
-  void close() noexcept;
+  void end() noexcept;
   std::optional<text> take(std::uint64_t data_at);
 
  private:
-  class job;
-  using locked = std::unique_lock<std::mutex>;
-
-  // Some are ready before their turn.
-  [[nodiscard]] std::size_t most_members() const { return options_.threads + options_.threads / 2 + 1; }
-
   // Under the lock:
+  [[nodiscard]] std::size_t ready_pieces() const noexcept override;
+  void do_oldest_piece(locked& lock) noexcept override;
   void start_members() noexcept;
   void start(const io::listed_member& next, member_room room);
   [[nodiscard]] std::optional<member_room> room_for(const io::listed_member& next);
-  void post_jobs() noexcept;
-  bool run_one(locked& lock);
-  void decode(const member_pointer& of, locked& lock);
   void pass_members_before(std::uint64_t data_at);
   void drop_front();
 
   const settings options_;
   const io::file_source& file_;
-  async::executor& pool_;
   async::semaphore& memory_;
   feed_notes& notes_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<io::listed_member> listed_{};  // in the order of their positions
   std::function<std::unique_ptr<io::member_decoder>()> make_decoder_{};
   std::size_t work_bytes_ = 0;  // of a decoder
@@ -82,30 +72,7 @@ class member_queue::state : public std::enable_shared_from_this<state> {
   std::deque<member_pointer> started_{};  // the oldest first
   member_pointer taken_{};                // its text is being used
   std::vector<member_room> free_rooms_{};
-  std::vector<std::unique_ptr<io::member_decoder>> decoders_{};  // not in use
-  unsigned running_ = 0;                                         // threads that decode a member
-  unsigned jobs_ = 0;                                            // that were posted and have not ended
-  bool closed_ = false;
-};
-
-// Work for one thread of the pool. Deletes itself.
-class member_queue::state::job final : public async::work_item {
- public:
-  explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
-  job(const job&) = delete;
-  job& operator=(const job&) = delete;
-  virtual ~job() = default;
-
-  void run() noexcept override {
-    const std::unique_ptr<job> self(this);
-    locked lock(of_->mutex_);
-    of_->run_one(lock);
-    --of_->jobs_;
-    of_->post_jobs();
-  }
-
- private:
-  const std::shared_ptr<state> of_;
+  idle_objects<io::member_decoder> decoders_{};
 };
 
 void member_queue::state::begin(io::byte_reader& directory) noexcept {
@@ -116,7 +83,7 @@ void member_queue::state::begin(io::byte_reader& directory) noexcept {
     reading.release();
     if (found.members.empty()) return;
     const std::scoped_lock lock(mutex_);
-    free_rooms_.reserve(most_members());
+    free_rooms_.reserve(pieces_ahead(options_.threads));
     list_memory_ = memory_.try_acquire(found.list_bytes);
     if (!list_memory_) return;
     listed_ = std::move(found.members);
@@ -128,11 +95,9 @@ void member_queue::state::begin(io::byte_reader& directory) noexcept {
   }
 }
 
-// Jobs that have not begun find that the queue is closed.
-void member_queue::state::close() noexcept {
-  locked lock(mutex_);
-  closed_ = true;
-  changed_.wait(lock, [this] { return running_ == 0; });
+void member_queue::state::end() noexcept {
+  close();
+  const std::scoped_lock lock(mutex_);
   started_.clear();
   taken_.reset();
   free_rooms_.clear();
@@ -141,7 +106,7 @@ void member_queue::state::close() noexcept {
 
 void member_queue::state::start_members() noexcept {
   try {
-    while (next_ < listed_.size() && started_.size() + (taken_ ? 1 : 0) < most_members()) {
+    while (next_ < listed_.size() && started_.size() + (taken_ ? 1 : 0) < pieces_ahead(options_.threads)) {
       if (notes_.decompress.now_in_flight >= options_.threads) return;  // the threads decode other inputs
       std::optional<member_room> room = room_for(listed_[next_]);
       if (!room) return;
@@ -177,42 +142,18 @@ std::optional<member_room> member_queue::state::room_for(const io::listed_member
   return made;
 }
 
-// Not more jobs than threads: text that the walk has put meanwhile is counted before the next member is decoded, and
-// its slots become free. Without memory for a job, the caller of take() does the work.
-void member_queue::state::post_jobs() noexcept {
-  if (closed_) return;
-  const auto queued = std::ranges::count(started_, member_phase::queued, [](const auto& each) { return each->now; });
-  const auto wanted = std::min<std::uint64_t>(options_.threads, running_ + static_cast<std::uint64_t>(queued));
-  while (jobs_ < wanted) {
-    auto* const added = new (std::nothrow) job(shared_from_this());
-    if (added == nullptr) return;
-    ++jobs_;
-    pool_.post(*added);
-  }
+std::size_t member_queue::state::ready_pieces() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count(started_, member_phase::queued, [](const auto& each) { return each->now; }));
 }
 
-// Decodes a member, the oldest first. Returns false if there is none.
-bool member_queue::state::run_one(locked& lock) {
-  if (closed_) return false;
-  const auto found = std::ranges::find(started_, member_phase::queued, [](const auto& each) { return each->now; });
-  if (found == started_.end()) return false;
-  const auto kept = member_pointer(*found);  // the lock is released meanwhile
-  ++running_;
-  decode(kept, lock);
-  --running_;
-  changed_.notify_all();
-  return true;
-}
-
-void member_queue::state::decode(const member_pointer& of, locked& lock) {
+void member_queue::state::do_oldest_piece(locked& lock) noexcept {
+  const auto of = member_pointer(  // the lock is released meanwhile
+      *std::ranges::find(started_, member_phase::queued, [](const auto& each) { return each->now; }));
   of->now = member_phase::decoding;
-  std::unique_ptr<io::member_decoder> decoder;
-  if (!decoders_.empty()) {
-    decoder = std::move(decoders_.back());
-    decoders_.pop_back();
-  }
+  std::unique_ptr<io::member_decoder> decoder = decoders_.take();
   std::optional<std::uint64_t> data_at;
-  notes_.decompress.note_in_flight(std::min(running_, options_.threads));
+  notes_.decompress.note_in_flight(std::min(running(), options_.threads));
   lock.unlock();
   try {
     const stopwatch busy(notes_.decompress.busy_nanoseconds);
@@ -226,11 +167,7 @@ void member_queue::state::decode(const member_pointer& of, locked& lock) {
     data_at.reset();  // the walk meets the error, too
   }
   lock.lock();
-  try {
-    if (decoder) decoders_.push_back(std::move(decoder));
-  } catch (const std::bad_alloc&) {
-    decoder.reset();
-  }
+  decoders_.keep(std::move(decoder));
   of->data_at = data_at;
   of->now = member_phase::ready;
 }
@@ -260,7 +197,11 @@ std::optional<member_queue::text> member_queue::state::take(std::uint64_t data_a
   if (started_.empty() || started_.front()->listed.position >= data_at) return std::nullopt;
   const member_pointer front = started_.front();
   while (front->now != member_phase::ready) {
-    if (!run_one(lock)) changed_.wait(lock);
+    if (front->now == member_phase::queued) {
+      help_or_wait(lock);
+    } else {
+      wait(lock);
+    }
   }
   if (front->data_at != data_at) {
     drop_front();
@@ -277,7 +218,7 @@ member_queue::member_queue(const settings& options, const io::file_source& file,
   state_->begin(directory);
 }
 
-member_queue::~member_queue() { state_->close(); }
+member_queue::~member_queue() { state_->end(); }
 
 std::optional<member_queue::text> member_queue::take(std::uint64_t data_at) { return state_->take(data_at); }
 

@@ -5,8 +5,7 @@
 //     pool         read ─► decode ─► verify        several members at once
 //     take()       member 0, then 1 ...            the walk
 //
-// The caller of take() never waits while there is work: it decodes members as the threads of the pool do. So the queue
-// needs no thread of its own, and works with a pool of one thread.
+// The caller of take() decodes the member that it needs if no thread has begun with it (shared_work).
 #pragma once
 
 #include "async/executor.hpp"

@@ -1,7 +1,8 @@
 #include "pipeline/flow/decoding/part_queue.hpp"
 
+#include "pipeline/flow/decoding/shared_work.hpp"
+
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -37,6 +38,8 @@ struct part_entry {
   std::vector<block> after{};  // look-ahead; released after decoding
   bool ends_input = false;     // `after` goes to the end of the input
   std::shared_ptr<io::decoded_part> part{};
+
+  [[nodiscard]] bool is_ready_piece() const { return now == phase::queued || now == phase::linked; }
 };
 
 using part_phase = part_entry::phase;
@@ -47,7 +50,7 @@ using entry_pointer = std::shared_ptr<part_entry>;
 part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes) {
   constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
   if (!format.make || threads < format.min_threads) return {};
-  const std::uint64_t wanted = threads + threads / 2 + 1;
+  const std::uint64_t wanted = pieces_ahead(threads);
   const std::uint64_t of_part = std::clamp<std::uint64_t>(
       memory_bytes / wanted, format.memory_bytes, std::max<std::uint64_t>(most_part_bytes, format.memory_bytes));
   const std::uint64_t parts = std::min(wanted, memory_bytes / of_part);
@@ -55,34 +58,36 @@ part_shares shares_of(const io::part_format& format, unsigned threads, std::uint
   return {.parts = parts, .bytes = of_part};
 }
 
-// Shared with the jobs of the pool, which may run after the queue was destroyed.
-class part_queue::state : public std::enable_shared_from_this<state> {
+class part_queue::state final : public shared_work {
  public:
   state(const settings& options, async::executor& pool, async::semaphore& memory, stage_clock& clock)
-      : options_(options),
-        pool_(pool),
+      : shared_work(pool, jobs_of(options)),
+        options_(options),
         memory_(memory),
         clock_(clock),
         next_offset_(options.offset),
         next_begins_frame_(options.begins_frame) {}
 
-  void close() noexcept;
-  void push(block next, const io::decode_start* start);
+  void push(block next);
+  void end_part(const io::decode_start& next);
   [[nodiscard]] bool wants_more();
   std::optional<piece> take(bool may_wait);
   void discard_parts();
+  void end() noexcept;
 
  private:
-  class job;
-  using locked = std::unique_lock<std::mutex>;
+  // One thread of the pool is left to those who read and who take parts.
+  static unsigned jobs_of(const settings& options) {
+    return options.is_in_pool ? std::max(options.threads, 2U) - 1 : options.threads;
+  }
 
   // Under the lock:
+  [[nodiscard]] std::size_t ready_pieces() const noexcept override;
+  void do_oldest_piece(locked& lock) noexcept override;
+  void complete_part();
   [[nodiscard]] bool has_look_ahead(const part_entry& of) const;
   void start_parts();
-  void start(part_entry& next);
-  void post_job() noexcept;
-  [[nodiscard]] bool has_work() const;
-  bool run_one(locked& lock);
+  bool start(part_entry& next);
   void decode(const entry_pointer& of, locked& lock);
   void finish(const entry_pointer& of, locked& lock);
   void link_parts(locked& lock);
@@ -91,72 +96,36 @@ class part_queue::state : public std::enable_shared_from_this<state> {
   [[nodiscard]] bool may_starve(bool may_wait) const;
 
   const settings options_;
-  async::executor& pool_;
   async::semaphore& memory_;
   stage_clock& clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<entry_pointer> entries_{};                        // the oldest first
-  std::vector<std::unique_ptr<io::part_decoder>> decoders_{};  // not in use
-  std::shared_ptr<io::decoded_part> before_{};                 // the part before the oldest entry; null: none
-  std::optional<block> last_{};                                // the block with `end`
-  std::uint64_t next_offset_;                                  // of the next block
+  std::deque<entry_pointer> entries_{};  // the oldest first
+  idle_objects<io::part_decoder> decoders_{};
+  std::shared_ptr<io::decoded_part> before_{};  // the part before the oldest entry; null: none
+  std::optional<block> last_{};                 // the block with `end`
+  std::uint64_t next_offset_;                   // of the next block
   bool next_begins_frame_;
-  std::size_t blocks_ = 0;  // in the entries
-  std::size_t begun_ = 0;   // parts that have memory
-  unsigned jobs_ = 0;       // posted to the pool, or running there
-  unsigned running_ = 0;    // threads that decode or finish a part
-  bool closed_ = false;
+  io::decode_start next_start_{};  // with next_begins_frame_
+  std::size_t blocks_ = 0;         // in the entries
+  std::size_t begun_ = 0;          // parts that have memory
 };
 
-// Work for one thread of the pool. Deletes itself.
-class part_queue::state::job final : public async::work_item {
- public:
-  explicit job(std::shared_ptr<state> of) : of_(std::move(of)) {}
-  job(const job&) = delete;
-  job& operator=(const job&) = delete;
-  virtual ~job() = default;
-
-  // Does one piece of work, and then lets other work of the pool take its turn.
-  void run() noexcept override {
-    {
-      locked lock(of_->mutex_);
-      if (of_->run_one(lock) && of_->has_work()) {
-        lock.unlock();
-        return of_->pool_.post(*this);
-      }
-      --of_->jobs_;
-    }
-    delete this;
-  }
-
- private:
-  const std::shared_ptr<state> of_;
-};
-
-// Jobs that have not begun find that the queue is closed.
-void part_queue::state::close() noexcept {
-  locked lock(mutex_);
-  closed_ = true;
-  changed_.wait(lock, [this] { return running_ == 0; });
+void part_queue::state::end() noexcept {
+  close();
+  const std::scoped_lock lock(mutex_);
   entries_.clear();
 }
 
-void part_queue::state::push(block next, const io::decode_start* start) {
+void part_queue::state::push(block next) {
   const std::scoped_lock lock(mutex_);
-  if (start != nullptr && !entries_.empty() && entries_.back()->now == part_phase::collecting)
-    entries_.back()->now = part_phase::complete;
   if (next.end) {
     last_ = std::move(next);
-    if (!entries_.empty() && entries_.back()->now == part_phase::collecting)
-      entries_.back()->now = part_phase::complete;
-    return;
+    return complete_part();
   }
   if (entries_.empty() || entries_.back()->now != part_phase::collecting) {
     auto added = std::make_shared<part_entry>();
     added->offset = next_offset_;
-    added->begins_frame = next_begins_frame_ || start != nullptr;
-    if (start != nullptr) added->start = *start;
+    added->begins_frame = std::exchange(next_begins_frame_, false);
+    added->start = next_start_;
     entries_.push_back(std::move(added));
   }
   part_entry& to = *entries_.back();
@@ -166,13 +135,27 @@ void part_queue::state::push(block next, const io::decode_start* start) {
   next_offset_ += size;
   next_begins_frame_ = false;
   ++blocks_;
-  if (to.size >= options_.format.part_bytes) to.now = part_phase::complete;
+  if (to.size >= options_.format.part_bytes) complete_part();
+}
+
+void part_queue::state::end_part(const io::decode_start& next) {
+  const std::scoped_lock lock(mutex_);
+  complete_part();
+  next_begins_frame_ = true;
+  next_start_ = next;
+}
+
+void part_queue::state::complete_part() {
+  if (!entries_.empty() && entries_.back()->now == part_phase::collecting) entries_.back()->now = part_phase::complete;
 }
 
 // One part that cannot begin yet is enough.
 bool part_queue::state::wants_more() {
   const std::scoped_lock lock(mutex_);
   if (last_) return false;
+  const bool is_too_large = !entries_.empty() && entries_.back()->now == part_phase::collecting &&
+                            entries_.back()->blocks.size() >= options_.max_blocks;
+  if (is_too_large) return false;
   start_parts();
   const auto waits = [this](const entry_pointer& each) {
     return each->now == part_phase::complete && has_look_ahead(*each);
@@ -189,17 +172,15 @@ void part_queue::state::start_parts() {
   for (const entry_pointer& each : entries_) {
     if (each->now != part_phase::complete) continue;
     if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
-    each->memory = memory_.try_acquire(options_.max_part_bytes);
-    if (!each->memory) return;
-    ++begun_;
-    start(*each);
+    if (!start(*each)) return;
   }
 }
 
-// Begins to decode a part with the bytes after it that are there.
-void part_queue::state::start(part_entry& next) {
+// Begins to decode a part with the bytes after it that are there. Returns false if there is no memory for it.
+bool part_queue::state::start(part_entry& next) {
   const std::uint64_t end = next.offset + next.size;
   std::uint64_t seen = 0;
+  next.after.clear();
   for (const entry_pointer& each : entries_) {
     if (each->offset < end) continue;
     for (const block& later : each->blocks) {
@@ -208,52 +189,31 @@ void part_queue::state::start(part_entry& next) {
       seen += later.bytes.size();
     }
   }
+  next.memory = memory_.try_acquire(options_.max_part_bytes);
+  if (!next.memory) return false;
+  ++begun_;
   next.ends_input = last_ && end + seen == next_offset_;
   next.now = part_phase::queued;
-  post_job();
+  post_jobs();
+  return true;
 }
 
-// One thread of the pool is left to those who read and who take parts. Without memory for the job, the caller of take()
-// does the work.
-void part_queue::state::post_job() noexcept {
-  if (jobs_ + 1 >= std::max(options_.threads, 2U)) return;
-  auto* const added = new (std::nothrow) job(shared_from_this());
-  if (added == nullptr) return;
-  ++jobs_;
-  pool_.post(*added);
+std::size_t part_queue::state::ready_pieces() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const entry_pointer& each) { return each->is_ready_piece(); }));
 }
 
-bool part_queue::state::has_work() const {
-  const auto can_begin = [](const entry_pointer& each) {
-    return each->now == part_phase::queued || each->now == part_phase::linked;
-  };
-  return !closed_ && std::ranges::any_of(entries_, can_begin);
-}
-
-// Does one piece of work, the oldest first. Returns false if there is none.
-bool part_queue::state::run_one(locked& lock) {
-  if (closed_) return false;
-  for (const entry_pointer& each : entries_) {
-    const entry_pointer kept = each;  // the lock is released meanwhile
-    if (kept->now != part_phase::queued && kept->now != part_phase::linked) continue;
-    ++running_;
-    clock_.note_in_flight(
-        std::min<std::uint64_t>(running_ + 1, options_.threads));  // the reader of the text decodes, too
-    kept->now == part_phase::queued ? decode(kept, lock) : finish(kept, lock);
-    --running_;
-    changed_.notify_all();
-    return true;
-  }
-  return false;
+void part_queue::state::do_oldest_piece(locked& lock) noexcept {
+  const auto oldest = std::ranges::find_if(entries_, [](const entry_pointer& each) { return each->is_ready_piece(); });
+  const entry_pointer kept = *oldest;  // the lock is released meanwhile
+  // the reader of the text decodes, too
+  clock_.note_in_flight(std::min<std::uint64_t>(running() + 1, options_.threads));
+  kept->now == part_phase::queued ? decode(kept, lock) : finish(kept, lock);
 }
 
 void part_queue::state::decode(const entry_pointer& of, locked& lock) {
   of->now = part_phase::decoding;
-  std::unique_ptr<io::part_decoder> decoder;
-  if (!decoders_.empty()) {
-    decoder = std::move(decoders_.back());
-    decoders_.pop_back();
-  }
+  std::unique_ptr<io::part_decoder> decoder = decoders_.take();
   std::shared_ptr<io::decoded_part> part;
   lock.unlock();
   try {
@@ -274,11 +234,7 @@ void part_queue::state::decode(const entry_pointer& of, locked& lock) {
   }
   of->after.clear();
   lock.lock();
-  try {
-    if (decoder) decoders_.push_back(std::move(decoder));
-  } catch (const std::bad_alloc&) {
-    decoder.reset();
-  }
+  decoders_.keep(std::move(decoder));
   of->part = std::move(part);
   of->now = part_phase::decoded;
   link_parts(lock);
@@ -305,7 +261,7 @@ void part_queue::state::link_parts(locked& lock) {
     before.reset();
     lock.lock();
     next->now = part_phase::linked;
-    post_job();
+    post_jobs();
   }
 }
 
@@ -338,8 +294,8 @@ void part_queue::state::discard_parts() {
       each->after.clear();
       each->now = part_phase::complete;
     }
-    if (running_ == 0) return;
-    changed_.wait(lock);
+    if (running() == 0) return;
+    wait(lock);
   }
 }
 
@@ -362,7 +318,11 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
       if (waits && !may_starve(may_wait)) return std::nullopt;
       return serve(front);
     }
-    if (!run_one(lock)) changed_.wait(lock);
+    if (options_.is_in_pool || front.is_ready_piece()) {
+      help_or_wait(lock);
+    } else {
+      wait(lock);
+    }
   }
 }
 
@@ -386,11 +346,11 @@ part_queue::piece part_queue::state::serve(part_entry& front) {
 part_queue::part_queue(const settings& options, async::executor& pool, async::semaphore& memory, stage_clock& clock)
     : state_(std::make_shared<state>(options, pool, memory, clock)) {}
 
-part_queue::~part_queue() { state_->close(); }
+part_queue::~part_queue() { state_->end(); }
 
-void part_queue::push(block next) { state_->push(std::move(next), nullptr); }
+void part_queue::push(block next) { state_->push(std::move(next)); }
 
-void part_queue::push_frames(block next, const io::decode_start& start) { state_->push(std::move(next), &start); }
+void part_queue::end_part(const io::decode_start& next) { state_->end_part(next); }
 
 bool part_queue::wants_more() const { return state_->wants_more(); }
 

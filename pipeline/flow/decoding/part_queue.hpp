@@ -29,7 +29,7 @@ struct part_shares {
   std::uint64_t bytes = 0;
 };
 
-/// Half as many parts as threads are ready before their turn, so that no thread waits for the reader of the text.
+/// As many parts as pieces_ahead(), or fewer if there is not enough memory.
 part_shares shares_of(const io::part_format& format, unsigned threads, std::uint64_t memory_bytes);
 
 /// Used by one coroutine or thread; the pool works for it.
@@ -38,14 +38,17 @@ class part_queue {
   struct settings {
     io::part_format format;
     unsigned threads = 1;            ///< of the pool; while as many inputs are decoded, no part is decoded ahead
+    bool is_in_pool = true;          ///< take() is called by a thread of the pool, which then helps with every part;
+                                     ///< false: only with the part that it needs, because it has other work
     std::size_t max_parts = 1;       ///< that are in progress or wait for the decoder
     std::size_t max_part_bytes = 0;  ///< memory for one part
-    std::size_t max_blocks = 1;      ///< blocks that the queue may hold without new ones: then it waits for no more
+    std::size_t max_blocks = 1;      ///< blocks that the queue may hold without new ones, and that one part may have:
+                                     ///< then it waits for no more
     std::uint64_t offset = 0;        ///< of the first byte, in the compressed input
     bool begins_frame = false;       ///< the first byte begins a frame
   };
 
-  static constexpr std::size_t any_size = ~std::size_t{0};  ///< of part_bytes: only push_frames() divides
+  static constexpr std::size_t any_size = ~std::size_t{0};  ///< of part_bytes: only end_part() divides
 
   /// `memory`: bytes for the parts of all inputs; a part for which there are none is not decoded ahead. Borrows
   /// everything. Throws std::bad_alloc.
@@ -59,8 +62,8 @@ class part_queue {
   /// Adds the next block; after one with `end`, no further one. Throws std::bad_alloc.
   void push(block next);
 
-  /// As push(), and the block begins a part, because it begins a frame.
-  void push_frames(block next, const io::decode_start& start);
+  /// The part that is being collected ends, because a frame begins with the next block.
+  void end_part(const io::decode_start& next);
 
   /// Whether parts could begin if there were more blocks.
   [[nodiscard]] bool wants_more() const;

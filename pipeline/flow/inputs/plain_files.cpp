@@ -62,19 +62,39 @@ async::task<> plain_files::drain() {
 }
 
 void plain_files::start(std::unique_ptr<range> next) {
-  range& started = *next;
+  range* begun = nullptr;
   {
     const std::scoped_lock lock(mutex_);
     ranges_.push_back(std::move(next));
-    clock_.max_in_flight = std::max<std::uint64_t>(clock_.max_in_flight, ranges_.size());
+    if (reading_ < options_.readers) {
+      clock_.note_in_flight(++reading_);
+      begun = begin_next();
+    }
   }
-  pool_.post(started);
+  if (begun != nullptr) pool_.post(*begun);
 }
 
-void plain_files::read_and_commit(range& item) noexcept {
-  read(item);
-  const std::scoped_lock lock(mutex_);
-  item.is_read = true;
+void plain_files::read_ranges(range& first) noexcept {
+  for (range* next = &first; next != nullptr;) {
+    read(*next);
+    {
+      const std::scoped_lock lock(mutex_);
+      next->is_read = true;
+      commit_oldest();
+      next = begin_next();
+      if (next == nullptr) --reading_;
+    }
+    if (next != nullptr && !options_.keeps_threads) return pool_.post(*next);
+  }
+}
+
+// The oldest range that no thread has begun to read, or null. Under the lock.
+plain_files::range* plain_files::begin_next() noexcept {
+  return begun_ < ranges_.size() ? ranges_[begun_++].get() : nullptr;
+}
+
+// Under the lock.
+void plain_files::commit_oldest() noexcept {
   while (!ranges_.empty() && ranges_.front()->is_read) {
     try {
       settle(*ranges_.front());
@@ -82,6 +102,7 @@ void plain_files::read_and_commit(range& item) noexcept {
       failures_.note(std::current_exception());
     }
     ranges_.pop_front();
+    --begun_;
   }
 }
 

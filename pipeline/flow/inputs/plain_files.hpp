@@ -33,7 +33,10 @@ class plain_files {
  public:
   struct settings {
     std::uint32_t range_bytes = 0;  ///< maximum size of one read
-    std::size_t in_flight = 1;      ///< maximum number of ranges that are read at once
+    std::size_t in_flight = 1;      ///< maximum number of ranges that are read, or wait for older ones or for a reader
+    std::size_t readers = 1;        ///< maximum number of threads that read at once
+    bool keeps_threads = false;     ///< a thread reads one range after the other; false: other work of the pool takes
+                                    ///< its turn between two ranges
   };
 
   plain_files(const settings& options, cutter& cut, rolling_counts& counts, stage_clock& clock, async::executor& pool,
@@ -62,7 +65,7 @@ class plain_files {
           async::semaphore::permit in_flight = {})
         : owner(files), permit(std::move(in_flight)), file(std::move(source)), offset(begin) {}
 
-    void run() noexcept override { owner.read_and_commit(*this); }
+    void run() noexcept override { owner.read_ranges(*this); }
     [[nodiscard]] std::span<std::byte> room() const noexcept {
       return target ? target->bytes() : std::span<std::byte>();
     }
@@ -81,7 +84,9 @@ class plain_files {
 
   async::task<> start_all(std::shared_ptr<open_file> file);
   void start(std::unique_ptr<range> next);
-  void read_and_commit(range& item) noexcept;
+  void read_ranges(range& first) noexcept;
+  range* begin_next() noexcept;
+  void commit_oldest() noexcept;
   void read(range& item);
   void settle(range& oldest);
   async::task<> read_growing_files();
@@ -101,6 +106,8 @@ class plain_files {
   async::semaphore in_flight_;  // ranges
   std::mutex mutex_;  // protects the members below, and every open_file; locked before the mutex of the cutter
   std::deque<std::unique_ptr<range>> ranges_;        // in flight, in the order of the text
+  std::size_t begun_ = 0;                            // ranges at the front that a thread reads or has read
+  std::size_t reading_ = 0;                          // threads that read
   std::vector<std::shared_ptr<open_file>> growing_;  // files that are longer than their size
 };
 

@@ -1,0 +1,92 @@
+#include "pipeline/flow/decoding/frame_divider.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhist::pipeline {
+
+std::optional<frame_divider::piece> frame_divider::next(const block& source) {
+  for (;;) {
+    switch (stage_) {
+      case stage::held_after_end:
+        stage_ = stage::walking;
+        if (!held_.empty()) return take_held();
+        break;
+      case stage::walking:
+        if (auto found = walk(source)) return found;
+        measure_rest(source);
+        break;
+      case stage::held_before_rest:
+        stage_ = stage::rest;
+        if (!held_.empty()) return take_held();
+        break;
+      case stage::rest:
+        stage_ = stage::keeping;
+        if (rest_ > begin_) return part_of(source, rest_);
+        break;
+      case stage::keeping:
+        held_.insert(held_.end(), source.bytes.begin() + static_cast<std::ptrdiff_t>(begin_), source.bytes.end());
+        walked_ = begin_ = 0;
+        stage_ = stage::walking;
+        return std::nullopt;
+    }
+  }
+}
+
+// Up to the end of a group, or to the end of a frame where held-back bytes have to be given first.
+std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
+  while (walked_ < source.bytes.size()) {
+    const io::split_step step = splitter_->advance(source.bytes.subspan(walked_));
+    walked_ += step.taken;
+    if (!step.frame_ends) break;
+    if (splitter_->counts_frame()) ++frames_;
+    const std::size_t end = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
+    if (in_group_ + (end - begin_) >= group_bytes_) {
+      stage_ = stage::held_after_end;
+      return end_group(source, end);
+    }
+    if (!held_.empty()) return take_held();
+  }
+  return std::nullopt;
+}
+
+// Bytes that may have to be held back include those that are held back already, if they are more than the rest.
+void frame_divider::measure_rest(const block& source) {
+  const std::size_t left = source.bytes.size() - begin_;
+  const std::size_t wanted = splitter_->held_back();
+  const bool keeps_all = wanted > left;
+  rest_ = keeps_all ? begin_ : source.bytes.size() - wanted;
+  stage_ = keeps_all ? stage::keeping : stage::held_before_rest;
+}
+
+frame_divider::piece frame_divider::end_group(const block& source, std::size_t end) {
+  piece last = part_of(source, end);
+  last.ends_group = true;
+  start_ = {.frames = frames_,
+            .compressed_bytes = start_.compressed_bytes + std::exchange(in_group_, 0),
+            .context = splitter_->context()};
+  return last;
+}
+
+frame_divider::piece frame_divider::part_of(const block& source, std::size_t end) {
+  const std::size_t begin = std::exchange(begin_, end);
+  in_group_ += end - begin;
+  return {.bytes = {.memory = source.memory,
+                    .bytes = source.bytes.subspan(begin, end - begin),
+                    .lost = splitter_->is_lost()},
+          .start = start_};
+}
+
+// Held bytes are copied, because the number of blocks is small.
+frame_divider::piece frame_divider::take_held() {
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::exchange(held_, {}));
+  in_group_ += bytes->size();
+  return {.bytes = {.memory = {bytes, bytes->data()}, .bytes = *bytes, .lost = splitter_->is_lost()}, .start = start_};
+}
+
+std::optional<frame_divider::piece> frame_divider::rest() {
+  if (held_.empty()) return std::nullopt;
+  return take_held();
+}
+
+}  // namespace gpuhist::pipeline

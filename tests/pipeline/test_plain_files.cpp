@@ -1,0 +1,98 @@
+// plain_files: the counts of files are those of a plain loop, however many threads read and whoever else uses them.
+#include "pipeline/flow/inputs/plain_files.hpp"
+
+#include "async/event_loop.hpp"
+#include "async/worker_pool.hpp"
+#include "pipeline/flow/collector.hpp"
+#include "tests/support/shuffling_engine.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace gpuhist::pipeline {
+namespace {
+
+std::vector<std::uint64_t> counts_of_text(const std::vector<std::string>& texts) {
+  std::vector<std::uint64_t> counts(256);
+  for (const std::string& text : texts) {
+    for (const char each : text) ++counts[static_cast<unsigned char>(each)];
+  }
+  return counts;
+}
+
+struct reading {
+  std::vector<std::uint64_t> counts;
+  std::uint64_t most_reads = 0;
+};
+
+reading read_all(const std::vector<std::string>& texts, const plain_files::settings& options, unsigned threads) {
+  test::temporary_folder folder;
+  std::vector<std::string> names;
+  for (const std::string& each : texts) names.push_back(folder.file(std::to_string(names.size()), each));
+  ring slots({.slots = 6, .chunk_bytes = options.range_bytes, .max_extents = 8, .row_columns = 256});
+  rolling_counts counts(gpu::partition::identity(), gpu::partition::identity(), names);
+  std::stop_source stop;
+  test::shuffling_engine engine(gpu::partition::identity());
+  collector collected(slots, engine, counts, stop, [] {});
+  cutter cut(slots, collected);
+  stage_clock clock;
+  async::first_failure failures(stop);
+  async::worker_pool pool(threads);
+  async::event_loop loop;
+  {
+    plain_files files(options, cut, counts, clock, pool, failures, stop.get_token());
+    bool settled = false;
+    const auto run = [&]() -> async::task<> {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const int opened = ::open(names[i].c_str(), O_RDONLY | O_CLOEXEC);
+        co_await files.add(static_cast<input_id>(i),
+                           std::make_shared<io::file_source>(io::descriptor(opened), 0, texts[i].size()));
+      }
+      co_await files.drain();
+      cut.flush();
+      co_await collected.settled();
+    };
+    async::spawn(loop, run(), [&](const std::exception_ptr& error) noexcept {
+      CHECK_FALSE(error);
+      settled = true;
+    });
+    loop.run_until([&] { return settled; });
+  }
+  pool.join();
+  return {.counts = counts.counts().verified.counts, .most_reads = clock.max_in_flight};
+}
+
+TEST_CASE("every byte of all files is counted once, and no more threads read at once than may") {
+  std::mt19937 random(1);
+  std::vector<std::string> texts;
+  for (const std::size_t size : {0, 1, 999, 1000, 1001, 50000, 20000}) {
+    std::string& text = texts.emplace_back(size, ' ');
+    for (char& each : text) each = static_cast<char>(random());
+  }
+  const std::vector<std::uint64_t> expected = counts_of_text(texts);
+  for (const std::size_t readers : {1U, 2U, 5U}) {
+    for (const bool keeps : {false, true}) {
+      for (const std::size_t in_flight : {1U, 3U, 9U}) {
+        CAPTURE(readers);
+        CAPTURE(keeps);
+        CAPTURE(in_flight);
+        const reading all = read_all(
+            texts, {.range_bytes = 1000, .in_flight = in_flight, .readers = readers, .keeps_threads = keeps}, 4);
+        CHECK(all.counts == expected);
+        CHECK(all.most_reads <= std::min(readers, in_flight));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpuhist::pipeline
