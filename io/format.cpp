@@ -16,6 +16,7 @@
 #include "io/xz/lzip_decoder.hpp"
 #include "io/xz/lzip_splitter.hpp"
 #include "io/xz/xz_decoder.hpp"
+#include "io/xz/xz_parts.hpp"
 #include "io/xz/xz_splitter.hpp"
 #include "io/zstd/zstd_decoder.hpp"
 #include "io/zstd/zstd_splitter.hpp"
@@ -111,6 +112,7 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_xz_decoder,
         .make_splitter = make_xz_splitter,
+        .read_parts = read_xz_parts,
         .frame_magic = {"\xFD\x37zXZ\0", 6}},
        {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
        {".xz", ".txz"}},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/archive/archive_format.hpp"
+#include "io/byte_reader.hpp"
 #include "io/decoder.hpp"
 #include "io/option_naming.hpp"
 #include "io/part_decoder.hpp"
@@ -27,7 +28,10 @@ struct format {
   /// For readable compressed formats; null for others.
   std::unique_ptr<decoder> (*make_decoder)(const decoder_limits&) = nullptr;
   std::unique_ptr<splitter> (*make_splitter)() = nullptr;
-  part_format parts{};             ///< how one frame is decoded by several threads; empty: it is not
+  part_format parts{};  ///< how one frame is decoded by several threads; empty: it is not
+  /// As `parts`, for the input in a file, as the end of the file describes it; null: it does not. Moves the position of
+  /// the file, which can seek. A description that is damaged or missing is no error. Throws std::bad_alloc.
+  part_format (*read_parts)(byte_reader& file) = nullptr;
   std::string_view frame_magic{};  ///< by which frames are searched after damage; empty: they are not searched
   archive_kind archive = archive_kind::none;  ///< detected by io/archive/archive_format.hpp, not by detect()
 };

@@ -84,6 +84,9 @@ class frame_decoder : public decoder {
   /// Returns nothing if `bytes` of memory may be allocated for a frame.
   step_result request_window(std::uint64_t bytes);
 
+  /// Whether request_window() does not refuse `bytes`.
+  [[nodiscard]] bool may_have_window(std::uint64_t bytes) const { return bytes <= limits_.window_bytes; }
+
   /// Fails the frame. `clause` is followed by the offsets in messages.
   step_result fail(std::string clause);
   step_result fail_damaged(std::string_view cause);

@@ -79,7 +79,7 @@ archive_reader::archive_reader(archive_kind kind, byte_reader& input, decoded_me
     : kind_(kind),
       input_(input),
       ahead_(ahead),
-      buffer_(ahead != nullptr ? buffer_bytes_ahead : buffer_bytes),
+      buffer_(ahead != nullptr && kind == archive_kind::zip ? buffer_bytes_ahead : buffer_bytes),
       archive_(::archive_read_new()),
       entry_(::archive_entry_new2(archive_.get())) {
   if (!archive_ || !entry_) throw std::bad_alloc();
@@ -117,7 +117,8 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
     if (reader.kind_ == archive_kind::zip && !reader.input_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
     if (reader.in_tar_header_) reader.check_header_bytes();
-    const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.buffer_);
+    if (reader.kind_ == archive_kind::seven_zip) reader.has_decoded_text_ = reader.any_entry_;
+    const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.room_for_read());
     const auto read = std::span(reader.buffer_).first(size);
     if (reader.kind_ == archive_kind::cpio) {
       reader.cpio_.advance(read);
@@ -133,6 +134,13 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
     reader.callback_error_ = std::current_exception();
     return ARCHIVE_FATAL;
   }
+}
+
+// Reads of a 7z archive end at the same offsets wherever they begin: messages name the end of the last one, and the
+// texts before it do not depend on what was read earlier.
+std::span<std::byte> archive_reader::room_for_read() {
+  if (kind_ != archive_kind::seven_zip) return buffer_;
+  return std::span(buffer_).first(buffer_.size() - static_cast<std::size_t>(position_ % buffer_.size()));
 }
 
 // Limits the headers of a member: the map of a sparse file may compress to a thousandth of its size, and libarchive
@@ -253,6 +261,7 @@ bool archive_reader::begins_member(archive_entry* entry) {
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  if (size_ > 0) ++texts_;
   const bool is_fed_to_zip = kind_ == archive_kind::zip && type == AE_IFIFO && size_ > 0;  // producer | zip x.zip -
   const bool is_file = type == AE_IFREG || type == 0 || is_fed_to_zip;
   reset_member(entry);
@@ -355,9 +364,14 @@ std::span<const std::byte> archive_reader::take_hole() {
 
 // libarchive has read the headers of the member: its packed bytes begin here. They remain unread, and libarchive skips
 // them.
+//
+// The texts of a 7z archive are known by their number. As long as libarchive has decoded none, it decodes none that is
+// skipped.
 void archive_reader::take_decoded() {
-  if (!size_is_known_) return;
-  const auto text = ahead_->take(static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  const bool is_of_7z = kind_ == archive_kind::seven_zip;
+  if (!size_is_known_ || size_ == 0 || (is_of_7z && has_decoded_text_)) return;
+  const auto text =
+      ahead_->take(is_of_7z ? texts_ : static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
   if (!text || text->bytes.size() != size_) return;
   block_ = text->bytes;
   crc_ = text->crc;

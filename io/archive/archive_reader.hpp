@@ -43,8 +43,8 @@ struct skipped_entries {
 class archive_reader {
  public:
   /// Reads from `input`, which outlives the reader. Throws std::bad_alloc, and input_error if the kind requires seeking
-  /// and `input` cannot seek. `ahead`: texts of members of a seekable zip that were decoded ahead; outlives the reader.
-  /// `option_name`: how messages name options.
+  /// and `input` cannot seek. `ahead`: texts of members of a seekable zip or 7z that were decoded ahead; outlives the
+  /// reader. `option_name`: how messages name options.
   archive_reader(archive_kind kind, byte_reader& input, decoded_members* ahead = nullptr,
                  option_naming option_name = as_typed);
   archive_reader(const archive_reader&) = delete;
@@ -77,6 +77,7 @@ class archive_reader {
   void open();
   static std::ptrdiff_t on_read(archive* /*handle*/, void* self, const void** out);
   static std::int64_t on_seek(archive* /*handle*/, void* self, std::int64_t offset, int whence);
+  [[nodiscard]] std::span<std::byte> room_for_read();
   void check_header_bytes() const;
   void skip_rest();
   [[nodiscard]] bool begins_member(archive_entry* entry);
@@ -129,8 +130,12 @@ class archive_reader {
   bool input_ended_ = false;    // tar: the input has ended
 
   cpio_headers cpio_;
-  bool at_cpio_entry_ = false;    // cpio: the front of cpio_ is the current entry
-  std::uint64_t list_bytes_ = 0;  // 7z: size of the list of members
+  bool at_cpio_entry_ = false;  // cpio: the front of cpio_ is the current entry
+
+  // For 7z archives:
+  std::uint64_t list_bytes_ = 0;   // size of the list of members
+  std::uint64_t texts_ = 0;        // entries with bytes so far
+  bool has_decoded_text_ = false;  // by libarchive: from then on it decodes all texts, also those that are skipped
 
   // For zip archives:
   std::vector<zip_walked> walked_;

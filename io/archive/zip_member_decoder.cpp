@@ -72,6 +72,20 @@ bool agrees(const zip_entry& member, std::span<const std::byte> header) {
          has_sizes_of(member, header, header.subspan(zip_local_bytes + member.name_bytes));
 }
 
+class zip_list_decoder final : public member_decoder {
+ public:
+  explicit zip_list_decoder(std::shared_ptr<const std::vector<zip_entry>> entries) : entries_(std::move(entries)) {}
+
+  std::optional<std::uint64_t> decode(const file_source& file, const listed_member& member,
+                                      std::span<std::byte> room) override {
+    return decoder_.decode(file, (*entries_)[member.number], room);
+  }
+
+ private:
+  const std::shared_ptr<const std::vector<zip_entry>> entries_;
+  zip_member_decoder decoder_;
+};
+
 }  // namespace
 
 std::vector<zip_entry> decodable_zip_members(byte_reader& file, std::size_t most, std::uint64_t max_text) {
@@ -111,6 +125,25 @@ std::optional<std::uint64_t> zip_member_decoder::decode(const file_source& file,
   const auto text = padded.subspan(whole_inflater::padding, static_cast<std::size_t>(member.bytes));
   if (inflater_.inflate(packed, text) != member.crc) return std::nullopt;
   return data_at;
+}
+
+member_list list_zip_members(byte_reader& file, std::size_t most_list_bytes, std::uint64_t max_text) {
+  constexpr std::size_t of_member = sizeof(zip_entry) + sizeof(listed_member);
+  auto found = decodable_zip_members(file, most_list_bytes / of_member, max_text);
+  found.shrink_to_fit();
+  const auto entries = std::make_shared<const std::vector<zip_entry>>(std::move(found));
+  member_list list{.list_bytes = entries->size() * of_member,
+                   .work_bytes = zip_member_decoder::work_bytes,
+                   .make_decoder = [entries] { return std::make_unique<zip_list_decoder>(entries); }};
+  list.members.reserve(entries->size());
+  for (const zip_entry& each : *entries) {
+    list.members.push_back({.position = each.header_at,
+                            .packed = each.packed,
+                            .bytes = each.bytes,
+                            .crc = each.crc,
+                            .number = list.members.size()});
+  }
+  return list;
 }
 
 }  // namespace gpuhist::io

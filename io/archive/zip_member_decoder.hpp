@@ -1,6 +1,7 @@
 // Decodes single members of a zip archive in a file, in any order. The directory locates them.
 #pragma once
 
+#include "io/archive/member_list.hpp"
 #include "io/archive/whole_inflater.hpp"
 #include "io/archive/zip_records.hpp"
 #include "io/byte_reader.hpp"
@@ -39,5 +40,8 @@ class zip_member_decoder {
   whole_inflater inflater_;
   std::vector<std::byte> header_;
 };
+
+/// The member_lister of zip. The position of a text is the offset of its packed bytes.
+member_list list_zip_members(byte_reader& file, std::size_t most_list_bytes, std::uint64_t max_text);
 
 }  // namespace gpuhist::io

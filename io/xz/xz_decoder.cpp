@@ -6,51 +6,41 @@
 #include "io/frame_decoder.hpp"
 #include "io/xz/lzma_coder.hpp"
 #include "io/xz/xz_context.hpp"
+#include "io/xz/xz_filters.hpp"
+#include "io/xz/xz_parts.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
+#include <deque>
+#include <utility>
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::string_view xz_magic("\xFD\x37zXZ\0", 6);
 
-/// The filters of one block; liblzma allocates their options.
-class block_filters {
- public:
-  block_filters() { list_.front() = {.id = LZMA_VLI_UNKNOWN, .options = nullptr}; }
-  block_filters(const block_filters&) = delete;
-  block_filters& operator=(const block_filters&) = delete;
-  ~block_filters() { clear(); }
-
-  [[nodiscard]] lzma_filter* list() { return list_.data(); }
-  void clear() noexcept { lzma_filters_free(list_.data(), nullptr); }
-
-  [[nodiscard]] std::uint64_t dictionary_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const lzma_filter& each : list_) {
-      if (each.id == LZMA_VLI_UNKNOWN) break;
-      if (each.id == LZMA_FILTER_LZMA2) {
-        bytes = std::max<std::uint64_t>(bytes, static_cast<const lzma_options_lzma*>(each.options)->dict_size);
-      }
-    }
-    return bytes;
-  }
-
- private:
-  std::array<lzma_filter, LZMA_FILTERS_MAX + 1> list_{};
-};
-
 class xz_decoder final : public frame_decoder {
  public:
   explicit xz_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "xz", .frame = "stream"}) {}
 
+  void offer(const std::shared_ptr<const decoded_part>& part) override;
   [[nodiscard]] bool in_frame() const override;
   [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] std::uint64_t frameless_to() const override { return stream_end_; }
 
  private:
-  enum class phase { header, block_or_index, block_header, window, block, block_end, index, footer };
+  enum class phase {
+    header,
+    block_or_index,
+    block_header,
+    window,
+    block,
+    block_end,
+    ready_block,
+    ready_text,
+    index,
+    footer
+  };
 
   step_result step(cursor& at) override;
   void reset_frame() override;
@@ -67,6 +57,9 @@ class xz_decoder final : public frame_decoder {
   step_result begin_block();
   step_result decode(cursor& at);
   step_result end_block();
+  bool take_over();
+  step_result skip_ready_block(cursor& at);
+  step_result write_ready_text(cursor& at);
   step_result read_index(cursor& at);
   step_result read_footer(cursor& at);
   [[nodiscard]] bool is_after_block() const { return phase_ == phase::block_or_index && blocks_.blocks() > 0; }
@@ -76,7 +69,7 @@ class xz_decoder final : public frame_decoder {
   }
 
   lzma_coder coder_;
-  block_filters filters_;
+  xz_filters filters_;
   lzma_block block_{};      // written by the coder
   xz_block_record blocks_;  // of the stream
   xz_index_reader index_;
@@ -86,6 +79,12 @@ class xz_decoder final : public frame_decoder {
   std::uint64_t stream_end_ = 0;  // compressed offset of the last one
   std::uint64_t streams_ended_ = 0;
   bool counts_streams_ = true;  // false: unknown, because streams before the start were not read
+
+  std::deque<std::shared_ptr<const xz_part>> parts_;
+  std::shared_ptr<const xz_part> ready_part_;  // of the block that is taken over
+  const xz_ready_block* ready_ = nullptr;
+  std::uint64_t bytes_to_skip_ = 0;
+  std::span<const std::byte> ready_text_;  // to be written
 };
 
 frame_decoder::step_result xz_decoder::step(cursor& at) {
@@ -102,6 +101,10 @@ frame_decoder::step_result xz_decoder::step(cursor& at) {
       return decode(at);
     case phase::block_end:
       return end_block();
+    case phase::ready_block:
+      return skip_ready_block(at);
+    case phase::ready_text:
+      return write_ready_text(at);
     case phase::index:
       return read_index(at);
     case phase::footer:
@@ -117,6 +120,13 @@ void xz_decoder::reset_frame() {
   blocks_ = {};
   stream_end_ = 0;
   streams_ended_ = 0;
+  parts_.clear();
+  ready_part_ = nullptr;
+}
+
+void xz_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
+  auto blocks = std::dynamic_pointer_cast<const xz_part>(part);
+  if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
 
 void xz_decoder::begin_at(const decode_start& start) {
@@ -189,6 +199,7 @@ frame_decoder::step_result xz_decoder::begin_stream() {
 frame_decoder::step_result xz_decoder::choose_part(const cursor& at) {
   if (at.in.empty()) return fill_status::needs_input;
   const auto first = std::to_integer<std::uint8_t>(at.in.front());
+  if (first != 0 && take_over()) return std::nullopt;
   block_ = {};
   block_.header_size = lzma_block_header_size_decode(first);
   phase_ = first == 0 ? phase::index : phase::block_header;
@@ -243,6 +254,44 @@ frame_decoder::step_result xz_decoder::end_block() {
   const lzma_vli size = lzma_block_unpadded_size(&block_);
   if (size == 0) return fail_damaged(block_name() + " exceeds the maximum block size");
   blocks_.add(size, block_.uncompressed_size);
+  phase_ = phase::block_or_index;
+  return end_frame();
+}
+
+/// Begins to take over a block that was decoded ahead, if one begins here. It must have been compared with the kind of
+/// check that the stream has, and need no larger dictionary than this decoder may have.
+bool xz_decoder::take_over() {
+  while (!parts_.empty() && parts_.front()->is_before(consumed_total())) parts_.pop_front();
+  const auto fits = [&](const auto& part) {
+    ready_ = part->find(consumed_total());
+    return ready_ != nullptr && ready_->check == flags_.check && may_have_window(ready_->dictionary);
+  };
+  const auto found = std::ranges::find_if(parts_, fits);
+  if (found == parts_.end()) return false;
+  ready_part_ = *found;
+  bytes_to_skip_ = ready_->bytes;
+  phase_ = phase::ready_block;
+  return true;
+}
+
+frame_decoder::step_result xz_decoder::skip_ready_block(cursor& at) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_to_skip_, at.in.size()));
+  take(at, bytes);
+  bytes_to_skip_ -= bytes;
+  if (bytes_to_skip_ > 0) return fill_status::needs_input;
+  ready_text_ = ready_->content();
+  phase_ = phase::ready_text;
+  return std::nullopt;
+}
+
+frame_decoder::step_result xz_decoder::write_ready_text(cursor& at) {
+  const std::size_t bytes = std::min(ready_text_.size(), at.out.size());
+  if (bytes != 0) std::memcpy(at.out.data(), ready_text_.data(), bytes);
+  ready_text_ = ready_text_.subspan(bytes);
+  write(at, bytes);
+  if (!ready_text_.empty()) return fill_status::output_full;
+  blocks_.add(ready_->unpadded, ready_->length);
+  ready_part_ = nullptr;
   phase_ = phase::block_or_index;
   return end_frame();
 }

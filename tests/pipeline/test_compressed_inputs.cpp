@@ -279,10 +279,11 @@ TEST_CASE("blocks of xz and members of lzip are decoded by any number of decoder
   }
 }
 
-TEST_CASE("one frame of bzip2, gzip or lz4 is decoded in parts by several threads, with the same counts") {
+TEST_CASE("one frame of bzip2, gzip or lz4, and xz without sizes, is decoded in parts by several threads") {
   const test::byte_vector text = test::noise(3'000'000);
   const auto bzip2 = test::packed_sample_builder("bzip2").bzip2(text, 1).build();
   const auto gzip = test::gzip_sample_builder("gzip").member(text).build();
+  const auto xz = test::packed_sample_builder("xz").xz(text, {.block_bytes = 250'000}).build();
   // blocks of 2,000 bytes that are compressed, and stored ones
   test::byte_vector mixed = text;
   for (std::size_t at = 0; at < mixed.size(); at += 3000)
@@ -293,7 +294,7 @@ TEST_CASE("one frame of bzip2, gzip or lz4 is decoded in parts by several thread
                        .build();
   test::watchdog watchdog;
   const test::temporary_folder folder;
-  for (const test::decoder_sample* sample : {&bzip2, &gzip, &lz4}) {
+  for (const test::decoder_sample* sample : {&bzip2, &gzip, &lz4, &xz}) {
     const std::string name = folder.file(sample->name, test::characters(sample->packed));
     for (const std::uint32_t threads : {1U, 2U, 4U}) {
       CAPTURE(sample->name);

@@ -1,5 +1,6 @@
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 
+#include "pipeline/flow/decoding/archive_bytes.hpp"
 #include "pipeline/flow/decoding/frame_parts.hpp"
 
 #include <chrono>
@@ -19,6 +20,13 @@ constexpr std::size_t group_bytes = std::size_t{512} << 10U;                // o
 constexpr std::size_t most_blocks = (std::size_t{8} << 20U) / block_bytes;  // a larger frame is not decoded ahead
 
 }  // namespace
+
+io::part_format parts_of(const io::format& format, const io::file_source* file, feed_notes& notes,
+                         const std::stop_token& stop) {
+  if (file == nullptr || format.read_parts == nullptr) return format.parts;
+  source_bytes bytes(*file, notes, stop);
+  return format.read_parts(bytes);
+}
 
 ahead_blocks::ahead_blocks(io::byte_reader& source, const io::format& format, ahead_resources resources,
                            stage_clock& clock)
@@ -84,7 +92,7 @@ void ahead_blocks::begin(const block& first) {
   auto probe = format_.make_splitter();
   for (std::span<const std::byte> rest = first.bytes; !rest.empty();) rest = rest.subspan(probe->advance(rest).taken);
   has_frames_ = !probe->is_lost();
-  io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : format_.parts;
+  io::part_format format = has_frames_ ? make_frame_parts(format_, resources_.limits) : resources_.parts();
   if (format.splitter_divides) format = {};  // a splitter that finds no frames finds no parts
   const part_shares shares = shares_of(format, resources_.threads, resources_.limits.window_bytes);
   queue_.emplace(part_queue::settings{.format = format,

@@ -6,13 +6,17 @@
 #include "async/semaphore.hpp"
 #include "io/byte_reader.hpp"
 #include "io/format.hpp"
+#include "io/source.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
+#include "pipeline/flow/statistics/feed_notes.hpp"
 #include "pipeline/flow/statistics/stage_clock.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 namespace gpuhist::pipeline {
 
@@ -20,9 +24,15 @@ namespace gpuhist::pipeline {
 struct ahead_resources {
   async::executor& pool;
   unsigned threads = 1;
-  async::semaphore& memory;     ///< limits.window_bytes bytes in all
-  io::decoder_limits limits{};  ///< of decoders of frames
+  async::semaphore& memory;                  ///< limits.window_bytes bytes in all
+  io::decoder_limits limits{};               ///< of decoders of frames
+  std::function<io::part_format()> parts{};  ///< how one frame is decoded in parts, if the input is not split
 };
+
+/// How one frame of an input is decoded in parts. `file`: the input, whose end may describe it; null: a stream. Throws
+/// std::bad_alloc.
+io::part_format parts_of(const io::format& format, const io::file_source* file, feed_notes& notes,
+                         const std::stop_token& stop);
 
 /// Used by one thread, which blocks while it waits for bytes.
 class ahead_blocks {

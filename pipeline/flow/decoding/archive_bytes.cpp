@@ -281,6 +281,21 @@ std::string decoded_bytes::place_of(std::uint64_t offset) const {
 
 std::size_t member_bytes::read(std::span<std::byte> out) {
   if (error_) std::rethrow_exception(error_);
+  std::size_t filled = read_some(out);
+  while (fills_ && filled > 0 && filled < out.size()) {
+    std::size_t size = 0;
+    try {
+      size = read_some(out.subspan(filled));
+    } catch (...) {
+      break;  // the next read() throws it
+    }
+    if (size == 0) break;
+    filled += size;
+  }
+  return filled;
+}
+
+std::size_t member_bytes::read_some(std::span<std::byte> out) {
   try {
     if (rest_.empty()) rest_ = source_.read();
   } catch (const io::input_error& e) {

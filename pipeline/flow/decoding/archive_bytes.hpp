@@ -173,13 +173,19 @@ class decoded_bytes final : public io::byte_reader {
 /// The current member of an archive_reader.
 class member_bytes final : public io::byte_reader {
  public:
-  member_bytes(io::archive_reader& source, verdict_gate& verdicts) : source_(source), verdicts_(verdicts) {}
+  /// `fills`: a read() fills its span unless the member ends or fails, so the sizes of reads do not depend on how the
+  /// member is decoded. For archives that never wait for their bytes.
+  member_bytes(io::archive_reader& source, verdict_gate& verdicts, bool fills)
+      : source_(source), verdicts_(verdicts), fills_(fills) {}
 
   std::size_t read(std::span<std::byte> out) override;
 
  private:
+  std::size_t read_some(std::span<std::byte> out);
+
   io::archive_reader& source_;
   verdict_gate& verdicts_;
+  const bool fills_;
   std::span<const std::byte> rest_{};
   std::exception_ptr error_;
 };

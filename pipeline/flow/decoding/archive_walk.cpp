@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "config/size.hpp"
+#include "io/archive/seven_zip_decoder.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/counts/input_failure.hpp"
 
@@ -111,8 +112,11 @@ void archive_walk::count_compressed(const content& item, const io::format& compr
 // The threads of the pool decode the compression around the whole archive ahead.
 std::unique_ptr<ahead_blocks> archive_walk::blocks_ahead(const content& item, const io::format& compression) {
   if (limits_.threads < 2) return nullptr;
-  ahead_resources resources{
-      .pool = pool_, .threads = limits_.threads, .memory = context_.shared_memory(), .limits = context_.limits()};
+  ahead_resources resources{.pool = pool_,
+                            .threads = limits_.threads,
+                            .memory = context_.shared_memory(),
+                            .limits = context_.limits(),
+                            .parts = [this, &compression] { return parts_of(compression, file_, notes_, stop_); }};
   return std::make_unique<ahead_blocks>(item.bytes, compression, std::move(resources), notes_.decompress);
 }
 
@@ -152,12 +156,14 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
 
 // Members can be decoded in any order if the directory locates them in a file. Null: they cannot.
 std::unique_ptr<member_queue> archive_walk::decode_ahead(const content& item, io::archive_kind kind) {
-  if (kind != io::archive_kind::zip || file_ == nullptr || !item.bytes.seekable_bytes() || limits_.threads < 2)
-    return {};
+  const bool is_of_7z = kind == io::archive_kind::seven_zip;
+  if ((kind != io::archive_kind::zip && !is_of_7z) || file_ == nullptr) return {};
+  if (!item.bytes.seekable_bytes() || limits_.threads < 2) return {};
   constexpr std::uint64_t most = std::uint64_t{128} << 20U;
   source_bytes directory(*file_, notes_, stop_);
   const member_queue::settings options{.threads = limits_.threads,
-                                       .max_bytes = std::min(most, context_.limits().window_bytes / 2)};
+                                       .max_bytes = std::min(most, context_.limits().window_bytes / 2),
+                                       .list = is_of_7z ? io::list_seven_zip_members : io::list_zip_members};
   return std::make_unique<member_queue>(options, *file_, directory, pool_, context_.shared_memory(), notes_);
 }
 
@@ -182,7 +188,7 @@ void archive_walk::count_member(const content& archive, io::archive_reader& read
                           0, failure_kind::refused);
   }
   verdict_gate member(&archive.below, counts_);
-  member_bytes bytes(reader, member);
+  member_bytes bytes(reader, member, archive.bytes.seekable_bytes().has_value());
   peeking_bytes peeking(bytes);
   entry own;
   const content member_content{.name = name,

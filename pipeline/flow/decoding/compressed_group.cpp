@@ -1,6 +1,7 @@
 #include "pipeline/flow/decoding/compressed_group.hpp"
 
 #include "config/size.hpp"
+#include "pipeline/flow/decoding/ahead_blocks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -128,8 +129,13 @@ async::task<block> compressed_inputs::next_block(group& task) {
 // one, or, for other formats, once the ends of frames are unknown, because all further bytes of the input are in this
 // group.
 void compressed_inputs::begin_parts(group& task, const block& first) {
-  io::part_format format = task.input.format.parts;
-  if (task.lost || (format.splitter_divides ? !first.part : !first.lost)) return;
+  if (task.lost || options_.threads < 2) return;
+  const bool has_parts = task.input.format.parts.splitter_divides
+                             ? first.part != nullptr
+                             : first.lost && !std::exchange(task.has_asked_for_parts, true);
+  if (!has_parts) return;
+  const auto* const file = std::get_if<io::file_source>(task.input.source.get());
+  io::part_format format = parts_of(task.input.format, file, notes_, stop_);
   const part_shares shares = shares_of(format, options_.threads, task.context->limits().window_bytes);
   if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;

@@ -86,6 +86,7 @@ struct compressed_inputs::group {
   decode_contexts::lease context{};
   async::channel<block> blocks{};
   std::optional<part_queue> parts{};  // of the current frame, if threads decode it together
+  bool has_asked_for_parts = false;   // how the frame can be divided was determined
   async::event may_request_window{};  // a large one
   async::event ended{};
 

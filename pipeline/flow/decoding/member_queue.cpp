@@ -1,11 +1,12 @@
 #include "pipeline/flow/decoding/member_queue.hpp"
 
-#include "io/archive/zip_member_decoder.hpp"
+#include "io/archive/member_list.hpp"
 #include "io/input_error.hpp"
 #include "pipeline/flow/decoding/shared_work.hpp"
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <span>
@@ -26,14 +27,12 @@ struct member_room {
 struct queued_member {
   enum class phase { queued, decoding, ready };
 
-  io::zip_entry listed{};
+  io::listed_member listed{};
   member_room room{};
   phase now = phase::queued;
   std::optional<std::uint64_t> data_at{};  // once it is ready, if it was decoded
 
-  [[nodiscard]] std::span<std::byte> bytes() const {
-    return std::span(room.bytes.get(), io::zip_member_decoder::room_of(listed));
-  }
+  [[nodiscard]] std::span<std::byte> bytes() const { return std::span(room.bytes.get(), listed.room()); }
 };
 
 using member_phase = queued_member::phase;
@@ -56,8 +55,8 @@ class member_queue::state final : public shared_work {
   [[nodiscard]] std::size_t ready_pieces() const noexcept override;
   void do_oldest_piece(locked& lock) noexcept override;
   void start_members() noexcept;
-  void start(const io::zip_entry& next, member_room room);
-  [[nodiscard]] std::optional<member_room> room_for(const io::zip_entry& next);
+  void start(const io::listed_member& next, member_room room);
+  [[nodiscard]] std::optional<member_room> room_for(const io::listed_member& next);
   void pass_members_before(std::uint64_t data_at);
   void drop_front();
 
@@ -65,29 +64,31 @@ class member_queue::state final : public shared_work {
   const io::file_source& file_;
   async::semaphore& memory_;
   feed_notes& notes_;
-  std::vector<io::zip_entry> listed_{};  // in the order of their offsets
+  std::vector<io::listed_member> listed_{};  // in the order of their positions
+  std::function<std::unique_ptr<io::member_decoder>()> make_decoder_{};
+  std::size_t work_bytes_ = 0;  // of a decoder
   async::semaphore::permit list_memory_{};
   std::size_t next_ = 0;                  // in listed_: the first member that was not started
   std::deque<member_pointer> started_{};  // the oldest first
   member_pointer taken_{};                // its text is being used
   std::vector<member_room> free_rooms_{};
-  idle_objects<io::zip_member_decoder> decoders_{};
+  idle_objects<io::member_decoder> decoders_{};
 };
 
 void member_queue::state::begin(io::byte_reader& directory) noexcept {
   try {
     async::semaphore::permit reading = memory_.try_acquire(options_.max_bytes);
     if (!reading) return;
-    const std::size_t most = options_.max_bytes / sizeof(io::zip_entry);
-    std::vector<io::zip_entry> found = io::decodable_zip_members(directory, most, options_.max_bytes / 2);
-    found.shrink_to_fit();
+    io::member_list found = options_.list(directory, options_.max_bytes, options_.max_bytes / 2);
     reading.release();
-    if (found.empty()) return;
+    if (found.members.empty()) return;
     const std::scoped_lock lock(mutex_);
     free_rooms_.reserve(pieces_ahead(options_.threads));
-    list_memory_ = memory_.try_acquire(found.size() * sizeof(io::zip_entry));
+    list_memory_ = memory_.try_acquire(found.list_bytes);
     if (!list_memory_) return;
-    listed_ = std::move(found);
+    listed_ = std::move(found.members);
+    make_decoder_ = std::move(found.make_decoder);
+    work_bytes_ = found.work_bytes;
     start_members();
   } catch (const std::bad_alloc&) {
     return;  // the walk does without
@@ -118,15 +119,15 @@ void member_queue::state::start_members() noexcept {
   }
 }
 
-void member_queue::state::start(const io::zip_entry& next, member_room room) {
+void member_queue::state::start(const io::listed_member& next, member_room room) {
   auto added = std::make_shared<queued_member>();
   added->listed = next;
   added->room = std::move(room);
   started_.push_back(std::move(added));
 }
 
-std::optional<member_room> member_queue::state::room_for(const io::zip_entry& next) {
-  const std::size_t size = io::zip_member_decoder::room_of(next);
+std::optional<member_room> member_queue::state::room_for(const io::listed_member& next) {
+  const std::size_t size = next.room();
   const auto fits = std::ranges::find_if(free_rooms_, [size](const member_room& each) { return each.size >= size; });
   if (fits != free_rooms_.end()) {
     std::swap(*fits, free_rooms_.back());
@@ -135,7 +136,7 @@ std::optional<member_room> member_queue::state::room_for(const io::zip_entry& ne
     return found;
   }
   free_rooms_.clear();  // too small
-  member_room made{.size = size, .memory = memory_.try_acquire(size + io::zip_member_decoder::work_bytes)};
+  member_room made{.size = size, .memory = memory_.try_acquire(size + work_bytes_)};
   if (!made.memory) return std::nullopt;
   made.bytes = std::make_unique_for_overwrite<std::byte[]>(size);
   return made;
@@ -150,14 +151,14 @@ void member_queue::state::do_oldest_piece(locked& lock) noexcept {
   const auto of = member_pointer(  // the lock is released meanwhile
       *std::ranges::find(started_, member_phase::queued, [](const auto& each) { return each->now; }));
   of->now = member_phase::decoding;
-  std::unique_ptr<io::zip_member_decoder> decoder = decoders_.take();
+  std::unique_ptr<io::member_decoder> decoder = decoders_.take();
   std::optional<std::uint64_t> data_at;
   notes_.decompress.note_in_flight(std::min(running(), options_.threads));
   lock.unlock();
   try {
     const stopwatch busy(notes_.decompress.busy_nanoseconds);
     notes_.read.bytes += of->listed.packed;
-    if (!decoder) decoder = std::make_unique<io::zip_member_decoder>();
+    if (!decoder) decoder = make_decoder_();
     data_at = decoder->decode(file_, of->listed, of->bytes());
     if (data_at) notes_.decompress.bytes += of->listed.bytes;
   } catch (const std::bad_alloc&) {
@@ -177,13 +178,13 @@ void member_queue::state::drop_front() {
   if (front->now != member_phase::decoding) free_rooms_.push_back(std::move(front->room));
 }
 
-// The member at this offset is the last one whose header begins before it.
+// The member with this position of its text is the last one that is listed before it.
 void member_queue::state::pass_members_before(std::uint64_t data_at) {
-  const auto end = std::ranges::lower_bound(listed_, data_at, {}, &io::zip_entry::header_at);
+  const auto end = std::ranges::lower_bound(listed_, data_at, {}, &io::listed_member::position);
   const auto wanted = static_cast<std::size_t>(end - listed_.begin());
   if (wanted == 0) return;
-  const std::uint64_t header_at = listed_[wanted - 1].header_at;
-  while (!started_.empty() && started_.front()->listed.header_at < header_at) drop_front();
+  const std::uint64_t position = listed_[wanted - 1].position;
+  while (!started_.empty() && started_.front()->listed.position < position) drop_front();
   next_ = std::max(next_, wanted - 1);
 }
 
@@ -193,7 +194,7 @@ std::optional<member_queue::text> member_queue::state::take(std::uint64_t data_a
   taken_.reset();
   pass_members_before(data_at);
   start_members();
-  if (started_.empty() || started_.front()->listed.header_at >= data_at) return std::nullopt;
+  if (started_.empty() || started_.front()->listed.position >= data_at) return std::nullopt;
   const member_pointer front = started_.front();
   while (front->now != member_phase::ready) {
     if (front->now == member_phase::queued) {

@@ -1,7 +1,7 @@
-// Decodes members of a zip file ahead of the thread that walks over the archive, on the threads of the pool. The walk
-// takes over the texts that fit at its position, and decodes the other members by itself.
+// Decodes members of a zip or 7z file ahead of the thread that walks over the archive, on the threads of the pool. The
+// walk takes over the texts that fit at its position, and decodes the other members by itself.
 //
-//     directory    member 0, 1, 2, 3 ...           in the order of the local headers
+//     directory    member 0, 1, 2, 3 ...           in the order of the archive
 //     pool         read ─► decode ─► verify        several members at once
 //     take()       member 0, then 1 ...            the walk
 //
@@ -11,6 +11,8 @@
 #include "async/executor.hpp"
 #include "async/semaphore.hpp"
 #include "io/archive/decoded_members.hpp"
+#include "io/archive/member_list.hpp"
+#include "io/archive/zip_member_decoder.hpp"
 #include "io/byte_reader.hpp"
 #include "io/source.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
@@ -28,6 +30,7 @@ class member_queue final : public io::decoded_members {
   struct settings {
     unsigned threads = 1;         ///< of the pool; while as many inputs are decoded, no member is decoded ahead
     std::uint64_t max_bytes = 0;  ///< most memory for one member, and for the list of all members
+    io::member_lister list = io::list_zip_members;
   };
 
   /// Begins to decode the members that the directory of `file` lists. `directory`: reads the same file, during this

@@ -1,0 +1,63 @@
+#include "io/xz/xz_listed_blocks.hpp"
+
+#include "io/input_error.hpp"
+#include "io/xz/lzma_coder.hpp"
+
+#include <array>
+#include <memory>
+#include <span>
+
+namespace gpuhist::io {
+namespace {
+
+struct index_deleter {
+  void operator()(lzma_index* index) const { lzma_index_end(index, nullptr); }
+};
+using index_pointer = std::unique_ptr<lzma_index, index_deleter>;
+
+// liblzma asks for the bytes that it needs: the header and the end of each stream. Null if they do not fit together.
+index_pointer read_indexes(byte_reader& file, std::uint64_t file_bytes) {
+  constexpr std::uint64_t most_memory = std::uint64_t{4} << 20U;  // of liblzma; the list needs twice as much
+  constexpr std::uint64_t most_read = std::uint64_t{32} << 20U;   // padding, or many short streams
+  std::array<std::byte, 8192> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): the reader writes it
+  lzma_coder coder;
+  lzma_index* found = nullptr;
+  if (checked(lzma_file_info_decoder(&coder.stream(), &found, most_memory, file_bytes)) != LZMA_OK) return nullptr;
+  lzma_ret code = LZMA_SEEK_NEEDED;
+  coder.stream().seek_pos = 0;
+  for (std::uint64_t read = 0; read < most_read;) {
+    if (code == LZMA_SEEK_NEEDED) file.seek(coder.stream().seek_pos);
+    const std::size_t size = file.read(buffer);
+    if (size == 0) return nullptr;
+    read += size;
+    code = coder.run(std::span(buffer).first(size), {}).code;
+    if (code == LZMA_STREAM_END) return index_pointer(found);
+    if (code != LZMA_OK && code != LZMA_SEEK_NEEDED) return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<xz_listed_block> list_xz_blocks(byte_reader& file) {
+  std::vector<xz_listed_block> blocks;
+  try {
+    const index_pointer index = read_indexes(file, file.seekable_bytes().value_or(0));
+    if (!index) return blocks;
+    lzma_index_iter each{};
+    lzma_index_iter_init(&each, index.get());
+    blocks.reserve(static_cast<std::size_t>(lzma_index_block_count(index.get())));
+    while (!lzma_index_iter_next(&each, LZMA_INDEX_ITER_BLOCK)) {
+      if (each.stream.flags == nullptr) continue;
+      blocks.push_back({.begin = each.block.compressed_file_offset,
+                        .bytes = each.block.total_size,
+                        .text = each.block.uncompressed_size,
+                        .check = each.stream.flags->check});
+    }
+  } catch (const input_error&) {
+    blocks.clear();  // the decoder meets the error, too
+  }
+  return blocks;
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,258 @@
+// The list of members of 7z archives: streams that can be decoded alone are found, where a writer of this test put
+// them; anything else, and any damage, ends the list, and never leads out of the file.
+#include "io/archive/seven_zip_streams.hpp"
+
+#include "io/archive/seven_zip_decoder.hpp"
+#include "tests/support/byte_vectors.hpp"
+
+#include <doctest/doctest.h>
+#include <lzma.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpuhist::io {
+namespace {
+
+using test::byte_vector;
+using test::vector_of;
+
+constexpr std::size_t start_bytes = 32;
+
+class memory_bytes final : public byte_reader {
+ public:
+  explicit memory_bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::size_t read(std::span<std::byte> out) override {
+    const std::size_t size = std::min(out.size(), bytes_.size() - at_);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), size, out.begin());
+    at_ += size;
+    return size;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return bytes_.size(); }
+  void seek(std::uint64_t offset) override { at_ = std::min<std::uint64_t>(offset, bytes_.size()); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+std::vector<seven_zip_stream> streams_of(std::span<const std::byte> archive, std::size_t most = 1000,
+                                         std::uint64_t max_bytes = 1U << 20U) {
+  memory_bytes file(archive);
+  return read_seven_zip_streams(file, most, max_bytes);
+}
+
+std::uint32_t crc_of(std::span<const std::byte> bytes) {
+  return lzma_crc32(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), 0);
+}
+
+void add(byte_vector& to, std::uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) to.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+/// A number of the format, in `follow` bytes after the first one.
+void add_number(byte_vector& to, std::uint64_t value, unsigned follow) {
+  const unsigned ones = 0xFF00U >> follow & 0xFFU;
+  to.push_back(static_cast<std::byte>(ones | (follow < 7 ? value >> (8 * follow) : 0)));
+  add(to, value, follow);
+}
+
+/// What the writer puts into one folder.
+struct stored {
+  std::string text;
+  std::string method = std::string(1, '\0');  // Copy
+  std::size_t texts = 1;
+  bool has_crc = true;
+};
+
+byte_vector list_of(std::span<const stored> folders, unsigned follow) {
+  const auto mark = [](byte_vector& to, unsigned value) { add(to, value, 1); };
+  byte_vector list;
+  mark(list, 1);
+  mark(list, 4);
+  mark(list, 6);
+  add_number(list, 0, follow);
+  add_number(list, folders.size(), follow);
+  mark(list, 9);
+  for (const stored& each : folders) add_number(list, each.text.size(), follow);
+  mark(list, 0);
+  mark(list, 7);
+  mark(list, 11);
+  add_number(list, folders.size(), follow);
+  mark(list, 0);
+  for (const stored& each : folders) {
+    mark(list, 1);
+    mark(list, static_cast<unsigned>(each.method.size()));
+    list = test::joined(list, vector_of(each.method));
+  }
+  mark(list, 12);
+  for (const stored& each : folders) add_number(list, each.text.size(), follow);
+  mark(list, 0);
+  mark(list, 8);
+  mark(list, 13);
+  for (const stored& each : folders) add_number(list, each.texts, follow);
+  mark(list, 9);
+  for (const stored& each : folders) {
+    for (std::size_t i = 1; i < each.texts; ++i) add_number(list, 1, follow);
+  }
+  mark(list, 10);
+  mark(list, 0);
+  std::vector<bool> defined;
+  for (const stored& each : folders) defined.insert(defined.end(), each.texts, each.has_crc);
+  byte_vector bits((defined.size() + 7) / 8);
+  for (std::size_t i = 0; i < defined.size(); ++i) {
+    if (defined[i]) bits[i / 8] |= static_cast<std::byte>(0x80U >> (i % 8));
+  }
+  list = test::joined(list, bits);
+  for (const stored& each : folders) {
+    for (std::size_t i = 0; i < each.texts && each.has_crc; ++i) add(list, crc_of(vector_of(each.text)), 4);
+  }
+  mark(list, 0);
+  mark(list, 0);
+  mark(list, 0);
+  return list;
+}
+
+/// The start header, `packed`, and the list of an archive.
+byte_vector archive_of(const byte_vector& packed, const byte_vector& list) {
+  byte_vector rest;
+  add(rest, packed.size(), 8);
+  add(rest, list.size(), 8);
+  add(rest, crc_of(list), 4);
+  byte_vector archive = vector_of(std::string_view("7z\xBC\xAF\x27\x1C\0\4", 8));
+  add(archive, crc_of(rest), 4);
+  return test::joined(test::joined(archive, rest), test::joined(packed, list));
+}
+
+byte_vector archive_of(std::span<const stored> folders, unsigned follow = 0) {
+  byte_vector packed;
+  for (const stored& each : folders) packed = test::joined(packed, vector_of(each.text));
+  return archive_of(packed, list_of(folders, follow));
+}
+
+const std::vector<stored> three{{.text = "first"}, {.text = ""}, {.text = "second text"}, {.text = "3"}};
+
+}  // namespace
+
+TEST_CASE("7z streams: each text of an archive that is not solid is found, with numbers of any length") {
+  for (unsigned follow = 0; follow <= 8; ++follow) {
+    CAPTURE(follow);
+    const byte_vector archive = archive_of(three, follow);
+    const auto found = streams_of(archive);
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].offset == start_bytes);
+    CHECK(found[1].offset == start_bytes + 5);
+    CHECK(found[2].offset == start_bytes + 16);
+    CHECK(found[1].bytes == 11);
+    CHECK(found[1].packed == 11);
+    CHECK(found[1].crc == crc_of(vector_of("second text")));
+    memory_bytes file(archive);
+    CHECK(list_seven_zip_members(file, 1U << 20U, 1U << 20U).members.size() == 3);
+  }
+}
+
+TEST_CASE("7z streams: the list ends at a folder of several texts, another method, no checksum, or too many bytes") {
+  const auto found = [](const stored& second) {
+    return streams_of(archive_of(std::vector<stored>{{.text = "first"}, second, {.text = "third"}}, 2), 1000, 400)
+        .size();
+  };
+  CHECK(found({.text = "second"}) == 3);
+  CHECK(found({.text = "second", .texts = 2}) == 1);
+  CHECK(found({.text = "second", .method = "\3\4\1"}) == 1);
+  CHECK(found({.text = "second", .has_crc = false}) == 1);
+  CHECK(found({.text = std::string(401, 'x')}) == 1);
+  CHECK(streams_of(archive_of(three), 3).empty());
+}
+
+TEST_CASE("7z streams: an archive that is cut, or whose list or start header has a wrong checksum, has none") {
+  const byte_vector archive = archive_of(three);
+  for (std::size_t length = 0; length < archive.size(); ++length) {
+    CHECK(streams_of(std::span(archive).first(length)).empty());
+  }
+  for (std::size_t bit = 0; bit < 8 * archive.size(); ++bit) {
+    const std::size_t at = bit / 8;
+    if (at == 6 || at == 7 || (at >= start_bytes && at < start_bytes + 17)) continue;  // version, and texts
+    byte_vector damaged = archive;
+    damaged[at] ^= static_cast<std::byte>(1U << (bit % 8));
+    CHECK(streams_of(damaged).empty());
+  }
+}
+
+TEST_CASE("7z streams: whatever a list states, its streams are within the file, in order, and do not overlap") {
+  std::mt19937 random(7);
+  byte_vector packed;
+  for (const stored& each : three) packed = test::joined(packed, vector_of(each.text));
+  std::size_t accepted = 0;
+  for (int turn = 0; turn < 60'000; ++turn) {
+    byte_vector list = list_of(three, static_cast<unsigned>(random() % 9));
+    for (auto changes = 1 + random() % 3; changes > 0 && !list.empty(); --changes) test::damage(list, random, 8);
+    const byte_vector archive = archive_of(packed, list);
+    std::uint64_t end = start_bytes;
+    for (const seven_zip_stream& each : streams_of(archive)) {
+      ++accepted;
+      REQUIRE(each.offset >= end);
+      REQUIRE(each.packed <= archive.size() - each.offset);
+      REQUIRE(each.bytes > 0);
+      REQUIRE(each.bytes <= 1U << 20U);
+      end = each.offset + each.packed;
+    }
+  }
+  CHECK(accepted > 0);
+}
+
+TEST_CASE("7z streams: data of any kind is decoded only if it is exactly the text that is stated") {
+  std::mt19937 random(3);
+  seven_zip_decoder decoder;
+  const byte_vector text = vector_of(std::string(3000, 'a') + "bcd");
+  lzma_options_lzma options{};
+  REQUIRE(!lzma_lzma_preset(&options, 0));
+  std::array<lzma_filter, 2> filters{
+      {{.id = LZMA_FILTER_LZMA2, .options = &options}, {.id = LZMA_VLI_UNKNOWN, .options = nullptr}}};
+  byte_vector packed(500);
+  std::size_t size = 0;
+  REQUIRE(lzma_raw_buffer_encode(filters.data(), nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+                                 text.size(), reinterpret_cast<std::uint8_t*>(packed.data()), &size,
+                                 packed.size()) == LZMA_OK);
+  packed.resize(size);
+  seven_zip_stream stream{.packed = size,
+                          .bytes = text.size(),
+                          .crc = crc_of(text),
+                          .coder = seven_zip_stream::method::lzma2,
+                          .properties = {std::byte{16}},
+                          .number_of_properties = 1};
+  const auto decodes = [&](byte_vector bytes, std::size_t length) {
+    const std::size_t used = bytes.size();
+    bytes.resize(used + whole_inflater::padding);
+    byte_vector out(length);
+    const bool is_decoded = decoder.decode(stream, std::span<const std::byte>(bytes).first(used), out);
+    if (is_decoded) CHECK(out == text);
+    return is_decoded;
+  };
+  CHECK(decodes(packed, text.size()));
+  CHECK_FALSE(decodes(packed, text.size() - 1));
+  CHECK_FALSE(decodes(packed, text.size() + 1));
+  CHECK_FALSE(decodes(test::joined(packed, vector_of("x")), text.size()));
+  int decoded = 0;
+  for (const auto method :
+       {seven_zip_stream::method::copy, seven_zip_stream::method::lzma, seven_zip_stream::method::lzma2,
+        seven_zip_stream::method::deflate, seven_zip_stream::method::bzip2}) {
+    stream.coder = method;
+    for (int turn = 0; turn < 400; ++turn) {
+      byte_vector damaged = packed;
+      test::damage(damaged, random, 5);
+      if (damaged == packed) continue;
+      for (std::byte& each : stream.properties) each = static_cast<std::byte>(random() % 64);
+      stream.number_of_properties = static_cast<std::uint8_t>(random() % 6);
+      decoded += decodes(damaged, text.size()) ? 1 : 0;  // a bit that is not used may have been flipped
+    }
+  }
+  CHECK(decoded < 20);
+}
+
+}  // namespace gpuhist::io
