@@ -1,4 +1,4 @@
-// plain_files: the counts of files are those of a plain loop, however many threads read and whoever else uses them.
+// plain_files: the counts of files are those of a plain loop, however many threads read, and whatever else they do.
 #include "pipeline/flow/inputs/plain_files.hpp"
 
 #include "async/event_loop.hpp"
