@@ -95,7 +95,7 @@ byte_vector random_haystack(std::mt19937& random) {
   bit_writer out;
   const auto parts = random() % 5;
   for (unsigned i = 0; i < parts; ++i) {
-    const unsigned gap = static_cast<unsigned>(random() % 64);
+    const auto gap = static_cast<unsigned>(random() % 64);
     out.put(static_cast<std::uint64_t>(random()) << 32U | random(), gap);
     const std::uint64_t damaged = random() % 3 == 0 ? std::uint64_t{1} << (random() % 48) : 0;
     out.put(0x314159265359U ^ damaged, 48);
