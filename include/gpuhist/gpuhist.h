@@ -43,7 +43,7 @@ enum {
   GPUHIST_CLOSED = 3,           /* the counter was finished, cancelled, or stopped by a failure */
   GPUHIST_ENGINE = 4,           /* the requested engine cannot be used, or failed */
   GPUHIST_OUT_OF_MEMORY = 5,
-  GPUHIST_SYSTEM = 6,  /* the system refused a resource: a thread, a file */
+  GPUHIST_SYSTEM = 6,   /* the system refused a resource: a thread, a file */
   GPUHIST_INTERNAL = 7, /* an exception that the library does not expect */
   GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: gpuhist_results_failure() */
 };
