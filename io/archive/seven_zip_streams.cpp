@@ -45,11 +45,11 @@ enum class mark : std::uint8_t {
 /// The list is damaged, or has something that this reader does not know.
 struct unknown_list {};
 
-std::uint32_t crc_of(std::span<const std::byte> bytes) {
+std::uint32_t checksum_of(std::span<const std::byte> bytes) {
   return crc32_gzip_refl(0, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
 
-std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
+std::uint64_t little_endian_number(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[at + i]);
   return value;
@@ -68,7 +68,7 @@ class list_fields {
   }
 
   std::uint8_t byte() { return std::to_integer<std::uint8_t>(bytes(1).front()); }
-  std::uint32_t crc() { return static_cast<std::uint32_t>(number_at(bytes(4), 0, 4)); }
+  std::uint32_t crc() { return static_cast<std::uint32_t>(little_endian_number(bytes(4), 0, 4)); }
 
   // As many leading ones in the first byte as bytes follow; its other bits are the highest ones of the number.
   std::uint64_t number() {
@@ -317,12 +317,12 @@ std::vector<std::byte> read_list(byte_reader& file, std::uint64_t file_bytes, st
   if (file_bytes < start_bytes) throw unknown_list();
   const std::vector<std::byte> start = read_at(file, 0, start_bytes);
   if (detect_archive(start) != archive_kind::seven_zip) throw unknown_list();  // a program that extracts itself
-  if (crc_of(std::span(start).subspan(covered_at)) != number_at(start, 8, 4)) throw unknown_list();
-  const std::uint64_t at = number_at(start, covered_at, 8);
-  const std::uint64_t size = number_at(start, 20, 8);
+  if (checksum_of(std::span(start).subspan(covered_at)) != little_endian_number(start, 8, 4)) throw unknown_list();
+  const std::uint64_t at = little_endian_number(start, covered_at, 8);
+  const std::uint64_t size = little_endian_number(start, 20, 8);
   if (at > file_bytes - start_bytes || size > file_bytes - start_bytes - at || size > most_bytes) throw unknown_list();
   std::vector<std::byte> list = read_at(file, start_bytes + at, size);
-  if (crc_of(list) != number_at(start, 28, 4)) throw unknown_list();
+  if (checksum_of(list) != little_endian_number(start, 28, 4)) throw unknown_list();
   return list;
 }
 
