@@ -18,7 +18,7 @@ enum class errc : std::uint8_t {
   out_of_memory,  ///< memory could not be allocated
   system,         ///< the system refused a resource: a thread, a file
   internal,       ///< an exception that the library does not expect
-  callback,       ///< a callback of the caller threw an exception: results::error_kind()
+  callback,       ///< a callback of the caller threw an exception: see results::error_kind()
 };
 
 /// Every error that the library throws, except exceptions of callbacks, which are passed on, and std::bad_alloc if

@@ -45,7 +45,8 @@ enum {
   GPUHIST_OUT_OF_MEMORY = 5,
   GPUHIST_SYSTEM = 6,   /* the system refused a resource: a thread, a file */
   GPUHIST_INTERNAL = 7, /* an exception that the library does not expect */
-  GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: gpuhist_results_failure() */
+  GPUHIST_CALLBACK = 8  /* a callback of the caller threw an exception: on_window, which ends gpuhist_counter_finish(); or
+                           * `release`, then of gpuhist_results_failure() */
 };
 
 typedef uint32_t gpuhist_engine;

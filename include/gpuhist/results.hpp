@@ -63,11 +63,11 @@ enum class skipped_kind : std::uint8_t {
 
 /// Names in trees and archives that were not read, all for the same cause.
 struct skipped_inputs {
-  skipped_kind kind = skipped_kind::unknown;
   std::string cause{};      ///< "symbolic link", in the singular
   std::uint64_t count = 0;  ///< number of names
   std::string first{};      ///< the first of them, raw bytes; empty in a result that was read from a file
   std::uint64_t bytes = 0;  ///< that archives hold for them
+  skipped_kind kind = skipped_kind::unknown;
 };
 
 /// How an earlier result is read.

@@ -58,7 +58,6 @@ std::uint64_t ring_shape::mapped_bytes() const { return slot_layout(*this).end; 
 
 ring::ring(const ring_shape& shape)
     : mapping_(std::make_shared<mapping>(shape.mapped_bytes())),
-      feeds_link_(shape.feeds_link),
       permits_(shape.slots),
       slots_(shape.slots),
       occupancy_(shape.slots, std::chrono::steady_clock::now()) {
@@ -78,7 +77,7 @@ ring::ring(const ring_shape& shape)
   // the first slots are taken first
   for (std::size_t i = slots_.size(); i-- > 0;) free_.push_back(&slots_[i]);
   // a link needs all slots from the start. The host often uses a few of them, and the others cost time: docs/tuning.md
-  if (feeds_link_) mapping::populate(memory().first(shape.slots * layout.bytes_stride));
+  if (shape.feeds_link) mapping::populate(memory().first(shape.slots * layout.bytes_stride));
 }
 
 async::task<slot*> ring::acquire() {
@@ -145,7 +144,7 @@ void ring::release(slot& counted) noexcept {
   const async::semaphore::permit permit = std::move(counted.permit);  // returned last, after the slot is in free_
   const std::scoped_lock lock(mutex_);
   enter(counted, phase::free);
-  free_.insert(feeds_link_ ? free_.begin() : free_.end(), &counted);  // does not allocate: reserved for all slots
+  free_.push_back(&counted);  // does not allocate: reserved for all slots
 }
 
 double ring::waiting_seconds() const {

@@ -71,7 +71,7 @@ struct ring_shape {
   std::uint32_t chunk_bytes = 0;
   std::uint32_t max_extents = 0;
   std::uint32_t row_columns = 0;
-  bool feeds_link = false;  ///< engine copies the slots to a device (acquire(), and pages are allocated at once)
+  bool feeds_link = false;  ///< the engine copies the slots to a device: their pages are allocated at once
 
   /// Bytes of memory that a ring of this shape maps.
   [[nodiscard]] std::uint64_t mapped_bytes() const;
@@ -93,8 +93,7 @@ class ring {
   [[nodiscard]] std::span<slot> slots() { return slots_; }
 
   /// Waits for a free slot and returns it, empty and in phase filling. The slot that was freed last is taken first,
-  /// because its memory may still be in a cache. With ring_shape::feeds_link the slot that was freed first is taken
-  /// first: then consecutive chunks are adjacent in memory, and a lane copies several of them at once.
+  /// because its memory may still be in a cache.
   async::task<slot*> acquire();
 
   /// As acquire(), for threads: blocks the calling thread. Null once `stop` is requested. Thread-safe.
@@ -141,11 +140,10 @@ class ring {
   void enter(slot& entering, phase next);
 
   std::shared_ptr<mapping> mapping_;
-  const bool feeds_link_;
   async::semaphore permits_;  // one per slot in free_; slots hold them, so it outlives slots_
   std::vector<slot> slots_;
   mutable std::mutex mutex_;
-  std::vector<slot*> free_;  // guarded by mutex_; the next one is at the back
+  std::vector<slot*> free_;  // guarded by mutex_; a stack
   double waiting_seconds_ = 0;
   occupancy occupancy_;  // guarded by mutex_, so its times ascend
 };

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace gpuhist;
@@ -80,6 +83,58 @@ TEST_CASE("the pieces are all bytes in order, and groups begin at ends of frames
     for (std::uint32_t left = random(1, 9); left > 0; --left)
       members.block(test::sample_text(random(1, 3000), random()));
     check("gzip", members.build(), random);
+  }
+}
+
+// Reports the same ends as a splitter that needs one byte more to decide whether a frame ends before an 'L': only "LZ"
+// begins a frame, and 'E' ends one.
+class hesitant_splitter final : public io::splitter {
+ public:
+  io::split_step advance(std::span<const std::byte> bytes) override {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const char each = static_cast<char>(bytes[i]);
+      if (std::exchange(after_l_, each == 'L') && each == 'Z') return {.taken = i + 1, .frame_ends = true, .beyond = 2};
+      if (each == 'E') return {.taken = i + 1, .frame_ends = true};
+    }
+    return {.taken = bytes.size()};
+  }
+  [[nodiscard]] std::size_t held_back() const override { return after_l_ ? 1 : 0; }
+  [[nodiscard]] bool counts_frame() const override { return true; }
+  [[nodiscard]] std::string_view manner() const override { return "by letters"; }
+
+ private:
+  bool after_l_ = false;
+};
+
+TEST_CASE("bytes that are held back come before the bytes after them, wherever the blocks end") {
+  const std::string_view input = "LZaaaLbbbELZccLddLZeeELLLEf";
+  const auto groups_of = [&](std::size_t group_bytes, unsigned cuts) {
+    frame_divider divider(std::make_unique<hesitant_splitter>(), group_bytes);
+    std::vector<std::string> groups{""};
+    const auto take = [&](const frame_divider::piece& piece) {
+      for (const std::byte each : piece.bytes.bytes) groups.back().push_back(static_cast<char>(each));
+      if (piece.ends_group) groups.emplace_back();
+    };
+    std::string part;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      part.push_back(input[i]);
+      if ((cuts >> i & 1U) == 0 && i + 1 < input.size()) continue;
+      const block source{.bytes = std::as_bytes(std::span(part))};
+      while (const auto piece = divider.next(source)) take(*piece);
+      part.clear();
+    }
+    while (const auto piece = divider.rest()) take(*piece);
+    return groups;
+  };
+  test::dice random(7);
+  for (const std::size_t group_bytes : {1U, 4U, 9U}) {
+    const auto expected = groups_of(group_bytes, 0);
+    CAPTURE(group_bytes);
+    for (int round = 0; round < 3000; ++round) {
+      const unsigned cuts = random(0, (1U << 27U) - 1);
+      CAPTURE(cuts);
+      CHECK(groups_of(group_bytes, cuts) == expected);
+    }
   }
 }
 

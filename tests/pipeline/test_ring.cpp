@@ -100,19 +100,3 @@ TEST_CASE("the slot that was released last is taken first") {
   CHECK(test::run(pool, tested.acquire()) == second);
   CHECK(test::run(pool, tested.acquire()) == first);
 }
-
-TEST_CASE("slots that feed a link are taken in the order of their release, so that consecutive chunks are adjacent") {
-  async::worker_pool pool(1);
-  ring_shape shape = small;
-  shape.feeds_link = true;
-  ring tested(shape);
-  slot* taken[3];
-  for (slot*& each : taken) each = test::run(pool, tested.acquire());
-  for (const int round : {1, 2, 3}) {
-    CAPTURE(round);
-    for (slot* each : taken) tested.release(*each);
-    for (slot* each : taken) CHECK(test::run(pool, tested.acquire()) == each);
-  }
-  CHECK(taken[0]->bytes.data() < taken[1]->bytes.data());
-  CHECK(taken[1]->bytes.data() < taken[2]->bytes.data());
-}

@@ -80,11 +80,22 @@ void ahead_blocks::read_more() {
   queue_->push(std::move(last));
 }
 
+// A full block, or what a stream has at the moment.
 block ahead_blocks::read_block() {
   std::byte* const bytes = blocks_->take_memory();
   const std::shared_ptr<const std::byte> memory(
       bytes, [pool = blocks_, bytes](const std::byte*) { pool->release_memory(bytes); });
-  return {.memory = memory, .bytes = std::span(bytes, source_.read({bytes, block_bytes}))};
+  std::size_t size = 0;
+  try {
+    do {
+      const std::size_t read = source_.read({bytes + size, block_bytes - size});
+      size += read;
+      if (read == 0) break;
+    } while (size < block_bytes && !source_.may_wait());
+  } catch (...) {
+    if (size == 0) throw;  // otherwise the next read throws it again
+  }
+  return {.memory = memory, .bytes = std::span(bytes, size)};
 }
 
 // Frames of more than one block of compressed bytes are found from the first bytes on, or not at all.

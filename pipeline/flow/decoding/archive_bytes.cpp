@@ -161,7 +161,7 @@ bool decoded_bytes::refill() {
   if (options_.ahead ? read_ahead() : read_source()) return true;
   if (error_) return false;
   ended_ = true;
-  if (const std::string missing = decoder_->missing_at_end(0); !missing.empty()) {
+  if (const std::string missing = decoder_->missing_at_end(text_before_); !missing.empty()) {
     fail(missing);
   } else {
     verdicts_.verified();  // needed for formats without an end mark
@@ -183,7 +183,12 @@ bool decoded_bytes::read_source() {
 bool decoded_bytes::read_ahead() {
   part_queue::piece next;
   do {
-    next = options_.ahead->next();
+    try {
+      next = options_.ahead->next();
+    } catch (...) {
+      error_ = std::current_exception();
+      return false;
+    }
     if (next.bytes.end) {
       error_ = next.bytes.error;
       return false;
@@ -221,11 +226,13 @@ void decoded_bytes::copy_part(std::span<std::byte> out, std::size_t& filled) {
 // The decoder of the part continues where the part ends, or reports its fault.
 void decoded_bytes::leave_part() {
   used_ = part_->consumed;
+  text_before_ = text_bytes_ - part_->text_bytes();
   pass_used_bytes();
   decoder_ = part_->decoder.get();
   left_ = std::move(part_);
+  left_->free_text();
   has_more_ = left_->ended_by == io::fill_status::output_full;
-  if (left_->ended_by == io::fill_status::failed) fail(decoder_->fault(0));
+  if (left_->ended_by == io::fill_status::failed) fail(decoder_->fault(text_before_));
   if (left_->ended_by == io::fill_status::needs_window) grant_window();
 }
 
@@ -256,7 +263,7 @@ void decoded_bytes::decode(std::span<std::byte> out, std::size_t& filled) {
   note_text(result.produced);
   if (error_) return;
   has_more_ = result.status == io::fill_status::output_full || result.status == io::fill_status::needs_window;
-  if (result.status == io::fill_status::failed) fail(decoder_->fault(0));
+  if (result.status == io::fill_status::failed) fail(decoder_->fault(text_before_));
   if (result.status == io::fill_status::needs_window) grant_window();
   if (result.status == io::fill_status::frame_verified) end_frame();
 }

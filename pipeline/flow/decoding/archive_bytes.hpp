@@ -164,6 +164,7 @@ class decoded_bytes final : public io::byte_reader {
   std::span<const std::byte> in_{};
   std::size_t used_ = 0;  // bytes after in_ that were decoded as a part
   std::uint64_t text_bytes_ = 0;
+  std::uint64_t text_before_ = 0;  // the start of decoder_
   bool ended_ = false;
   bool frame_ended_ = false;
   bool has_more_ = false;  // the decoder can continue without more input

@@ -90,7 +90,7 @@ class block_reader {
   void read_farther_ahead() { may_take_extra_ = true; }
 
   /// Takes up to `blocks` extra blocks for this reader alone, until all its blocks are released. Returns the number of
-  /// blocks that it has then. Thread-safe.
+  /// blocks that it has then. One caller at a time; any thread.
   std::size_t own_more(std::size_t blocks);
 
   /// Ends the reading soon. Thread-safe.

@@ -140,9 +140,7 @@ void compressed_inputs::begin_parts(group& task, const block& first) {
   if (shares.parts == 0) return;
   const std::size_t blocks_of_part = 1 + (format.part_bytes + format.look_ahead_bytes) / options_.block_bytes;
   if (format.splitter_divides) format.part_bytes = part_queue::any_size;
-  block_reader& reader = *task.input.blocks;
-  const std::size_t blocks = reader.own_more(blocks_of_part);
-  reader.read_farther_ahead();
+  const std::size_t blocks = task.input.own_blocks_of_parts(blocks_of_part);
   task.input.in_parts = true;
   task.parts.emplace(part_queue::settings{.format = format,
                                           .threads = options_.threads,

@@ -65,8 +65,17 @@ struct compressed_inputs::compressed_input {
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
 
   std::mutex mutex{};
-  group_pointer youngest{};        // under the mutex
-  std::size_t running_groups = 0;  // under the mutex: groups that have not ended
+  group_pointer youngest{};           // under the mutex
+  std::size_t running_groups = 0;     // under the mutex: groups that have not ended
+  std::size_t blocks_with_parts = 0;  // under the mutex: blocks that the reader owns; 0: no group has parts
+
+  // For the first group with parts, the reader takes `more` blocks of its own. Returns how many it has. Any thread.
+  std::size_t own_blocks_of_parts(std::size_t more) {
+    const std::scoped_lock lock(mutex);
+    if (blocks_with_parts == 0) blocks_with_parts = blocks->own_more(more);
+    blocks->read_farther_ahead();
+    return blocks_with_parts;
+  }
 
   // Ends all waits for bytes of the source and for free blocks.
   void end_reading() const noexcept {

@@ -12,6 +12,10 @@ std::optional<frame_divider::piece> frame_divider::next(const block& source) {
         stage_ = stage::walking;
         if (!held_.empty()) return take_held();
         break;
+      case stage::held_before_end:
+        stage_ = stage::walking;
+        if (auto found = end_frame(source)) return found;
+        break;
       case stage::walking:
         if (auto found = walk(source)) return found;
         measure_rest(source);
@@ -42,13 +46,22 @@ std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
     if (step.part_ends) return end_part(source);
     if (!step.frame_ends) break;
     if (splitter_->counts_frame()) ++frames_;
-    const std::size_t end = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
-    if (in_group_ + (end - begin_) >= group_bytes_) {
-      stage_ = stage::held_after_end;
-      return end_group(source, end);
+    frame_end_ = walked_ - std::min(walked_, step.beyond);  // 0: the frame ends where held-back bytes begin
+    if (frame_end_ > 0 && !held_.empty()) {
+      stage_ = stage::held_before_end;
+      return take_held();
     }
-    if (!held_.empty()) return take_held();
+    if (auto found = end_frame(source)) return found;
   }
+  return std::nullopt;
+}
+
+std::optional<frame_divider::piece> frame_divider::end_frame(const block& source) {
+  if (in_group_ + (frame_end_ - begin_) >= group_bytes_) {
+    stage_ = stage::held_after_end;
+    return end_group(source, frame_end_);
+  }
+  if (!held_.empty()) return take_held();
   return std::nullopt;
 }
 

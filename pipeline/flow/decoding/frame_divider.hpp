@@ -53,10 +53,11 @@ class frame_divider {
   [[nodiscard]] const io::splitter& splitter() const { return *splitter_; }
 
  private:
-  enum class stage { walking, held_after_end, held_before_rest, rest, keeping };
+  enum class stage { walking, held_before_end, held_after_end, held_before_rest, rest, keeping };
 
   std::optional<piece> walk(const block& source);
   void measure_rest(const block& source);
+  std::optional<piece> end_frame(const block& source);
   piece end_part(const block& source);
   piece end_group(const block& source, std::size_t end);
   piece part_of(const block& source, std::size_t end);
@@ -70,9 +71,10 @@ class frame_divider {
   std::vector<std::byte> held_{};                    // bytes that the splitter has taken and that are in no piece
   std::shared_ptr<const io::frame_context> part_{};  // of a part that begins with the next piece; null: none does
   stage stage_ = stage::walking;
-  std::size_t walked_ = 0;  // bytes of the block that the splitter has taken
-  std::size_t begin_ = 0;   // bytes of the block that are in pieces
-  std::size_t rest_ = 0;    // where the bytes to be held back begin
+  std::size_t walked_ = 0;     // bytes of the block that the splitter has taken
+  std::size_t begin_ = 0;      // bytes of the block that are in pieces
+  std::size_t frame_end_ = 0;  // in the block: of the frame that ended last
+  std::size_t rest_ = 0;       // where the bytes to be held back begin
 };
 
 }  // namespace gpuhist::pipeline

@@ -33,6 +33,12 @@ class frame_part final : public io::decoded_part {
   /// Whether copy() and take_frame_end() have nothing left.
   [[nodiscard]] bool is_used_up() const { return copied_ == bytes_ && next_end_ == frame_ends_.size(); }
 
+  /// Bytes of text in all.
+  [[nodiscard]] std::uint64_t text_bytes() const { return bytes_; }
+
+  /// Frees the memory of the text. Precondition: is_used_up().
+  void free_text() noexcept { chunks_.clear(); }
+
   const std::uint64_t begin;  ///< offset in the compressed input
   const std::unique_ptr<io::decoder> decoder;
   io::fill_status ended_by = io::fill_status::needs_input;  ///< needs_input: all bytes of the part were decoded

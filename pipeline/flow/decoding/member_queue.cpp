@@ -54,7 +54,7 @@ class member_queue::state final : public shared_work {
   // Under the lock:
   [[nodiscard]] std::size_t ready_pieces() const noexcept override;
   void do_oldest_piece(locked& lock) noexcept override;
-  void start_members() noexcept;
+  void start_members(bool needs_first) noexcept;
   void start(const io::listed_member& next, member_room room);
   [[nodiscard]] std::optional<member_room> room_for(const io::listed_member& next);
   void pass_members_before(std::uint64_t data_at);
@@ -89,7 +89,7 @@ void member_queue::state::begin(io::byte_reader& directory) noexcept {
     listed_ = std::move(found.members);
     make_decoder_ = std::move(found.make_decoder);
     work_bytes_ = found.work_bytes;
-    start_members();
+    start_members(false);
   } catch (const std::bad_alloc&) {
     return;  // the walk does without
   }
@@ -104,10 +104,13 @@ void member_queue::state::end() noexcept {
   list_memory_.release();
 }
 
-void member_queue::state::start_members() noexcept {
+// `needs_first`: the walk needs the first member that is not started, however busy the threads are: it decodes it
+// itself.
+void member_queue::state::start_members(bool needs_first) noexcept {
   try {
     while (next_ < listed_.size() && started_.size() + (taken_ ? 1 : 0) < pieces_ahead(options_.threads)) {
-      if (notes_.decompress.now_in_flight >= options_.threads) return;  // the threads decode other inputs
+      const bool are_busy = notes_.decompress.now_in_flight >= options_.threads;  // they decode other inputs
+      if (are_busy && !(needs_first && started_.empty())) return;
       std::optional<member_room> room = room_for(listed_[next_]);
       if (!room) return;
       start(listed_[next_], std::move(*room));
@@ -193,7 +196,7 @@ std::optional<member_queue::text> member_queue::state::take(std::uint64_t data_a
   if (taken_) free_rooms_.push_back(std::move(taken_->room));
   taken_.reset();
   pass_members_before(data_at);
-  start_members();
+  start_members(true);
   if (started_.empty() || started_.front()->listed.position >= data_at) return std::nullopt;
   const member_pointer front = started_.front();
   while (front->now != member_phase::ready) {

@@ -51,6 +51,10 @@ part_shares shares_of(const io::part_format& format, unsigned threads, std::uint
   constexpr std::uint64_t most_part_bytes = std::uint64_t{64} << 20U;
   if (!format.make || threads < format.min_threads) return {};
   const std::uint64_t wanted = pieces_ahead(threads);
+  // a part that is complete waits with its look-ahead, and one is being collected
+  const std::uint64_t waiting =
+      format.part_bytes == part_queue::any_size ? 0 : 2 * (std::uint64_t{format.part_bytes} + format.look_ahead_bytes);
+  memory_bytes -= std::min(memory_bytes, waiting);
   const std::uint64_t of_part = std::clamp<std::uint64_t>(
       memory_bytes / wanted, format.memory_bytes, std::max<std::uint64_t>(most_part_bytes, format.memory_bytes));
   const std::uint64_t parts = std::min(wanted, memory_bytes / of_part);
@@ -92,6 +96,7 @@ class part_queue::state final : public shared_work {
   void finish(const entry_pointer& of, locked& lock);
   void link_parts(locked& lock);
   void return_memory(part_entry& of);
+  void leave_served_part();
   piece serve(part_entry& front);
   [[nodiscard]] bool may_starve(bool may_wait) const;
 
@@ -100,6 +105,7 @@ class part_queue::state final : public shared_work {
   stage_clock& clock_;
   std::deque<entry_pointer> entries_{};  // the oldest first
   idle_objects<io::part_decoder> decoders_{};
+  entry_pointer served_{};                      // all of its blocks were taken, and its text is being read
   std::shared_ptr<io::decoded_part> before_{};  // the part before the oldest entry; null: none
   std::optional<block> last_{};                 // the block with `end`
   std::uint64_t next_offset_;                   // of the next block
@@ -113,6 +119,7 @@ void part_queue::state::end() noexcept {
   close();
   const std::scoped_lock lock(mutex_);
   entries_.clear();
+  leave_served_part();
 }
 
 void part_queue::state::push(block next) {
@@ -152,13 +159,14 @@ void part_queue::state::complete_part() {
 // One part that cannot begin yet is enough.
 bool part_queue::state::wants_more() {
   const std::scoped_lock lock(mutex_);
+  leave_served_part();
   if (last_) return false;
   const bool is_too_large = !entries_.empty() && entries_.back()->now == part_phase::collecting &&
                             entries_.back()->blocks.size() >= options_.max_blocks;
   if (is_too_large) return false;
   start_parts();
   const auto waits = [this](const entry_pointer& each) {
-    return each->now == part_phase::complete && has_look_ahead(*each);
+    return each->now == part_phase::complete && !each->is_taken && has_look_ahead(*each);
   };
   return std::ranges::none_of(entries_, waits);
 }
@@ -170,7 +178,7 @@ bool part_queue::state::has_look_ahead(const part_entry& of) const {
 void part_queue::state::start_parts() {
   if (clock_.now_in_flight >= options_.threads) return;  // the threads decode other inputs
   for (const entry_pointer& each : entries_) {
-    if (each->now != part_phase::complete) continue;
+    if (each->now != part_phase::complete || each->is_taken) continue;
     if (!has_look_ahead(*each) || begun_ == options_.max_parts) return;
     if (!start(*each)) return;
   }
@@ -284,6 +292,7 @@ void part_queue::state::return_memory(part_entry& of) {
 // Parts that no thread works on become complete again, as if they had not begun.
 void part_queue::state::discard_parts() {
   locked lock(mutex_);
+  leave_served_part();
   for (;;) {
     for (const entry_pointer& each : entries_) {
       const bool is_idle = each->now == part_phase::queued || each->now == part_phase::decoded ||
@@ -304,6 +313,7 @@ bool part_queue::state::may_starve(bool may_wait) const { return last_ || !may_w
 
 std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
   locked lock(mutex_);
+  leave_served_part();
   for (;;) {
     start_parts();
     link_parts(lock);
@@ -326,6 +336,12 @@ std::optional<part_queue::piece> part_queue::state::take(bool may_wait) {
   }
 }
 
+// The reader has used up the text of the part that was served last.
+void part_queue::state::leave_served_part() {
+  if (served_) return_memory(*served_);
+  served_.reset();
+}
+
 // Of a part that is not decoded ahead, blocks are taken while others may still be added.
 part_queue::piece part_queue::state::serve(part_entry& front) {
   piece next{.bytes = std::move(front.blocks.front())};
@@ -336,8 +352,8 @@ part_queue::piece part_queue::state::serve(part_entry& front) {
   front.size -= next.bytes.bytes.size();
   front.begins_frame = false;
   if (front.blocks.empty()) {
-    before_ = std::move(front.part);
-    return_memory(front);
+    before_ = front.part;
+    served_ = entries_.front();
     entries_.pop_front();
   }
   return next;
