@@ -108,11 +108,11 @@ std::chrono::duration<double> results::elapsed() const {
 std::vector<skipped_inputs> results::skipped() const {
   std::vector<skipped_inputs> all;
   for (const pipeline::skipped_names& each : state_->content.skipped) {
-    all.push_back({.kind = kind_of(each.kind),
-                   .cause = each.cause,
+    all.push_back({.cause = each.cause,
                    .count = each.count,
                    .first = each.first,
-                   .bytes = each.bytes});
+                   .bytes = each.bytes,
+                   .kind = kind_of(each.kind)});
   }
   return all;
 }

@@ -482,6 +482,26 @@ class Damage(ArchiveTest):
         self.assert_counts(ended.result, text(600_000))
         self.assert_counts(ended.result["unverified"], text(500_000, 2))
 
+    def test_an_error_in_a_compressed_tar_names_the_same_offsets_for_any_number_of_threads(self):
+        archive = tar({f"{i}": text(400_000, i) for i in range(12)})
+        slices = [archive[begin : begin + 700_000] for begin in range(0, len(archive), 700_000)]
+
+        def lzip(part):
+            return subprocess.run(["lzip", "-1"], input=part, stdout=subprocess.PIPE, check=True).stdout
+
+        for suffix, pack in (("zst", lambda part: zstd(part, "--check")), ("lz", lzip)):
+            frames = [pack(part) for part in slices]
+            before = sum(map(len, frames[:5]))
+            encoded = bytearray(b"".join(frames))
+            damaged = bytearray(encoded)
+            damaged[before + len(frames[5]) - (1 if suffix == "zst" else 18)] ^= 1  # in the checksum
+            for content in (damaged, encoded[: before + len(frames[5]) // 2]):
+                path = self.file(f"x.tar.{suffix}", bytes(content))
+                errors = [run(*JSON, "--threads", count, path).result["inputs"][0]["error"] for count in ("1", "2", "4")]
+                with self.subTest(suffix=suffix, size=len(content)):
+                    self.assertIn("decompressed offset", errors[0])
+                    self.assertEqual(errors, errors[:1] * 3)
+
     def test_a_damaged_header_ends_the_archive_and_earlier_members_count(self):
         archive = bytearray(tar({"a": text(1000), "b": text(2000, 2), "c": text(10, 3)}))
         archive[512 + 1024 + 100] ^= 1
