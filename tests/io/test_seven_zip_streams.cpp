@@ -42,10 +42,10 @@ class memory_bytes final : public byte_reader {
   std::size_t at_ = 0;
 };
 
-std::vector<seven_zip_stream> streams_of(std::span<const std::byte> archive, std::size_t most = 1000,
+std::vector<seven_zip_stream> streams_of(std::span<const std::byte> archive, std::size_t most_memory = 1U << 20U,
                                          std::uint64_t max_bytes = 1U << 20U) {
   memory_bytes file(archive);
-  return read_seven_zip_streams(file, most, max_bytes);
+  return read_seven_zip_streams(file, most_memory, max_bytes);
 }
 
 std::uint32_t crc_of(std::span<const std::byte> bytes) {
@@ -69,7 +69,41 @@ struct stored {
   std::string method = std::string(1, '\0');  // Copy
   std::size_t texts = 1;
   bool has_crc = true;
+  unsigned mode = 0100644;
 };
+
+std::string name_of(std::size_t number) { return std::string(1, static_cast<char>('a' + number)); }
+
+/// The files of the texts, and a directory before them.
+void add_files(byte_vector& list, std::span<const stored> folders, unsigned follow) {
+  byte_vector names(1);
+  byte_vector attributes{std::byte{1}, std::byte{0}};
+  std::size_t files = 1;
+  add(names, '/', 2);
+  add(names, 0, 2);
+  add(attributes, 0040755U << 16U, 4);
+  for (const stored& each : folders) {
+    for (std::size_t i = 0; i < each.texts; ++i, ++files) {
+      add(names, static_cast<unsigned char>(name_of(files - 1).front()), 2);
+      add(names, 0, 2);
+      add(attributes, std::uint64_t{each.mode} << 16U, 4);
+    }
+  }
+  add(list, 5, 1);
+  add_number(list, files, follow);
+  byte_vector empty((files + 7) / 8);
+  empty[0] = std::byte{0x80};
+  const auto add_property = [&](unsigned type, const byte_vector& content) {
+    add(list, type, 1);
+    add_number(list, content.size(), std::max(follow, 2U));
+    list = test::joined(list, content);
+  };
+  add_property(14, empty);
+  add_property(17, names);
+  add_property(25, byte_vector(3));
+  add_property(21, attributes);
+  add(list, 0, 1);
+}
 
 byte_vector list_of(std::span<const stored> folders, unsigned follow) {
   const auto mark = [](byte_vector& to, unsigned value) { add(to, value, 1); };
@@ -115,6 +149,7 @@ byte_vector list_of(std::span<const stored> folders, unsigned follow) {
   }
   mark(list, 0);
   mark(list, 0);
+  add_files(list, folders, follow);
   mark(list, 0);
   return list;
 }
@@ -136,7 +171,7 @@ byte_vector archive_of(std::span<const stored> folders, unsigned follow = 0) {
   return archive_of(packed, list_of(folders, follow));
 }
 
-const std::vector<stored> three{{.text = "first"}, {.text = ""}, {.text = "second text"}, {.text = "3"}};
+const std::vector<stored> three{{.text = "first"}, {.text = "second text"}, {.text = "3"}};
 
 }  // namespace
 
@@ -152,6 +187,7 @@ TEST_CASE("7z streams: each text of an archive that is not solid is found, with 
     CHECK(found[1].bytes == 11);
     CHECK(found[1].packed == 11);
     CHECK(found[1].crc == crc_of(vector_of("second text")));
+    for (std::size_t i = 0; i < 3; ++i) CHECK(found[i].key == seven_zip_key(i, name_of(i)));
     memory_bytes file(archive);
     CHECK(list_seven_zip_members(file, 1U << 20U, 1U << 20U).members.size() == 3);
   }
@@ -159,7 +195,7 @@ TEST_CASE("7z streams: each text of an archive that is not solid is found, with 
 
 TEST_CASE("7z streams: the list ends at a folder of several texts, another method, no checksum, or too many bytes") {
   const auto found = [](const stored& second) {
-    return streams_of(archive_of(std::vector<stored>{{.text = "first"}, second, {.text = "third"}}, 2), 1000, 400)
+    return streams_of(archive_of(std::vector<stored>{{.text = "first"}, second, {.text = "third"}}, 2), 1U << 20U, 400)
         .size();
   };
   CHECK(found({.text = "second"}) == 3);
@@ -167,7 +203,41 @@ TEST_CASE("7z streams: the list ends at a folder of several texts, another metho
   CHECK(found({.text = "second", .method = "\3\4\1"}) == 1);
   CHECK(found({.text = "second", .has_crc = false}) == 1);
   CHECK(found({.text = std::string(401, 'x')}) == 1);
-  CHECK(streams_of(archive_of(three), 3).empty());
+  CHECK(found({.text = "target", .mode = 0120777}) == 1);
+  CHECK(streams_of(archive_of(three), 1000).empty());
+}
+
+TEST_CASE("7z streams: an archive with a folder that has no text, or an empty one, has none") {
+  for (const stored& odd : {stored{.text = ""}, stored{.text = "unused", .texts = 0}}) {
+    for (std::size_t at = 0; at <= three.size(); ++at) {
+      std::vector<stored> folders = three;
+      folders.insert(folders.begin() + static_cast<std::ptrdiff_t>(at), odd);
+      CHECK(streams_of(archive_of(folders)).empty());
+    }
+  }
+}
+
+TEST_CASE("7z streams: the key of a text depends on its number and its name, and increases with the number") {
+  for (const std::uint64_t number : {0U, 1U, 70'000U}) {
+    CHECK(seven_zip_key(number, "a") != seven_zip_key(number, "b"));
+    for (const auto* const name : {"", "a", "another"}) {
+      CHECK(seven_zip_key(number, name) > first_seven_zip_key(number));
+      CHECK(seven_zip_key(number, name) < first_seven_zip_key(number + 1));
+    }
+  }
+}
+
+TEST_CASE("7z streams: a list with fewer or more files than texts has none") {
+  const byte_vector packed = vector_of("firstsecond text3");
+  byte_vector list = list_of(three, 0);
+  const auto empty = std::ranges::search(list, vector_of(std::string_view("\x0E\xC0\x01\0\x80", 5)));
+  REQUIRE(!empty.empty());
+  std::byte& bits = *std::prev(empty.end());
+  CHECK(streams_of(archive_of(packed, list)).size() == 3);
+  bits = std::byte{0};
+  CHECK(streams_of(archive_of(packed, list)).empty());
+  bits = std::byte{0xC0};
+  CHECK(streams_of(archive_of(packed, list)).empty());
 }
 
 TEST_CASE("7z streams: an archive that is cut, or whose list or start header has a wrong checksum, has none") {
