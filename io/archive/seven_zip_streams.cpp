@@ -246,7 +246,7 @@ std::vector<seven_zip_stream> read_members(seven_zip_fields& list, std::uint64_t
   list.expect(seven_zip_mark::main_streams);
   streams_reader reader(list, file_bytes, most);
   std::vector<seven_zip_stream> streams = reader.read(max_bytes);
-  seven_zip_files files(list);
+  const seven_zip_files files(list);
   list.expect(seven_zip_mark::end);
   if (!list.is_at_end()) throw unknown_seven_zip_list();
   name_streams(streams, files, reader.texts());

@@ -82,13 +82,13 @@ class SevenZipMembers(CommandTest):
         return path.read_bytes()
 
     def assert_same(self, archive, *options, threads=("2", "4")):
-        """Returns the run with one thread."""
+        """Asserts that all numbers of threads have the same output. Returns the run with one thread."""
         path = self.file("x.7z", archive)
         alone = run(*JSON, *options, "--threads", "1", path)
         for number in threads:
             together = run(*JSON, *options, "--threads", number, path)
             self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
-            self.assertEqual(together.result, alone.result, number)
+            self.assertEqual(together.stdout, alone.stdout, number)
         return alone
 
     def assert_members(self, archive, files):

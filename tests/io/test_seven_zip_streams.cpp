@@ -2,6 +2,7 @@
 // them; anything else, and any damage, ends the list, and never leads out of the file.
 #include "io/archive/seven_zip_streams.hpp"
 
+#include "io/archive/archive_reader.hpp"
 #include "io/archive/seven_zip_decoder.hpp"
 #include "tests/support/byte_vectors.hpp"
 
@@ -10,7 +11,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -171,6 +175,44 @@ byte_vector archive_of(std::span<const stored> folders, unsigned follow = 0) {
   return archive_of(packed, list_of(folders, follow));
 }
 
+/// Has, for the keys of an archive's streams, texts in capital letters: a walk shows which of them it takes.
+class capital_texts final : public decoded_members {
+ public:
+  explicit capital_texts(std::span<const std::byte> archive) {
+    for (const seven_zip_stream& each : streams_of(archive)) {
+      byte_vector& text = texts_[each.key];
+      for (const std::byte letter : archive.subspan(each.offset, each.packed)) {
+        text.push_back(static_cast<std::byte>(std::toupper(std::to_integer<int>(letter))));
+      }
+    }
+  }
+
+  std::optional<text> take(std::uint64_t key) override {
+    const auto found = texts_.find(key);
+    if (found == texts_.end()) return std::nullopt;
+    return text{.bytes = found->second, .crc = crc_of(found->second)};
+  }
+
+ private:
+  std::map<std::uint64_t, byte_vector> texts_{};
+};
+
+/// The texts of a walk over an archive, each with its path.
+std::string walk(std::span<const std::byte> archive, std::span<const std::byte> ahead_of) {
+  memory_bytes file(archive);
+  capital_texts ahead(ahead_of);
+  archive_reader reader(archive_kind::seven_zip, file, &ahead);
+  std::string seen;
+  while (const auto path = reader.next()) {
+    seen += *path + "=";
+    for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
+      for (const std::byte each : bytes) seen.push_back(static_cast<char>(each));
+    }
+    seen += " ";
+  }
+  return seen;
+}
+
 const std::vector<stored> three{{.text = "first"}, {.text = "second text"}, {.text = "3"}};
 
 }  // namespace
@@ -238,6 +280,31 @@ TEST_CASE("7z streams: a list with fewer or more files than texts has none") {
   CHECK(streams_of(archive_of(packed, list)).empty());
   bits = std::byte{0xC0};
   CHECK(streams_of(archive_of(packed, list)).empty());
+}
+
+TEST_CASE("7z streams: a walk takes texts by number and name, up to the first one that the library decodes") {
+  const byte_vector archive = archive_of(three);
+  CHECK(walk(archive, archive) == "a=FIRST b=SECOND TEXT c=3 ");
+  const auto with = [](stored odd, std::size_t at) {
+    std::vector<stored> folders = three;
+    folders.insert(folders.begin() + static_cast<std::ptrdiff_t>(at), std::move(odd));
+    return archive_of(folders);
+  };
+  const stored link{.text = "target", .mode = 0120777};
+  CHECK(walk(with(link, 0), with(link, 0)) == "b=first c=second text d=3 ");
+  CHECK(walk(with(link, 1), with(link, 1)) == "a=FIRST c=second text d=3 ");
+  CHECK(walk(with(link, 0), archive) == "b=first c=second text d=3 ");
+  CHECK(walk(with(link, 1), with({.text = "target"}, 1)) == "a=FIRST c=second text d=3 ");
+  CHECK(walk(archive, with({.text = "first"}, 0)) == "a=FIRST b=second text c=3 ");  // another size
+  byte_vector renamed = archive;
+  const auto name = std::ranges::search(renamed, vector_of(std::string_view("b\0\0\0", 4)));
+  REQUIRE(!name.empty());
+  *name.begin() = std::byte{'x'};
+  const auto list_at = start_bytes + std::string_view("firstsecond text3").size();
+  const byte_vector list(renamed.begin() + static_cast<std::ptrdiff_t>(list_at), renamed.end());
+  renamed = archive_of(vector_of(std::string_view("firstsecond text3")), list);
+  CHECK(walk(renamed, renamed) == "a=FIRST x=SECOND TEXT c=3 ");
+  CHECK(walk(renamed, archive) == "a=FIRST x=second text c=3 ");
 }
 
 TEST_CASE("7z streams: an archive that is cut, or whose list or start header has a wrong checksum, has none") {
