@@ -4,6 +4,7 @@
 #include "io/archive/entry_fields.hpp"
 #include "io/archive/libarchive_message.hpp"
 #include "io/archive/seven_zip_start.hpp"
+#include "io/archive/seven_zip_streams.hpp"
 #include "io/input_error.hpp"
 
 #include <archive.h>
@@ -117,7 +118,7 @@ std::ptrdiff_t archive_reader::on_read(archive* /*handle*/, void* self, const vo
     if (reader.kind_ == archive_kind::zip && !reader.input_.seekable_bytes()) reader.keep_unconsumed();
     reader.in_buffer_ = 0;
     if (reader.in_tar_header_) reader.check_header_bytes();
-    if (reader.kind_ == archive_kind::seven_zip) reader.has_decoded_text_ = reader.any_entry_;
+    if (reader.any_entry_) reader.has_decoded_text_ = true;  // 7z: the list was read before the first entry
     const std::size_t size = reader.in_buffer_ = reader.input_.read(reader.room_for_read());
     const auto read = std::span(reader.buffer_).first(size);
     if (reader.kind_ == archive_kind::cpio) {
@@ -234,7 +235,9 @@ void archive_reader::check_name(archive_entry* entry) {
 // Skips unread bytes of the member before the next header is read: tar_ needs the offset at which the headers begin.
 void archive_reader::skip_rest() {
   if (!std::exchange(in_entry_, false)) return;
+  if (size_ > 0) ++texts_;
   ended_ = true;
+  if (has_taken_text_ && !is_decoded_) decode_skipped();
   const int result = ::archive_read_data_skip(archive_.get());
   rethrow_callback_error();
   if (result == ARCHIVE_FATAL) fail_archive(error_text());
@@ -261,7 +264,8 @@ bool archive_reader::begins_member(archive_entry* entry) {
   size_is_known_ = ::archive_entry_size_is_set(entry) != 0;
   const std::int64_t size = size_is_known_ ? ::archive_entry_size(entry) : 0;
   size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
-  if (size_ > 0) ++texts_;
+  // libarchive has read the target of a link, and reports a size of 0: what follows has another number
+  if (type == AE_IFLNK) has_decoded_text_ = true;
   const bool is_fed_to_zip = kind_ == archive_kind::zip && type == AE_IFIFO && size_ > 0;  // producer | zip x.zip -
   const bool is_file = type == AE_IFREG || type == 0 || is_fed_to_zip;
   reset_member(entry);
@@ -365,21 +369,38 @@ std::span<const std::byte> archive_reader::take_hole() {
 // libarchive has read the headers of the member: its packed bytes begin here. They remain unread, and libarchive skips
 // them.
 //
-// The texts of a 7z archive are known by their number. As long as libarchive has decoded none, it decodes none that is
-// skipped.
+// The texts of a 7z archive are known by their numbers and names. As long as libarchive has decoded none, it decodes
+// none that is skipped.
 void archive_reader::take_decoded() {
   const bool is_of_7z = kind_ == archive_kind::seven_zip;
   if (!size_is_known_ || size_ == 0 || (is_of_7z && has_decoded_text_)) return;
-  const auto text =
-      ahead_->take(is_of_7z ? texts_ : static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
+  const auto text = ahead_->take(is_of_7z ? seven_zip_key(texts_, path_of(entry_.get()))
+                                          : static_cast<std::uint64_t>(::archive_filter_bytes(archive_.get(), 0)));
   if (!text || text->bytes.size() != size_) return;
   block_ = text->bytes;
   crc_ = text->crc;
   is_decoded_ = true;
+  has_taken_text_ = is_of_7z;
+}
+
+// If libarchive has decoded a text of a 7z archive, it decodes those that are skipped, which may fail. The texts that
+// were taken over count as decoded by it: the result is the same without them.
+void archive_reader::decode_skipped() {
+  has_decoded_text_ = true;
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+  std::int64_t offset = 0;
+  int result = ARCHIVE_OK;
+  while (result == ARCHIVE_OK || result == ARCHIVE_WARN) {
+    result = ::archive_read_data_block(archive_.get(), &bytes, &size, &offset);
+  }
+  rethrow_callback_error();
+  if (result != ARCHIVE_EOF) fail_archive(error_text());
 }
 
 // Reads the next block into block_, hole_bytes_ and pending_error_; returns an empty span if there is none.
 std::span<const std::byte> archive_reader::take_block() {
+  has_decoded_text_ = true;
   for (;;) {
     const void* bytes = nullptr;
     std::size_t size = 0;

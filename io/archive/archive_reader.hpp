@@ -89,6 +89,7 @@ class archive_reader {
   void skip_entry(archive_entry* entry, skipped_kind type, std::string_view kind, std::uint64_t bytes);
   void keep_unconsumed();
   void take_decoded();
+  void decode_skipped();
   std::span<const std::byte> take_block();
   std::span<const std::byte> take_hole();
   void end_member();
@@ -134,8 +135,9 @@ class archive_reader {
 
   // For 7z archives:
   std::uint64_t list_bytes_ = 0;   // size of the list of members
-  std::uint64_t texts_ = 0;        // entries with bytes so far
+  std::uint64_t texts_ = 0;        // entries with bytes before the current one
   bool has_decoded_text_ = false;  // by libarchive: from then on it decodes all texts, also those that are skipped
+  bool has_taken_text_ = false;    // from ahead_
 
   // For zip archives:
   std::vector<zip_walked> walked_;

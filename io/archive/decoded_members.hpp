@@ -21,8 +21,9 @@ class decoded_members {
   decoded_members& operator=(const decoded_members&) = delete;
   virtual ~decoded_members() = default;
 
-  /// The text of the member whose packed bytes begin at this offset of the archive, valid until the next call. Nothing
-  /// if it was not decoded ahead, or if there is any doubt about it. May block. Offsets of calls increase.
+  /// The text of the member whose packed bytes begin at this offset of the archive, valid until the next call; for 7z,
+  /// the text with this seven_zip_key(). Nothing if it was not decoded ahead, or if there is any doubt about it. May
+  /// block. Offsets of calls increase.
   virtual std::optional<text> take(std::uint64_t data_at) = 0;
 };
 

@@ -93,7 +93,7 @@ class seven_zip_list_decoder final : public member_decoder {
     std::fill_n(padded.begin(), whole_inflater::padding, std::byte{0});
     const auto text = padded.subspan(whole_inflater::padding, static_cast<std::size_t>(member.bytes));
     if (!decoder_.decode(stream, packed, text)) return std::nullopt;
-    return member.position + 1;
+    return stream.key;
   }
 
  private:
@@ -131,19 +131,21 @@ bool seven_zip_decoder::decode(const seven_zip_stream& stream, std::span<const s
 }
 
 member_list list_seven_zip_members(byte_reader& file, std::size_t most_list_bytes, std::uint64_t max_text) {
-  constexpr std::size_t of_member = sizeof(seven_zip_stream) + sizeof(listed_member);
-  auto found = read_seven_zip_streams(file, most_list_bytes / of_member, max_text);
-  found.shrink_to_fit();
-  const auto streams = std::make_shared<const std::vector<seven_zip_stream>>(std::move(found));
-  member_list list{.list_bytes = streams->size() * of_member,
-                   .work_bytes = seven_zip_decoder::work_bytes,
-                   .make_decoder = [streams] { return std::make_unique<seven_zip_list_decoder>(streams); }};
+  const auto streams =
+      std::make_shared<const std::vector<seven_zip_stream>>(read_seven_zip_streams(file, most_list_bytes, max_text));
+  member_list list{
+      .list_bytes = streams->capacity() * sizeof(seven_zip_stream) + streams->size() * sizeof(listed_member),
+      .work_bytes = seven_zip_decoder::work_bytes,
+      .make_decoder = [streams] { return std::make_unique<seven_zip_list_decoder>(streams); }};
   list.members.reserve(streams->size());
   for (const seven_zip_stream& each : *streams) {
     const std::size_t number = list.members.size();
     list.work_bytes = std::max(list.work_bytes, seven_zip_decoder::work_bytes + static_cast<std::size_t>(each.bytes));
-    list.members.push_back(
-        {.position = number, .packed = each.packed, .bytes = each.bytes, .crc = each.crc, .number = number});
+    list.members.push_back({.position = first_seven_zip_key(number),
+                            .packed = each.packed,
+                            .bytes = each.bytes,
+                            .crc = each.crc,
+                            .number = number});
   }
   return list;
 }

@@ -29,8 +29,7 @@ class seven_zip_decoder {
   std::unique_ptr<decoder> bzip2_{};
 };
 
-/// The member_lister of 7z: members of a non-solid archive. The position of a text is the number of members with a text
-/// up to it, itself included.
+/// The member_lister of 7z: members of a non-solid archive. The position of a text is its seven_zip_key().
 member_list list_seven_zip_members(byte_reader& file, std::size_t most_list_bytes, std::uint64_t max_text);
 
 }  // namespace gpuhist::io

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist::io {
@@ -22,12 +23,20 @@ struct seven_zip_stream {
   method coder = method::copy;
   std::array<std::byte, 5> properties{};  ///< of the coder
   std::uint8_t number_of_properties = 0;
+  std::uint64_t key = 0;  ///< of the text: seven_zip_key()
 };
 
+/// Identifies a text of an archive by its number, from 0 on, and the name of its file, in UTF-8. Keys of higher numbers
+/// are higher, and every key of a number is higher than first_seven_zip_key(number).
+std::uint64_t seven_zip_key(std::uint64_t number, std::string_view name);
+std::uint64_t first_seven_zip_key(std::uint64_t number);
+
 /// The streams from the first one on, in the order of the members, up to one of another kind: a folder with several
-/// texts (a solid archive), filters, encryption, without a checksum, or with more than `max_bytes` bytes. Empty texts
-/// are left out. Nothing if there are more than `most` streams, if the list is damaged, or if it does not fit the size
-/// of the file. Reads the file from any offset. Throws std::bad_alloc.
-std::vector<seven_zip_stream> read_seven_zip_streams(byte_reader& file, std::size_t most, std::uint64_t max_bytes);
+/// texts (a solid archive), filters, encryption, without a checksum, with more than `max_bytes` bytes, or a text that
+/// is no regular file (a link). Nothing if the list needs more than `most_memory` bytes, if it is damaged, if it does
+/// not fit the size of the file, or if any folder has no text or an empty one: the texts that libarchive then finds
+/// depend on those that it decodes. Reads the file from any offset. Throws std::bad_alloc.
+std::vector<seven_zip_stream> read_seven_zip_streams(byte_reader& file, std::size_t most_memory,
+                                                     std::uint64_t max_bytes);
 
 }  // namespace gpuhist::io

@@ -1,16 +1,67 @@
 """Members of a 7z file that is not solid are decoded by all threads. Whatever the number of threads, the whole result, the
 messages and the exit status are those of one thread, which decodes one member after the other."""
 
+import os
 import random
 import shutil
+import struct
 import subprocess
 import unittest
+import zlib
 
 from support import CommandTest, main, noise, run, sampled, text
 
 JSON = ("--format", "json", "--buckets", "letters,bytes")
 METHODS = ("LZMA", "LZMA2", "Deflate", "BZip2", "Copy", "PPMd")
 FILES = {f"{i:02}": text(1 + 1733 * i * i, i) for i in range(20)}
+START = 32  # bytes of the start header
+REGULAR, LINK, DIRECTORY, FIFO = 0o100644, 0o120777, 0o40755, 0o10644
+
+
+def number(value):
+    """A number of the format: the leading ones of the first byte are the bytes that follow."""
+    return bytes([value]) if value < 0x80 else b"\xc0" + struct.pack("<H", value)
+
+
+def with_list(packed, members):
+    """An archive of these packed streams and this list of members."""
+    start = struct.pack("<QQI", len(packed), len(members), zlib.crc32(members))
+    return b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<I", zlib.crc32(start)) + start + packed + members
+
+
+def stored(*entries):
+    """An archive of members that are not compressed: (name, mode, text[, number of texts of the folder])."""
+    folders = [each for each in entries if each[2] is not None]
+    files = [each for each in entries if each[3:] != (0,)]
+    checksums = b"\x0a\1" + b"".join(struct.pack("<I", zlib.crc32(each[2])) for each in folders) + b"\0"
+    members = b"\1\4\6\0" + number(len(folders)) + b"\x09" + b"".join(number(len(each[2])) for each in folders) + b"\0"
+    members += b"\7\x0b" + number(len(folders)) + b"\0" + b"\1\1\0" * len(folders)
+    members += b"\x0c" + b"".join(number(len(each[2])) for each in folders) + checksums
+    members += b"\x08\x0d" + b"".join(number(*each[3:] or (1,)) for each in folders) + b"\0\0\5" + number(len(files))
+    empty = "".join("1" if each[2] is None else "0" for each in files)
+    empty += "0" * (-len(empty) % 8)
+    names = b"\0" + b"".join((each[0] + "\0").encode("utf-16-le") for each in files)
+    modes = b"\1\0" + b"".join(struct.pack("<I", each[1] << 16) for each in files)
+    for kind, content in ((14, int(empty, 2).to_bytes(len(empty) // 8, "big")), (17, names), (21, modes)):
+        members += bytes([kind]) + number(len(content)) + content
+    return with_list(b"".join(each[2] for each in folders), members + b"\0\0")
+
+
+def mutated(archive, chosen):
+    """Changes bytes of the list of members. Its checksums match."""
+    at, size = struct.unpack("<QQ", archive[12:28])
+    members = bytearray(archive[START + at : START + at + size])
+    for _ in range(chosen.choice((1, 1, 1, 2))):
+        place = chosen.randrange(size)
+        members[place] = chosen.choice(
+            (
+                members[place] ^ 1 << chosen.randrange(8),
+                chosen.randrange(256),
+                members[chosen.randrange(size)],
+                (members[place] + chosen.choice((1, 255))) % 256,
+            )
+        )
+    return with_list(archive[START : START + at], bytes(members))
 
 
 @unittest.skipUnless(shutil.which("7z"), "no 7z, as on a machine that only has the portable folder")
@@ -22,19 +73,95 @@ class SevenZipMembers(CommandTest):
         path.unlink(missing_ok=True)
         root.mkdir()
         for name, data in files.items():
-            (root / name).write_bytes(data)
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(data, str):
+                (root / name).symlink_to(data)
+            else:
+                (root / name).write_bytes(data)
         subprocess.run(["7z", "a", "-bso0", "-bd", "-mx=1", "-ms=off", *options, path, f"{root}/."], check=True)
         return path.read_bytes()
 
     def assert_same(self, archive, *options, threads=("2", "4")):
-        """Returns the run with one thread."""
+        """Asserts that all numbers of threads have the same output. Returns the run with one thread."""
         path = self.file("x.7z", archive)
         alone = run(*JSON, *options, "--threads", "1", path)
         for number in threads:
             together = run(*JSON, *options, "--threads", number, path)
             self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
-            self.assertEqual(together.result, alone.result, number)
+            self.assertEqual(together.stdout, alone.stdout, number)
         return alone
+
+    def assert_members(self, archive, files):
+        """Asserts success with the counts of these files, each by its own name, in any order."""
+        alone = self.assert_same(archive)
+        self.assertEqual((alone.status, alone.result["complete"]), (0, True), alone)
+        reported = {each["name"].partition(".7z/")[2]: each for each in alone.result["inputs"]}
+        self.assertEqual((sorted(reported), len(alone.result["inputs"])), (sorted(files), len(files)))
+        for name, data in files.items():
+            self.assert_counts(reported[name], data)
+        self.assert_counts(alone.result, b"".join(files.values()))
+
+    def test_files_of_equal_size_around_links_directories_and_empty_files_have_their_own_counts(self):
+        files = {name: name[:1].encode() * 5000 for name in ("b", "d", "f", "in/g", "in/deeper/i", "ö", "日本", "😀")}
+        empty = {"e": b"", "in/e": b""}
+        for links in ((), ("a",), ("e1",), ("z",), ("a", "c", "in/h", "z"), ("a", "b1", "b2")):
+            for method in ("Copy", "LZMA"):
+                with self.subTest(links=links, method=method):
+                    targets = dict.fromkeys(links, "b" * 5)
+                    archive = self.archive({**files, **empty, **targets}, "-snl", f"-m0={method}")
+                    self.assert_members(archive, {**files, **empty})
+        self.assert_counts(self.assert_same(self.archive({"a": "target"}, "-snl")).result, b"")
+        self.assert_members(self.archive({"a": "b", "b": b"b" * 700}, "-snl"), {"b": b"b" * 700})
+
+    def test_a_link_whose_target_has_the_size_of_a_file_does_not_shift_the_texts(self):
+        link = ("link", LINK, b"x" * 100)
+        files = [(name, REGULAR, name.encode() * 100) for name in "abcd"]
+        for at in range(len(files) + 1):
+            with self.subTest(at=at):
+                archive = stored(*files[:at], link, *files[at:])
+                self.assert_members(archive, {name: data for name, _, data in files})
+
+    def test_files_with_the_same_name_are_all_counted(self):
+        archive = stored(*((name, REGULAR, data * 100) for name, data in zip("aabab", (b"1", b"2", b"3", b"4", b"5"))))
+        alone = self.assert_same(archive)
+        self.assertEqual(alone.status, 0, alone)
+        for reported, data in zip(alone.result["inputs"], (b"1", b"2", b"3", b"4", b"5")):
+            self.assert_counts(reported, data * 100)
+
+    def test_a_folder_without_a_text_or_with_an_empty_one_has_the_result_of_one_thread(self):
+        files = [(name, REGULAR, name.encode() * 100) for name in "abcd"]
+        for odd in (("e", REGULAR, b""), ("", REGULAR, b"unused", 0), ("", REGULAR, b"", 0)):
+            for at in range(len(files) + 1):
+                with self.subTest(odd=odd, at=at):
+                    self.assert_same(stored(*files[:at], odd, *files[at:]))
+
+    def test_members_that_are_skipped_have_the_same_messages_with_any_number_of_threads(self):
+        files = [(name, REGULAR, name.encode() * 100) for name in "abcd"]
+        pipe = ("pipe", FIFO, b"p" * 100)
+        for at in range(len(files) + 1):
+            archive = bytearray(stored(*files[:at], pipe, *files[at:]))
+            self.assert_same(bytes(archive))
+            archive[START + 100 * at] ^= 1  # the text of the pipe
+            self.assert_same(bytes(archive))
+        self.archive({"a": text(5000), "b": text(6000, 1)}, "-m0=LZMA")
+        path = self.folder / "made.7z"
+        for name, options in (("c", ("-psecret",)), ("d", ()), ("e", ())):  # only c is encrypted
+            (self.folder / "files" / name).write_bytes(text(7000))
+            subprocess.run(
+                ["7z", "a", "-bso0", "-bd", "-mx=1", "-ms=off", *options, path, self.folder / "files" / name], check=True
+            )
+        self.assertEqual(self.assert_same(path.read_bytes()).status, 1)
+
+    def test_an_archive_whose_list_is_changed_and_has_valid_checksums_has_the_result_of_one_thread(self):
+        chosen = random.Random(int(os.environ.get("SEED", "7")))
+        files = {f"f{i}": bytes([64 + i]) * 3000 for i in range(1, 6)}
+        files |= {"e0": b"", "dd/x": b"x", "k9": "f1"}
+        archives = [self.archive(files, "-mhc=off", "-snl", f"-m0={method}") for method in ("Copy", "LZMA2", "Deflate")]
+        archives.append(self.archive(files, "-mhc=off", "-snl", "-ms=2f"))
+        archives.append(stored(*((name, REGULAR, name.encode() * 3000) for name in "abcde")))
+        for turn in range(int(os.environ.get("MUTATIONS", "0")) or len(sampled(range(300), 30))):
+            with self.subTest(turn=turn):
+                self.assert_same(mutated(chosen.choice(archives), chosen), threads=("3",))
 
     def test_archives_of_every_method_have_the_result_of_one_thread(self):
         files = {**FILES, "empty": b"", "noise": noise(300_000), "zeros": bytes(2_000_000)}

@@ -2,6 +2,7 @@
 // them; anything else, and any damage, ends the list, and never leads out of the file.
 #include "io/archive/seven_zip_streams.hpp"
 
+#include "io/archive/archive_reader.hpp"
 #include "io/archive/seven_zip_decoder.hpp"
 #include "tests/support/byte_vectors.hpp"
 
@@ -10,7 +11,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -42,10 +46,10 @@ class memory_bytes final : public byte_reader {
   std::size_t at_ = 0;
 };
 
-std::vector<seven_zip_stream> streams_of(std::span<const std::byte> archive, std::size_t most = 1000,
+std::vector<seven_zip_stream> streams_of(std::span<const std::byte> archive, std::size_t most_memory = 1U << 20U,
                                          std::uint64_t max_bytes = 1U << 20U) {
   memory_bytes file(archive);
-  return read_seven_zip_streams(file, most, max_bytes);
+  return read_seven_zip_streams(file, most_memory, max_bytes);
 }
 
 std::uint32_t crc_of(std::span<const std::byte> bytes) {
@@ -69,7 +73,41 @@ struct stored {
   std::string method = std::string(1, '\0');  // Copy
   std::size_t texts = 1;
   bool has_crc = true;
+  unsigned mode = 0100644;
 };
+
+std::string name_of(std::size_t number) { return std::string(1, static_cast<char>('a' + number)); }
+
+/// The files of the texts, and a directory before them.
+void add_files(byte_vector& list, std::span<const stored> folders, unsigned follow) {
+  byte_vector names(1);
+  byte_vector attributes{std::byte{1}, std::byte{0}};
+  std::size_t files = 1;
+  add(names, '/', 2);
+  add(names, 0, 2);
+  add(attributes, 0040755U << 16U, 4);
+  for (const stored& each : folders) {
+    for (std::size_t i = 0; i < each.texts; ++i, ++files) {
+      add(names, static_cast<unsigned char>(name_of(files - 1).front()), 2);
+      add(names, 0, 2);
+      add(attributes, std::uint64_t{each.mode} << 16U, 4);
+    }
+  }
+  add(list, 5, 1);
+  add_number(list, files, follow);
+  byte_vector empty((files + 7) / 8);
+  empty[0] = std::byte{0x80};
+  const auto add_property = [&](unsigned type, const byte_vector& content) {
+    add(list, type, 1);
+    add_number(list, content.size(), std::max(follow, 2U));
+    list = test::joined(list, content);
+  };
+  add_property(14, empty);
+  add_property(17, names);
+  add_property(25, byte_vector(3));
+  add_property(21, attributes);
+  add(list, 0, 1);
+}
 
 byte_vector list_of(std::span<const stored> folders, unsigned follow) {
   const auto mark = [](byte_vector& to, unsigned value) { add(to, value, 1); };
@@ -115,6 +153,7 @@ byte_vector list_of(std::span<const stored> folders, unsigned follow) {
   }
   mark(list, 0);
   mark(list, 0);
+  add_files(list, folders, follow);
   mark(list, 0);
   return list;
 }
@@ -136,7 +175,45 @@ byte_vector archive_of(std::span<const stored> folders, unsigned follow = 0) {
   return archive_of(packed, list_of(folders, follow));
 }
 
-const std::vector<stored> three{{.text = "first"}, {.text = ""}, {.text = "second text"}, {.text = "3"}};
+/// Has, for the keys of an archive's streams, texts in capital letters: a walk shows which of them it takes.
+class capital_texts final : public decoded_members {
+ public:
+  explicit capital_texts(std::span<const std::byte> archive) {
+    for (const seven_zip_stream& each : streams_of(archive)) {
+      byte_vector& text = texts_[each.key];
+      for (const std::byte letter : archive.subspan(each.offset, each.packed)) {
+        text.push_back(static_cast<std::byte>(std::toupper(std::to_integer<int>(letter))));
+      }
+    }
+  }
+
+  std::optional<text> take(std::uint64_t key) override {
+    const auto found = texts_.find(key);
+    if (found == texts_.end()) return std::nullopt;
+    return text{.bytes = found->second, .crc = crc_of(found->second)};
+  }
+
+ private:
+  std::map<std::uint64_t, byte_vector> texts_{};
+};
+
+/// The texts of a walk over an archive, each with its path.
+std::string walk(std::span<const std::byte> archive, std::span<const std::byte> ahead_of) {
+  memory_bytes file(archive);
+  capital_texts ahead(ahead_of);
+  archive_reader reader(archive_kind::seven_zip, file, &ahead);
+  std::string seen;
+  while (const auto path = reader.next()) {
+    seen += *path + "=";
+    for (auto bytes = reader.read(); !bytes.empty(); bytes = reader.read()) {
+      for (const std::byte each : bytes) seen.push_back(static_cast<char>(each));
+    }
+    seen += " ";
+  }
+  return seen;
+}
+
+const std::vector<stored> three{{.text = "first"}, {.text = "second text"}, {.text = "3"}};
 
 }  // namespace
 
@@ -152,6 +229,7 @@ TEST_CASE("7z streams: each text of an archive that is not solid is found, with 
     CHECK(found[1].bytes == 11);
     CHECK(found[1].packed == 11);
     CHECK(found[1].crc == crc_of(vector_of("second text")));
+    for (std::size_t i = 0; i < 3; ++i) CHECK(found[i].key == seven_zip_key(i, name_of(i)));
     memory_bytes file(archive);
     CHECK(list_seven_zip_members(file, 1U << 20U, 1U << 20U).members.size() == 3);
   }
@@ -159,7 +237,7 @@ TEST_CASE("7z streams: each text of an archive that is not solid is found, with 
 
 TEST_CASE("7z streams: the list ends at a folder of several texts, another method, no checksum, or too many bytes") {
   const auto found = [](const stored& second) {
-    return streams_of(archive_of(std::vector<stored>{{.text = "first"}, second, {.text = "third"}}, 2), 1000, 400)
+    return streams_of(archive_of(std::vector<stored>{{.text = "first"}, second, {.text = "third"}}, 2), 1U << 20U, 400)
         .size();
   };
   CHECK(found({.text = "second"}) == 3);
@@ -167,7 +245,66 @@ TEST_CASE("7z streams: the list ends at a folder of several texts, another metho
   CHECK(found({.text = "second", .method = "\3\4\1"}) == 1);
   CHECK(found({.text = "second", .has_crc = false}) == 1);
   CHECK(found({.text = std::string(401, 'x')}) == 1);
-  CHECK(streams_of(archive_of(three), 3).empty());
+  CHECK(found({.text = "target", .mode = 0120777}) == 1);
+  CHECK(streams_of(archive_of(three), 1000).empty());
+}
+
+TEST_CASE("7z streams: an archive with a folder that has no text, or an empty one, has none") {
+  for (const stored& odd : {stored{.text = ""}, stored{.text = "unused", .texts = 0}}) {
+    for (std::size_t at = 0; at <= three.size(); ++at) {
+      std::vector<stored> folders = three;
+      folders.insert(folders.begin() + static_cast<std::ptrdiff_t>(at), odd);
+      CHECK(streams_of(archive_of(folders)).empty());
+    }
+  }
+}
+
+TEST_CASE("7z streams: the key of a text depends on its number and its name, and increases with the number") {
+  for (const std::uint64_t number : {0U, 1U, 70'000U}) {
+    CHECK(seven_zip_key(number, "a") != seven_zip_key(number, "b"));
+    for (const auto* const name : {"", "a", "another"}) {
+      CHECK(seven_zip_key(number, name) > first_seven_zip_key(number));
+      CHECK(seven_zip_key(number, name) < first_seven_zip_key(number + 1));
+    }
+  }
+}
+
+TEST_CASE("7z streams: a list with fewer or more files than texts has none") {
+  const byte_vector packed = vector_of("firstsecond text3");
+  byte_vector list = list_of(three, 0);
+  const auto empty = std::ranges::search(list, vector_of(std::string_view("\x0E\xC0\x01\0\x80", 5)));
+  REQUIRE(!empty.empty());
+  std::byte& bits = *std::prev(empty.end());
+  CHECK(streams_of(archive_of(packed, list)).size() == 3);
+  bits = std::byte{0};
+  CHECK(streams_of(archive_of(packed, list)).empty());
+  bits = std::byte{0xC0};
+  CHECK(streams_of(archive_of(packed, list)).empty());
+}
+
+TEST_CASE("7z streams: a walk takes texts by number and name, up to the first one that the library decodes") {
+  const byte_vector archive = archive_of(three);
+  CHECK(walk(archive, archive) == "a=FIRST b=SECOND TEXT c=3 ");
+  const auto with = [](stored odd, std::size_t at) {
+    std::vector<stored> folders = three;
+    folders.insert(folders.begin() + static_cast<std::ptrdiff_t>(at), std::move(odd));
+    return archive_of(folders);
+  };
+  const stored link{.text = "target", .mode = 0120777};
+  CHECK(walk(with(link, 0), with(link, 0)) == "b=first c=second text d=3 ");
+  CHECK(walk(with(link, 1), with(link, 1)) == "a=FIRST c=second text d=3 ");
+  CHECK(walk(with(link, 0), archive) == "b=first c=second text d=3 ");
+  CHECK(walk(with(link, 1), with({.text = "target"}, 1)) == "a=FIRST c=second text d=3 ");
+  CHECK(walk(archive, with({.text = "first"}, 0)) == "a=FIRST b=second text c=3 ");  // another size
+  byte_vector renamed = archive;
+  const auto name = std::ranges::search(renamed, vector_of(std::string_view("b\0\0\0", 4)));
+  REQUIRE(!name.empty());
+  *name.begin() = std::byte{'x'};
+  const auto list_at = start_bytes + std::string_view("firstsecond text3").size();
+  const byte_vector list(renamed.begin() + static_cast<std::ptrdiff_t>(list_at), renamed.end());
+  renamed = archive_of(vector_of(std::string_view("firstsecond text3")), list);
+  CHECK(walk(renamed, renamed) == "a=FIRST x=SECOND TEXT c=3 ");
+  CHECK(walk(renamed, archive) == "a=FIRST x=second text c=3 ");
 }
 
 TEST_CASE("7z streams: an archive that is cut, or whose list or start header has a wrong checksum, has none") {
