@@ -22,7 +22,7 @@ class lz4_decoder final : public frame_decoder {
  public:
   explicit lz4_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "lz4", .frame = "frame"}) {}
 
-  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part); }
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
 
   [[nodiscard]] bool in_frame() const override {
     return (phase_ != phase::header && phase_ != phase::legacy_size) || !collected().empty();

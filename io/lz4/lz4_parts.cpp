@@ -31,12 +31,21 @@ class lz4_pieces {
     while (bytes != 0) bytes -= next(bytes).size();
   }
 
-  /// Takes bytes, at most left(): where they lie, or if they are not in one piece, a copy in `copy`.
+  /// Whether the next bytes, at most left(), are in more than one piece.
+  [[nodiscard]] bool are_divided(std::size_t bytes) {
+    leave_empty_pieces();
+    return bytes > pieces_[index_].size() - at_;
+  }
+
+  /// Takes bytes, at most left(): where they lie, or if they are in more than one piece, a copy in `copy`.
   std::span<const std::byte> take(std::size_t bytes, std::vector<std::byte>& copy) {
     left_ -= bytes;
     std::span<const std::byte> taken = next(bytes);
     if (taken.size() == bytes) return taken;
-    if (copy.size() < bytes) copy.resize(bytes);
+    if (copy.size() < bytes) {
+      copy = {};  // so that it has exactly this size
+      copy.resize(bytes);
+    }
     std::size_t copied = 0;
     for (;;) {
       if (!taken.empty()) std::memcpy(copy.data() + copied, taken.data(), taken.size());
@@ -49,14 +58,18 @@ class lz4_pieces {
  private:
   /// Up to `bytes` bytes of one piece; none only if `bytes` is 0.
   std::span<const std::byte> next(std::size_t bytes) {
-    while (at_ == pieces_[index_].size() && index_ + 1 < pieces_.size()) {
-      ++index_;
-      at_ = 0;
-    }
+    leave_empty_pieces();
     const std::size_t size = std::min(bytes, pieces_[index_].size() - at_);
     const std::span<const std::byte> found = pieces_[index_].subspan(at_, size);
     at_ += size;
     return found;
+  }
+
+  void leave_empty_pieces() {
+    while (at_ == pieces_[index_].size() && index_ + 1 < pieces_.size()) {
+      ++index_;
+      at_ = 0;
+    }
   }
 
   std::span<const std::span<const std::byte>> pieces_;
@@ -65,9 +78,10 @@ class lz4_pieces {
   std::uint64_t left_ = 0;
 };
 
-/// Memory for texts, shared by all decoders: how many parts each decodes varies, but the number of parts does not.
+/// Memory for texts, shared by all decoders: how many parts each decodes varies, but the number of parts does not. It
+/// belongs to no part, so it keeps little.
 std::shared_ptr<part_memory> shared_memory() {
-  constexpr std::size_t kept_texts = 16;  // of parts whose text was delivered
+  constexpr std::size_t kept_texts = 2;
   static std::mutex mutex;
   static std::weak_ptr<part_memory> shared;
   const std::scoped_lock lock(mutex);
@@ -86,9 +100,11 @@ class lz4_part_decoder final : public part_decoder {
  private:
   enum class outcome { next, end };
 
+  static constexpr std::size_t least_blocks = 16;  // for which the list has room
+
   outcome read_block(lz4_pieces& pieces, std::uint64_t begin, std::size_t max_bytes);
-  std::optional<std::span<const std::byte>> expand(std::span<const std::byte> packed, std::size_t max_bytes);
-  bool make_room(std::size_t max_bytes);
+  std::optional<std::span<const std::byte>> expand(std::span<const std::byte> packed);
+  bool make_room(std::size_t copied, std::size_t max_bytes);
 
   lz4_frame_header frame_;
   std::vector<lz4_ready_block> blocks_;
@@ -111,7 +127,10 @@ std::unique_ptr<decoded_part> lz4_part_decoder::decode(const part_input& input) 
   while (all - pieces.left() < input.size) {
     if (read_block(pieces, input.offset + (all - pieces.left()), input.max_bytes) == outcome::end) break;
   }
-  if (blocks_.empty()) return nullptr;
+  if (blocks_.empty()) {
+    texts_.clear();
+    return nullptr;
+  }
   return std::make_unique<lz4_part>(frame_, std::move(blocks_), std::move(texts_));
 }
 
@@ -126,20 +145,19 @@ lz4_part_decoder::outcome lz4_part_decoder::read_block(lz4_pieces& pieces, std::
     pieces.skip(bytes + checksum_bytes);
     return outcome::next;
   }
+  if (!make_room(pieces.are_divided(bytes) ? bytes : 0, max_bytes)) return outcome::end;
   const std::span<const std::byte> packed = pieces.take(bytes, packed_);
   if (frame_.block_checksums && xxh32::of(packed) != little_endian(pieces.take(number_bytes, number_))) {
     return outcome::end;
   }
-  const auto text = expand(packed, max_bytes);
+  const auto text = expand(packed);
   if (!text) return outcome::end;
   blocks_.push_back({.begin = begin, .packed_bytes = number_bytes + bytes + checksum_bytes, .text = *text});
   return outcome::next;
 }
 
-/// The text of a block; nothing if it does not decode, or if there is no memory for it.
-std::optional<std::span<const std::byte>> lz4_part_decoder::expand(std::span<const std::byte> packed,
-                                                                   std::size_t max_bytes) {
-  if (!make_room(max_bytes)) return std::nullopt;
+/// The text of a block, for which there is room; nothing if it does not decode.
+std::optional<std::span<const std::byte>> lz4_part_decoder::expand(std::span<const std::byte> packed) {
   std::byte* const to = texts_.back().get() + used_;
   const int bytes = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), reinterpret_cast<char*>(to),
                                         static_cast<int>(packed.size()), static_cast<int>(frame_.block_bytes));
@@ -148,10 +166,18 @@ std::optional<std::span<const std::byte>> lz4_part_decoder::expand(std::span<con
   return std::span(to, static_cast<std::size_t>(bytes));
 }
 
-/// Makes room for a block of the largest size.
-bool lz4_part_decoder::make_room(std::size_t max_bytes) {
-  if (!texts_.empty() && lz4_text_bytes - used_ >= frame_.block_bytes) return true;
-  if ((texts_.size() + 1) * lz4_text_bytes > max_bytes) return false;
+/// Makes room for the text of a block of the largest size, and for its place in the list of blocks. `copied`: bytes of
+/// the block that will be copied. False if the part would need more than `max_bytes`.
+bool lz4_part_decoder::make_room(std::size_t copied, std::size_t max_bytes) {
+  const bool fits_text = !texts_.empty() && lz4_text_bytes - used_ >= frame_.block_bytes;
+  const bool fits_list = blocks_.size() < blocks_.capacity();
+  const std::size_t longer_list = std::max(least_blocks, 2 * blocks_.capacity());
+  const std::size_t list = blocks_.capacity() + (fits_list ? 0 : longer_list);  // both exist while it grows
+  const std::size_t needed = (texts_.size() + (fits_text ? 0 : 1)) * lz4_text_bytes + list * sizeof(lz4_ready_block);
+  if (needed + std::max(copied, packed_.capacity()) > max_bytes) packed_ = {};  // of another block or part
+  if (needed + std::max(copied, packed_.capacity()) > max_bytes) return false;
+  if (!fits_list) blocks_.reserve(longer_list);
+  if (fits_text) return true;
   texts_.push_back(memory_->get(lz4_text_bytes));
   used_ = 0;
   return true;

@@ -57,6 +57,7 @@ class xz_decoder final : public frame_decoder {
   step_result begin_block();
   step_result decode(cursor& at);
   step_result end_block();
+  void release_parts();
   bool take_over();
   step_result skip_ready_block(cursor& at);
   step_result write_ready_text(cursor& at);
@@ -124,7 +125,9 @@ void xz_decoder::reset_frame() {
   ready_part_ = nullptr;
 }
 
+// Parts are released here, too: within a long block there may be any number of them, if the index lies.
 void xz_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
+  release_parts();
   auto blocks = std::dynamic_pointer_cast<const xz_part>(part);
   if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
@@ -258,10 +261,15 @@ frame_decoder::step_result xz_decoder::end_block() {
   return end_frame();
 }
 
+/// Releases the parts before this position.
+void xz_decoder::release_parts() {
+  while (!parts_.empty() && parts_.front()->is_before(consumed_total())) parts_.pop_front();
+}
+
 /// Begins to take over a block that was decoded ahead, if one begins here. It must have been compared with the kind of
 /// check that the stream has, and need no larger dictionary than this decoder may have.
 bool xz_decoder::take_over() {
-  while (!parts_.empty() && parts_.front()->is_before(consumed_total())) parts_.pop_front();
+  release_parts();
   const auto fits = [&](const auto& part) {
     ready_ = part->find(consumed_total());
     return ready_ != nullptr && ready_->check == flags_.check && may_have_window(ready_->dictionary);

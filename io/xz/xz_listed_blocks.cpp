@@ -17,8 +17,8 @@ using index_pointer = std::unique_ptr<lzma_index, index_deleter>;
 
 // liblzma asks for the bytes that it needs: the header and the end of each stream. Null if they do not fit together.
 index_pointer read_indexes(byte_reader& file, std::uint64_t file_bytes) {
-  constexpr std::uint64_t most_memory = std::uint64_t{4} << 20U;  // of liblzma; the list needs twice as much
-  constexpr std::uint64_t most_read = std::uint64_t{32} << 20U;   // padding, or many short streams
+  constexpr std::uint64_t most_memory = std::uint64_t{2} << 20U;  // of liblzma, until the list was made
+  constexpr std::uint64_t most_read = std::uint64_t{4} << 20U;    // padding, or many streams
   std::array<std::byte, 8192> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): the reader writes it
   lzma_coder coder;
   lzma_index* found = nullptr;
@@ -43,7 +43,7 @@ std::vector<xz_listed_block> list_xz_blocks(byte_reader& file) {
   std::vector<xz_listed_block> blocks;
   try {
     const index_pointer index = read_indexes(file, file.seekable_bytes().value_or(0));
-    if (!index) return blocks;
+    if (!index || lzma_index_block_count(index.get()) > xz_most_listed_blocks) return blocks;
     lzma_index_iter each{};
     lzma_index_iter_init(&each, index.get());
     blocks.reserve(static_cast<std::size_t>(lzma_index_block_count(index.get())));

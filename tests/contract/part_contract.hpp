@@ -13,10 +13,12 @@
 #include <memory>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gpuhist::test {
 
+using part_list = std::deque<std::shared_ptr<io::decoded_part>>;
 using part_decoder_maker = std::function<std::unique_ptr<io::part_decoder>()>;
 
 /// Where a part lies in its input.
@@ -50,12 +52,10 @@ inline std::vector<part_place> part_places(std::span<const std::byte> packed, co
 }
 
 /// The parts of `packed` at `places`, decoded on `shape.threads` threads, linked in order, and finished on the threads.
-inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_decoder_maker& make,
-                                                                  std::span<const std::byte> packed,
-                                                                  const std::vector<part_place>& places,
-                                                                  const part_shape& shape) {
+inline part_list decode_parts(const part_decoder_maker& make, std::span<const std::byte> packed,
+                              const std::vector<part_place>& places, const part_shape& shape) {
   const std::size_t number = places.size();
-  std::deque<std::shared_ptr<io::decoded_part>> parts(number);
+  part_list parts(number);
   const auto on_threads = [&](const std::function<void(io::part_decoder&, std::size_t)>& work) {
     std::atomic<std::size_t> next{0};
     const auto run = [&] {
@@ -93,18 +93,15 @@ inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_dec
   return parts;
 }
 
-inline std::deque<std::shared_ptr<io::decoded_part>> decode_parts(const part_decoder_maker& make,
-                                                                  std::span<const std::byte> packed,
-                                                                  const part_shape& shape) {
+inline part_list decode_parts(const part_decoder_maker& make, std::span<const std::byte> packed,
+                              const part_shape& shape) {
   return decode_parts(make, packed, part_places(packed, shape), shape);
 }
 
-/// Decodes `packed` with all its parts offered.
-inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_maker& make_parts,
-                                  std::span<const std::byte> packed, const part_shape& shape,
-                                  const size_chooser& out_size, std::size_t plain_bound) {
-  const std::vector<part_place> places = part_places(packed, shape);
-  const auto parts = decode_parts(make_parts, packed, places, shape);
+/// Decodes `packed`, and offers `parts` at `places`. Only the decoder keeps a part that it was offered.
+inline decoding decode_with_parts(const decoder_maker& make, part_list parts, const std::vector<part_place>& places,
+                                  std::span<const std::byte> packed, const size_chooser& out_size,
+                                  std::size_t plain_bound) {
   const std::unique_ptr<io::decoder> decoder = make();
   decoding result;
   byte_vector out;
@@ -114,7 +111,7 @@ inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_
     if (calls > 40 * (packed.size() + plain_bound) + 1000) FAIL("the decoder makes no progress");
     while (part < places.size() && places[part].begin + places[part].size <= consumed) ++part;
     const bool is_last = part == places.size();
-    if (!is_last && consumed == places[part].begin) decoder->offer(parts[part]);
+    if (!is_last && consumed == places[part].begin) decoder->offer(std::exchange(parts[part], nullptr));
     const std::size_t end = is_last ? packed.size() : places[part].begin + places[part].size;
     const std::span<const std::byte> in = packed.subspan(consumed, end - consumed);
     const std::size_t room = std::min(out_size(), plain_bound + 64);
@@ -137,6 +134,15 @@ inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_
       return result;
     }
   }
+}
+
+/// Decodes `packed` with all its parts offered.
+inline decoding decode_with_parts(const decoder_maker& make, const part_decoder_maker& make_parts,
+                                  std::span<const std::byte> packed, const part_shape& shape,
+                                  const size_chooser& out_size, std::size_t plain_bound) {
+  const std::vector<part_place> places = part_places(packed, shape);
+  return decode_with_parts(make, decode_parts(make_parts, packed, places, shape), places, packed, out_size,
+                           plain_bound);
 }
 
 /// Decodes nothing ahead.
@@ -210,6 +216,53 @@ inline void check_parts_of_damaged(const decoder_maker& make, const part_decoder
     byte_vector damaged = sample.packed;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     check_same_with_parts(make, make_parts, damaged, shape, bound);
+  }
+}
+
+/// Invariant: a decoder takes the text of a block from its part. `erased`: `packed` with zeros instead of the blocks
+/// that `parts` hold. It has the result of `packed` with the parts, and another one without.
+inline void check_taken_over(const decoder_maker& make, part_list parts, const std::vector<part_place>& places,
+                             std::span<const std::byte> packed, std::span<const std::byte> erased,
+                             std::size_t plain_bound) {
+  const part_list none(parts.size());
+  const auto run = [&](part_list offered, std::span<const std::byte> input) {
+    return decode_with_parts(make, std::move(offered), places, input, always(everything), plain_bound);
+  };
+  const decoding whole = run(none, packed);
+  const decoding ahead = run(std::move(parts), erased);
+  CHECK_FALSE(whole.failed);
+  CHECK_FALSE(ahead.failed);
+  CHECK(ahead.missing == whole.missing);
+  CHECK(ahead.ends == whole.ends);
+  CHECK((ahead.plain == whole.plain));
+  CHECK(run(none, erased).failed);
+}
+
+/// Invariant: within a long block a decoder keeps no part whose blocks are all before its position. `stored`: an input
+/// of one block, whose text is in it unchanged from `begin` on. `part_of`: a part that lies inside it, at an offset.
+inline void check_parts_are_released(const decoder_maker& make, std::span<const std::byte> stored, std::size_t begin,
+                                     const std::function<std::shared_ptr<io::decoded_part>(std::size_t)>& part_of) {
+  constexpr std::size_t number = 20;
+  const std::unique_ptr<io::decoder> decoder = make();
+  std::vector<std::weak_ptr<io::decoded_part>> offered;
+  byte_vector out(stored.size());
+  std::size_t consumed = 0;
+  const auto advance_to = [&](std::size_t offset) {
+    const io::fill_result filled = decoder->fill(stored.subspan(consumed, offset - consumed), out);
+    REQUIRE(filled.status == io::fill_status::needs_input);
+    consumed += filled.consumed;
+    REQUIRE(consumed == offset);
+  };
+  for (std::size_t i = 0; i < number; ++i) {
+    const std::size_t offset = begin + i * (stored.size() - begin) / (number + 1);
+    advance_to(offset);
+    auto part = part_of(offset);
+    REQUIRE(part != nullptr);
+    offered.emplace_back(part);
+    decoder->offer(part);
+    part.reset();
+    CHECK_FALSE(offered.back().expired());
+    CHECK(std::ranges::count_if(offered, [](const auto& each) { return !each.expired(); }) == 1);
   }
 }
 

@@ -30,6 +30,21 @@ part_divider parts_of(std::size_t bytes) {
   };
 }
 
+/// Parts of `bytes` that begin anywhere, as if each began with a block of a frame like the first frame of `header`.
+part_divider parts_anywhere(std::span<const std::byte> header, std::size_t bytes) {
+  const auto parsed = gpuhist::io::parse_lz4_header(header);
+  REQUIRE(parsed.status == gpuhist::io::lz4_header_status::complete);
+  return
+      [bytes, context = std::make_shared<gpuhist::io::lz4_context>(parsed.header)](std::span<const std::byte> packed) {
+        std::vector<part_place> places;
+        for (std::size_t begin = 0; begin < packed.size(); begin += bytes) {
+          places.push_back({.begin = begin, .size = std::min(bytes, packed.size() - begin), .begins_frame = true});
+          if (begin != 0) places.back().start.context = context;
+        }
+        return places;
+      };
+}
+
 constexpr lz4_settings small_blocks{.block_checksums = true, .content_size = true, .flush_bytes = 60};
 constexpr lz4_settings small_linked_blocks{.linked_blocks = true, .flush_bytes = 60};
 constexpr lz4_settings no_checks{.content_checksum = false, .flush_bytes = 100};
@@ -54,6 +69,19 @@ std::vector<decoder_sample> small_samples() {
   return samples;
 }
 
+std::size_t parts_with_blocks(const part_list& parts) {
+  return static_cast<std::size_t>(std::ranges::count_if(parts, [](const auto& each) {
+    const auto* const part = dynamic_cast<const lz4_part*>(each.get());
+    return part != nullptr && !part->blocks().empty();
+  }));
+}
+
+/// A part of one block without text, as if it began at `offset`.
+std::shared_ptr<gpuhist::io::decoded_part> part_at(std::size_t offset) {
+  std::vector<gpuhist::io::lz4_ready_block> blocks{{.begin = offset}};
+  return std::make_shared<lz4_part>(gpuhist::io::lz4_frame_header(), std::move(blocks), lz4_part::memory());
+}
+
 /// The compressed blocks of `packed` that are decoded ahead.
 std::vector<gpuhist::io::lz4_ready_block> ready_blocks(std::span<const std::byte> packed, std::size_t part_bytes,
                                                        std::vector<std::shared_ptr<gpuhist::io::decoded_part>>& keep) {
@@ -74,7 +102,6 @@ TEST_CASE("lz4 parts: inputs have the same text, ends and verdict with parts as 
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, std::size_t{1} << 20U}) {
       check_parts(make, make_parts, sample, parts_of(bytes));
     }
-    check_parts(make, make_parts, sample);  // parts that begin anywhere
   }
   for (const auto block_size : {LZ4F_max64KB, LZ4F_max256KB, LZ4F_max1MB, LZ4F_max4MB}) {
     check_parts(make, make_parts,
@@ -84,6 +111,55 @@ TEST_CASE("lz4 parts: inputs have the same text, ends and verdict with parts as 
                     .build(),
                 parts_of(1));
   }
+}
+
+TEST_CASE("lz4 parts: parts that begin anywhere, as if a block began there, change nothing") {
+  for (const lz4_settings& settings : {small_blocks, no_checks}) {
+    const byte_vector frame = lz4_frame_of(joined(byte_vector(300), mixed(200)), settings);
+    const decoder_sample sample = lz4_sample_builder("frames")
+                                      .frame(mixed(200), settings)
+                                      .frame(mixed(100), {.flush_bytes = 50})
+                                      .frame(joined(byte_vector(300), mixed(200)), settings)
+                                      .build();
+    for (const std::size_t bytes : {1, 7, 50}) {
+      const part_divider divide = parts_anywhere(frame, bytes);
+      check_parts(make, make_parts, sample, divide);
+      if (bytes == 50) check_parts_of_damaged(make, make_parts, sample, 2000, divide);
+      if (bytes != 1) continue;
+      const part_shape shape{.look_ahead = sample.packed.size(), .divide = divide};
+      CHECK(parts_with_blocks(decode_parts(make_parts, sample.packed, shape)) > 3);
+    }
+  }
+}
+
+TEST_CASE("lz4 parts: the text of blocks that were decoded ahead is taken over, and their bytes are not read") {
+  const byte_vector text = sample_text(30'000);
+  for (const bool checksums : {true, false}) {
+    const byte_vector packed = lz4_frame_of(text, {.block_checksums = checksums, .flush_bytes = 500});
+    std::vector<std::shared_ptr<gpuhist::io::decoded_part>> keep;
+    const auto true_blocks = ready_blocks(packed, 1, keep);
+    REQUIRE(true_blocks.size() > 40);
+    // the last: parts begin within blocks, too, while the part of the block is in use
+    for (const part_divider& divide : {parts_of(1), parts_of(3'000), parts_anywhere(packed, 1)}) {
+      const std::vector<part_place> places = divide(packed);
+      part_list parts = decode_parts(make_parts, packed, places, {.look_ahead = 1'000});
+      byte_vector erased = packed;
+      for (const auto& [begin, bytes, ignored] : true_blocks) {
+        const auto holds = [at = begin](const auto& each) {
+          const auto* const part = dynamic_cast<const lz4_part*>(each.get());
+          return part != nullptr && std::ranges::count(part->blocks(), at, &gpuhist::io::lz4_ready_block::begin) != 0;
+        };
+        if (std::ranges::none_of(parts, holds)) continue;
+        std::ranges::fill(std::span(erased).subspan(begin, bytes), std::byte{0});
+      }
+      check_taken_over(make, std::move(parts), places, packed, erased, text.size());
+    }
+  }
+}
+
+TEST_CASE("lz4 parts: within a long block a decoder keeps no parts before its position") {
+  const byte_vector packed = lz4_frame_of(noise(200'000), {.block_size = LZ4F_max256KB});
+  check_parts_are_released(make, packed, 1'000, part_at);
 }
 
 TEST_CASE("lz4 parts: every cut and every flipped bit of a small input gives the same with parts as without") {
@@ -149,6 +225,42 @@ TEST_CASE("lz4 parts: the text of a part stays below its memory, and the decoder
   }
 }
 
+TEST_CASE("lz4 parts: the list of blocks, and a copy of a block in two pieces, belong to the memory of a part") {
+  constexpr std::size_t number = 100'000;
+  constexpr std::size_t list_bytes = 200'000;
+  byte_vector packed = lz4_frame_of({}, {.content_checksum = false});
+  packed.resize(packed.size() - 4);  // the end of the frame
+  for (std::size_t i = 0; i < number; ++i) {
+    for (const int each : {2, 0, 0, 0, 0x10, 0x78}) packed.push_back(static_cast<std::byte>(each));  // a block: "x"
+  }
+  packed.resize(packed.size() + 4);
+  const part_shape tiny_blocks{.max_bytes = gpuhist::io::lz4_text_bytes + list_bytes,
+                               .divide = parts_of(packed.size() - 20)};
+  std::size_t blocks = 0;
+  for (const auto& each : decode_parts(make_parts, packed, tiny_blocks)) {
+    if (const auto* const part = dynamic_cast<const lz4_part*>(each.get())) blocks += part->blocks().size();
+  }
+  CHECK(blocks > 0);
+  CHECK(blocks * sizeof(gpuhist::io::lz4_ready_block) <= list_bytes);
+  check_same_with_parts(make, make_parts, packed, tiny_blocks, number);
+
+  const byte_vector text = joined(noise(900'000), byte_vector(100'000));
+  const byte_vector large = lz4_frame_of(joined(text, text), {.block_size = LZ4F_max1MB, .flush_bytes = 1'000'000});
+  part_shape divided{.look_ahead = large.size(), .divide = [&large](std::span<const std::byte> input) {
+                       std::vector<part_place> places = parts_of(1)(input);
+                       REQUIRE(places.size() > 1);
+                       places.at(1).size = 1'000;  // the rest of its block is in the next pieces
+                       places.resize(2);
+                       REQUIRE(large.size() > places[1].begin + 1'000);
+                       return places;
+                     }};
+  for (const auto& [max_bytes, expected] :
+       {std::pair(std::size_t{800'000}, std::size_t{0}), std::pair(std::size_t{1'000'000}, std::size_t{1})}) {
+    divided.max_bytes = gpuhist::io::lz4_text_bytes + max_bytes;
+    CHECK(parts_with_blocks(decode_parts(make_parts, large, divided)) == expected);
+  }
+}
+
 TEST_CASE("lz4 parts: a part that was decoded for another kind of frame is not taken over") {
   const byte_vector with_checksums = lz4_frame_of(sample_text(500), small_blocks);
   lz4_settings other = small_blocks;
@@ -180,13 +292,15 @@ TEST_CASE("lz4 parts: blocks inside the data of stored blocks, and false sizes, 
 TEST_CASE("lz4 parts: 20,000 tiny frames and a frame of 100,000 tiny blocks have the same result with parts") {
   byte_vector frames;
   byte_vector text;
-  const byte_vector frame = lz4_frame_of(sample_text(40));
+  const byte_vector frame = lz4_frame_of(byte_vector(40), {.flush_bytes = 20});
   for (int i = 0; i < 20'000; ++i) {
     frames.insert(frames.end(), frame.begin(), frame.end());
     const byte_vector line = sample_text(5);
     text.insert(text.end(), line.begin(), line.end());
   }
-  check_same_with_parts(make, make_parts, frames, {.threads = 2, .divide = parts_of(1)}, 20'000 * 40);
+  const part_shape many_parts{.threads = 2, .divide = parts_of(1)};
+  check_same_with_parts(make, make_parts, frames, many_parts, 20'000 * 40);
+  CHECK(parts_with_blocks(decode_parts(make_parts, frames, many_parts)) == 20'000);
   const byte_vector blocks = lz4_frame_of(text, {.block_checksums = true, .flush_bytes = 1});
   check_same_with_parts(make, make_parts, blocks, {.threads = 3, .divide = parts_of(5'000)}, text.size());
 }

@@ -29,13 +29,17 @@ class memory_file final : public gpuhist::io::byte_reader {
     const std::size_t size = std::min(out.size(), bytes_.size() - at_);
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), size, out.begin());
     at_ += size;
+    total_read_ += size;
     return size;
   }
   [[nodiscard]] std::optional<std::uint64_t> seekable_bytes() const override { return bytes_.size(); }
   void seek(std::uint64_t offset) override { at_ = std::min<std::uint64_t>(offset, bytes_.size()); }
 
+  [[nodiscard]] std::size_t total_read() const { return total_read_; }
+
  private:
   std::span<const std::byte> bytes_;
+  std::size_t total_read_ = 0;
   std::size_t at_ = 0;
 };
 
@@ -131,6 +135,55 @@ TEST_CASE("xz parts: a file with fewer than two blocks is not decoded in parts; 
   CHECK_FALSE(has_parts({}));
   CHECK(has_parts(xz_stream_of(sample_text(5000), unsized(3000))));
   CHECK(has_parts(joined(xz_stream_of(sample_text(5000)), xz_stream_of(sample_text(10)))));
+}
+
+TEST_CASE("xz parts: no file lists more than 65,536 blocks") {
+  constexpr std::size_t most = gpuhist::io::xz_most_listed_blocks;
+  CHECK(listed(xz_stream_of(byte_vector(most), unsized(1))).size() == most);
+  CHECK(listed(xz_stream_of(byte_vector(most + 1), unsized(1))).empty());
+}
+
+TEST_CASE("xz parts: no more than 4 MiB of a file are read for the list") {
+  const auto read_for = [](const byte_vector& packed) {
+    memory_file file(packed);
+    const bool found = !gpuhist::io::list_xz_blocks(file).empty();
+    return std::pair(found, file.total_read());
+  };
+  const byte_vector stream = xz_stream_of(noise(9'000), unsized(5'000));
+  byte_vector packed;
+  for (int i = 0; i < 300; ++i) packed.insert(packed.end(), stream.begin(), stream.end());
+  CHECK(read_for(packed).first);
+  for (int i = 0; i < 700; ++i) packed.insert(packed.end(), stream.begin(), stream.end());
+  const auto [found, bytes] = read_for(packed);
+  CHECK_FALSE(found);
+  CHECK(bytes <= std::size_t{4} << 20U);
+}
+
+TEST_CASE("xz parts: the text of blocks that were decoded ahead is taken over, and their bytes are not read") {
+  const decoder_sample sample = packed_sample_builder("two streams")
+                                    .xz(sample_text(30'000), unsized(2'000))
+                                    .xz(noise(20'000), unsized(3'000, LZMA_CHECK_SHA256))
+                                    .build();
+  const block_list blocks = listed(sample.packed);
+  byte_vector erased = sample.packed;
+  for (const xz_listed_block& each : blocks) {  // except the first byte, which is zero in an index
+    std::ranges::fill(std::span(erased).subspan(each.begin + 1, each.bytes - 1), std::byte{0});
+  }
+  for (const std::size_t part_bytes : {std::size_t{700}, sample.packed.size() / 3, sample.packed.size()}) {
+    const part_shape shape{.part_bytes = part_bytes, .look_ahead = sample.packed.size()};
+    const std::vector<part_place> places = part_places(sample.packed, shape);
+    check_taken_over(make, decode_parts(parts_by(blocks), sample.packed, places, shape), places, sample.packed, erased,
+                     sample.plain.size());
+  }
+}
+
+TEST_CASE("xz parts: within a long block a decoder keeps no parts before its position") {
+  const byte_vector packed = xz_stream_of(noise(300'000), unsized(0));
+  check_parts_are_released(make, packed, 1'000, [](std::size_t offset) {
+    std::vector<gpuhist::io::xz_ready_block> blocks;
+    blocks.push_back({.begin = offset});
+    return std::make_shared<gpuhist::io::xz_part>(std::move(blocks));
+  });
 }
 
 TEST_CASE("xz parts: inputs have the same text, ends and verdict with parts as without") {
