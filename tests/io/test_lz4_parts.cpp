@@ -121,14 +121,11 @@ TEST_CASE("lz4 parts: parts that begin anywhere, as if a block began there, chan
                                       .frame(mixed(100), {.flush_bytes = 50})
                                       .frame(joined(byte_vector(300), mixed(200)), settings)
                                       .build();
-    for (const std::size_t bytes : {1, 7, 50}) {
-      const part_divider divide = parts_anywhere(frame, bytes);
-      check_parts(make, make_parts, sample, divide);
-      if (bytes == 50) check_parts_of_damaged(make, make_parts, sample, 2000, divide);
-      if (bytes != 1) continue;
-      const part_shape shape{.look_ahead = sample.packed.size(), .divide = divide};
-      CHECK(parts_with_blocks(decode_parts(make_parts, sample.packed, shape)) > 3);
-    }
+    check_parts(make, make_parts, sample, parts_anywhere(frame, 29));
+    check_parts_of_damaged(make, make_parts, sample, 2000, parts_anywhere(frame, 150));
+    const part_shape everywhere{.look_ahead = sample.packed.size(), .divide = parts_anywhere(frame, 1)};
+    check_same_with_parts(make, make_parts, sample.packed, everywhere, sample.plain.size());
+    CHECK(parts_with_blocks(decode_parts(make_parts, sample.packed, everywhere)) > 3);
   }
 }
 
