@@ -21,7 +21,11 @@ class xxh32 {
   [[nodiscard]] std::uint32_t value() const { return XXH32_digest(&state_); }
 
   /// The checksum of `bytes`.
-  static std::uint32_t of(std::span<const std::byte> bytes) { return XXH32(bytes.data(), bytes.size(), 0); }
+  static std::uint32_t of(std::span<const std::byte> bytes) {
+    xxh32 sum;
+    sum.add(bytes);
+    return sum.value();
+  }
 
  private:
   XXH32_state_t state_{};
