@@ -85,6 +85,16 @@ constexpr magic_number compress_magic() {
   return result;
 }
 
+// Decoding ahead takes twice the time of the decoder, in sum. The text of a log has seven times the size of the part,
+// and two bytes a symbol while it has marks.
+part_format gzip_parts() {
+  return {.make = make_gzip_part_decoder,
+          .min_threads = 3,
+          .part_bytes = std::size_t{512} << 10U,
+          .look_ahead_bytes = std::size_t{128} << 10U,
+          .memory_bytes = std::size_t{16} << 20U};
+}
+
 std::vector<format_row> compressed_formats() {
   return {
       {{.name = "zstd",
@@ -98,13 +108,7 @@ std::vector<format_row> compressed_formats() {
         .readable = true,
         .make_decoder = make_gzip_decoder,
         .make_splitter = make_gzip_splitter,
-        // decoding ahead takes twice the time of the decoder, in sum; the text of a log has seven times the size of
-        // the part, and while it has marks, two bytes a symbol
-        .parts = {.make = make_gzip_part_decoder,
-                  .min_threads = 3,
-                  .part_bytes = std::size_t{512} << 10U,
-                  .look_ahead_bytes = std::size_t{128} << 10U,
-                  .memory_bytes = std::size_t{16} << 20U},
+        .parts = gzip_parts(),
         .frame_magic = "\x1F\x8B\x08"},
        {exactly({0x1F, 0x8B})},
        {".gz", ".tgz", ".bgz"}},
