@@ -213,7 +213,7 @@ std::size_t part_queue::state::ready_pieces() const noexcept {
 
 void part_queue::state::do_oldest_piece(locked& lock) noexcept {
   const auto oldest = std::ranges::find_if(entries_, [](const entry_pointer& each) { return each->is_ready_piece(); });
-  const entry_pointer kept = *oldest;  // the lock is released meanwhile
+  const auto kept = entry_pointer(*oldest);  // the lock is released meanwhile
   // the reader of the text decodes, too
   clock_.note_in_flight(std::min<std::uint64_t>(running() + 1, options_.threads));
   kept->now == part_phase::queued ? decode(kept, lock) : finish(kept, lock);
