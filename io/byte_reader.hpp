@@ -34,4 +34,16 @@ class byte_reader {
   [[nodiscard]] virtual std::string place_of(std::uint64_t offset) const { return "offset " + std::to_string(offset); }
 };
 
+/// Fills `out` from `offset` on, in a reader that can seek. Returns the number of bytes, fewer only at the end.
+inline std::size_t read_at(byte_reader& file, std::uint64_t offset, std::span<std::byte> out) {
+  file.seek(offset);
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const std::size_t read = file.read(out.subspan(filled));
+    if (read == 0) break;
+    filled += read;
+  }
+  return filled;
+}
+
 }  // namespace gpuhist::io

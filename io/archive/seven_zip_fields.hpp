@@ -1,6 +1,8 @@
 // The fields of the list of members of a 7z archive (7zFormat.txt of the LZMA SDK).
 #pragma once
 
+#include "io/frame_magic.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,12 +38,6 @@ enum class seven_zip_mark : std::uint8_t {
 /// The list is damaged, or has something that this reader does not know.
 struct unknown_seven_zip_list {};
 
-inline std::uint64_t little_endian_number(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
-  std::uint64_t value = 0;
-  for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[at + i]);
-  return value;
-}
-
 /// Bits are stored from the highest one of each byte on.
 inline bool seven_zip_bit(std::span<const std::byte> bits, std::size_t number) {
   return (std::to_integer<unsigned>(bits[number / 8]) >> (7 - number % 8) & 1U) != 0;
@@ -60,7 +56,7 @@ class seven_zip_fields {
   }
 
   std::uint8_t byte() { return std::to_integer<std::uint8_t>(bytes(1).front()); }
-  std::uint32_t crc() { return static_cast<std::uint32_t>(little_endian_number(bytes(4), 0, 4)); }
+  std::uint32_t crc() { return static_cast<std::uint32_t>(little_endian(bytes(4))); }
 
   // As many leading ones in the first byte as bytes follow; its other bits are the highest ones of the number.
   std::uint64_t number() {

@@ -32,11 +32,11 @@ void append_utf8(std::string& to, std::uint32_t code) {
 std::optional<std::string> utf8_of(std::span<const std::byte> utf16) {
   std::string name;
   for (std::size_t i = 0; i < utf16.size(); i += 2) {
-    auto code = static_cast<std::uint32_t>(little_endian_number(utf16, i, 2));
+    auto code = static_cast<std::uint32_t>(little_endian(utf16.subspan(i, 2)));
     if (code >= 0xD800 && code < 0xE000) {  // a pair: 10 bits in each half
       if (code >= 0xDC00 || i + 2 == utf16.size()) return std::nullopt;
       i += 2;
-      const auto low = static_cast<std::uint32_t>(little_endian_number(utf16, i, 2));
+      const auto low = static_cast<std::uint32_t>(little_endian(utf16.subspan(i, 2)));
       if (low < 0xDC00 || low >= 0xE000) return std::nullopt;
       code = 0x10000 + ((code - 0xD800) << 10U | (low - 0xDC00));
     }
@@ -106,7 +106,7 @@ std::size_t seven_zip_files::set_bits(std::span<const std::byte> bits) const {
 
 std::span<const std::byte> seven_zip_files::take_name() {
   for (std::size_t end = 0; end + 2 <= names_->size(); end += 2) {
-    if (little_endian_number(*names_, end, 2) != 0) continue;
+    if (little_endian(names_->subspan(end, 2)) != 0) continue;
     const auto name = names_->first(end);
     *names_ = names_->subspan(end + 2);
     return name;
@@ -120,7 +120,7 @@ std::optional<seven_zip_files::file> seven_zip_files::next_with_text() {
     const auto name = take_name();
     if (empty_ && seven_zip_bit(*empty_, number)) continue;
     return file{.name = utf8_of(name),
-                .is_regular = !attributes_ || is_regular_file(little_endian_number(*attributes_, 4 * number, 4))};
+                .is_regular = !attributes_ || is_regular_file(little_endian(attributes_->subspan(4 * number, 4)))};
   }
   if (!names_->empty()) throw unknown_seven_zip_list();
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include "io/archive/seven_zip_start.hpp"
 
 #include "io/archive/archive_format.hpp"
+#include "io/frame_magic.hpp"
 #include "io/input_error.hpp"
 
 #include <isa-l/crc.h>
@@ -19,29 +20,16 @@ constexpr std::size_t start_header_bytes = 32;
 
 [[noreturn]] void throw_damaged(const std::string& message) { throw input_error(message, 0, failure_kind::damaged); }
 
-std::size_t read_front(byte_reader& file, std::span<std::byte> front) {
-  std::size_t filled = 0;
-  file.seek(0);
-  while (filled < front.size()) {
-    const std::size_t read = file.read(front.subspan(filled));
-    if (read == 0) break;
-    filled += read;
-  }
-  file.seek(0);
-  return filled;
-}
-
 }  // namespace
 
 std::uint64_t check_seven_zip_start(byte_reader& file) {
   constexpr std::size_t covered_at = 12;  // begin of the bytes that the CRC covers
   std::array<std::byte, start_header_bytes> start{};
-  const std::size_t filled = read_front(file, start);
+  const std::size_t filled = read_at(file, 0, start);
+  file.seek(0);
   if (detect_archive(start) != archive_kind::seven_zip) return 0;  // a program that extracts itself
   const auto number = [&start](std::size_t at, std::size_t size) {
-    std::uint64_t value = 0;
-    for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(start[at + i]);
-    return value;
+    return little_endian(std::span<const std::byte>(start).subspan(at, size));
   };
   const std::uint64_t size = *file.seekable_bytes();
   if (filled < start.size()) throw_damaged("damaged 7z archive: it ends early, at " + file.place_of(filled));

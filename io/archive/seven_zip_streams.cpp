@@ -14,6 +14,7 @@
 #include "io/archive/seven_zip_decoder.hpp"
 #include "io/archive/seven_zip_fields.hpp"
 #include "io/archive/seven_zip_files.hpp"
+#include "io/frame_magic.hpp"
 #include "io/input_error.hpp"
 
 #include <isa-l/crc.h>
@@ -253,14 +254,9 @@ std::vector<seven_zip_stream> read_members(seven_zip_fields& list, std::uint64_t
   return streams;
 }
 
-std::vector<std::byte> read_at(byte_reader& file, std::uint64_t offset, std::uint64_t size) {
+std::vector<std::byte> read_all(byte_reader& file, std::uint64_t offset, std::uint64_t size) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  file.seek(offset);
-  for (std::size_t filled = 0; filled < bytes.size();) {
-    const std::size_t read = file.read(std::span(bytes).subspan(filled));
-    if (read == 0) throw unknown_seven_zip_list();
-    filled += read;
-  }
+  if (read_at(file, offset, bytes) < bytes.size()) throw unknown_seven_zip_list();
   return bytes;
 }
 
@@ -268,23 +264,23 @@ std::vector<std::byte> read_at(byte_reader& file, std::uint64_t offset, std::uin
 std::vector<std::byte> read_list(byte_reader& file, std::uint64_t file_bytes, std::uint64_t most_bytes) {
   constexpr std::size_t covered_at = 12;  // begin of the bytes that the CRC covers
   if (file_bytes < start_bytes) throw unknown_seven_zip_list();
-  const std::vector<std::byte> start = read_at(file, 0, start_bytes);
+  const std::vector<std::byte> start = read_all(file, 0, start_bytes);
   if (detect_archive(start) != archive_kind::seven_zip)
     throw unknown_seven_zip_list();  // a program that extracts itself
-  if (checksum_of(std::span(start).subspan(covered_at)) != little_endian_number(start, 8, 4))
+  if (checksum_of(std::span(start).subspan(covered_at)) != little_endian(std::span(start).subspan(8, 4)))
     throw unknown_seven_zip_list();
-  const std::uint64_t at = little_endian_number(start, covered_at, 8);
-  const std::uint64_t size = little_endian_number(start, 20, 8);
+  const std::uint64_t at = little_endian(std::span(start).subspan(covered_at, 8));
+  const std::uint64_t size = little_endian(std::span(start).subspan(20, 8));
   if (at > file_bytes - start_bytes || size > file_bytes - start_bytes - at || size > most_bytes)
     throw unknown_seven_zip_list();
-  std::vector<std::byte> list = read_at(file, start_bytes + at, size);
-  if (checksum_of(list) != little_endian_number(start, 28, 4)) throw unknown_seven_zip_list();
+  std::vector<std::byte> list = read_all(file, start_bytes + at, size);
+  if (checksum_of(list) != little_endian(std::span(start).subspan(28, 4))) throw unknown_seven_zip_list();
   return list;
 }
 
 /// Unpacks a packed list.
 std::vector<std::byte> unpack(byte_reader& file, const seven_zip_stream& stream) {
-  std::vector<std::byte> packed = read_at(file, stream.offset, stream.packed);
+  std::vector<std::byte> packed = read_all(file, stream.offset, stream.packed);
   packed.resize(packed.size() + whole_inflater::padding);
   std::vector<std::byte> list(static_cast<std::size_t>(stream.bytes));
   const auto bytes = std::span<const std::byte>(packed).first(static_cast<std::size_t>(stream.packed));

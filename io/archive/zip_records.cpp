@@ -66,16 +66,7 @@ void zip_records::fail(const std::string& message, std::uint64_t at) const {
   throw input_error("damaged zip archive: " + message + ", at " + input_.place_of(at), 0, failure_kind::damaged);
 }
 
-std::size_t zip_records::read_at(std::uint64_t at, std::span<std::byte> out) {
-  input_.seek(at);
-  std::size_t filled = 0;
-  while (filled < out.size()) {
-    const std::size_t read = input_.read(out.subspan(filled));
-    if (read == 0) break;
-    filled += read;
-  }
-  return filled;
-}
+std::size_t zip_records::read_at(std::uint64_t at, std::span<std::byte> out) { return io::read_at(input_, at, out); }
 
 // Finds the end record whose comment ends at the end of the file; otherwise the last one whose comment lies within the
 // file, so that the message names the data after it.

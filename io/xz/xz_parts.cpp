@@ -154,13 +154,7 @@ bool xz_part_decoder::decode_text(piece_cursor& in, xz_ready_block& made, std::s
 /// Bytes of the dictionary of a block, by its header; 0 if it has none.
 std::uint64_t dictionary_of(byte_reader& file, const xz_listed_block& listed) {
   std::array<std::byte, LZMA_BLOCK_HEADER_SIZE_MAX> header{};
-  std::size_t filled = 0;
-  file.seek(listed.begin);
-  while (filled < header.size()) {
-    const std::size_t read = file.read(std::span(header).subspan(filled));
-    if (read == 0) break;
-    filled += read;
-  }
+  const std::size_t filled = read_at(file, listed.begin, header);
   xz_filters filters;
   lzma_block block{};
   return parse_header(std::span(header).first(filled), listed.check, block, filters) ? filters.dictionary_bytes() : 0;
