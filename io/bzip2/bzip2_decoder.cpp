@@ -6,10 +6,10 @@
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/bzip2/bzip2_text.hpp"
 #include "io/frame_decoder.hpp"
+#include "io/offered_parts.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <utility>
 
 namespace gpuhist::io {
@@ -23,7 +23,7 @@ class bzip2_decoder final : public frame_decoder {
   explicit bzip2_decoder(const decoder_limits& limits)
       : frame_decoder(limits, {.format = "bzip2", .frame = "stream"}) {}
 
-  void offer(const std::shared_ptr<const decoded_part>& part) override;
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, position()); }
   [[nodiscard]] bool in_frame() const override { return phase_ != phase::header || !collected().empty(); }
 
  private:
@@ -47,6 +47,9 @@ class bzip2_decoder final : public frame_decoder {
   /// Takes the bytes that were read from the input. `is_complete`: no more bits are needed for what was read.
   void take_bits(cursor& at, bool is_complete);
 
+  /// In bits, from the start of the input.
+  [[nodiscard]] std::uint64_t position() const { return 8 * consumed_total() - bits_.count(); }
+
   phase phase_ = phase::header;
   bzip2_bits bits_;  // fed within a step only; between steps it holds the rest of a byte, or all bits of a field so far
   std::size_t block_bytes_ = 0;     // largest block of the stream
@@ -61,8 +64,7 @@ class bzip2_decoder final : public frame_decoder {
   bzip2_run_expander runs_;
   std::uint32_t crc_ = 0;  // of the text of the block so far
 
-  std::deque<std::shared_ptr<const bzip2_part>> parts_;
-  std::shared_ptr<const bzip2_part> ready_part_;  // of the block that is taken over
+  offered_parts<bzip2_part> parts_;
   const bzip2_ready_block* ready_ = nullptr;
   std::uint64_t bits_to_skip_ = 0;
   std::span<const std::byte> ready_text_;  // to be written
@@ -94,18 +96,12 @@ void bzip2_decoder::reset_frame() {
   phase_ = phase::header;
   bits_.clear();
   parts_.clear();
-  ready_part_ = nullptr;
 }
 
 void bzip2_decoder::free_memory() noexcept {
   room_ = 0;
   column_ = nullptr;
   inverter_ = {};
-}
-
-void bzip2_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
-  auto blocks = std::dynamic_pointer_cast<const bzip2_part>(part);
-  if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
 
 frame_decoder::step_result bzip2_decoder::read_header(cursor& at) {
@@ -204,15 +200,11 @@ void bzip2_decoder::end_block(std::uint32_t crc) {
 
 /// Begins to take over a block that was decoded ahead, if one begins here. The level of the stream must allow its size.
 bool bzip2_decoder::take_over() {
-  const std::uint64_t position = 8 * consumed_total() - bits_.count();
-  while (!parts_.empty() && parts_.front()->is_before(position)) parts_.pop_front();
-  const auto fits = [&](const auto& part) {
-    ready_ = part->find(position);
+  const auto fits = [&](const bzip2_part& part) {
+    ready_ = part.find(position());
     return ready_ != nullptr && ready_->size <= block_bytes_;
   };
-  const auto found = std::ranges::find_if(parts_, fits);
-  if (found == parts_.end()) return false;
-  ready_part_ = *found;
+  if (!parts_.take(position(), fits)) return false;
   bits_to_skip_ = ready_->end - ready_->begin;
   phase_ = phase::ready_block;
   return true;
@@ -249,7 +241,7 @@ frame_decoder::step_result bzip2_decoder::write_ready_text(cursor& at) {
   }
   if (ready_->is_text ? !ready_text_.empty() : !runs_.ended()) return fill_status::output_full;
   end_block(ready_->crc);
-  ready_part_ = nullptr;
+  parts_.leave();
   return std::nullopt;
 }
 

@@ -6,8 +6,9 @@
 #include "io/frame_magic.hpp"
 #include "io/lz4/lz4_block.hpp"
 #include "io/lz4/lz4_frame.hpp"
-#include "io/lz4/lz4_takeover.hpp"
+#include "io/lz4/lz4_parts.hpp"
 #include "io/lz4/xxh32.hpp"
+#include "io/offered_parts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -88,7 +89,7 @@ class lz4_decoder final : public frame_decoder {
   lz4_block block_;
   std::uint32_t stored_remaining_ = 0;  // bytes of the stored block
   xxh32 stored_checksum_;
-  lz4_takeover parts_;
+  offered_parts<lz4_part> parts_;
   std::size_t ready_to_skip_ = 0;          // compressed bytes of the block that is taken over
   std::span<const std::byte> ready_text_;  // its text to be written
 };
@@ -284,8 +285,9 @@ frame_decoder::step_result lz4_decoder::write_text(cursor& at) {
 
 /// Begins to take over a block that was decoded ahead, if one begins here.
 bool lz4_decoder::take_over() {
-  const lz4_ready_block* const found = parts_.find(consumed_total(), frame_);
-  if (found == nullptr) return false;
+  const lz4_ready_block* found = nullptr;
+  const auto fits = [&](const lz4_part& part) { return (found = part.find(consumed_total(), frame_)) != nullptr; };
+  if (!parts_.take(consumed_total(), fits)) return false;
   ready_to_skip_ = found->packed_bytes;
   ready_text_ = found->text;
   phase_ = phase::ready_block;
@@ -307,6 +309,7 @@ frame_decoder::step_result lz4_decoder::write_ready_text(cursor& at) {
   copy(at, ready_text_.first(bytes));
   ready_text_ = ready_text_.subspan(bytes);
   if (!ready_text_.empty()) return fill_status::output_full;
+  parts_.leave();
   phase_ = phase::block_size;
   return std::nullopt;
 }

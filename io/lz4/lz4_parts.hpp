@@ -1,5 +1,5 @@
 // Decodes independent blocks of an lz4 frame ahead of its decoder (io/part_decoder.hpp). The splitter finds where
-// blocks begin, by their sizes, so nothing is guessed. The checksum of a frame is over its whole text, in order: its
+// blocks begin, by their sizes, so nothing is guessed. The checksum of a frame covers its whole text in order, so its
 // decoder computes it.
 #pragma once
 

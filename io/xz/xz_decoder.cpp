@@ -4,6 +4,7 @@
 #include "io/xz/xz_decoder.hpp"
 
 #include "io/frame_decoder.hpp"
+#include "io/offered_parts.hpp"
 #include "io/xz/lzma_coder.hpp"
 #include "io/xz/xz_context.hpp"
 #include "io/xz/xz_filters.hpp"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <utility>
 
 namespace gpuhist::io {
@@ -23,7 +23,7 @@ class xz_decoder final : public frame_decoder {
  public:
   explicit xz_decoder(const decoder_limits& limits) : frame_decoder(limits, {.format = "xz", .frame = "stream"}) {}
 
-  void offer(const std::shared_ptr<const decoded_part>& part) override;
+  void offer(const std::shared_ptr<const decoded_part>& part) override { parts_.offer(part, consumed_total()); }
   [[nodiscard]] bool in_frame() const override;
   [[nodiscard]] std::string missing_cause_at_frame_end() const override;
   [[nodiscard]] std::uint64_t frameless_to() const override { return stream_end_; }
@@ -57,7 +57,6 @@ class xz_decoder final : public frame_decoder {
   step_result begin_block();
   step_result decode(cursor& at);
   step_result end_block();
-  void release_parts();
   bool take_over();
   step_result skip_ready_block(cursor& at);
   step_result write_ready_text(cursor& at);
@@ -81,8 +80,7 @@ class xz_decoder final : public frame_decoder {
   std::uint64_t streams_ended_ = 0;
   bool counts_streams_ = true;  // false: unknown, because streams before the start were not read
 
-  std::deque<std::shared_ptr<const xz_part>> parts_;
-  std::shared_ptr<const xz_part> ready_part_;  // of the block that is taken over
+  offered_parts<xz_part> parts_;
   const xz_ready_block* ready_ = nullptr;
   std::uint64_t bytes_to_skip_ = 0;
   std::span<const std::byte> ready_text_;  // to be written
@@ -122,14 +120,6 @@ void xz_decoder::reset_frame() {
   stream_end_ = 0;
   streams_ended_ = 0;
   parts_.clear();
-  ready_part_ = nullptr;
-}
-
-// Parts are released here, too: within a long block there may be any number of them, if the index lies.
-void xz_decoder::offer(const std::shared_ptr<const decoded_part>& part) {
-  release_parts();
-  auto blocks = std::dynamic_pointer_cast<const xz_part>(part);
-  if (blocks && (parts_.empty() || parts_.back() != blocks)) parts_.push_back(std::move(blocks));
 }
 
 void xz_decoder::begin_at(const decode_start& start) {
@@ -261,22 +251,14 @@ frame_decoder::step_result xz_decoder::end_block() {
   return end_frame();
 }
 
-/// Releases the parts before this position.
-void xz_decoder::release_parts() {
-  while (!parts_.empty() && parts_.front()->is_before(consumed_total())) parts_.pop_front();
-}
-
 /// Begins to take over a block that was decoded ahead, if one begins here. It must have been compared with the kind of
 /// check that the stream has, and need no larger dictionary than this decoder may have.
 bool xz_decoder::take_over() {
-  release_parts();
-  const auto fits = [&](const auto& part) {
-    ready_ = part->find(consumed_total());
+  const auto fits = [&](const xz_part& part) {
+    ready_ = part.find(consumed_total());
     return ready_ != nullptr && ready_->check == flags_.check && may_have_window(ready_->dictionary);
   };
-  const auto found = std::ranges::find_if(parts_, fits);
-  if (found == parts_.end()) return false;
-  ready_part_ = *found;
+  if (!parts_.take(consumed_total(), fits)) return false;
   bytes_to_skip_ = ready_->bytes;
   phase_ = phase::ready_block;
   return true;
@@ -299,7 +281,7 @@ frame_decoder::step_result xz_decoder::write_ready_text(cursor& at) {
   write(at, bytes);
   if (!ready_text_.empty()) return fill_status::output_full;
   blocks_.add(ready_->unpadded, ready_->length);
-  ready_part_ = nullptr;
+  parts_.leave();
   phase_ = phase::block_or_index;
   return end_frame();
 }
