@@ -431,6 +431,15 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((reported["format"], reported["compressed_bytes"]), (format, encoded_size))
         self.assert_counts(reported, data)
 
+    def assert_same_with_threads(self, path, *options, threads=("2", "4")):
+        """Asserts that all numbers of threads have the same output. Returns the run with one thread."""
+        alone = run(*options, "--threads", "1", path)
+        for number in threads:
+            together = run(*options, "--threads", number, path)
+            self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
+            self.assertEqual(together.stdout, alone.stdout, number)
+        return alone
+
     def run_each(self, suffix, contents, *options):
         """Counts these contents in one run, each as a file. Returns the reported inputs, in order."""
         paths = [self.file(f"{number}{suffix}", content) for number, content in enumerate(contents)]

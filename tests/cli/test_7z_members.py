@@ -82,14 +82,7 @@ class SevenZipMembers(CommandTest):
         return path.read_bytes()
 
     def assert_same(self, archive, *options, threads=("2", "4")):
-        """Asserts that all numbers of threads have the same output. Returns the run with one thread."""
-        path = self.file("x.7z", archive)
-        alone = run(*JSON, *options, "--threads", "1", path)
-        for number in threads:
-            together = run(*JSON, *options, "--threads", number, path)
-            self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
-            self.assertEqual(together.stdout, alone.stdout, number)
-        return alone
+        return self.assert_same_with_threads(self.file("x.7z", archive), *JSON, *options, threads=threads)
 
     def assert_members(self, archive, files):
         """Asserts success with the counts of these files, each by its own name, in any order."""

@@ -23,14 +23,7 @@ def index_begin(stream):
 
 class XzIndex(CommandTest):
     def assert_same(self, encoded, *options, name="x.xz", threads=("2", "4")):
-        """Returns the run with one thread."""
-        path = self.file(name, encoded)
-        alone = run(*JSON, *options, "--threads", "1", path)
-        for number in threads:
-            together = run(*JSON, *options, "--threads", number, path)
-            self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
-            self.assertEqual(together.result, alone.result, number)
-        return alone
+        return self.assert_same_with_threads(self.file(name, encoded), *JSON, *options, threads=threads)
 
     def test_blocks_without_sizes_in_files_are_decoded_in_parts_and_in_pipes_in_one_piece(self):
         data = text(3_000_000) + noise(1_500_000)

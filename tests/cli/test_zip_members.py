@@ -44,14 +44,7 @@ def marked_as_encrypted(archive, number):
 
 class ZipMembers(CommandTest):
     def assert_same(self, archive, *options, threads=("2", "4")):
-        """Returns the run with one thread."""
-        path = self.file("x.zip", archive)
-        alone = run(*JSON, *options, "--threads", "1", path)
-        for number in threads:
-            together = run(*JSON, *options, "--threads", number, path)
-            self.assertEqual((together.status, together.stderr), (alone.status, alone.stderr), number)
-            self.assertEqual(together.result, alone.result, number)
-        return alone
+        return self.assert_same_with_threads(self.file("x.zip", archive), *JSON, *options, threads=threads)
 
     def test_archives_of_1_to_3000_members_have_the_result_of_one_thread(self):
         for number in sampled((1, 2, 64, 3000), 2):

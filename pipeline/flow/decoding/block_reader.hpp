@@ -109,9 +109,9 @@ class block_reader {
       for (; taken > 0; --taken) pool->release_extra();
     }
     std::shared_ptr<block_pool> pool;
-    async::semaphore own;             // the reader's own blocks
-    std::atomic<std::size_t> number;  // of own blocks
-    std::size_t taken = 0;            // extra blocks among them
+    async::semaphore own;   // the reader's own blocks
+    std::size_t number;     // of own blocks
+    std::size_t taken = 0;  // extra blocks among them
   };
 
   class credit;

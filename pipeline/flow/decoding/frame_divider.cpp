@@ -59,7 +59,7 @@ std::optional<frame_divider::piece> frame_divider::walk(const block& source) {
 std::optional<frame_divider::piece> frame_divider::end_frame(const block& source) {
   if (in_group_ + (frame_end_ - begin_) >= group_bytes_) {
     stage_ = stage::held_after_end;
-    return end_group(source, frame_end_);
+    return end_group(source);
   }
   if (!held_.empty()) return take_held();
   return std::nullopt;
@@ -74,8 +74,8 @@ void frame_divider::measure_rest(const block& source) {
   stage_ = keeps_all ? stage::keeping : stage::held_before_rest;
 }
 
-frame_divider::piece frame_divider::end_group(const block& source, std::size_t end) {
-  piece last = part_of(source, end);
+frame_divider::piece frame_divider::end_group(const block& source) {
+  piece last = part_of(source, frame_end_);
   last.ends_group = true;
   start_ = {.frames = frames_,
             .compressed_bytes = start_.compressed_bytes + std::exchange(in_group_, 0),

@@ -59,7 +59,7 @@ class frame_divider {
   void measure_rest(const block& source);
   std::optional<piece> end_frame(const block& source);
   piece end_part(const block& source);
-  piece end_group(const block& source, std::size_t end);
+  piece end_group(const block& source);
   piece part_of(const block& source, std::size_t end);
   piece take_held();
 

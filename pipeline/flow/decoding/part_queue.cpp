@@ -140,7 +140,6 @@ void part_queue::state::push(block next) {
   to.blocks.push_back(std::move(next));
   to.size += size;
   next_offset_ += size;
-  next_begins_frame_ = false;
   ++blocks_;
   if (to.size >= options_.format.part_bytes) complete_part();
 }
