@@ -1,20 +1,16 @@
-// A block's header, 24 bits, little endian: last block (1) | type (2) | size (21).
 #include "io/zstd/zstd_blocks.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::size_t checksum_bytes = 4;
-constexpr std::uint32_t run_length_type = 1;
-constexpr std::uint32_t reserved_type = 3;
-constexpr std::uint32_t max_bytes = 128U << 10U;
 
 }  // namespace
 
 void zstd_blocks::advance(std::span<const std::byte> bytes) {
   if (part_ == part::header) {
     for (const std::byte byte : bytes) {
-      header_ |= std::to_integer<std::uint32_t>(byte) << (8 * (block_header_bytes - remaining_));
+      header_ |= std::to_integer<std::uint32_t>(byte) << (8 * (zstd_block_header::bytes - remaining_));
       --remaining_;
     }
   } else {
@@ -33,18 +29,17 @@ void zstd_blocks::enter_next() {
     remaining_ = checksum_bytes;
   } else {
     part_ = part::header;
-    remaining_ = block_header_bytes;
+    remaining_ = zstd_block_header::bytes;
     header_ = 0;
   }
 }
 
 void zstd_blocks::enter_content() {
+  const zstd_block_header header(header_);
   part_ = part::content;
-  last_ = (header_ & 1U) != 0;
-  const std::uint32_t size = header_ >> 3U;
-  const std::uint32_t type = (header_ >> 1U) & 3U;
-  remaining_ = type == run_length_type ? 1 : size;  // a run is stored as one byte
-  damaged_ = type == reserved_type || size > max_bytes;
+  last_ = header.is_last;
+  remaining_ = header.content_bytes();
+  damaged_ = header.is_damaged();
 }
 
 }  // namespace gpuhist::io

@@ -7,6 +7,24 @@
 
 namespace gpuhist::io {
 
+enum class zstd_block_type { raw, run_length, compressed, reserved };
+
+/// The header of a block: 24 bits, little endian: last block (1) | type (2) | size (21).
+struct zstd_block_header {
+  static constexpr std::size_t bytes = 3;
+  static constexpr std::uint32_t max_size = 128U << 10U;
+
+  bool is_last = false;
+  zstd_block_type type = zstd_block_type::raw;
+  std::uint32_t size = 0;  ///< of the content; of a run: of its text
+
+  explicit zstd_block_header(std::uint32_t bits)
+      : is_last((bits & 1U) != 0), type(static_cast<zstd_block_type>(bits >> 1U & 3U)), size(bits >> 3U) {}
+
+  [[nodiscard]] bool is_damaged() const { return type == zstd_block_type::reserved || size > max_size; }
+  [[nodiscard]] std::uint32_t content_bytes() const { return type == zstd_block_type::run_length ? 1 : size; }
+};
+
 /// Follows one frame after its header, part by part. A part is decoded as a whole or not at all: a block header, the
 /// content of a block, the checksum of the frame.
 class zstd_blocks {
@@ -29,13 +47,11 @@ class zstd_blocks {
   void enter_next();
   void enter_content();
 
-  static constexpr std::size_t block_header_bytes = 3;
-
   bool has_checksum_ = false;
   bool last_ = false;
   bool damaged_ = false;
   part part_ = part::header;
-  std::size_t remaining_ = block_header_bytes;
+  std::size_t remaining_ = zstd_block_header::bytes;
   std::uint32_t header_ = 0;
 };
 

@@ -1,0 +1,20 @@
+// The kernels of the zstd decoder, one for each phase.
+#pragma once
+
+#include "gpu/cuda/zstd/encoded.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace gpuhist::gpu::cuda::zstd {
+
+/// The phases in their order. Each needs the results of those before.
+enum class phase { describe, resolve, literals, sequences, link, execute, checksum };
+inline constexpr unsigned phase_count = 7;
+
+/// Queues one phase for a batch in device memory. Returns the error of the launch.
+cudaError_t launch_phase(phase which, const batch_buffers& batch, cudaStream_t stream);
+
+/// Queues all phases.
+cudaError_t launch_decode(const batch_buffers& batch, cudaStream_t stream);
+
+}  // namespace gpuhist::gpu::cuda::zstd

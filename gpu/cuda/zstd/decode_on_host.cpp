@@ -1,0 +1,47 @@
+#include "gpu/cuda/zstd/decode_on_host.hpp"
+
+#include "gpu/cuda/zstd/checksum.hpp"
+#include "gpu/cuda/zstd/descriptions.hpp"
+#include "gpu/cuda/zstd/execute.hpp"
+#include "gpu/cuda/zstd/frames.hpp"
+#include "gpu/cuda/zstd/huffman.hpp"
+#include "gpu/cuda/zstd/sequences.hpp"
+#include "gpu/cuda/zstd/team.hpp"
+
+#include <memory>
+
+namespace gpuhist::gpu::cuda::zstd {
+namespace {
+
+using tile_memory = execute_memory<256, 64>;
+
+void check_checksum(const batch_buffers& batch, std::uint32_t index) {
+  if (!has_checksum(batch, index)) return;
+  std::uint64_t sums[xxh64::accumulators];
+  const std::uint8_t* const text = batch.text + batch.frames[index].text_at;
+  for (unsigned i = 0; i < xxh64::accumulators; ++i) {
+    sums[i] = xxh64::accumulate(text, batch.results[index].text_bytes, i);
+  }
+  compare_checksum(batch, index, sums);
+}
+
+}  // namespace
+
+void decode_on_host(const batch_buffers& batch) {
+  constexpr lone_thread team;
+  static constexpr code_meanings meanings = code_meanings::make();
+  const auto literals = std::make_unique<huffman_table>();
+  const auto sequences = std::make_unique<sequence_memory>();
+  const auto tile = std::make_unique<tile_memory>();
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) describe_block(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) resolve_references(batch, i);
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) decode_literals(team, batch, i, *literals);
+  for (std::uint32_t i = 0; i < batch.block_count; ++i) {
+    decode_sequences<direct_bits>(lone_decoder{}, batch, i, meanings, *sequences);
+  }
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) link_frame(batch, i);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) execute_frame(team, batch, i, *tile);
+  for (std::uint32_t i = 0; i < batch.frame_count; ++i) check_checksum(batch, i);
+}
+
+}  // namespace gpuhist::gpu::cuda::zstd

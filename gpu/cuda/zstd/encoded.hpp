@@ -1,0 +1,180 @@
+// What the host and the device exchange about zstd frames that are decoded on the device. The host walks the headers of
+// frames and blocks and fills encoded_frame and encoded_block; the phases of the decoder fill decoded_block and
+// decoded_frame. All offsets are into the three buffers of a batch:
+//
+//     compressed | ... header | block | block | block ... |      under 4 GiB, aligned to 16 and readable for 16 bytes
+//     more literals   | of block 0 | of block 2 | ...                 raw literals stay in `compressed` text       | of
+//     frame 0 ..... | of frame 1 ............. |
+#pragma once
+
+#include "gpu/cuda/kernels/host_device.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::zstd {
+
+inline constexpr std::uint32_t max_block_bytes = std::uint32_t{128} << 10U;
+/// Offsets have 27 bits in a sequence. A frame with a larger window is decoded on the host.
+inline constexpr std::uint64_t max_window_bytes = std::uint64_t{1} << 27U;
+inline constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
+
+/// Why the device did not decode a frame. The host decodes the frame again and has the final say: the device rejects
+/// everything that libzstd rejects, and in addition what it does not support.
+enum class verdict : std::uint32_t {
+  decoded,
+  no_room,          ///< in a buffer of the batch: literals, sequences or text
+  block_size,       ///< a block is larger than the frame permits
+  literals_header,  ///< invalid, or the sizes exceed the block
+  huffman_tree,
+  huffman_stream,
+  sequences_header,
+  distribution,      ///< of an FSE table
+  sequences_stream,  ///< the bits do not end with the last sequence, or the lengths exceed the block
+  match_offset,      ///< zero, before the begin of the frame, beyond the window, or more than 27 bits
+  content_size,      ///< the text is not as long as the header of the frame says
+  checksum,
+};
+
+enum class block_type : std::uint32_t { raw, run, compressed };
+
+struct encoded_block {
+  std::uint32_t at = 0;     ///< offset of its content in `compressed`
+  std::uint32_t bytes = 0;  ///< of its content; for a run: of its text (the content is one byte)
+  block_type type = block_type::raw;
+  std::uint32_t frame = 0;  ///< its index in the batch
+};
+
+struct encoded_frame {
+  std::uint64_t text_at = 0;    ///< offset in `text`
+  std::uint64_t text_room = 0;  ///< bytes from there that belong to this frame
+  std::uint64_t window_bytes = 0;
+  std::uint64_t content_bytes = unknown_size;
+  std::uint32_t first_block = 0;
+  std::uint32_t block_count = 0;
+  std::uint32_t block_limit = max_block_bytes;  ///< maximum text of a block: the window, at most 128 KiB
+  std::uint32_t has_checksum = 0;
+  std::uint32_t checksum = 0;
+};
+
+/// The result for one frame.
+struct decoded_frame {
+  verdict is = verdict::decoded;
+  std::uint32_t block = 0;       ///< where it was rejected: index in the frame
+  std::uint64_t text_bytes = 0;  ///< if it was decoded
+};
+
+enum class literals_type : std::uint8_t { raw, run, huffman };
+enum class code_mode : std::uint8_t { predefined, run, described, repeated };
+
+/// The three codes of sequences, in the order of their descriptions in a block.
+enum code_kind : std::uint8_t { literals_code, offset_code, match_code };
+inline constexpr unsigned code_kinds = 3;
+inline constexpr unsigned max_code_symbols = 53;
+
+/// The distribution of one of the three codes, as a block describes it.
+struct code_description {
+  std::int16_t counts[max_code_symbols];  ///< normalized; -1: less than one
+  code_mode mode;
+  std::uint8_t symbols;  ///< number of counts; for a run: its symbol
+  std::uint8_t log;      ///< of the sum of the counts
+};
+
+/// What one block describes of its codes. Later blocks of the frame may use it.
+struct block_codes {
+  code_description codes[code_kinds];
+  std::uint16_t weight_count;  ///< of the Huffman tree, the deduced last weight included
+  std::uint8_t tree_log;       ///< maximum length of a code; 0: the block describes no tree
+  std::uint8_t weights[256];
+};
+
+/// The repeated offsets of RFC 8878, 3.1.1.5, at one place of a frame.
+struct repeated_offsets {
+  std::uint32_t at[3];
+};
+
+/// The state of a block between the phases.
+struct decoded_block {
+  verdict is;
+  std::uint32_t literals_at;             ///< offset in `compressed` if they are raw, else in `literals`
+  std::uint32_t literal_bytes;           ///< decoded
+  std::uint32_t streams_at;              ///< of Huffman, or the byte of a run: offset in `compressed`
+  std::uint32_t streams_bytes;           ///< with the jump table
+  std::uint32_t sequences_at;            ///< index of the first entry, see sequence_entry
+  std::uint32_t sequence_count;          ///< the entries are two more
+  std::uint32_t bits_at;                 ///< of the sequences: offset in `compressed`; they end with the block
+  std::uint32_t tree_block;              ///< the block that describes the tree of this one
+  std::uint32_t code_block[code_kinds];  ///< the blocks that describe its codes
+  literals_type literals;
+  std::uint8_t streams;        ///< 1 or 4
+  std::uint8_t reuses_tree;    ///< the tree is that of an earlier block
+  std::uint32_t text_bytes;    ///< known when the sequences are decoded
+  std::uint64_t frame_offset;  ///< of its text in the frame
+  repeated_offsets before;     ///< at its begin
+  repeated_offsets after;      ///< at its end, as encoded_offset
+};
+
+/// One sequence: where its text and its literals begin in the block, and its offset. The lengths follow from the next
+/// entry. An entry for the literals after the last sequence and one for the end of the block follow the sequences.
+///
+///     63          36 35          18 17           0
+///     |   offset   |   literals   |     text     |
+struct sequence_entry {
+  std::uint64_t bits;
+
+  static constexpr unsigned position_bits = 18;
+  static constexpr std::uint32_t position_mask = (1U << position_bits) - 1;
+
+  GPUHIST_HOST_DEVICE static sequence_entry make(std::uint32_t text, std::uint32_t literals, std::uint32_t offset) {
+    return {std::uint64_t{offset} << (2 * position_bits) | std::uint64_t{literals} << position_bits | text};
+  }
+  GPUHIST_HOST_DEVICE std::uint32_t text() const { return static_cast<std::uint32_t>(bits) & position_mask; }
+  GPUHIST_HOST_DEVICE std::uint32_t literals() const {
+    return static_cast<std::uint32_t>(bits >> position_bits) & position_mask;
+  }
+  GPUHIST_HOST_DEVICE std::uint32_t offset() const { return static_cast<std::uint32_t>(bits >> (2 * position_bits)); }
+};
+
+/// An offset that a block knows without its predecessor, or one of the three repeated offsets at its begin, less a
+/// number. 28 bits:
+///
+///     27 26  25 24                0
+///     | 0 |   offset - 1          |
+///     | 1 | which |  less         |
+struct encoded_offset {
+  static constexpr std::uint32_t inherited_flag = 1U << 27U;
+  static constexpr unsigned which_shift = 25;
+
+  GPUHIST_HOST_DEVICE static std::uint32_t inherited(std::uint32_t which) {
+    return inherited_flag | which << which_shift;
+  }
+
+  /// Zero if the offset is not positive.
+  GPUHIST_HOST_DEVICE static std::uint32_t value(std::uint32_t encoded, const repeated_offsets& before) {
+    if ((encoded & inherited_flag) == 0) return encoded + 1;
+    const std::uint32_t which = encoded >> which_shift & 3U;
+    const std::uint32_t less = encoded & ((1U << which_shift) - 1);
+    const std::uint32_t from = which == 0 ? before.at[0] : which == 1 ? before.at[1] : before.at[2];
+    return from > less ? from - less : 0;
+  }
+};
+
+/// The buffers of a batch, on the device or (in tests) on the host. No phase reads or writes outside them.
+struct batch_buffers {
+  const std::uint32_t* compressed = nullptr;
+  const encoded_frame* frames = nullptr;
+  const encoded_block* blocks = nullptr;
+  std::uint32_t frame_count = 0;
+  std::uint32_t block_count = 0;
+  std::uint32_t literal_room = 0;    ///< bytes
+  std::uint32_t sequence_room = 0;   ///< entries
+  block_codes* codes = nullptr;      ///< one for each block
+  decoded_block* decoded = nullptr;  ///< one for each block
+  std::uint8_t* literals = nullptr;
+  sequence_entry* sequences = nullptr;
+  std::uint8_t* text = nullptr;
+  decoded_frame* results = nullptr;  ///< one for each frame
+  std::uint64_t* used = nullptr;     ///< two counters, zero at first: bytes of literals, entries of sequences
+};
+
+}  // namespace gpuhist::gpu::cuda::zstd

@@ -1,0 +1,49 @@
+// Threads that work on one block or frame together. The phases of the decoder are written for any number of threads: a
+// loop is divided by rank and size, and sync() separates its results from the next loop. On the host a team is one
+// thread, so that the same code runs under the sanitizers and the fuzzers.
+#pragma once
+
+#include "gpu/cuda/kernels/host_device.hpp"
+
+#include <cstdint>
+
+namespace gpuhist::gpu::cuda::zstd {
+
+/// The team of the host.
+struct lone_thread {
+  static constexpr unsigned size = 1;
+
+  GPUHIST_HOST_DEVICE unsigned rank() const { return 0; }
+  GPUHIST_HOST_DEVICE void sync() const {}
+  /// The number of threads for which it is true; sync() is included. The same for any().
+  GPUHIST_HOST_DEVICE unsigned count(bool is) const { return is ? 1 : 0; }
+  GPUHIST_HOST_DEVICE bool any(bool is) const { return is; }
+  /// The bits that are set in a thread of the warp.
+  GPUHIST_HOST_DEVICE std::uint32_t bits_of_warp(std::uint32_t bits) const { return bits; }
+  GPUHIST_HOST_DEVICE void set_bits(std::uint32_t& word, std::uint32_t bits) const { word |= bits; }
+};
+
+#if defined(__CUDACC__)
+/// A warp of a block of threads.
+struct warp_team {
+  static constexpr unsigned size = 32;
+
+  __device__ unsigned rank() const { return threadIdx.x % 32; }
+  __device__ void sync() const { __syncwarp(); }
+};
+
+/// All threads of a block.
+template <unsigned Threads>
+struct block_team {
+  static constexpr unsigned size = Threads;
+
+  __device__ unsigned rank() const { return threadIdx.x; }
+  __device__ void sync() const { __syncthreads(); }
+  __device__ unsigned count(bool is) const { return static_cast<unsigned>(__syncthreads_count(is ? 1 : 0)); }
+  __device__ bool any(bool is) const { return __syncthreads_or(is ? 1 : 0) != 0; }
+  __device__ std::uint32_t bits_of_warp(std::uint32_t bits) const { return __reduce_or_sync(0xffffffffU, bits); }
+  __device__ void set_bits(std::uint32_t& word, std::uint32_t bits) const { atomicOr(&word, bits); }
+};
+#endif
+
+}  // namespace gpuhist::gpu::cuda::zstd

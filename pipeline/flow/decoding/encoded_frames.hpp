@@ -1,0 +1,25 @@
+// Whole zstd frames as a device decodes them.
+#pragma once
+
+#include "gpu/cuda/zstd/encoded.hpp"
+#include "io/zstd/zstd_layout.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gpuhist::pipeline {
+
+/// The frames of a group. Offsets into the compressed bytes count from its begin, offsets of text from zero.
+struct encoded_frames {
+  std::vector<gpu::cuda::zstd::encoded_frame> frames;
+  std::vector<gpu::cuda::zstd::encoded_block> blocks;
+  std::uint64_t text_room = 0;  ///< for all frames
+};
+
+/// Lists the frames of `bytes`, which are less than 4 GiB; skippable ones are left out. Nothing: the bytes are not
+/// whole frames, or a frame has a dictionary or a window that devices do not decode, or says that its text is longer
+/// than its blocks can be. Throws std::bad_alloc.
+std::optional<encoded_frames> list_frames(const io::byte_access& bytes);
+
+}  // namespace gpuhist::pipeline
