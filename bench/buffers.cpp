@@ -7,16 +7,6 @@
 namespace gpuhist::bench {
 namespace {
 
-// Left free for contenders, for the memory of kernels and for other processes on the device.
-constexpr std::uint64_t reserve = std::uint64_t{512} << 20U;
-
-std::uint64_t free_bytes() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total));
-  return free > reserve ? free - reserve : 0;
-}
-
 std::uint64_t wanted_bytes(std::span<const std::uint64_t> sizes, std::uint64_t l2_bytes, std::uint64_t available) {
   std::uint64_t wanted = 0;
   for (const std::uint64_t size : sizes) {
@@ -29,7 +19,7 @@ std::uint64_t wanted_bytes(std::span<const std::uint64_t> sizes, std::uint64_t l
 
 buffers::buffers(std::span<const std::uint64_t> sizes, const machine& device)
     : l2_bytes_(device.l2_bytes),
-      capacity_(wanted_bytes(sizes, device.l2_bytes, free_bytes())),
+      capacity_(wanted_bytes(sizes, device.l2_bytes, available_device_bytes())),
       memory_(capacity_ == 0 ? nullptr : std::make_unique<device_bytes>(capacity_)) {}
 
 bool buffers::holds(std::uint64_t size) const { return buffer_stride(size) <= capacity_; }

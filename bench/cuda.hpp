@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -67,6 +68,15 @@ class device_bytes {
  private:
   void* memory_ = nullptr;
 };
+
+/// Free memory of the current device, less 512 MiB for contenders, for the memory of kernels and for other processes.
+inline std::uint64_t available_device_bytes() {
+  constexpr std::uint64_t reserve = std::uint64_t{512} << 20U;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total));
+  return free > reserve ? free - reserve : 0;
+}
 
 /// The properties of the current device.
 inline machine current_machine() {

@@ -2,6 +2,7 @@
 
 #include "bench/generator.hpp"
 #include "bench/log_lines.hpp"
+#include "bench/parallel.hpp"
 #include "bench/table.hpp"
 #include "config/size.hpp"
 #include "io/discard_frame.hpp"
@@ -12,12 +13,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <chrono>
 #include <fstream>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -25,7 +23,6 @@ namespace gpuhist::bench {
 namespace {
 
 using bytes = std::vector<std::byte>;
-using clock = std::chrono::steady_clock;
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
 constexpr std::size_t group_bytes = std::size_t{64} << 10U;  // compressed: the smallest task of the pipeline
@@ -143,25 +140,9 @@ struct round_result {
 round_result run_round(std::span<const task> tasks, std::vector<worker>& workers) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> text_bytes{0};
-  std::exception_ptr error;
-  std::mutex error_mutex;
-  clock::time_point began;
-  std::barrier start(static_cast<std::ptrdiff_t>(workers.size()), [&]() noexcept { began = clock::now(); });
-  std::vector<std::jthread> threads;
-  for (worker& each : workers) {
-    threads.emplace_back([&] {
-      start.arrive_and_wait();
-      try {
-        for (std::size_t i = next++; i < tasks.size(); i = next++) text_bytes += each.decode(tasks[i]);
-      } catch (...) {
-        const std::scoped_lock lock(error_mutex);
-        error = std::current_exception();
-      }
-    });
-  }
-  threads.clear();  // joins
-  const double seconds = std::chrono::duration<double>(clock::now() - began).count();
-  if (error) std::rethrow_exception(error);
+  const double seconds = run_in_parallel(static_cast<unsigned>(workers.size()), [&](unsigned thread) {
+    for (std::size_t i = next++; i < tasks.size(); i = next++) text_bytes += workers[thread].decode(tasks[i]);
+  });
   return {.seconds = seconds, .text_bytes = text_bytes};
 }
 

@@ -1,12 +1,11 @@
 // Measurements as rows for programs: JSON lines and CSV with the same columns.
+#include "bench/flat_rows.hpp"
 #include "bench/table.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace gpuhist::bench {
 namespace {
 
-using row = nlohmann::ordered_json;
+using row = flat_row;
 
 row value_of(const std::optional<double>& value) { return value ? row(*value) : row(nullptr); }
 
@@ -31,47 +30,19 @@ row row_of(const measured_group& group, const measurement& measured, const machi
           {"counts", measured.counts == verdict::uncounted ? row(nullptr) : row(name_of(measured.counts))}};
 }
 
-std::string csv_cell(const row& value) {
-  if (value.is_null()) return "";
-  if (!value.is_string()) return value.dump();
-  const auto& text = value.get_ref<const std::string&>();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char each : text) quoted.append(each == '"' ? 2 : 1, each);
-  return quoted + "\"";
-}
-
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& each : cells) line += each + ",";
-  line.back() = '\n';
-  return line;
-}
-
 }  // namespace
 
 std::string json_rows(const measured_group& group, const machine& on) {
   std::string text;
-  for (const measurement& each : group.rows) {
-    text += row_of(group, each, on).dump(-1, ' ', false, row::error_handler_t::replace) + "\n";
-  }
+  for (const measurement& each : group.rows) text += json_line(row_of(group, each, on));
   return text;
 }
 
-std::string csv_heading() {
-  std::vector<std::string> names;
-  const row any = row_of({}, {}, {});
-  for (const auto& [name, value] : any.items()) names.push_back(name);
-  return csv_line(names);
-}
+std::string csv_heading() { return csv_names(row_of({}, {}, {})); }
 
 std::string csv_rows(const measured_group& group, const machine& on) {
   std::string text;
-  for (const measurement& each : group.rows) {
-    std::vector<std::string> cells;
-    for (const row& value : row_of(group, each, on)) cells.push_back(csv_cell(value));
-    text += csv_line(cells);
-  }
+  for (const measurement& each : group.rows) text += csv_values(row_of(group, each, on));
   return text;
 }
 
