@@ -1,6 +1,7 @@
 #include "bench/device_commands.hpp"
 
 #include "bench/cuda.hpp"
+#include "bench/decode_device.hpp"
 #include "bench/kernels.hpp"
 #include "bench/link.hpp"
 #include "bench/pairs.hpp"
@@ -8,8 +9,10 @@
 #include "bench/table.hpp"
 #include "config/size.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gpuhist::bench {
@@ -21,6 +24,14 @@ together eight L2 caches or more. The ceiling is the fastest of the kernels that
 of cub_* includes clearing the counters, which its call does; the time of every kernel includes clearing its scratch
 memory. Counts are compared after every run. sequential_loop: one core of the host, the simple loop in C++ over up to
 64 MiB, with the same rate for every size. x loop and x global: rate relative to sequential_loop and to global_atomic.
+)";
+
+constexpr const char* decode_explanation = R"(
+Medians of %u runs. GB/s are of text: of the device's decoder; of libzstd on %u threads of the host, for the distinct
+frames; of copies of the compressed bytes from pinned memory; of the peer. B/sequence: bytes of text per sequence;
+Huffman: literals with Huffman codes, share of the text. The last columns are the times of the phases in ms, by events.
+All frames were decoded, their checksums compared, and the distinct text compared with the original.
+
 )";
 
 void print(const std::string& text) {
@@ -48,6 +59,25 @@ void print_group(const measured_group& group, output_format format, const machin
   }
 }
 
+void print_decode_heading(const decode_command& command, const machine& on, unsigned host_threads) {
+  if (command.format == output_format::csv) print(decode_csv_heading());
+  if (command.format != output_format::table) return;
+  std::printf("%s, %d multiprocessors\n", on.device.c_str(), on.multiprocessors);
+  std::printf(decode_explanation, command.options.rounds, host_threads);
+  print(decode_table_heading());
+}
+
+void print_decode_row(const decode_row& row, output_format format, const machine& on, unsigned host_threads) {
+  switch (format) {
+    case output_format::table:
+      return print(decode_table_line(row));
+    case output_format::json:
+      return print(decode_json_row(row, on.device, host_threads));
+    case output_format::csv:
+      return print(decode_csv_row(row, on.device, host_threads));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> device_kernel_names() { return kernel_names(); }
@@ -67,6 +97,15 @@ int run_kernels(const kernels_options& options) {
 
 int run_link(const link_options& options) {
   measure_link(options, current_machine());
+  return 0;
+}
+
+int run_decode(const decode_command& command) {
+  const machine on = current_machine();
+  const unsigned host_threads = std::max(1U, std::thread::hardware_concurrency());
+  print_decode_heading(command, on, host_threads);
+  measure_decode(command.options, host_threads,
+                 [&](const decode_row& row) { print_decode_row(row, command.format, on, host_threads); });
   return 0;
 }
 

@@ -20,9 +20,12 @@ constexpr std::uint64_t min_size = 1024;
 constexpr std::uint64_t max_host_bytes = (std::uint64_t{1} << 32U) - 1;
 constexpr unsigned max_repetitions = 10'000;
 constexpr unsigned max_threads = 1024;
+constexpr int max_level = 22;
+constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 30U;
+constexpr std::uint64_t max_distinct_bytes = std::uint64_t{3} << 30U;  // the compressed bytes have 32-bit offsets
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};  // as output_format
-constexpr std::array<std::string_view, 6> subcommand_names{"kernels", "pairs",    "link",
-                                                           "host",    "segments", "decompress"};
+constexpr std::array<std::string_view, 7> subcommand_names{"kernels",  "pairs",      "link",  "host",
+                                                           "segments", "decompress", "decode"};
 
 constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
 
@@ -32,6 +35,7 @@ constexpr std::string_view usage = R"(usage: gpuhist-bench SUBCOMMAND [OPTIONS]
   host        counting on one core: every kernel on every instruction set of this machine
   segments    counting of chunks with many short segments, on the host and on a device
   decompress  decompression of archives in parallel without counting, by number of threads
+  decode      the zstd decoder of the device and its phases, compared with libzstd and the link
 
 gpuhist-bench SUBCOMMAND --help lists the options.
 )";
@@ -62,15 +66,16 @@ void add_once(std::vector<T>& to, T value) {
   if (std::ranges::find(to, value) == to.end()) to.push_back(std::move(value));
 }
 
-std::vector<std::uint64_t> sizes_of(const words& typed) {
+std::uint64_t size_of(std::string_view option, const std::string& typed) {
+  const std::uint64_t size = config::parse_size(typed);
+  if (size >= min_size) return size;
+  throw config::usage_error(std::string(option) + ": " + config::quote(typed) +
+                            " is too small to be timed; the minimum is 1KiB");
+}
+
+std::vector<std::uint64_t> sizes_of(std::string_view option, const words& typed) {
   std::vector<std::uint64_t> sizes;
-  for (const std::string& each : typed) {
-    const std::uint64_t size = config::parse_size(each);
-    if (size < min_size) {
-      throw config::usage_error("--sizes: " + config::quote(each) + " is too small to be timed; the minimum is 1KiB");
-    }
-    add_once(sizes, size);
-  }
+  for (const std::string& each : typed) add_once(sizes, size_of(option, each));
   return sizes;
 }
 
@@ -175,7 +180,7 @@ request parse_kernels(const words& arguments, names kernel_names) {
   add_kernels_options(with, typed, options);
   if (auto help = with.split(arguments)) return *std::move(help);
   options.format = with.format();
-  if (!typed.sizes.empty()) options.sizes = sizes_of(typed.sizes);
+  if (!typed.sizes.empty()) options.sizes = sizes_of("--sizes", typed.sizes);
   if (!typed.data.empty()) options.data = data_of(typed.data);
   if (!typed.bins.empty()) options.counted = bins_of(typed.bins);
   options.kernels = kernels_of(typed.kernels, kernel_names);
@@ -205,7 +210,7 @@ request parse_host(const words& arguments, names kernel_names) {
       ->type_name("N");
   if (auto help = with.split(arguments)) return *std::move(help);
   options.format = with.format();
-  if (!sizes.empty()) options.sizes = sizes_of(sizes);
+  if (!sizes.empty()) options.sizes = sizes_of("--sizes", sizes);
   if (!data.empty()) options.data = data_of(data);
   options.kernels = kernels_of(kernels, kernel_names);
   if (std::ranges::max(options.sizes) > max_host_bytes) {
@@ -246,6 +251,56 @@ request parse_decompress(const words& arguments) {
   return decompress_command{.options = std::move(options), .format = with.format()};
 }
 
+/// The values as typed, of the options that CLI11 does not parse.
+struct typed_decode {
+  words data, frame_sizes, in_flight;
+  std::string distinct;
+};
+
+void add_decode_options(splitter& with, typed_decode& typed, decode_options& options) {
+  with.list("--data", typed.data, "text, random, zipf, sawtooth, one-letter (default text,random,zipf,one-letter)",
+            "NAME,...");
+  with.app()
+      .add_option("--file", options.file, "also measure the text of this file; without --data only this")
+      ->type_name("FILE");
+  with.app()
+      .add_option("--level", options.level, "compression level of zstd (default 3)")
+      ->check(CLI::Range(1, max_level))
+      ->type_name("N");
+  with.list("--frame-sizes", typed.frame_sizes, "text of one frame (default 64KiB,1MiB,8MiB)", "SIZE,...");
+  with.list("--in-flight", typed.in_flight, "text of one batch (default 3968MiB), less if device memory is short",
+            "SIZE,...");
+  with.app()
+      .add_option("--distinct", typed.distinct, "text that is compressed, and repeated in a batch (default 1GiB)")
+      ->type_name("SIZE");
+  with.app()
+      .add_option("--repetitions", options.rounds, "runs of each decoder; medians are reported (default 5)")
+      ->check(CLI::Range(1U, max_repetitions))
+      ->type_name("N");
+  with.app()
+      .add_option("--peer", options.peer, "libnvcomp.so (version 5 or 6): also measure its zstd decoder")
+      ->type_name("FILE");
+}
+
+request parse_decode(const words& arguments) {
+  splitter with("The zstd decoder of the device and its phases, compared with libzstd on all cores and with the link.",
+                "gpuhist-bench decode");
+  typed_decode typed;
+  decode_options options;
+  add_decode_options(with, typed, options);
+  if (auto help = with.split(arguments)) return *std::move(help);
+  if (!options.file.empty()) options.data.clear();
+  if (!typed.data.empty()) options.data = data_of(typed.data);
+  if (!typed.frame_sizes.empty()) options.frame_sizes = sizes_of("--frame-sizes", typed.frame_sizes);
+  if (!typed.in_flight.empty()) options.in_flight = sizes_of("--in-flight", typed.in_flight);
+  if (!typed.distinct.empty()) options.distinct_bytes = size_of("--distinct", typed.distinct);
+  if (std::ranges::max(options.frame_sizes) > max_frame_bytes) {
+    throw config::usage_error("--frame-sizes: the maximum is 1GiB");
+  }
+  if (options.distinct_bytes > max_distinct_bytes) throw config::usage_error("--distinct: the maximum is 3GiB");
+  return decode_command{.options = std::move(options), .format = with.format()};
+}
+
 }  // namespace
 
 request parse_options(const words& arguments, names device_kernels, names host_kernels) {
@@ -257,6 +312,7 @@ request parse_options(const words& arguments, names device_kernels, names host_k
   const std::string_view command = subcommand_names[resolve("", first, "subcommand", subcommand_names)];
   if (command == "kernels") return parse_kernels(rest, device_kernels);
   if (command == "decompress") return parse_decompress(rest);
+  if (command == "decode") return parse_decode(rest);
   if (command == "segments") return parse_segments(rest);
   if (command == "pairs") return parse_pairs(rest);
   return command == "host" ? parse_host(rest, host_kernels) : parse_link(rest);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/data.hpp"
+#include "bench/decode.hpp"
 #include "bench/decompress.hpp"
 #include "bench/host_count.hpp"
 
@@ -54,13 +55,18 @@ struct decompress_command {
   output_format format = output_format::table;
 };
 
+struct decode_command {
+  decode_options options;
+  output_format format = output_format::table;
+};
+
 /// Help to print; nothing is measured.
 struct help_text {
   std::string text;
 };
 
 using request = std::variant<help_text, kernels_options, link_options, host_options, segments_options, pairs_options,
-                             decompress_command>;
+                             decompress_command, decode_command>;
 
 /// Parses `arguments`, without the name of the program. `device_kernels` and `host_kernels` are the names that --kernel
 /// accepts. Throws config::usage_error.

@@ -90,6 +90,43 @@ TEST_CASE("the options of decompress: archives or none; numbers of threads in th
                        usage_error);
 }
 
+TEST_CASE("the options of decode: a file replaces the data sets unless --data names some") {
+  const auto decode = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "decode");
+    return std::get<decode_command>(parse(arguments));
+  };
+  const decode_options none = decode({}).options;
+  CHECK(none.data == std::vector{data_set::text, data_set::random, data_set::zipf, data_set::one_letter});
+  CHECK(none.level == 3);
+  CHECK(none.frame_sizes == std::vector<std::uint64_t>{65536, mib, 8 * mib});
+  CHECK(none.in_flight == std::vector<std::uint64_t>{3968 * mib});
+  CHECK(none.distinct_bytes == 1024 * mib);
+  CHECK(none.rounds == 5);
+  CHECK(none.peer.empty());
+  const decode_command some = decode({"--file", "a,b.log", "--level", "19", "--frame-sizes", "4KiB,1MiB", "--in-flight",
+                                      "1GiB", "--in-flight=64MiB", "--distinct", "100MiB", "--repetitions", "2",
+                                      "--peer", "lib/libnvcomp.so", "--format", "json"});
+  CHECK(some.options.data.empty());
+  CHECK(some.options.file == "a,b.log");
+  CHECK(some.options.level == 19);
+  CHECK(some.options.frame_sizes == std::vector<std::uint64_t>{4096, mib});
+  CHECK(some.options.in_flight == std::vector<std::uint64_t>{1024 * mib, 64 * mib});
+  CHECK(some.options.distinct_bytes == 100 * mib);
+  CHECK(some.options.rounds == 2);
+  CHECK(some.options.peer == "lib/libnvcomp.so");
+  CHECK(some.format == output_format::json);
+  CHECK(decode({"--file", "log", "--data", "zipf"}).options.data == std::vector{data_set::zipf});
+  for (const std::vector<std::string>& refused : {std::vector<std::string>{"--level", "0"},
+                                                  {"--level", "23"},
+                                                  {"--frame-sizes", "2GiB"},
+                                                  {"--distinct", "4GiB"},
+                                                  {"--in-flight", "1"},
+                                                  {"--data", "prose"}}) {
+    CAPTURE(refused.back());
+    CHECK_THROWS_AS(decode(refused), usage_error);
+  }
+}
+
 TEST_CASE("the error for a misspelled name suggests the nearest name") {
   const auto refused = [](const std::vector<std::string>& arguments, const char* meant) {
     CAPTURE(meant);

@@ -1,0 +1,223 @@
+#include "bench/decode_device.hpp"
+
+#include "bench/cuda.hpp"
+#include "bench/decode_peer.hpp"
+#include "bench/schedule.hpp"
+#include "gpu/cuda/zstd/decode.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace gpuhist::bench {
+namespace {
+
+namespace zstd = gpu::cuda::zstd;
+
+static_assert(decode_phases.size() == zstd::phase_count);
+
+/// Pages are locked while this exists.
+class pinned {
+ public:
+  explicit pinned(std::span<std::byte> memory) : memory_(memory) {
+    check(cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable));
+  }
+  pinned(const pinned&) = delete;
+  pinned& operator=(const pinned&) = delete;
+  ~pinned() { cudaHostUnregister(memory_.data()); }
+
+ private:
+  std::span<std::byte> memory_;
+};
+
+/// The buffers of a batch in device memory. They are cleared once: what a decode writes, the next one finds.
+class device_batch {
+ public:
+  device_batch(const batch_plan& plan, const pipeline::encoded_frames& listed)
+      : plan_(plan),
+        compressed_(plan.compressed_bytes + batch_plan::readable_beyond),
+        frames_(plan.frames * sizeof(zstd::encoded_frame)),
+        blocks_(plan.blocks * sizeof(zstd::encoded_block)),
+        codes_(plan.blocks * sizeof(zstd::block_codes)),
+        decoded_(plan.blocks * sizeof(zstd::decoded_block)),
+        literals_(plan.literal_room()),
+        sequences_(plan.sequence_room() * sizeof(zstd::sequence_entry)),
+        text_(plan.text_room),
+        results_(plan.frames * sizeof(zstd::decoded_frame)),
+        used_(used_bytes) {
+    check(cudaMemset(compressed_.as(), 0, plan.compressed_bytes + batch_plan::readable_beyond));
+    check(cudaMemset(codes_.as(), 0, plan.blocks * sizeof(zstd::block_codes)));
+    check(cudaMemset(decoded_.as(), 0, plan.blocks * sizeof(zstd::decoded_block)));
+    check(cudaMemset(literals_.as(), 0, plan.literal_room()));
+    check(cudaMemset(sequences_.as(), 0, plan.sequence_room() * sizeof(zstd::sequence_entry)));
+    check(cudaMemset(text_.as(), 0, plan.text_room));
+    check(cudaMemset(results_.as(), 0xff, plan.frames * sizeof(zstd::decoded_frame)));  // no verdict
+    check(cudaMemcpy(frames_.as(), listed.frames.data(), plan.frames * sizeof(zstd::encoded_frame),
+                     cudaMemcpyHostToDevice));
+    check(cudaMemcpy(blocks_.as(), listed.blocks.data(), plan.blocks * sizeof(zstd::encoded_block),
+                     cudaMemcpyHostToDevice));
+    check(cudaDeviceSynchronize());
+  }
+
+  [[nodiscard]] zstd::batch_buffers buffers() const {
+    return {.compressed = compressed_.as<const std::uint32_t>(),
+            .frames = frames_.as<const zstd::encoded_frame>(),
+            .blocks = blocks_.as<const zstd::encoded_block>(),
+            .frame_count = static_cast<std::uint32_t>(plan_.frames),
+            .block_count = static_cast<std::uint32_t>(plan_.blocks),
+            .literal_room = plan_.literal_room(),
+            .sequence_room = plan_.sequence_room(),
+            .codes = codes_.as<zstd::block_codes>(),
+            .decoded = decoded_.as<zstd::decoded_block>(),
+            .literals = literals_.as<std::uint8_t>(),
+            .sequences = sequences_.as<zstd::sequence_entry>(),
+            .text = text_.as<std::uint8_t>(),
+            .results = results_.as<zstd::decoded_frame>(),
+            .used = used_.as<std::uint64_t>()};
+  }
+
+  /// Queues copies of the frames, repeated until the batch is full.
+  void copy_compressed(std::span<const std::byte> frames, const stream& on) const {
+    for (std::uint64_t at = 0; at < plan_.compressed_bytes; at += frames.size()) {
+      const std::uint64_t size = std::min<std::uint64_t>(frames.size(), plan_.compressed_bytes - at);
+      check(cudaMemcpyAsync(compressed_.as() + at, frames.data(), size, cudaMemcpyHostToDevice, on.get()));
+    }
+  }
+
+  void clear_used(const stream& on) const { check(cudaMemsetAsync(used_.as(), 0, used_bytes, on.get())); }
+
+ private:
+  static constexpr std::size_t used_bytes = 2 * sizeof(std::uint64_t);
+
+  batch_plan plan_;
+  device_bytes compressed_, frames_, blocks_, codes_, decoded_, literals_, sequences_, text_, results_, used_;
+};
+
+template <class T>
+std::vector<T> copied_back(const T* from, std::size_t count) {
+  std::vector<T> values(count);
+  check(cudaMemcpy(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return values;
+}
+
+// Sets the times of the decoder. The first decode is not counted.
+void time_phases(const device_batch& batch, unsigned rounds, const stream& on, decode_row& row) {
+  std::array<event, zstd::phase_count + 1> marks;
+  std::array<std::vector<double>, zstd::phase_count> phases;
+  std::vector<double> whole;
+  for (unsigned round = 0; round <= rounds; ++round) {
+    batch.clear_used(on);
+    for (unsigned i = 0; i < zstd::phase_count; ++i) {
+      marks[i].record(on);
+      check(zstd::launch_phase(static_cast<zstd::phase>(i), batch.buffers(), on.get()));
+    }
+    marks.back().record(on);
+    on.wait();
+    if (round == 0) continue;
+    for (unsigned i = 0; i < zstd::phase_count; ++i) phases[i].push_back(marks[i + 1].seconds_since(marks[i]));
+    whole.push_back(marks.back().seconds_since(marks.front()));
+  }
+  for (unsigned i = 0; i < zstd::phase_count; ++i) row.phase_seconds[i] = median(phases[i]);
+  row.seconds = median(whole);
+}
+
+double time_copies(const device_batch& batch, std::span<const std::byte> frames, unsigned rounds, const stream& on) {
+  event begin;
+  event end;
+  std::vector<double> seconds;
+  for (unsigned round = 0; round <= rounds; ++round) {
+    begin.record(on);
+    batch.copy_compressed(frames, on);
+    end.record(on);
+    on.wait();
+    if (round > 0) seconds.push_back(end.seconds_since(begin));
+  }
+  return median(seconds);
+}
+
+void verify(const device_batch& batch, const framed_text& from, const batch_plan& plan,
+            const pipeline::encoded_frames& listed) {
+  const zstd::batch_buffers buffers = batch.buffers();
+  if (const std::string rejected = rejected_frame(copied_back(buffers.results, plan.frames)); !rejected.empty()) {
+    throw std::runtime_error(rejected);
+  }
+  const auto text = copied_back(buffers.text, distinct_text_end(from, plan));
+  if (const std::string different = different_frame(from, listed, text); !different.empty()) {
+    throw std::runtime_error(different);
+  }
+}
+
+void measure_device(framed_text& from, const batch_plan& plan, const pipeline::encoded_frames& listed, unsigned rounds,
+                    decode_row& row) {
+  const stream queue;
+  const device_batch batch(plan, listed);
+  const pinned locked(from.compressed);
+  row.copy_seconds = time_copies(batch, from.compressed, rounds, queue);
+  time_phases(batch, rounds, queue, row);
+  verify(batch, from, plan, listed);
+  row.content = content_of(plan, listed.blocks, copied_back(batch.buffers().decoded, plan.blocks));
+}
+
+double host_median(const framed_text& from, unsigned rounds, unsigned threads) {
+  std::vector<double> seconds(rounds);
+  for (double& each : seconds) each = decompress_on_host(from, threads);
+  return median(seconds);
+}
+
+/// Measures the configurations of one text.
+class text_measurement {
+ public:
+  text_measurement(const decode_options& options, unsigned host_threads, const peer_decoder* peer)
+      : options_(options), host_threads_(host_threads), peer_(peer) {}
+
+  void measure(const std::string& name, std::span<const std::uint8_t> text,
+               const std::function<void(const decode_row&)>& report) const {
+    for (const std::uint64_t frame_bytes : options_.frame_sizes) {
+      decode_configuration configuration{
+          .data = name, .level = options_.level, .frame_bytes = frame_bytes, .in_flight = options_.in_flight.front()};
+      try {
+        framed_text framed = compress_frames(text, frame_bytes, options_.level, host_threads_);
+        const double host_seconds = host_median(framed, options_.rounds, host_threads_);
+        for (const std::uint64_t in_flight : options_.in_flight) {
+          configuration.in_flight = in_flight;
+          decode_row row;
+          row.configuration = configuration;
+          row.host_seconds = host_seconds;
+          row.host_text_bytes = text.size();
+          measure_batch(framed, row);
+          report(row);
+        }
+      } catch (const std::exception& error) {
+        throw std::runtime_error(name_of(configuration) + ": " + error.what());
+      }
+    }
+  }
+
+ private:
+  void measure_batch(framed_text& from, decode_row& row) const {
+    const batch_plan plan = plan_batch(from, row.configuration.in_flight, available_device_bytes());
+    const pipeline::encoded_frames listed = list_batch(from, plan);
+    measure_device(from, plan, listed, options_.rounds, row);
+    if (peer_ != nullptr) row.peer_seconds = peer_->measure(from, plan, listed, options_.rounds);
+  }
+
+  const decode_options& options_;
+  unsigned host_threads_;
+  const peer_decoder* peer_;
+};
+
+}  // namespace
+
+void measure_decode(const decode_options& options, unsigned host_threads,
+                    const std::function<void(const decode_row&)>& report) {
+  const auto peer = options.peer.empty() ? nullptr : std::make_unique<peer_decoder>(options.peer);
+  const text_measurement measurement(options, host_threads, peer.get());
+  for (const data_set each : options.data) {
+    measurement.measure(std::string(name_of(each)), make_data(each, options.distinct_bytes), report);
+  }
+  if (!options.file.empty()) {
+    measurement.measure(options.file.string(), read_data(options.file, options.distinct_bytes), report);
+  }
+}
+
+}  // namespace gpuhist::bench

@@ -1,0 +1,216 @@
+#include "bench/zstd_batch.hpp"
+
+#include "bench/parallel.hpp"
+#include "io/zstd/zstd_compressor.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace gpuhist::bench {
+namespace {
+
+namespace zstd = gpu::cuda::zstd;
+
+// Buffers of the device begin at multiples of this.
+constexpr std::uint64_t allocation_unit = 512;
+
+struct context_deleter {
+  void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
+};
+
+void decompress_frame(ZSTD_DCtx* context, std::span<const std::byte> frame, std::span<std::byte> to) {
+  const std::size_t produced = ZSTD_decompressDCtx(context, to.data(), to.size(), frame.data(), frame.size());
+  if (ZSTD_isError(produced) != 0) {
+    throw std::runtime_error(std::string("libzstd rejects a frame: ") + ZSTD_getErrorName(produced));
+  }
+  if (produced != to.size()) throw std::runtime_error("libzstd decompresses a frame to another size");
+}
+
+// Adds frame `index` of `from` to the plan.
+void add(batch_plan& to, const framed_text& from, std::size_t index) {
+  const auto& frames = from.listed.frames;
+  const std::uint64_t next_at = index + 1 < frames.size() ? frames[index + 1].text_at : from.listed.text_room;
+  to.frames += 1;
+  to.blocks += frames[index].block_count;
+  to.text_bytes += from.text_of(index).size();
+  to.text_room += next_at - frames[index].text_at;
+  to.compressed_bytes += from.frame(index).size();
+}
+
+}  // namespace
+
+std::span<const std::byte> framed_text::frame(std::size_t index) const {
+  const std::uint64_t begin = index == 0 ? 0 : ends[index - 1];
+  return std::span(compressed).subspan(begin, ends[index] - begin);
+}
+
+std::span<const std::uint8_t> framed_text::text_of(std::size_t index) const {
+  const std::uint64_t length = listed.frames.front().content_bytes;  // only the last one may be shorter
+  return text.subspan(index * length, std::min<std::uint64_t>(length, text.size() - index * length));
+}
+
+framed_text compress_frames(std::span<const std::uint8_t> text, std::uint64_t frame_bytes, int level,
+                            unsigned threads) {
+  std::vector<std::vector<std::byte>> frames((text.size() + frame_bytes - 1) / frame_bytes);
+  std::atomic<std::size_t> next{0};
+  run_in_parallel(threads, [&](unsigned) {
+    io::zstd_compressor compressor(level);
+    const std::uint64_t longest = std::min<std::uint64_t>(frame_bytes, text.size());
+    std::vector<std::byte> room(io::zstd_compressor::bound(longest));
+    for (std::size_t i = next++; i < frames.size(); i = next++) {
+      const std::uint64_t begin = i * frame_bytes;
+      const auto part = text.subspan(begin, std::min(frame_bytes, text.size() - begin));
+      const std::size_t size = compressor.compress(std::as_bytes(part), room);
+      frames[i].assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+  });
+  framed_text made{.text = text, .compressed = {}, .ends = {}, .listed = {}};
+  for (const auto& each : frames) made.ends.push_back((made.ends.empty() ? 0 : made.ends.back()) + each.size());
+  made.compressed.reserve(made.ends.back());
+  for (const auto& each : frames) made.compressed.insert(made.compressed.end(), each.begin(), each.end());
+  auto listed = pipeline::list_frames(io::access_to(made.compressed));
+  if (!listed || listed->frames.size() != frames.size()) throw std::runtime_error("devices do not decode these frames");
+  made.listed = *std::move(listed);
+  return made;
+}
+
+double decompress_on_host(const framed_text& from, unsigned threads) {
+  // written before the threads start, so that no page is new to the first frame
+  std::vector<std::vector<std::byte>> buffers(threads, std::vector<std::byte>(from.text_of(0).size()));
+  std::atomic<std::size_t> next{0};
+  return run_in_parallel(threads, [&](unsigned thread) {
+    const std::unique_ptr<ZSTD_DCtx, context_deleter> context(ZSTD_createDCtx());
+    if (context == nullptr) throw std::bad_alloc();
+    for (std::size_t i = next++; i < from.frames(); i = next++) {
+      decompress_frame(context.get(), from.frame(i), std::span(buffers[thread]).first(from.text_of(i).size()));
+    }
+  });
+}
+
+std::uint32_t batch_plan::literal_room() const {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(text_room + 16 * blocks, 0xfffffff0U));
+}
+
+std::uint32_t batch_plan::sequence_room() const {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(text_room / 8 + 4 * blocks, 0xffffffffU));
+}
+
+std::uint64_t batch_plan::device_bytes() const {
+  const std::array parts{compressed_bytes + readable_beyond,
+                         frames * sizeof(zstd::encoded_frame),
+                         frames * sizeof(zstd::decoded_frame),
+                         blocks * sizeof(zstd::encoded_block),
+                         blocks * sizeof(zstd::block_codes),
+                         blocks * sizeof(zstd::decoded_block),
+                         std::uint64_t{literal_room()},
+                         std::uint64_t{sequence_room()} * sizeof(zstd::sequence_entry),
+                         text_room,
+                         2 * sizeof(std::uint64_t)};
+  std::uint64_t sum = 0;
+  for (const std::uint64_t each : parts) sum += (each + allocation_unit - 1) / allocation_unit * allocation_unit;
+  return sum;
+}
+
+batch_plan plan_batch(const framed_text& from, std::uint64_t text_bytes, std::uint64_t device_bytes) {
+  constexpr std::uint64_t max_compressed = std::numeric_limits<std::uint32_t>::max() - batch_plan::readable_beyond;
+  batch_plan plan;
+  for (std::size_t i = 0;; i = (i + 1) % from.frames()) {
+    batch_plan larger = plan;
+    add(larger, from, i);
+    if (larger.text_bytes > text_bytes || larger.compressed_bytes > max_compressed ||
+        larger.device_bytes() > device_bytes) {
+      break;
+    }
+    plan = larger;
+  }
+  if (plan.frames == 0) throw std::runtime_error("not one frame fits into the text in flight and the free memory");
+  return plan;
+}
+
+pipeline::encoded_frames list_batch(const framed_text& from, const batch_plan& plan) {
+  const auto copy = [&](std::uint64_t at, std::span<std::byte> to) {
+    while (!to.empty()) {
+      const auto rest = std::span(from.compressed).subspan(at % from.compressed.size());
+      const std::size_t size = std::min(rest.size(), to.size());
+      std::copy_n(rest.begin(), size, to.begin());
+      to = to.subspan(size);
+      at += size;
+    }
+  };
+  auto listed = pipeline::list_frames({.size = plan.compressed_bytes, .copy = copy});
+  if (!listed || listed->frames.size() != plan.frames) throw std::runtime_error("the batch is not whole frames");
+  return *std::move(listed);
+}
+
+double batch_content::ratio() const { return static_cast<double>(text_bytes) / static_cast<double>(compressed_bytes); }
+
+std::optional<double> batch_content::text_per_sequence() const {
+  if (sequences == 0) return std::nullopt;
+  return static_cast<double>(text_bytes) / static_cast<double>(sequences);
+}
+
+double batch_content::huffman_share() const {
+  return static_cast<double>(huffman_bytes) / static_cast<double>(text_bytes);
+}
+
+batch_content content_of(const batch_plan& plan, std::span<const zstd::encoded_block> blocks,
+                         std::span<const zstd::decoded_block> decoded) {
+  batch_content content{.frames = plan.frames,
+                        .blocks = plan.blocks,
+                        .text_bytes = plan.text_bytes,
+                        .compressed_bytes = plan.compressed_bytes};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].type != zstd::block_type::compressed) continue;
+    content.sequences += decoded[i].sequence_count;
+    if (decoded[i].literals == zstd::literals_type::huffman) content.huffman_bytes += decoded[i].literal_bytes;
+  }
+  return content;
+}
+
+std::string_view name_of(zstd::verdict value) {
+  constexpr std::array<std::string_view, 12> names{
+      "decoded",          "no_room",      "block_size",       "literals_header", "huffman_tree", "huffman_stream",
+      "sequences_header", "distribution", "sequences_stream", "match_offset",    "content_size", "checksum"};
+  const auto index = static_cast<std::size_t>(value);
+  return index < names.size() ? names[index] : "unknown verdict";
+}
+
+std::string rejected_frame(std::span<const zstd::decoded_frame> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].is == zstd::verdict::decoded) continue;
+    return "frame " + std::to_string(i) + ", block " + std::to_string(results[i].block) + ": rejected as " +
+           std::string(name_of(results[i].is));
+  }
+  return "";
+}
+
+std::string different_frame(const framed_text& from, const pipeline::encoded_frames& listed,
+                            std::span<const std::uint8_t> decoded) {
+  const std::size_t frames = std::min(from.frames(), listed.frames.size());
+  for (std::size_t i = 0; i < frames; ++i) {
+    const auto expected = from.text_of(i);
+    const auto actual = decoded.subspan(listed.frames[i].text_at, expected.size());
+    if (std::memcmp(expected.data(), actual.data(), expected.size()) != 0) {
+      return "frame " + std::to_string(i) + ": the text is not the original";
+    }
+  }
+  return "";
+}
+
+std::size_t distinct_frames(const framed_text& from, const batch_plan& plan) {
+  return std::min<std::size_t>(from.frames(), plan.frames);
+}
+
+std::uint64_t distinct_text_end(const framed_text& from, const batch_plan& plan) {
+  const std::size_t last = distinct_frames(from, plan) - 1;
+  return from.listed.frames[last].text_at + from.text_of(last).size();
+}
+
+}  // namespace gpuhist::bench
