@@ -324,6 +324,22 @@ constexpr std::array rows = {
         "overlap with kernels. Default: chosen by the engine.",
         "gpuhist --engine cuda --streams 4 access.log",
         [](options& o, value v) { o.streams = parse_number(v, {.min = 1, .max = 64}); }},
+    option_row{
+        engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs, rare,
+        "auto, on or off: decode zstd on CUDA devices",
+        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB. "
+        "'on': also those. 'off': on the host. Frames that the device rejects are decoded by the host, which has "
+        "the final say on damage. With --window, --pairs, --pass-through, --follow or --zstd-dictionary the host "
+        "decodes. All give the same results. Default: auto.",
+        "gpuhist --engine cuda --device-decode off *.zst",
+        [](options& o, value v) { o.device_decode = parse_device_decode_mode(v); }},
+    option_row{
+        engines, "--device-memory", "SIZE", value_kind::size, "", counting_runs, rare,
+        "memory of each device for decoding zstd",
+        "Limits the memory of each device for decoding zstd, from 64MiB. With less memory fewer frames are decoded "
+        "at once. Default: half of the memory of the device, at most 56GiB.",
+        "gpuhist --engine cuda --device-memory 4GiB *.zst",
+        [](options& o, value v) { o.device_memory = parse_device_memory(v); }},
     option_row{engines, "--kernel", "NAME", value_kind::text, "", counting_runs, rare,
                "force a counting kernel ('gpuhist devices')",
                "Selects the counting kernel by name; 'gpuhist devices' lists the kernels of the host and of CUDA. With "

@@ -187,6 +187,20 @@ pass_through_mode parse_pass_through_mode(const std::string& typed) {
   throw usage_error("there is no " + quote(typed) + "; give raw or text");
 }
 
+device_decode_mode parse_device_decode_mode(const std::string& typed) {
+  if (typed == "auto") return device_decode_mode::automatic;
+  if (typed == "on") return device_decode_mode::on;
+  if (typed == "off") return device_decode_mode::off;
+  throw usage_error("there is no " + quote(typed) + "; give auto, on or off");
+}
+
+std::uint64_t parse_device_memory(const std::string& typed) {
+  constexpr std::uint64_t min_size = std::uint64_t{64} << 20U;
+  const std::uint64_t size = parse_size(typed);
+  if (size < min_size) throw usage_error(typed + " is too small; give 64MiB or more");
+  return size;
+}
+
 std::string parse_switch(const std::string& typed) {
   constexpr std::array<std::string_view, 4> on = {"1", "true", "yes", "on"};
   constexpr std::array<std::string_view, 4> off = {"0", "false", "no", "off"};

@@ -56,6 +56,12 @@ window_extent parse_window(const std::string& typed);
 /// "raw" or "text"; "true" (the option without a value) is raw.
 pass_through_mode parse_pass_through_mode(const std::string& typed);
 
+/// "auto", "on" or "off".
+device_decode_mode parse_device_decode_mode(const std::string& typed);
+
+/// At least 64 MiB.
+std::uint64_t parse_device_memory(const std::string& typed);
+
 /// "true" for 1, true, yes, on, and "false" for 0, false, no, off, in any case.
 std::string parse_switch(const std::string& typed);
 

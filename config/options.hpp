@@ -43,6 +43,13 @@ enum class pass_through_mode : std::uint8_t {
   text,  ///< the decompressed text, which is counted
 };
 
+/// Whether devices decode zstd frames.
+enum class device_decode_mode : std::uint8_t {
+  automatic,  ///< where it pays
+  on,         ///< all frames that a device can decode
+  off,
+};
+
 struct options {
   command what = command::count;
   bool recursive = false;                 ///< count the files below directories among the inputs
@@ -58,10 +65,12 @@ struct options {
   std::vector<unsigned> devices;      ///< CUDA devices by number; empty: the engine's choice, or all of them
   std::optional<std::string> kernel;  ///< by name; nothing: the best kernel
   std::string input_format = "auto";
-  std::optional<std::string> zstd_dictionary;          ///< a path
-  std::optional<std::uint64_t> max_output;             ///< bytes of text of a compressed input, at least 1
-  std::optional<unsigned> threads;                     ///< 1 to 1024
-  std::optional<unsigned> streams;                     ///< 1 to 64
+  std::optional<std::string> zstd_dictionary;  ///< a path
+  std::optional<std::uint64_t> max_output;     ///< bytes of text of a compressed input, at least 1
+  std::optional<unsigned> threads;             ///< 1 to 1024
+  std::optional<unsigned> streams;             ///< 1 to 64
+  device_decode_mode device_decode = device_decode_mode::automatic;
+  std::optional<std::uint64_t> device_memory;          ///< bytes for decoding on each device, at least 64 MiB
   std::optional<std::uint64_t> chunk_size;             ///< bytes, 1 to 1 GiB
   std::optional<unsigned> slots;                       ///< 2 to 65536
   std::optional<std::uint64_t> memory_limit;           ///< bytes; nothing: see --help memory-limit

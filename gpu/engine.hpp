@@ -2,6 +2,7 @@
 // same rows for the same bytes.
 #pragma once
 
+#include "gpu/frame_decoder.hpp"
 #include "gpu/row_layout.hpp"
 
 #include <cstddef>
@@ -71,6 +72,7 @@ struct engine_stats {
   std::string note{};              ///< which engine counted and why, and what was reduced for lack of memory; clauses
   std::string warning{};           ///< for the user: a device that failed, and how its chunks were counted
   std::uint64_t device_bytes = 0;  ///< part of `bytes` that devices counted
+  frame_decoder_stats decoded{};   ///< on devices
   bool still_waking = false;       ///< a device is still being initialized although it is not needed
   bool device_lost = false;        ///< a device failed and must not be called again, not even at the end of the process
 };
@@ -107,6 +109,11 @@ class engine {
 
   /// Whether submit() accepts jobs whose bytes are outside the registered memory, and counts them itself. Constant.
   [[nodiscard]] virtual bool counts_lent_bytes() const { return false; }
+
+  /// What decodes frames on the devices of the engine; owned by the engine, which makes it at the first call. Null: it
+  /// has no device, or pairs are counted. Throws engine_error; memory_shortage if the devices lack memory for it.
+  /// Thread-safe.
+  [[nodiscard]] virtual frame_decoder* decoder() { return nullptr; }
 
   [[nodiscard]] virtual engine_stats stats() const = 0;
 

@@ -62,7 +62,8 @@ struct engine_request {
   executor run;          ///< runs the tasks of the host engine (the pool of the pipeline: no more threads than cores)
   unsigned threads = 1;  ///< threads of `run`, for the statistics
   unsigned streams = 0;  ///< CUDA lanes per device; 0: the default of 3
-  std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one, or all
+  std::uint64_t decoder_memory = 0;  ///< bytes on each device for engine::decoder(); 0: half of its memory
+  std::vector<unsigned> devices{};   ///< CUDA devices by number; empty: the first usable one, or all
   bool all_devices = false;
   std::string kernel{};           ///< by name; with `auto`, the kernel of the host; empty: the best
   std::uint32_t max_chunk = 0;    ///< bytes of the largest chunk

@@ -60,7 +60,7 @@ bool is_lost_device(const std::exception_ptr& failure) {
 }  // namespace
 
 cuda_engine::cuda_engine(std::unique_ptr<runtime> api, const engine_request& request)
-    : api_(std::move(api)), layout_(request.layout()) {
+    : api_(std::move(api)), layout_(request.layout()), decoder_memory_(request.decoder_memory) {
   const auto start = std::chrono::steady_clock::now();
   devices_ = devices_for(*api_, request);
   if (request.max_chunk == 0 || request.max_extents == 0) {
@@ -112,6 +112,7 @@ void cuda_engine::take_started(std::vector<std::future<std::unique_ptr<device_la
 
 // Memory is registered for all devices: if one of them cannot be called, the memory stays registered.
 cuda_engine::~cuda_engine() {
+  decoder_.reset();
   started_.clear();  // joins the lanes: after this nothing uses the registered memory
   if (registered_.empty()) return;
   runtime& api = *fuses_.front();
@@ -147,6 +148,22 @@ void cuda_engine::submit(counting_job& job) {
   }
 }
 
+frame_decoder* cuda_engine::decoder() {
+  if (layout_.pairs) return nullptr;
+  const std::lock_guard lock(decoder_mutex_);
+  if (!decoder_) {
+    std::vector<zstd::frame_device> devices;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      devices.push_back({.api = *fuses_[i],
+                         .number = devices_[i].number,
+                         .label = label_of(devices_[i]),
+                         .multiprocessors = devices_[i].multiprocessors});
+    }
+    decoder_ = std::make_unique<zstd::frame_lanes>(devices, decoder_memory_, layout_.counted);
+  }
+  return decoder_.get();
+}
+
 engine_stats cuda_engine::stats() const {
   engine_stats all{.kernel = std::string(kernel_name),
                    .device = names_of(devices_),
@@ -171,6 +188,11 @@ engine_stats cuda_engine::stats() const {
     all.note += (all.note.empty() ? "" : "; ") + label_of(devices_.front()) +
                 " cannot page-lock host memory (cudaErrorNotSupported): copies are slower";
   }
+  {
+    const std::lock_guard decoder_lock(decoder_mutex_);
+    if (decoder_) all.decoded = decoder_->stats();
+  }
+  all.bytes += all.decoded.text_bytes;
   all.device_bytes = all.bytes;
   all.device_lost = !are_all_usable();
   return all;

@@ -6,6 +6,7 @@
 #include "gpu/cuda/fused_runtime.hpp"
 #include "gpu/cuda/job_queue.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/zstd/frame_lanes.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/engines.hpp"
 
@@ -34,6 +35,7 @@ class cuda_engine final : public engine {
   [[nodiscard]] const row_layout& layout() const override { return layout_; }
   void register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) override;
   void submit(counting_job& job) override;
+  [[nodiscard]] frame_decoder* decoder() override;
   [[nodiscard]] engine_stats stats() const override;
   [[nodiscard]] bool can_count() const override { return queue_.has_devices(); }
 
@@ -54,6 +56,9 @@ class cuda_engine final : public engine {
   std::vector<std::unique_ptr<fused_runtime>> fuses_;  // one per device, in the order of devices_
   job_queue queue_;
   std::vector<std::unique_ptr<device_lanes>> started_;  // in the order of devices_
+  std::uint64_t decoder_memory_;                        // bytes; 0: half of each device
+  mutable std::mutex decoder_mutex_;
+  std::unique_ptr<zstd::frame_lanes> decoder_;  // null: not made yet
   double startup_seconds_ = 0;
   mutable std::mutex registered_mutex_;
   std::vector<registration> registered_;

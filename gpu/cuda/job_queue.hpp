@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/device_fault.hpp"
 #include "gpu/engine.hpp"
+#include "gpu/frame_decoder.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -15,26 +16,27 @@
 namespace gpuhist::gpu::cuda {
 
 /// Its size is bounded by the slots of the submitter. All members may be called from any thread.
-class job_queue {
+template <class Job>
+class basic_job_queue {
  public:
   /// Sets the number of devices. Call it before any of them takes a job.
   void expect_devices(std::size_t devices);
 
   /// If all devices have failed, completes the job at once with the error of the last one. Throws if there is no memory
   /// for a pointer; the job is then not accepted.
-  void push(counting_job& job);
+  void push(Job& job);
 
   /// Wakes one waiting thread if jobs are left. A thread calls it after it has taken its jobs.
   void wake_next();
 
   /// Waits for a job. Null if a stop is requested and the queue is empty, or if the device of the caller has failed.
-  counting_job* pop(const std::stop_token& stop, const device_fault& fault_of_caller);
+  Job* pop(const std::stop_token& stop, const device_fault& fault_of_caller);
 
   /// The next job; null if the queue is empty.
-  counting_job* try_pop();
+  Job* try_pop();
 
   /// The next job if `accepts` is true for it; null otherwise, or if the queue is empty.
-  counting_job* try_pop_if(const std::function<bool(const counting_job&)>& accepts);
+  Job* try_pop_if(const std::function<bool(const Job&)>& accepts);
 
   /// Records that a device has failed with the error `why`; its lanes take no more jobs. Called once per device. When
   /// the last device fails, the waiting jobs are completed with its error.
@@ -44,13 +46,16 @@ class job_queue {
   [[nodiscard]] bool has_devices() const;
 
  private:
-  counting_job* take();
+  Job* take();
 
   mutable std::mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<counting_job*> jobs_;
+  std::deque<Job*> jobs_;
   std::size_t devices_ = 0;
   std::exception_ptr failure_;  // of the last device
 };
+
+using job_queue = basic_job_queue<counting_job>;
+using frame_queue = basic_job_queue<frame_job>;
 
 }  // namespace gpuhist::gpu::cuda

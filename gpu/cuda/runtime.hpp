@@ -2,6 +2,7 @@
 // implementations on host memory and threads, or whose n-th call fails. This header needs no CUDA headers.
 #pragma once
 
+#include "gpu/cuda/zstd/encoded.hpp"
 #include "gpu/engine.hpp"
 
 #include <cstddef>
@@ -53,6 +54,18 @@ struct pair_launch {
   const partition* classes = nullptr;  ///< host memory, copied by the launch; at most 32 classes
 };
 
+/// Decodes groups of zstd frames in device memory and counts their text. All pointers are of device memory.
+struct frame_launch {
+  zstd::batch_buffers batch;        ///< `used` is zero
+  extent* extents = nullptr;        ///< one for each frame; the launch fills it with the text of decoded frames
+  std::uint32_t* rows = nullptr;    ///< one for each frame, zero; scratch memory
+  std::uint32_t* totals = nullptr;  ///< one row for each group: the sums of the rows of its frames
+  const std::uint32_t* group_ends = nullptr;  ///< of each group, the number of frames up to its end
+  std::uint32_t group_count = 0;
+  std::uint32_t text_room = 0;  ///< of all frames
+  int multiprocessors = 1;
+};
+
 /// Each call returns the error code of the runtime, which `error_text` explains. Calls may come from any thread; each
 /// thread has its own current device, as in CUDA.
 class runtime {
@@ -91,6 +104,7 @@ class runtime {
   virtual result clear(void* memory, std::size_t bytes, stream_handle stream) = 0;
   virtual result count_lane_private(const kernel_launch& launch, stream_handle stream) = 0;
   virtual result count_pair_private(const pair_launch& launch, stream_handle stream) = 0;
+  virtual result decode_frames(const frame_launch& launch, stream_handle stream) = 0;
 
   /// The name and text of CUDA for a code: "cudaErrorMemoryAllocation: out of memory".
   [[nodiscard]] virtual std::string error_text(result code) const = 0;

@@ -33,6 +33,7 @@ class absent_runtime final : public runtime {
   result clear(void*, std::size_t, stream_handle) override { return no_device; }
   result count_lane_private(const kernel_launch&, stream_handle) override { return no_device; }
   result count_pair_private(const pair_launch&, stream_handle) override { return no_device; }
+  result decode_frames(const frame_launch&, stream_handle) override { return no_device; }
 
   [[nodiscard]] std::string error_text(result) const override { return "this gpuhist was built without CUDA"; }
 };

@@ -3,6 +3,7 @@
 #include "gpu/cuda/kernels/lane_private.hpp"
 #include "gpu/cuda/kernels/pair_private.hpp"
 #include "gpu/cuda/runtime.hpp"
+#include "gpu/cuda/zstd/frame_kernels.hpp"
 
 #include <cuda_runtime.h>
 
@@ -107,6 +108,9 @@ class device_runtime final : public runtime {
   }
   result count_pair_private(const pair_launch& launch, stream_handle stream) override {
     return kernels::launch_pair_private(launch, as_stream(stream));
+  }
+  result decode_frames(const frame_launch& launch, stream_handle stream) override {
+    return zstd::launch_frames(launch, as_stream(stream));
   }
 
   [[nodiscard]] std::string error_text(result code) const override {

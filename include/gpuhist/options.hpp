@@ -12,6 +12,13 @@
 
 namespace gpuhist {
 
+/// Whether devices decode zstd frames, instead of the host. The results are the same.
+enum class device_decoding : std::uint8_t {
+  automatic,  ///< with engine::cuda, except files below 1 MiB
+  on,         ///< with engine::cuda
+  off,
+};
+
 /// What counts. All engines give the same counts.
 enum class engine : std::uint8_t {
   automatic,  ///< the host, and GPUs if the cores are saturated
@@ -58,6 +65,8 @@ struct counting_options {
   std::vector<unsigned> devices{};  ///< CUDA devices by number; empty: the first usable one
   bool all_devices = false;         ///< all usable CUDA devices
   unsigned streams = 0;             ///< CUDA streams for each device, at most 64; 0: the engine's choice
+  device_decoding device_decode = device_decoding::automatic;
+  std::uint64_t device_memory = 0;  ///< bytes on each device for decoding, from 64 MiB; 0: half, at most 56 GiB
   std::string kernel{};             ///< by a name that `gpuhist devices --verbose` lists; empty: the best one
   unsigned threads = 0;             ///< of the pool, at most 1024; 0: one for each core
   /// Bytes of all buffers and decoders. 0: 256 MiB for a counter, 1 GiB for count_files. For less than the threads need

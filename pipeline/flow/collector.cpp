@@ -83,6 +83,17 @@ void collector::notify_merged() noexcept {
   if (last_was_submitted_ && is_settled()) settled_.set();
 }
 
+void collector::merge_decoded(const segment& text, std::span<const std::uint32_t> row) noexcept {
+  const std::span<const segment> segments(&text, 1);
+  {
+    const std::scoped_lock lock(mutex_);
+    ++answering_;
+    merged_part part = counts_.merge(segments, row);
+    if (part.failure) note_first_loss(segments, std::move(part.failure));
+  }
+  notify_merged();
+}
+
 void collector::resume() noexcept {
   {
     const std::scoped_lock lock(mutex_);
@@ -131,6 +142,10 @@ void collector::merge_or_drop(cutter_order& order, std::span<const segment> segm
 // Precondition: the first of these segments is the first that was not merged.
 void collector::note_loss(cutter_order& order, std::span<const segment> segments, std::exception_ptr reason) noexcept {
   order.lost = true;
+  note_first_loss(segments, std::move(reason));
+}
+
+void collector::note_first_loss(std::span<const segment> segments, std::exception_ptr reason) noexcept {
   const bool is_first = !lost_;
   if (is_first) {
     lost_ = {.input = segments.empty() ? 0 : segments.front().owner.input, .reason = std::move(reason)};

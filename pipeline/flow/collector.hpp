@@ -59,6 +59,10 @@ class collector {
   /// If the engine throws, the chunk is lost. Thread-safe.
   void submit(slot& sealed) noexcept;
 
+  /// Merges text that was decoded and counted on a device, without a chunk. If there is no memory for that, the text is
+  /// lost, as that of a chunk. Called before settled(). Thread-safe.
+  void merge_decoded(const segment& text, std::span<const std::uint32_t> row) noexcept;
+
   /// Whether the engine counts on the calling thread if counting_job::count_here is set. Thread-safe.
   [[nodiscard]] bool counts_here() const { return engine_.counts_here(); }
 
@@ -113,6 +117,7 @@ class collector {
   [[nodiscard]] bool is_settled() const;
   void note_last_submitted() noexcept;
   void note_loss(cutter_order& order, std::span<const segment> segments, std::exception_ptr reason) noexcept;
+  void note_first_loss(std::span<const segment> segments, std::exception_ptr reason) noexcept;
 
   ring& ring_;
   gpu::engine& engine_;

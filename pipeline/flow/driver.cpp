@@ -154,6 +154,7 @@ void driver::make_engine() {
                                         .run = [this](std::function<void()> task) { pool_->post(std::move(task)); },
                                         .threads = plan_.threads,
                                         .streams = plan_.streams,
+                                        .decoder_memory = plan_.device_memory,
                                         .devices = plan_.devices,
                                         .all_devices = plan_.all_devices,
                                         .kernel = plan_.kernel,
@@ -216,7 +217,7 @@ void driver::make_feed() {
   }
   feed_ = std::make_shared<feeder>(
       plan_, feeder::executors{.pool = *pool_, .streams = loop_}, *ring_, *collector_, *counts_, notes_, failures_,
-      [this](const std::string& text) { notify_later(text); }, sink_.get(), stop_.get_token());
+      [this](const std::string& text) { notify_later(text); }, sink_.get(), *engine_.taken, stop_.get_token());
 }
 
 // Any thread may call it. The hook is called on the thread of the loop.
@@ -484,6 +485,9 @@ run_stats driver::make_stats() const {
   if (stats.slots < slots_planned_) {
     stats.engine_reason += (stats.engine_reason.empty() ? "" : "; ") + std::string("memory could be page-locked for ") +
                            std::to_string(stats.slots) + " of " + std::to_string(slots_planned_) + " slots";
+  }
+  if (!notes_.device_note.empty()) {
+    stats.engine_reason += (stats.engine_reason.empty() ? "" : "; ") + notes_.device_note;
   }
   add_stages(stats, notes_);
   return stats;

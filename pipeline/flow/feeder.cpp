@@ -75,7 +75,7 @@ async::task<std::exception_ptr> failure_of(async::task<> task) {
 
 feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted,
                rolling_counts& counts, feed_notes& notes, async::first_failure& failures, follower::remark notify,
-               io::stream_sink* sink, std::stop_token stop)
+               io::stream_sink* sink, gpu::engine& engine, std::stop_token stop)
     : plan_(plan),
       executors_(executors),
       divider_(counts.windows() != nullptr ? std::make_unique<window_divider>(counts) : nullptr),
@@ -95,6 +95,12 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
           plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
           {.chunk_bytes = plan.buffers.busy_chunk_bytes, .is_slow = is_slow_to_count(plan), .threads = plan.threads},
           notes.decompress, slots, counted, divider_.get(), plan.option_name),
+      device_(plan.decodes_on_device ? std::make_unique<device_frames>(
+                                           engine, device_frames::settings{.slot_bytes = plan.buffers.device_slot_bytes,
+                                                                           .max_slots = plan.buffers.device_slots,
+                                                        .more_slots = plan.buffers.more_device_slots,
+                                                        .group_bytes = plan.buffers.device_group_bytes})
+                                     : nullptr),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,
                    .extra_blocks = plan.buffers.extra_blocks,
@@ -104,8 +110,11 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
                    .max_text = plan.max_output.value_or(std::numeric_limits<std::uint64_t>::max()),
                    .skip_damage = plan.skip_damage,
                    .text_to = passes_through(config::pass_through_mode::text) ? sink : nullptr,
+                   .device = device_.get(),
+                   .min_device_bytes = plan.buffers.min_device_bytes,
                    .in_order_for = plan.in_order_for},
-                  {.pool = executors.pool, .streams = executors.streams}, contexts_, counts, notes, failures, stop),
+                  {.pool = executors.pool, .streams = executors.streams}, contexts_, counted, counts, notes, failures,
+                  stop),
       archives_({.limits = limits_of_archives(plan, passes_through(config::pass_through_mode::text) ? sink : nullptr),
                  .block_bytes = plan.buffers.block_bytes,
                  .own_blocks = plan.buffers.blocks},

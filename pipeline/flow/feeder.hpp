@@ -48,7 +48,7 @@ class feeder final : public text_feed {
   /// receives failures that no input causes.
   feeder(const run_plan& plan, const executors& executors, ring& slots, collector& counted, rolling_counts& counts,
          feed_notes& notes, async::first_failure& failures, follower::remark notify, io::stream_sink* sink,
-         std::stop_token stop);
+         gpu::engine& engine, std::stop_token stop);
 
   /// Runs on the pool.
   async::task<> feed_all() override;
@@ -94,6 +94,7 @@ class feeder final : public text_feed {
   std::stop_token stop_;
   plain_files files_;
   decode_contexts contexts_;
+  const std::unique_ptr<device_frames> device_;  // null: the host decodes all
   compressed_inputs compressed_;
   archive_inputs archives_;
   small_files small_;

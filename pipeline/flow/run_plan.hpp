@@ -25,20 +25,25 @@ namespace gpuhist::pipeline {
 
 /// Sizes of the ring and of the buffers for reading ahead.
 struct buffer_plan {
-  std::uint32_t chunk_bytes = 0;       ///< bytes of text per slot
-  std::uint32_t busy_chunk_bytes = 0;  ///< bytes of a chunk that is counted where it is decoded
-  std::uint32_t slots = 0;             ///< number of slots
-  std::uint32_t copy_bytes = 0;        ///< most bytes per copy to a device
-  std::uint32_t max_extents = 0;       ///< most segments per chunk
-  std::uint32_t block_bytes = 0;       ///< size of the blocks in which compressed bytes are read ahead
-  std::uint32_t blocks = 0;            ///< number of blocks per open compressed input
-  std::uint32_t extra_blocks = 0;      ///< number of further blocks, shared by inputs of several frames
-  std::uint32_t open_inputs = 0;       ///< most compressed inputs that are open at once
-  std::uint32_t decoders = 0;          ///< most decoders that work at once
-  std::uint32_t group_bytes = 0;       ///< fewest compressed bytes for a decoder of their own
-  std::uint64_t memory_limit = 0;      ///< bytes of the whole process
-  std::uint64_t window_limit = 0;      ///< bytes of the memory limit for the windows of decoders
-  std::size_t pipe_bytes = 0;          ///< capacity to which pipes are enlarged
+  std::uint32_t chunk_bytes = 0;         ///< bytes of text per slot
+  std::uint32_t busy_chunk_bytes = 0;    ///< bytes of a chunk that is counted where it is decoded
+  std::uint32_t slots = 0;               ///< number of slots
+  std::uint32_t copy_bytes = 0;          ///< most bytes per copy to a device
+  std::uint32_t max_extents = 0;         ///< most segments per chunk
+  std::uint32_t block_bytes = 0;         ///< size of the blocks in which compressed bytes are read ahead
+  std::uint32_t blocks = 0;              ///< number of blocks per open compressed input
+  std::uint32_t extra_blocks = 0;        ///< number of further blocks, shared by inputs of several frames
+  std::uint32_t open_inputs = 0;         ///< most compressed inputs that are open at once
+  std::uint32_t decoders = 0;            ///< most decoders that work at once
+  std::uint32_t group_bytes = 0;         ///< fewest compressed bytes for a decoder of their own
+  std::uint32_t device_slot_bytes = 0;   ///< of page-locked memory for compressed bytes that a device decodes
+  std::uint32_t device_slots = 0;        ///< number of these slots
+  std::uint32_t more_device_slots = 0;   ///< that are allocated together
+  std::uint32_t device_group_bytes = 0;  ///< fewest compressed bytes that a device gets at once
+  std::uint64_t min_device_bytes = 0;    ///< fewest bytes of a file that a device decodes
+  std::uint64_t memory_limit = 0;        ///< bytes of the whole process
+  std::uint64_t window_limit = 0;        ///< bytes of the memory limit for the windows of decoders
+  std::size_t pipe_bytes = 0;            ///< capacity to which pipes are enlarged
 };
 
 struct run_plan {
@@ -59,13 +64,15 @@ struct run_plan {
   spill_folder spilled_to;          ///< for reports of finished inputs
   bool standard_input = true;       ///< "-" in the list may be read
   bool skip_damage = false;
-  bool follow = false;  ///< inputs are files that grow
+  bool decodes_on_device = false;  ///< devices of the engine decode zstd frames
+  bool follow = false;             ///< inputs are files that grow
   bool all_devices = false;
   gpu::partition partition;                   ///< the classes to be counted
   std::optional<gpu::partition> pairs;        ///< the classes of pairs to be counted; nothing: no pairs
   std::string engine;                         ///< "auto", "cuda", "host"
   unsigned threads = 1;                       ///< threads that read, decompress and, with the host engine, count
   unsigned readers = 1;                       ///< of these threads, how many read large plain files at once
+  std::uint64_t device_memory = 0;            ///< bytes for decoding on each device; 0: the engine's default
   unsigned streams = 0;                       ///< CUDA lanes per device; 0: the engine's default
   std::vector<unsigned> devices;              ///< CUDA devices by number; empty: the engine's choice, or all
   std::string kernel;                         ///< by name; with `auto`, the host's kernel; empty: the best

@@ -174,7 +174,8 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
 void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
-  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
+  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes +
+                              read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
   const auto needed = [&] { return fixed + ring_bytes(planned) + bytes_of_inputs(options, planned); };
   const std::uint64_t of_windows = limit / share_for_windows;
@@ -260,6 +261,29 @@ unsigned default_readers(const counting_plan& so_far) {
   return so_far.forecast.cuda && so_far.threads > 2 * others ? so_far.threads - others : so_far.threads;
 }
 
+// Windows, pairs and passed-through text need the text on the host. Many inputs are open at once if there is memory for
+// them: a frame is decoded in order, so one device needs many frames.
+void plan_device_decoding(const counting_options& options, counting_plan& planned) {
+  constexpr std::uint64_t max_bytes = 4096 * mib;
+  constexpr std::uint64_t share_of_memory = 2;
+  constexpr std::uint64_t slot_bytes = 512 * kib;
+  constexpr std::uint32_t most_open = 96;
+  buffer_plan& buffers = planned.buffers;
+  planned.decodes_on_device = options.device_decode != device_decoding::off && planned.forecast.cuda &&
+                              !planned.windows && !planned.pairs && !planned.dictionary &&
+                              planned.passes_through == config::pass_through_mode::nothing && !planned.follow;
+  if (!planned.decodes_on_device) return;
+  buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
+  buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);
+  buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
+  buffers.device_group_bytes = static_cast<std::uint32_t>(mib);
+  buffers.device_slots =
+      static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
+  if (buffers.memory_limit >= 4 * most_open * std::uint64_t{buffers.blocks} * buffers.block_bytes) {
+    buffers.open_inputs = std::max(buffers.open_inputs, most_open);
+  }
+}
+
 void size_buffers(const file_options& options, const option_names& names, counting_plan& planned) {
   constexpr std::uint64_t default_memory_limit = 1024 * mib;
   constexpr std::uint64_t max_chunk = 1024 * mib;
@@ -275,6 +299,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
   plan_decoders(options, planned);
+  plan_device_decoding(options.counting, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots
@@ -319,6 +344,11 @@ void resolve_engines(const counting_options& options, const option_names& names,
   planned.threads = resolve_threads(options.threads, names);
   check_range(names.where("--streams"), options.streams, 0, max_streams);
   planned.streams = options.streams;
+  constexpr std::uint64_t min_device_memory = 64 * mib;
+  if (options.device_memory > 0) {
+    check_range(names.where("--device-memory"), options.device_memory, min_device_memory, ~std::uint64_t{0});
+  }
+  planned.device_memory = options.device_memory;
   planned.devices = options.devices;
   planned.all_devices = options.all_devices;
   planned.forecast = forecast(names, planned);

@@ -22,6 +22,8 @@ constexpr auto fields = std::to_array<field>({
     {.option = "--engine", .name = "counting_options::counting_engine"},
     {.option = "--fail-fast", .name = "counting_options::fail_fast"},
     {.option = "--fail-if", .name = "counting_options::fail_if"},
+    {.option = "--device-decode", .name = "counting_options::device_decode"},
+    {.option = "--device-memory", .name = "counting_options::device_memory"},
     {.option = "--files-from", .name = "file_options::list"},
     {.option = "--follow", .name = "file_options::follow"},
     {.option = "--input-format", .name = "file_options::format"},

@@ -21,6 +21,18 @@ void refuse_without(bool is_given, const config::options& typed, std::string_vie
   if (is_given) throw config::usage_error(typed.where(option) + ": requires " + std::string(needs));
 }
 
+device_decoding device_decoding_of(const config::options& typed) {
+  switch (typed.device_decode) {
+    case config::device_decode_mode::on:
+      return device_decoding::on;
+    case config::device_decode_mode::off:
+      return device_decoding::off;
+    case config::device_decode_mode::automatic:
+      break;
+  }
+  return device_decoding::automatic;
+}
+
 engine engine_of(const config::options& typed) {
   try {
     const std::string_view name = gpu::canonical_engine(typed.engine);
@@ -136,6 +148,8 @@ counting_request counting_request_of(const config::options& typed) {
   counting.devices = typed.devices;
   counting.all_devices = typed.all_devices;
   counting.streams = typed.streams.value_or(0);
+  counting.device_decode = device_decoding_of(typed);
+  counting.device_memory = typed.device_memory.value_or(0);
   counting.kernel = typed.kernel.value_or("");
   counting.threads = typed.threads.value_or(0);
   counting.memory_limit = typed.memory_limit ? *typed.memory_limit : default_memory_limit();

@@ -70,6 +70,9 @@ class failing_runtime final : public runtime {
   result count_pair_private(const pair_launch& launch, stream_handle stream) override {
     return unless_planned("cudaLaunchKernelExC", [&] { return inner_->count_pair_private(launch, stream); });
   }
+  result decode_frames(const frame_launch& launch, stream_handle stream) override {
+    return unless_planned("cudaLaunchKernelExC", [&] { return inner_->decode_frames(launch, stream); });
+  }
   [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
 
  private:

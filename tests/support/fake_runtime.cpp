@@ -1,5 +1,7 @@
 #include "support/fake_runtime.hpp"
 
+#include "gpu/cuda/zstd/decode_on_host.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -296,6 +298,15 @@ class fake_runtime final : public runtime {
     });
   }
 
+  result decode_frames(const frame_launch& launch, stream_handle stream) override {
+    return enqueue(stream, [=, this, device = device_of(stream)] {
+      if (ledger_->before_kernel) ledger_->before_kernel(device);
+      if (!are_on_device(device, launch)) return;
+      zstd::decode_on_host(launch.batch);
+      sum_groups(launch);
+    });
+  }
+
   [[nodiscard]] std::string error_text(result code) const override { return "fake error " + std::to_string(code); }
 
  private:
@@ -367,6 +378,36 @@ class fake_runtime final : public runtime {
     for (std::size_t i = 0; i < launch.extent_count; ++i) {
       for (std::size_t at = std::size_t{launch.extents[i].begin} + 1; at < launch.extents[i].end; ++at) {
         ++launch.rows[i * cells + std::size_t{class_at(at - 1)} * classes.classes + class_at(at)];
+      }
+    }
+  }
+
+  bool are_on_device(int device, const frame_launch& launch) {
+    const zstd::batch_buffers& batch = launch.batch;
+    constexpr std::size_t row_bytes = 256 * sizeof(std::uint32_t);
+    return on_device(device, batch.frames, batch.frame_count * sizeof(*batch.frames)) &&
+           on_device(device, batch.blocks, batch.block_count * sizeof(*batch.blocks)) &&
+           on_device(device, batch.codes, batch.block_count * sizeof(*batch.codes)) &&
+           on_device(device, batch.decoded, batch.block_count * sizeof(*batch.decoded)) &&
+           on_device(device, batch.literals, batch.literal_room) &&
+           on_device(device, batch.sequences, batch.sequence_room * sizeof(*batch.sequences)) &&
+           on_device(device, batch.text, launch.text_room) &&
+           on_device(device, batch.results, batch.frame_count * sizeof(*batch.results)) &&
+           on_device(device, launch.rows, batch.frame_count * row_bytes) &&
+           on_device(device, launch.totals, launch.group_count * row_bytes);
+  }
+
+  static void sum_groups(const frame_launch& launch) {
+    constexpr std::size_t values = 256;
+    std::uint32_t frame = 0;
+    for (std::uint32_t group = 0; group < launch.group_count; ++group) {
+      std::uint32_t* const total = launch.totals + group * values;
+      std::fill_n(total, values, 0U);
+      for (; frame < launch.group_ends[group]; ++frame) {
+        const zstd::decoded_frame& decoded = launch.batch.results[frame];
+        if (decoded.is != zstd::verdict::decoded) continue;
+        const std::uint8_t* const text = launch.batch.text + launch.batch.frames[frame].text_at;
+        for (std::uint64_t i = 0; i < decoded.text_bytes; ++i) ++total[text[i]];
       }
     }
   }

@@ -76,6 +76,9 @@ class sparing_runtime final : public cuda::runtime {
   result count_pair_private(const cuda::pair_launch& launch, cuda::stream_handle stream) override {
     return call([&] { return inner_->count_pair_private(launch, stream); });
   }
+  result decode_frames(const cuda::frame_launch& launch, cuda::stream_handle stream) override {
+    return call([&] { return inner_->decode_frames(launch, stream); });
+  }
   [[nodiscard]] std::string error_text(result code) const override { return inner_->error_text(code); }
 
  private:

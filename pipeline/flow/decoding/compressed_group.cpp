@@ -4,6 +4,7 @@
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <string>
@@ -50,10 +51,9 @@ failure_maker failure_of(const std::exception_ptr& error) {
 }
 
 async::task<> compressed_inputs::decode(group_pointer task) {
-  const piece_in_flight counted(notes_.decompress);
   std::exception_ptr error;
   try {
-    co_await decode_blocks(*task);
+    if (!task->staged || !co_await decode_on_device(*task)) co_await decode_blocks(*task);
   } catch (...) {
     error = std::current_exception();
   }
@@ -81,7 +81,54 @@ void compressed_inputs::end_group(group& task, std::exception_ptr error) noexcep
   task.ended.set();
 }
 
+// False: the host must decode the group, for which it has a context then.
+async::task<bool> compressed_inputs::decode_on_device(group& task) {
+  const bool is_whole = co_await stage(task);
+  std::optional<decoded_group> text;
+  if (is_whole) text = co_await options_.device->decode(*task.staged);
+  if (text &&
+      text->text_bytes <= options_.max_text - std::min<std::uint64_t>(options_.max_text, task.input.text_so_far)) {
+    add_decoded(task, *text);
+    task.staged.reset();
+    co_return true;
+  }
+  std::deque<block> blocks = task.staged->take_blocks();
+  blocks.insert(blocks.end(), std::make_move_iterator(task.staged_blocks.begin()),
+                std::make_move_iterator(task.staged_blocks.end()));
+  task.staged_blocks = std::move(blocks);
+  task.staged.reset();
+  task.context = co_await contexts_.acquire();
+  co_return false;
+}
+
+// Collects the bytes of the group. False: the group is not whole, or there is no memory for all of it.
+async::task<bool> compressed_inputs::stage(group& task) {
+  for (;;) {
+    block next = co_await task.blocks.take();
+    if (next.end) co_return !next.error && !stop_.stop_requested() && task.staged->size() > 0;
+    const std::size_t staged = next.lost ? 0 : task.staged->append(next.bytes);
+    if (staged == next.bytes.size()) continue;
+    next.bytes = next.bytes.subspan(staged);
+    task.staged_blocks.push_back(std::move(next));
+    co_return false;
+  }
+}
+
+void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
+  const auto bytes = static_cast<std::uint32_t>(text.text_bytes);  // a device decodes less than 4 GiB at once
+  if (bytes > 0) {
+    counted_.merge_decoded({.owner = {.input = task.owner.input, .group = task.owner.group}, .extent = {0, bytes}},
+                           text.row);
+  }
+  notes_.frames += text.frames;
+  task.input.text_so_far += bytes;
+  task.end.text_bytes = bytes;
+  task.end.compressed_bytes = task.start.compressed_bytes + task.staged->size();
+  counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);
+}
+
 async::task<> compressed_inputs::decode_blocks(group& task) {
+  const piece_in_flight counted(notes_.decompress);
   task.decoder = &task.context->decoder_for(task.input.format);
   task.decoder->restart(task.start);
   task.frame_begin = task.start.compressed_bytes;
@@ -115,7 +162,10 @@ async::task<block> compressed_inputs::next_block(group& task) {
       }
     }
     block arrived;
-    {
+    if (!task.staged_blocks.empty()) {
+      arrived = std::move(task.staged_blocks.front());
+      task.staged_blocks.pop_front();
+    } else {
       const stopwatch waiting(notes_.decompress.waiting_nanoseconds);
       arrived = co_await task.blocks.take();
     }

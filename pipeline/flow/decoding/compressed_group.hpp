@@ -60,6 +60,7 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;         // of retired groups
   std::uint64_t compressed_bytes = 0;   // up to the end of the retired groups
   std::uint64_t groups = 0;
+  bool on_device = false;                     // its groups are collected for a device
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together
@@ -93,6 +94,8 @@ struct compressed_inputs::group {
   text_owner owner{};
   io::decode_start start{};
   decode_contexts::lease context{};
+  std::optional<staged_group> staged{};  // for a device; a context is acquired only if the host must decode
+  std::deque<block> staged_blocks{};     // which the host must decode; they precede `blocks`
   async::channel<block> blocks{};
   std::optional<part_queue> parts{};  // of the current frame, if threads decode it together
   bool has_asked_for_parts = false;   // how the frame can be divided was determined

@@ -17,17 +17,19 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
+  if (input.on_device) return "on the device, in groups of frames";
   if (input.in_parts) return "in parts that several threads decode";
   if (input.groups > 1 && (input.divider->frames() > 1 || splitter.is_lost())) return "split: " + manner;
   return "in one piece: " + (splitter.is_lost() ? manner : "a single frame, or too short to split");
 }
 
 compressed_inputs::compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
-                                     rolling_counts& counts, feed_notes& notes, async::first_failure& failures,
-                                     std::stop_token stop)
+                                     collector& counted, rolling_counts& counts, feed_notes& notes,
+                                     async::first_failure& failures, std::stop_token stop)
     : options_(options),
       executors_(executor_set),
       contexts_(contexts),
+      counted_(counted),
       counts_(counts),
       notes_(notes),
       stop_(std::move(stop)),
@@ -77,9 +79,20 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
+bool compressed_inputs::may_use_device(const compressed_input& input) const {
+  if (options_.device == nullptr || input.format.name != "zstd") return false;
+  const auto* const file = std::get_if<io::file_source>(input.source.get());
+  return file == nullptr || file->size_hint() >= options_.min_device_bytes;
+}
+
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
-  input.divider.emplace(input.format.make_splitter(), options_.group_bytes);
+  if (may_use_device(input)) {
+    input.on_device = options_.device->start();
+    if (!input.on_device) notes_.note_device(options_.device->note());
+  }
+  const std::size_t group_bytes = input.on_device ? options_.device->group_bytes() : options_.group_bytes;
+  input.divider.emplace(input.format.make_splitter(), group_bytes);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_);
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
@@ -125,13 +138,19 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start) {
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;
-  const std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
+  const std::size_t max_running = is_in_order       ? 1
+                                  : input.on_device ? options_.device->slots()
+                                                    : groups_per_context * contexts_.size();
   while (input.running.size() >= max_running) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
-  task->context = co_await contexts_.acquire();
+  if (input.on_device) {
+    task->staged.emplace(*options_.device, co_await options_.device->acquire());
+  } else {
+    task->context = co_await contexts_.acquire();
+  }
   if (input.damaged) co_return;
   task->start = start;
   input.running.push_back(task);

@@ -20,6 +20,7 @@
 #include "pipeline/counts/rolling_counts.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/decode_contexts.hpp"
+#include "pipeline/flow/decoding/device_frames.hpp"
 #include "pipeline/flow/decoding/frame_divider.hpp"
 #include "pipeline/flow/decoding/part_queue.hpp"
 #include "pipeline/flow/statistics/feed_notes.hpp"
@@ -49,6 +50,8 @@ class compressed_inputs {
     std::uint64_t max_text = ~std::uint64_t{0};  ///< bytes of text of one input; an input with more is refused
     bool skip_damage = false;                    ///< continue after damaged frames
     io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink, in order; null: it is not
+    device_frames* device = nullptr;             ///< decodes groups of zstd frames; null: the host decodes all
+    std::uint64_t min_device_bytes = 0;          ///< of a file; the host decodes smaller ones
     std::string_view in_order_for{};             ///< for statistics: the option for which frames are decoded in order
   };
 
@@ -57,8 +60,10 @@ class compressed_inputs {
     async::event_loop& streams;  ///< streams are read here
   };
 
+  /// `counted`: merges the text that devices decode.
   compressed_inputs(const settings& options, const executors& executor_set, decode_contexts& contexts,
-                    rolling_counts& counts, feed_notes& notes, async::first_failure& failures, std::stop_token stop);
+                    collector& counted, rolling_counts& counts, feed_notes& notes, async::first_failure& failures,
+                    std::stop_token stop);
 
   /// Starts to decode an input. `head`: its first bytes, which were already read from a stream; those of a file are
   /// read again. Waits while too many inputs are open.
@@ -74,6 +79,7 @@ class compressed_inputs {
   using group_pointer = std::shared_ptr<group>;
 
   [[nodiscard]] std::string manner_of(const compressed_input& input) const;
+  [[nodiscard]] bool may_use_device(const compressed_input& input) const;
   async::task<> feed(std::shared_ptr<compressed_input> input, std::vector<std::byte> head, async::semaphore::permit);
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
   async::task<> end_input(compressed_input& input, block last);
@@ -85,6 +91,9 @@ class compressed_inputs {
   void end_input_with(compressed_input& input, const std::exception_ptr& error);
   async::task<> decode(group_pointer task);
   void end_group(group& task, std::exception_ptr error) noexcept;
+  async::task<bool> decode_on_device(group& task);
+  async::task<bool> stage(group& task);
+  void add_decoded(group& task, const decoded_group& text);
   async::task<> decode_blocks(group& task);
   async::task<block> next_block(group& task);
   void begin_parts(group& task, const block& first);
@@ -101,6 +110,7 @@ class compressed_inputs {
   const settings options_;
   const executors executors_;
   decode_contexts& contexts_;
+  collector& counted_;
   rolling_counts& counts_;
   feed_notes& notes_;
   const std::stop_token stop_;

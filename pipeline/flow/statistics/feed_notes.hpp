@@ -38,7 +38,14 @@ struct feed_notes {
   bool files_in_parallel = false;  ///< threads of the pool read several ranges of files at once
   std::uint64_t compressed_inputs = 0;
   std::atomic<std::uint64_t> frames{0};  ///< decoded to their end
+  std::string device_note{};             ///< why devices decode no frames; empty: they do, or were not asked to
   std::vector<input_manner> decoding{};  ///< how inputs were split among decoders, or why not
+
+  /// Why devices decode no frames.
+  void note_device(const std::string& why) {
+    const std::scoped_lock lock(decoding_mutex_);
+    device_note = why;
+  }
 
   void add_decoding(std::string_view description) {
     const std::scoped_lock lock(decoding_mutex_);

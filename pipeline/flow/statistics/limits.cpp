@@ -90,7 +90,7 @@ std::optional<verdict> many_small_inputs(const run_stats& stats) {
 }
 
 std::optional<verdict> too_little_text(const run_stats& stats) {
-  if (stats.chunks > 1) return std::nullopt;
+  if (stats.chunks > 1 || stats.counting.decoded.groups > 0) return std::nullopt;
   return verdict{"start-up: all of the text fits into one slot of " + config::format_size(stats.slot_bytes),
                  "more text in one run: all inputs of one run share its start-up"};
 }
@@ -134,6 +134,8 @@ std::string help_for_counting(const run_stats& stats, const stage_stats& countin
 std::string help_for(const run_stats& stats, const stage_stats& stage) {
   if (stage.name == "read") return help_for_reading(stats, stage);
   if (stage.name == "decompress") return help_for_decompression(stats, stage);
+  if (starts_with(stage, "decode"))
+    return "more frames at once: smaller ones, more archives in one run, or a higher --memory-limit";
   if (starts_with(stage, "copy")) return "a faster link, or more devices with a link each (--devices)";
   return help_for_counting(stats, stage);
 }
@@ -162,7 +164,7 @@ std::optional<verdict> a_stage(const run_stats& stats) {
 
 // No stage was busy, and no slot was used twice: only start and end of the run remain.
 std::optional<verdict> hardly_more_text(const run_stats& stats) {
-  if (stats.chunks > stats.slots) return std::nullopt;
+  if (stats.chunks > stats.slots || stats.counting.decoded.groups > 0) return std::nullopt;
   return verdict{"start-up: all of the text fits into the " + std::to_string(stats.slots) + " slots",
                  "more text in one run: all inputs of one run share its start-up"};
 }

@@ -10,13 +10,15 @@ namespace {
 
 using config::grouped;
 
+// Inputs of a device are read by any thread, so that it gets many frames at once.
 void add_reading(run_stats& stats, const feed_notes& fed) {
+  const bool in_parallel = fed.files_in_parallel || stats.counting.decoded.lanes > 0;
   stats.stages.push_back({.name = "read",
                           .bytes = fed.read.bytes,
                           .busy_seconds = fed.read.busy_seconds(),
                           .waiting_seconds = fed.read.waiting_seconds(),
-                          .workers = fed.files_in_parallel ? stats.threads : 1,
-                          .on_pool = fed.files_in_parallel});
+                          .workers = in_parallel ? stats.threads : 1,
+                          .on_pool = in_parallel});
 }
 
 void add_decompressing(run_stats& stats, const feed_notes& fed) {
@@ -48,7 +50,7 @@ void add_host_counting(run_stats& stats, const std::string& name, double busy) {
 void add_device(run_stats& stats, const gpu::device_timeline& timeline, const std::string& name) {
   const auto stage = [&](const std::string& stage_name, double busy) {
     return stage_stats{.name = stage_name,
-                       .bytes = stats.counting.device_bytes,
+                       .bytes = stats.counting.device_bytes - stats.counting.decoded.text_bytes,
                        .busy_seconds = busy,
                        .waiting_seconds = std::max(0.0, timeline.span_seconds - busy),
                        .workers = std::max(1U, timeline.devices)};
@@ -57,8 +59,19 @@ void add_device(run_stats& stats, const gpu::device_timeline& timeline, const st
   stats.stages.push_back(stage(name, timeline.kernel_busy_seconds));
 }
 
+void add_device_decoding(run_stats& stats) {
+  const gpu::frame_decoder_stats& decoded = stats.counting.decoded;
+  if (decoded.lanes == 0) return;
+  stats.stages.push_back({.name = "decode on device",
+                          .bytes = decoded.text_bytes,
+                          .busy_seconds = decoded.busy_seconds,
+                          .waiting_seconds = std::max(0.0, decoded.lanes * stats.seconds - decoded.busy_seconds),
+                          .workers = decoded.lanes});
+}
+
 void add_counting(run_stats& stats) {
   const gpu::engine_stats& counting = stats.counting;
+  add_device_decoding(stats);
   if (!counting.timeline) return add_host_counting(stats, "count", counting.busy_seconds);
   const bool shared = counting.device_bytes < counting.bytes;
   if (shared) {

@@ -15,6 +15,15 @@ json timeline_of(const gpu::device_timeline& timeline) {
           {"overlap_seconds", timeline.overlap_seconds}};
 }
 
+json decoded_of(const gpu::frame_decoder_stats& decoded) {
+  return {{"groups", decoded.groups},
+          {"frames", decoded.frames},
+          {"compressed_bytes", decoded.compressed_bytes},
+          {"text_bytes", decoded.text_bytes},
+          {"rejected_groups", decoded.rejected_groups},
+          {"busy_seconds", decoded.busy_seconds}};
+}
+
 json engine_of(const run_stats& stats) {
   const gpu::engine_stats& counting = stats.counting;
   json out = {{"name", stats.engine}};
@@ -28,6 +37,7 @@ json engine_of(const run_stats& stats) {
   if (!counting.device.empty()) out["device_bytes"] = counting.device_bytes;
   out["busy_seconds"] = counting.busy_seconds;
   if (const auto& timeline = counting.timeline) out["timeline"] = timeline_of(*timeline);
+  if (counting.decoded.lanes > 0) out["decoded_on_device"] = decoded_of(counting.decoded);
   if (!counting.warning.empty()) out["warning"] = counting.warning;
   return out;
 }

@@ -58,6 +58,17 @@ std::string reading_lines(const run_stats& stats) {
   return text + line("decompress", stats.decompression);
 }
 
+std::string device_decoding_line(const run_stats& stats) {
+  const gpu::frame_decoder_stats& decoded = stats.counting.decoded;
+  if (decoded.lanes == 0) return "";
+  std::string text = plural(decoded.frames, "frame") + ", " + plural(decoded.text_bytes, "byte") + " of text from " +
+                     plural(decoded.compressed_bytes, "byte") + " over the link";
+  if (decoded.rejected_groups > 0) {
+    text += "; " + plural(decoded.rejected_groups, "group") + " of frames rejected, and decoded on the host";
+  }
+  return line("on device", text);
+}
+
 std::string slots_line(const run_stats& stats, const render_target& target) {
   const slot_history& history = stats.slots_over_time;
   const std::string shares = "  free " + percent(history.free_share) + ", filling " + percent(history.filling_share) +
@@ -112,7 +123,7 @@ std::string flow_lines(const run_stats& stats) {
 
 std::string render_stats(const run_stats& stats, const render_target& target) {
   std::string text = engine_lines(stats) + partition_line(stats) + flow_lines(stats) + reading_lines(stats) +
-                     slots_line(stats, target) + memory_line(stats);
+                     device_decoding_line(stats) + slots_line(stats, target) + memory_line(stats);
   if (!stats.counting.warning.empty()) text += line("warning", printable(stats.counting.warning));
   text += stage_lines(stats, target);
   if (stats.counting.timeline) text += timeline_line(*stats.counting.timeline);

@@ -1,0 +1,165 @@
+#include "gpu/cuda/zstd/frame_batch.hpp"
+
+#include "gpu/cuda/error.hpp"
+#include "gpu/cuda/value_runs.hpp"
+
+#include <algorithm>
+
+namespace gpuhist::gpu::cuda::zstd {
+namespace {
+
+constexpr std::size_t max_groups = 4096;
+constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
+constexpr std::uint64_t quad_bytes = 16;  // compressed bytes are read in quads of words
+constexpr std::uint64_t text_bytes_of_entry =
+    8;  // room for one sequence for so much text; frames with more are rejected
+
+std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
+
+// Two more entries for each block, and its literals begin at a multiple of 16.
+std::uint64_t sequence_room(const frame_decoder::limits& limits) {
+  return limits.text_bytes / text_bytes_of_entry + 2 * std::uint64_t{limits.blocks};
+}
+std::uint64_t literal_room(const frame_decoder::limits& limits) {
+  return std::min<std::uint64_t>(limits.text_bytes + quad_bytes * limits.blocks, ~std::uint32_t{0});
+}
+
+}  // namespace
+
+frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits, const stream& on)
+    : api_(api),
+      limits_(limits),
+      frames_(api, limits.frames * sizeof(encoded_frame)),
+      blocks_(api, limits.blocks * sizeof(encoded_block)),
+      group_ends_(api, max_groups * sizeof(std::uint32_t)),
+      results_(api, limits.frames * sizeof(decoded_frame)),
+      totals_(api, max_groups * row_bytes),
+      compressed_(api, limits.compressed_bytes + max_groups * quad_bytes),
+      device_frames_(api, limits.frames * sizeof(encoded_frame)),
+      device_blocks_(api, limits.blocks * sizeof(encoded_block)),
+      device_group_ends_(api, max_groups * sizeof(std::uint32_t)),
+      codes_(api, limits.blocks * sizeof(block_codes)),
+      decoded_(api, limits.blocks * sizeof(decoded_block)),
+      literals_(api, literal_room(limits)),
+      sequences_(api, sequence_room(limits) * sizeof(sequence_entry)),
+      text_(api, limits.text_bytes),
+      device_results_(api, limits.frames * sizeof(decoded_frame)),
+      used_(api, 2 * sizeof(std::uint64_t)),
+      extents_(api, limits.frames * sizeof(extent)),
+      rows_(api, limits.frames * row_bytes),
+      device_totals_(api, max_groups * row_bytes) {
+  jobs_.reserve(max_groups);
+  places_.reserve(max_groups);
+  clear_memory(text_.as<void>(), limits.text_bytes, on);
+  clear_memory(literals_.as<void>(), literal_room(limits), on);
+}
+
+bool frame_batch::has_room_for(const frame_job& job) const {
+  return jobs_.size() < max_groups && job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
+         job.text_room <= limits_.text_bytes - text_used_ && job.frames.size() <= limits_.frames - frames_used_ &&
+         job.blocks.size() <= limits_.blocks - blocks_used_;
+}
+
+void frame_batch::add(frame_job& job) noexcept {
+  const place at{.compressed = compressed_used_, .text = text_used_, .frame = frames_used_, .block = blocks_used_};
+  for (const encoded_frame& each : job.frames) {
+    encoded_frame& to = frames_.as<encoded_frame>()[frames_used_++];
+    to = each;
+    to.text_at += at.text;
+    to.first_block += at.block;
+  }
+  for (const encoded_block& each : job.blocks) {
+    encoded_block& to = blocks_.as<encoded_block>()[blocks_used_++];
+    to = each;
+    to.at += static_cast<std::uint32_t>(at.compressed);
+    to.frame += at.frame;
+  }
+  group_ends_.as<std::uint32_t>()[jobs_.size()] = frames_used_;
+  compressed_used_ = std::min(limits_.compressed_bytes, rounded(at.compressed + job.compressed_bytes(), quad_bytes));
+  text_used_ += job.text_room;
+  jobs_.push_back(&job);
+  places_.push_back(at);
+}
+
+frame_launch frame_batch::launch(int multiprocessors) const {
+  return {.batch = {.compressed = compressed_.as<std::uint32_t>(),
+                    .frames = device_frames_.as<encoded_frame>(),
+                    .blocks = device_blocks_.as<encoded_block>(),
+                    .frame_count = frames_used_,
+                    .block_count = blocks_used_,
+                    .literal_room = static_cast<std::uint32_t>(literal_room(limits_)),
+                    .sequence_room = static_cast<std::uint32_t>(sequence_room(limits_)),
+                    .codes = codes_.as<block_codes>(),
+                    .decoded = decoded_.as<decoded_block>(),
+                    .literals = literals_.as<std::uint8_t>(),
+                    .sequences = sequences_.as<sequence_entry>(),
+                    .text = text_.as<std::uint8_t>(),
+                    .results = device_results_.as<decoded_frame>(),
+                    .used = used_.as<std::uint64_t>()},
+          .extents = extents_.as<extent>(),
+          .rows = rows_.as<std::uint32_t>(),
+          .totals = device_totals_.as<std::uint32_t>(),
+          .group_ends = device_group_ends_.as<std::uint32_t>(),
+          .group_count = static_cast<std::uint32_t>(jobs_.size()),
+          .text_room = static_cast<std::uint32_t>(text_used_),
+          .multiprocessors = multiprocessors};
+}
+
+void frame_batch::enqueue(const stream& on, int multiprocessors) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    std::byte* to = compressed_.as<std::byte>() + places_[i].compressed;
+    for (const std::span<const std::byte> piece : jobs_[i]->pieces) {
+      copy_to_device(to, piece.data(), piece.size(), on);
+      to += piece.size();
+    }
+  }
+  copy_to_device(device_frames_.as<void>(), frames_.as<void>(), frames_used_ * sizeof(encoded_frame), on);
+  copy_to_device(device_blocks_.as<void>(), blocks_.as<void>(), blocks_used_ * sizeof(encoded_block), on);
+  copy_to_device(device_group_ends_.as<void>(), group_ends_.as<void>(), jobs_.size() * sizeof(std::uint32_t), on);
+  clear_memory(used_.as<void>(), 2 * sizeof(std::uint64_t), on);
+  clear_memory(rows_.as<void>(), frames_used_ * row_bytes, on);
+  check(api_, api_.decode_frames(launch(multiprocessors), on.get()),
+        "starting the kernels of the zstd decoder (cudaLaunchKernelExC)");
+  copy_to_host(results_.as<void>(), device_results_.as<void>(), frames_used_ * sizeof(decoded_frame), on);
+  copy_to_host(totals_.as<void>(), device_totals_.as<void>(), jobs_.size() * row_bytes, on);
+}
+
+std::uint32_t frame_batch::end_of(std::size_t job) const { return group_ends_.as<std::uint32_t>()[job]; }
+
+void frame_batch::write_result(std::size_t job, const partition& counted) const noexcept {
+  frame_job& to = *jobs_[job];
+  const std::span frames(results_.as<decoded_frame>() + places_[job].frame, end_of(job) - places_[job].frame);
+  to.decoded = std::ranges::all_of(frames, [](const decoded_frame& each) { return each.is == verdict::decoded; });
+  to.text_bytes = 0;
+  if (!to.decoded) return;
+  for (const decoded_frame& each : frames) to.text_bytes += each.text_bytes;
+  value_runs(counted).fold(totals_.as<std::uint32_t>() + job * byte_values, counted.classes, to.row.data());
+}
+
+void frame_batch::clear() noexcept {
+  jobs_.clear();
+  places_.clear();
+  compressed_used_ = 0;
+  text_used_ = 0;
+  frames_used_ = 0;
+  blocks_used_ = 0;
+}
+
+void frame_batch::copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on) {
+  if (bytes == 0) return;
+  check(api_, api_.copy_to_device(to, from, bytes, on.get()),
+        "copying compressed frames to the device (cudaMemcpyAsync)");
+}
+
+void frame_batch::copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on) {
+  if (bytes == 0) return;
+  check(api_, api_.copy_to_host(to, from, bytes, on.get()),
+        "copying the counts of frames to the host (cudaMemcpyAsync)");
+}
+
+void frame_batch::clear_memory(void* memory, std::size_t bytes, const stream& on) {
+  if (bytes == 0) return;
+  check(api_, api_.clear(memory, bytes, on.get()), "clearing memory of the zstd decoder (cudaMemsetAsync)");
+}
+
+}  // namespace gpuhist::gpu::cuda::zstd

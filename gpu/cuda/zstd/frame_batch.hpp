@@ -1,0 +1,88 @@
+// Groups of frames that are decoded on a device together, and the memory for them. Many frames keep the device busy;
+// the more are decoded together, the higher the rate (docs/tuning.md).
+#pragma once
+
+#include "gpu/cuda/handles.hpp"
+#include "gpu/cuda/runtime.hpp"
+#include "gpu/frame_decoder.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpuhist::gpu::cuda::zstd {
+
+/// Owned by one lane, not thread-safe. Only the constructor allocates.
+class frame_batch {
+ public:
+  /// Allocates device memory for about three times the text, and page-locked memory. The device is current. The text
+  /// and the literals are cleared on `on`: a phase reads whole words of them. Throws engine_error; memory_shortage if
+  /// smaller limits may succeed.
+  frame_batch(runtime& api, const frame_decoder::limits& limits, const stream& on);
+
+  [[nodiscard]] bool empty() const { return jobs_.empty(); }
+  [[nodiscard]] bool has_room_for(const frame_job& job) const;
+
+  /// Precondition: has_room_for(job).
+  void add(frame_job& job) noexcept;
+
+  [[nodiscard]] std::span<frame_job* const> jobs() const { return jobs_; }
+  [[nodiscard]] std::uint32_t frames() const { return frames_used_; }
+  [[nodiscard]] std::uint64_t compressed_bytes() const { return compressed_used_; }
+
+  /// Queues copies, kernels, and the copies of the results. Throws engine_error.
+  void enqueue(const stream& on, int multiprocessors);
+
+  /// After the work on the stream has ended: writes the result of a job.
+  void write_result(std::size_t job, const partition& counted) const noexcept;
+
+  void clear() noexcept;
+
+ private:
+  /// Where the parts of a job begin in the batch.
+  struct place {
+    std::uint64_t compressed = 0;
+    std::uint64_t text = 0;
+    std::uint32_t frame = 0;
+    std::uint32_t block = 0;
+  };
+
+  void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& on);
+  void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& on);
+  void clear_memory(void* memory, std::size_t bytes, const stream& on);
+  [[nodiscard]] frame_launch launch(int multiprocessors) const;
+  [[nodiscard]] std::uint32_t end_of(std::size_t job) const;
+
+  runtime& api_;
+  const frame_decoder::limits limits_;
+  // page-locked
+  pinned_memory frames_;
+  pinned_memory blocks_;
+  pinned_memory group_ends_;
+  pinned_memory results_;
+  pinned_memory totals_;
+  // of the device
+  device_memory compressed_;
+  device_memory device_frames_;
+  device_memory device_blocks_;
+  device_memory device_group_ends_;
+  device_memory codes_;
+  device_memory decoded_;
+  device_memory literals_;
+  device_memory sequences_;
+  device_memory text_;
+  device_memory device_results_;
+  device_memory used_;
+  device_memory extents_;
+  device_memory rows_;
+  device_memory device_totals_;
+
+  std::vector<frame_job*> jobs_;
+  std::vector<place> places_;
+  std::uint64_t compressed_used_ = 0;
+  std::uint64_t text_used_ = 0;
+  std::uint32_t frames_used_ = 0;
+  std::uint32_t blocks_used_ = 0;
+};
+
+}  // namespace gpuhist::gpu::cuda::zstd

@@ -1,0 +1,13 @@
+// Decodes frames and counts their text, all on one stream.
+#pragma once
+
+#include "gpu/cuda/runtime.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace gpuhist::gpu::cuda::zstd {
+
+/// Queues all kernels of a launch. Returns the first error of a launch.
+cudaError_t launch_frames(const frame_launch& launch, cudaStream_t stream);
+
+}  // namespace gpuhist::gpu::cuda::zstd

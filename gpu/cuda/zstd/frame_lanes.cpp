@@ -1,0 +1,161 @@
+#include "gpu/cuda/zstd/frame_lanes.hpp"
+
+#include "gpu/cuda/error.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace gpuhist::gpu::cuda::zstd {
+namespace {
+
+constexpr unsigned lanes_of_device = 4;  // one copies while others decode; few long frames need all of them
+constexpr std::uint64_t min_lane_bytes = std::uint64_t{16} << 20U;
+
+std::uint64_t default_memory(std::span<const frame_device> devices) {
+  std::uint64_t memory = std::uint64_t{56} << 30U;
+  for (const frame_device& each : devices) {
+    device_properties found;
+    check(each.api, each.api.properties(each.number, found), "reading the properties (cudaGetDeviceProperties)");
+    memory = std::min<std::uint64_t>(memory, found.memory_bytes / 2);
+  }
+  return memory;
+}
+
+// A lane has three times its text: the text, literals, and sequences; a quarter for compressed bytes; and rows of
+// counts. 32 bits suffice for the counters and offsets of a batch.
+frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
+  constexpr std::uint64_t max_text = (std::uint64_t{4} << 30U) - (std::uint64_t{64} << 20U);
+  constexpr std::uint64_t text_of_frame = std::uint64_t{64} << 10U;  // smaller ones fill a batch before their text does
+  const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2);
+  const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
+  return {.compressed_bytes = text / 4, .text_bytes = text, .frames = frames, .blocks = frames + frames / 2};
+}
+
+}  // namespace
+
+frame_lane::frame_lane(const frame_device& device, const frame_decoder::limits& limits, const partition& counted,
+                       frame_queue& queue, frame_tallies& tallies, device_fault& fault)
+    : device_(device),
+      counted_(counted),
+      queue_(queue),
+      tallies_(tallies),
+      fault_(fault),
+      stream_(device.api),
+      done_(device.api),
+      batch_(device.api, limits, stream_) {}
+
+void frame_lane::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+// From here on nothing is allocated but the text of an error, so every job that was taken can be completed.
+void frame_lane::run(const std::stop_token& stop) noexcept {
+  try {
+    check(device_.api, device_.api.use_device(device_.number), "choosing the device (cudaSetDevice)");
+  } catch (...) {
+    if (fault_.note(std::current_exception())) queue_.lose_device(fault_.why());
+  }
+  while (frame_job* const first = queue_.pop(stop, fault_)) {
+    fill(first);
+    queue_.wake_next();
+    complete(decode());
+  }
+}
+
+void frame_lane::fill(frame_job* first) noexcept {
+  for (frame_job* job = first; job != nullptr;) {
+    batch_.add(*job);
+    job = queue_.try_pop_if([&](const frame_job& next) { return batch_.has_room_for(next); });
+  }
+}
+
+std::exception_ptr frame_lane::decode() noexcept {
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    batch_.enqueue(stream_, device_.multiprocessors);
+    done_.record(stream_);
+    done_.wait();
+  } catch (...) {
+    if (fault_.note(std::current_exception())) queue_.lose_device(fault_.why());
+    return fault_.why();
+  }
+  const auto busy = std::chrono::steady_clock::now() - begun;
+  tallies_.busy_nanoseconds +=
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count());
+  return nullptr;
+}
+
+void frame_lane::complete(const std::exception_ptr& failure) noexcept {
+  for (std::size_t i = 0; i < batch_.jobs().size(); ++i) {
+    frame_job& job = *batch_.jobs()[i];
+    if (!failure) {
+      batch_.write_result(i, counted_);
+      add_to_tallies(i);
+    }
+    const auto on_complete = std::move(job.on_complete);  // the call may end the life of the job
+    on_complete(job, failure);
+  }
+  batch_.clear();
+}
+
+void frame_lane::add_to_tallies(std::size_t job) noexcept {
+  const frame_job& done = *batch_.jobs()[job];
+  tallies_.compressed_bytes += done.compressed_bytes();
+  if (!done.decoded) {
+    ++tallies_.rejected_groups;
+    return;
+  }
+  ++tallies_.groups;
+  tallies_.frames += done.frames.size();
+  tallies_.text_bytes += done.text_bytes;
+}
+
+frame_lanes::frame_lanes(std::span<const frame_device> devices, std::uint64_t memory, const partition& counted)
+    : counted_(counted) {
+  for (const frame_device& each : devices) {
+    devices_.push_back(std::unique_ptr<started_device>(new started_device{.device = each, .fault = {}, .lanes = {}}));
+  }
+  queue_.expect_devices(devices_.size());
+  for (std::uint64_t share = (memory != 0 ? memory : default_memory(devices)) / lanes_of_device;; share /= 2) {
+    limits_ = limits_for(share);
+    try {
+      for (const auto& each : devices_) make_lanes(*each);
+      break;
+    } catch (const memory_shortage&) {
+      for (const auto& each : devices_) each->lanes.clear();
+      if (share < 2 * min_lane_bytes) throw;
+    }
+  }
+  for (const auto& each : devices_) {
+    for (const auto& lane : each->lanes) lane->start();
+  }
+}
+
+void frame_lanes::make_lanes(started_device& on) {
+  check(on.device.api, on.device.api.use_device(on.device.number), "choosing the device (cudaSetDevice)");
+  while (on.lanes.size() < lanes_of_device) {
+    on.lanes.push_back(std::make_unique<frame_lane>(on.device, limits_, counted_, queue_, tallies_, on.fault));
+  }
+}
+
+// Without use_device, releasing memory would wake device 0.
+frame_lanes::~frame_lanes() {
+  for (const auto& each : devices_) {
+    static_cast<void>(each->device.api.use_device(each->device.number));
+    each->lanes.clear();
+  }
+}
+
+frame_decoder_stats frame_lanes::stats() const {
+  return {.groups = tallies_.groups,
+          .frames = tallies_.frames,
+          .compressed_bytes = tallies_.compressed_bytes,
+          .text_bytes = tallies_.text_bytes,
+          .rejected_groups = tallies_.rejected_groups,
+          .busy_seconds = 1e-9 * static_cast<double>(tallies_.busy_nanoseconds.load()),
+          .lanes = static_cast<unsigned>(devices_.size()) * lanes_of_device};
+}
+
+}  // namespace gpuhist::gpu::cuda::zstd

@@ -1,0 +1,78 @@
+// The interface of what decodes compressed frames on devices and counts their text there: (compressed frames) -> one
+// row of counters for a group of frames. The text never leaves the device.
+#pragma once
+
+#include "gpu/cuda/zstd/encoded.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace gpuhist::gpu {
+
+/// A group of whole zstd frames. The submitter owns all memory and keeps it valid and unchanged from submit() until
+/// `on_complete` is called. The compressed bytes lie in memory that was passed to engine::register_memory.
+struct frame_job {
+  /// The compressed bytes, in order. All pieces but the last are multiples of 16 bytes. Offsets of blocks count from
+  /// the begin of the first piece, offsets of text and indices of frames and blocks from zero.
+  std::vector<std::span<const std::byte>> pieces{};
+  std::span<const cuda::zstd::encoded_frame> frames{};
+  std::span<const cuda::zstd::encoded_block> blocks{};
+  std::uint64_t text_room = 0;     ///< of all frames
+  std::span<std::uint32_t> row{};  ///< row_layout::columns() counters without pairs; written if `decoded`
+  bool decoded = false;            ///< result: all frames were decoded and verified
+  std::uint64_t text_bytes = 0;    ///< result, if `decoded`
+
+  /// Called exactly once, on a thread of the decoder or within submit(). The exception is null unless a device failed;
+  /// then there is no result. Must not throw.
+  std::function<void(frame_job&, std::exception_ptr)> on_complete{};
+
+  [[nodiscard]] std::uint64_t compressed_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& each : pieces) sum += each.size();
+    return sum;
+  }
+};
+
+/// What was decoded so far.
+struct frame_decoder_stats {
+  std::uint64_t groups = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t compressed_bytes = 0;  ///< that crossed the link
+  std::uint64_t text_bytes = 0;        ///< decoded and counted
+  std::uint64_t rejected_groups = 0;
+  double busy_seconds = 0;  ///< copies and kernels, summed over lanes
+  unsigned lanes = 0;
+};
+
+class frame_decoder {
+ public:
+  /// The largest job.
+  struct limits {
+    std::uint64_t compressed_bytes = 0;
+    std::uint64_t text_bytes = 0;
+    std::uint32_t frames = 0;
+    std::uint32_t blocks = 0;
+  };
+
+  frame_decoder() = default;
+  frame_decoder(const frame_decoder&) = delete;
+  frame_decoder& operator=(const frame_decoder&) = delete;
+
+  /// Precondition: every submitted job is completed.
+  virtual ~frame_decoder() = default;
+
+  [[nodiscard]] virtual limits max_job() const = 0;
+
+  /// Accepts a job that is within the limits. If it throws, for lack of memory, the job is not accepted. Does not wait.
+  /// Thread-safe.
+  virtual void submit(frame_job& job) = 0;
+
+  /// Thread-safe.
+  [[nodiscard]] virtual frame_decoder_stats stats() const = 0;
+};
+
+}  // namespace gpuhist::gpu

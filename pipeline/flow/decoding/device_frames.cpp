@@ -1,0 +1,212 @@
+#include "pipeline/flow/decoding/device_frames.hpp"
+
+#include "gpu/engines.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+// Copies bytes that may lie in several slots.
+void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_t piece_bytes, std::uint64_t at,
+               std::span<std::byte> to) {
+  while (!to.empty()) {
+    const std::span<const std::byte> piece =
+        pieces[static_cast<std::size_t>(at / piece_bytes)].subspan(at % piece_bytes);
+    const std::size_t bytes = std::min(piece.size(), to.size());
+    std::copy_n(piece.begin(), bytes, to.begin());
+    to = to.subspan(bytes);
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+struct device_frames::mapping {
+  explicit mapping(std::size_t size) : bytes(size) {
+    void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    memory = static_cast<std::byte*>(mapped);
+    ::madvise(memory, size, MADV_HUGEPAGE);  // optional
+  }
+  mapping(const mapping&) = delete;
+  mapping& operator=(const mapping&) = delete;
+  ~mapping() { ::munmap(memory, bytes); }
+
+  std::size_t bytes;
+  std::byte* memory = nullptr;
+};
+
+staging_slot::~staging_slot() { owner_.give_back(memory_); }
+
+staged_group::staged_group(device_frames& owner, std::shared_ptr<staging_slot> first) : owner_(owner) {
+  slots_.push_back(std::move(first));
+}
+
+std::size_t staged_group::append(std::span<const std::byte> bytes) {
+  std::size_t appended = 0;
+  while (appended < bytes.size()) {
+    const std::uint64_t used = size_ - (slots_.size() - 1) * std::uint64_t{owner_.slot_bytes()};
+    if (used == owner_.slot_bytes()) {
+      if (slots_.size() == owner_.max_slots_of_group()) break;
+      std::shared_ptr<staging_slot> more = owner_.try_acquire();
+      if (!more) break;
+      slots_.push_back(std::move(more));
+      continue;
+    }
+    const std::size_t fit = std::min<std::size_t>(owner_.slot_bytes() - used, bytes.size() - appended);
+    std::memcpy(slots_.back()->memory() + used, bytes.data() + appended, fit);
+    appended += fit;
+    size_ += fit;
+  }
+  return appended;
+}
+
+std::vector<std::span<const std::byte>> staged_group::pieces() const {
+  std::vector<std::span<const std::byte>> all;
+  std::uint64_t left = size_;
+  for (const auto& each : slots_) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, owner_.slot_bytes()));
+    if (bytes > 0) all.emplace_back(each->memory(), bytes);
+    left -= bytes;
+  }
+  return all;
+}
+
+std::deque<block> staged_group::take_blocks() {
+  std::deque<block> blocks;
+  const auto all = pieces();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    blocks.push_back({.memory = std::shared_ptr<const std::byte>(slots_[i], slots_[i]->memory()), .bytes = all[i]});
+  }
+  slots_.clear();
+  size_ = 0;
+  return blocks;
+}
+
+device_frames::device_frames(gpu::engine& engine, const settings& with) : engine_(engine), settings_(with) {}
+
+bool device_frames::start() {
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(has_started_, true)) {
+    try {
+      if (!try_start()) note_ = "frames are decoded on the host: no device can decode them";
+    } catch (const gpu::engine_error& error) {
+      note_ = "frames are decoded on the host: " + std::string(error.what());
+    } catch (const std::bad_alloc&) {
+      note_ = "frames are decoded on the host: not enough memory for compressed bytes";
+    }
+  }
+  return decoder_ != nullptr;
+}
+
+bool device_frames::try_start() {
+  gpu::frame_decoder* const made = engine_.decoder();
+  if (made == nullptr || settings_.max_slots == 0) return false;
+  free_.reserve(settings_.max_slots);
+  mappings_.reserve(settings_.max_slots);
+  add_slots();
+  decoder_ = made;
+  return true;
+}
+
+// With the lock.
+void device_frames::add_slots() {
+  const std::uint32_t more = std::min(settings_.more_slots, settings_.max_slots - slots_made_);
+  if (more == 0) return;
+  auto added = std::make_shared<mapping>(settings_.slot_bytes * more);
+  engine_.register_memory({added->memory, added->bytes}, added);
+  for (std::uint32_t i = 0; i < more; ++i) free_.push_back(added->memory + i * settings_.slot_bytes);
+  mappings_.push_back(std::move(added));
+  slots_made_ += more;
+  permits_.add(more);
+}
+
+std::string device_frames::note() const {
+  const std::scoped_lock lock(mutex_);
+  return note_;
+}
+
+async::task<std::shared_ptr<staging_slot>> device_frames::acquire() {
+  if (std::shared_ptr<staging_slot> free = try_acquire()) co_return free;
+  co_return slot_with(co_await permits_.acquire());
+}
+
+// If no more memory can be page-locked, there are fewer slots.
+std::shared_ptr<staging_slot> device_frames::try_acquire() {
+  async::semaphore::permit permit = permits_.try_acquire();
+  if (!permit) {
+    const std::scoped_lock lock(mutex_);
+    try {
+      if (may_add_slots_) add_slots();
+    } catch (const gpu::engine_error&) {
+      may_add_slots_ = false;
+    } catch (const std::bad_alloc&) {
+      may_add_slots_ = false;
+    }
+  }
+  if (!permit) permit = permits_.try_acquire();
+  return permit ? slot_with(std::move(permit)) : nullptr;
+}
+
+std::shared_ptr<staging_slot> device_frames::slot_with(async::semaphore::permit permit) {
+  std::byte* memory = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    memory = free_.back();
+    free_.pop_back();
+  }
+  try {
+    return std::make_shared<staging_slot>(*this, memory, std::move(permit));
+  } catch (...) {
+    give_back(memory);
+    throw;
+  }
+}
+
+// Before the permit is released.
+void device_frames::give_back(std::byte* memory) noexcept {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(memory);
+}
+
+bool device_frames::fits(const staged_group& group, const encoded_frames& frames) const {
+  const gpu::frame_decoder::limits most = decoder_->max_job();
+  return group.size() <= most.compressed_bytes && frames.text_room <= most.text_bytes &&
+         frames.frames.size() <= most.frames && frames.blocks.size() <= most.blocks;
+}
+
+async::task<std::optional<decoded_group>> device_frames::decode(const staged_group& group) {
+  const auto pieces = group.pieces();
+  const std::optional<encoded_frames> frames =
+      list_frames({.size = group.size(), .copy = [&](std::uint64_t at, std::span<std::byte> to) {
+                     copy_from(pieces, settings_.slot_bytes, at, to);
+                   }});
+  if (!frames || !fits(group, *frames)) co_return std::nullopt;
+  decoded_group result{.text_bytes = 0, .frames = frames->frames.size()};
+  result.row.resize(engine_.layout().columns());
+  if (frames->frames.empty()) co_return result;
+  async::event completed;
+  std::exception_ptr failure;
+  gpu::frame_job job{.pieces = pieces,
+                     .frames = frames->frames,
+                     .blocks = frames->blocks,
+                     .text_room = frames->text_room,
+                     .row = result.row,
+                     .on_complete = [&](gpu::frame_job&, std::exception_ptr error) {
+                       failure = std::move(error);
+                       completed.set();
+                     }};
+  decoder_->submit(job);
+  co_await completed.wait();
+  if (failure || !job.decoded) co_return std::nullopt;
+  result.text_bytes = job.text_bytes;
+  co_return result;
+}
+
+}  // namespace gpuhist::pipeline
