@@ -70,7 +70,14 @@ automatic_engine::~automatic_engine() {
   changed_.wait(lock, [this] { return host_tasks_ == 0; });
 }
 
+// Memory that is registered while a device is being woken would be forgotten: nothing is registered then.
 void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
+  engine* device = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (state_ == device_state::awake) device = device_.get();
+  }
+  if (device != nullptr) return device->register_memory(memory, std::move(owner));
   registrations_.push_back({memory, std::move(owner)});
 }
 
@@ -87,7 +94,7 @@ bool automatic_engine::queue(counting_job& job) noexcept {
   const std::scoped_lock lock(mutex_);
   if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
   if (job.bytes_are_lent) return false;
-  if (job.count_here && (state_ != device_state::awake || is_for_host(job))) return false;
+  if (job.count_here && (state_ != device_state::awake || decodes_only_ || is_for_host(job))) return false;
   try {
     waiting_.push_back(&job);
   } catch (...) {
@@ -99,7 +106,7 @@ bool automatic_engine::queue(counting_job& job) noexcept {
 
 bool automatic_engine::counts_here() const {
   const std::scoped_lock lock(mutex_);
-  return state_ != device_state::awake;
+  return state_ != device_state::awake || decodes_only_;
 }
 
 counting_job* automatic_engine::take_waiting() {
@@ -199,23 +206,56 @@ bool automatic_engine::begins_waking() {
 
 void automatic_engine::wake_if_cores_are_saturated() noexcept {
   try {
-    if (begins_waking()) start_waking();
+    if (begins_waking()) start_waking(false);
   } catch (...) {
     could_not_wake(std::current_exception());
   }
 }
 
+frame_decoder* automatic_engine::decoder() {
+  try {
+    if (begins_waking_to_decode()) start_waking(true);
+  } catch (...) {
+    could_not_wake(std::current_exception());
+  }
+  engine* device = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (state_ == device_state::awake) device = device_.get();
+  }
+  return device != nullptr ? device->decoder() : nullptr;
+}
+
+bool automatic_engine::begins_waking_to_decode() {
+  const std::scoped_lock lock(mutex_);
+  if (state_ != device_state::asleep || !settings_.wake || request_.pairs || !pays_to_decode()) return false;
+  state_ = device_state::waking;
+  decodes_only_ = true;
+  return true;
+}
+
+// If the size of the input is unknown, the host decodes it.
+bool automatic_engine::pays_to_decode() const {
+  const workload& load = request_.load;
+  if (load.bytes_read == nullptr || !load.bytes_in_all) return false;
+  const std::uint64_t read = *load.bytes_read;
+  const auto left = static_cast<double>(*load.bytes_in_all - std::min(read, *load.bytes_in_all));
+  const double seconds = left / (settings_.decoded_by_thread * request_.threads);
+  return seconds > std::chrono::duration<double>(settings_.worthwhile_decoding).count();
+}
+
 // Unless it is joined, the thread is detached, because creating a CUDA context cannot be interrupted and the run must
 // not wait for it. The thread owns everything that it uses. Without a thread or memory for it, no device is woken.
-void automatic_engine::start_waking() {
+void automatic_engine::start_waking(bool decodes) {
   const auto begun = std::make_shared<awakening>();
   begun->waiting = this;
-  auto task = [begun, alive = detached_waker(), wake = settings_.wake, registrations = registrations_] {
+  auto task = [begun, alive = detached_waker(), wake = settings_.wake, registrations = registrations_, decodes] {
     std::unique_ptr<engine> device;
     std::exception_ptr failure;
     try {
       device = wake();
       for (const registration& each : registrations) device->register_memory(each.memory, each.owner);
+      if (decodes) static_cast<void>(device->decoder());  // here, because it takes a while
     } catch (...) {
       failure = std::current_exception();
       device.reset();  // before the engine is notified: after that the process may end
@@ -289,7 +329,8 @@ void automatic_engine::hand_to_device(device_job& sent) noexcept {
 automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
   const std::uint64_t enough = decoders_need_cores(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= settings_.max_device_bytes)
+  if (state_ != device_state::awake || decodes_only_ || waiting_bytes_ < enough ||
+      on_device_ >= settings_.max_device_bytes)
     return nullptr;
   device_job* first = nullptr;
   device_job** end = &first;
@@ -379,6 +420,7 @@ std::string automatic_engine::note() const {
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
+      if (decodes_only_) return "a device was woken to decode";
       return warning().empty() ? "a device was woken because the cores were saturated"
                                : "devices were woken, and one of them failed";
     case device_state::failed:
@@ -415,6 +457,10 @@ engine_stats automatic_engine::stats() const {
   all.busy_seconds += device.busy_seconds;
   all.timeline = device.timeline;
   all.device_bytes = device.bytes;
+  all.decoded = device.decoded;
+  if (!device.decoded.failure.empty()) {
+    all.warning += (all.warning.empty() ? "" : "; ") + device.decoded.failure + "; its frames were decoded by the host";
+  }
   all.device_lost = device.device_lost;
   return all;
 }

@@ -38,6 +38,10 @@ class automatic_engine final : public engine {
     /// a device is woken. (Counting a few classes takes 0.03 to 0.05, all 256 values 0.15 to 0.2. Using a device costs
     /// the decoders about as much as counting a few classes.)
     double counting_share = 0.1;
+    /// A device is woken to decode frames if the host would take longer than this for the compressed bytes that are
+    /// left, at the rate of a thread. Waking and the memory for decoding take half a second.
+    std::chrono::milliseconds worthwhile_decoding{1000};
+    double decoded_by_thread = 150e6;  ///< compressed bytes a second: log text of zstd, level 3
     /// If the extents of a chunk are shorter than this on average, the host counts it: a device would spend its time on
     /// the rows.
     std::uint32_t min_extent = 1024;
@@ -59,6 +63,11 @@ class automatic_engine final : public engine {
   /// True until a device is awake. After that the cores are left to other work.
   [[nodiscard]] bool counts_here() const override;
   [[nodiscard]] bool counts_lent_bytes() const override { return true; }
+
+  /// Null until a device is awake. A call wakes one if the compressed bytes that are left make that worthwhile; such a
+  /// device only decodes, and the host counts what it decodes itself.
+  [[nodiscard]] frame_decoder* decoder() override;
+
   [[nodiscard]] engine_stats stats() const override;
 
  private:
@@ -73,7 +82,9 @@ class automatic_engine final : public engine {
   bool queue(counting_job& job) noexcept;
   void wake_if_cores_are_saturated() noexcept;
   [[nodiscard]] bool begins_waking();
-  void start_waking();
+  [[nodiscard]] bool begins_waking_to_decode();
+  [[nodiscard]] bool pays_to_decode() const;  // with the lock
+  void start_waking(bool decodes);
   [[nodiscard]] bool cores_are_saturated(std::chrono::duration<double> elapsed) const;  // with the lock
   [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;        // with the lock
   void woken(std::unique_ptr<engine> device) noexcept;
@@ -107,6 +118,7 @@ class automatic_engine final : public engine {
   std::uint64_t waiting_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted but not finished
   device_state state_ = device_state::asleep;
+  bool decodes_only_ = false;  // the device was woken to decode
   std::chrono::steady_clock::time_point first_submit_{};
   std::shared_ptr<awakening> awakening_;
   std::thread waker_;  // with engine_request::joins_waker

@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gpuhist::gpu {
@@ -46,6 +47,7 @@ struct frame_decoder_stats {
   std::uint64_t rejected_groups = 0;
   double busy_seconds = 0;  ///< copies and kernels, summed over lanes
   unsigned lanes = 0;
+  std::string failure{};  ///< of the first device that failed; empty: none
 };
 
 class frame_decoder {

@@ -95,12 +95,14 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
           plan.buffers.decoders, plan.buffers.window_limit, plan.dictionary,
           {.chunk_bytes = plan.buffers.busy_chunk_bytes, .is_slow = is_slow_to_count(plan), .threads = plan.threads},
           notes.decompress, slots, counted, divider_.get(), plan.option_name),
-      device_(plan.decodes_on_device ? std::make_unique<device_frames>(
-                                           engine, device_frames::settings{.slot_bytes = plan.buffers.device_slot_bytes,
-                                                                           .max_slots = plan.buffers.device_slots,
+      device_(plan.decodes_on_device
+                  ? std::make_unique<device_frames>(
+                        engine, device_frames::settings{.slot_bytes = plan.buffers.device_slot_bytes,
+                                                        .max_slots = plan.buffers.device_slots,
                                                         .more_slots = plan.buffers.more_device_slots,
+                                                        .shares = plan.forecast.shared,
                                                         .group_bytes = plan.buffers.device_group_bytes})
-                                     : nullptr),
+                  : nullptr),
       compressed_({.block_bytes = plan.buffers.block_bytes,
                    .own_blocks = plan.buffers.blocks,
                    .extra_blocks = plan.buffers.extra_blocks,

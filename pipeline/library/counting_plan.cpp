@@ -269,8 +269,9 @@ void plan_device_decoding(const counting_options& options, counting_plan& planne
   constexpr std::uint64_t slot_bytes = 512 * kib;
   constexpr std::uint32_t most_open = 96;
   buffer_plan& buffers = planned.buffers;
-  planned.decodes_on_device = options.device_decode != device_decoding::off && planned.forecast.cuda &&
-                              !planned.windows && !planned.pairs && !planned.dictionary &&
+  planned.decodes_on_device = options.device_decode != device_decoding::off &&
+                              (planned.forecast.cuda || planned.forecast.shared) && !planned.windows &&
+                              !planned.pairs && !planned.dictionary &&
                               planned.passes_through == config::pass_through_mode::nothing && !planned.follow;
   if (!planned.decodes_on_device) return;
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
@@ -279,7 +280,8 @@ void plan_device_decoding(const counting_options& options, counting_plan& planne
   buffers.device_group_bytes = static_cast<std::uint32_t>(mib);
   buffers.device_slots =
       static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
-  if (buffers.memory_limit >= 4 * most_open * std::uint64_t{buffers.blocks} * buffers.block_bytes) {
+  if (planned.forecast.cuda &&
+      buffers.memory_limit >= 4 * most_open * std::uint64_t{buffers.blocks} * buffers.block_bytes) {
     buffers.open_inputs = std::max(buffers.open_inputs, most_open);
   }
 }

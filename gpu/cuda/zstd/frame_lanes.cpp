@@ -33,6 +33,16 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   return {.compressed_bytes = text / 4, .text_bytes = text, .frames = frames, .blocks = frames + frames / 2};
 }
 
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown error";
+  }
+}
+
 }  // namespace
 
 frame_lane::frame_lane(const frame_device& device, const frame_decoder::limits& limits, const partition& counted,
@@ -149,13 +159,18 @@ frame_lanes::~frame_lanes() {
 }
 
 frame_decoder_stats frame_lanes::stats() const {
+  std::string failure;
+  for (const auto& each : devices_) {
+    if (failure.empty() && each->fault.why()) failure = each->device.label + ": " + text_of(each->fault.why());
+  }
   return {.groups = tallies_.groups,
           .frames = tallies_.frames,
           .compressed_bytes = tallies_.compressed_bytes,
           .text_bytes = tallies_.text_bytes,
           .rejected_groups = tallies_.rejected_groups,
           .busy_seconds = 1e-9 * static_cast<double>(tallies_.busy_nanoseconds.load()),
-          .lanes = static_cast<unsigned>(devices_.size()) * lanes_of_device};
+          .lanes = static_cast<unsigned>(devices_.size()) * lanes_of_device,
+          .failure = std::move(failure)};
 }
 
 }  // namespace gpuhist::gpu::cuda::zstd

@@ -60,7 +60,8 @@ struct compressed_inputs::compressed_input {
   std::uint64_t text_bytes = 0;         // of retired groups
   std::uint64_t compressed_bytes = 0;   // up to the end of the retired groups
   std::uint64_t groups = 0;
-  bool on_device = false;                     // its groups are collected for a device
+  bool on_device = false;                     // a device may decode its groups
+  std::uint64_t device_groups = 0;            // collected for a device
   std::atomic<bool> in_parts{false};          // a frame is decoded by several threads
   std::atomic<bool> damaged{false};           // no more bytes are needed
   std::atomic<std::uint64_t> text_so_far{0};  // of all groups together

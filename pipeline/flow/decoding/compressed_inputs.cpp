@@ -17,7 +17,7 @@ std::string compressed_inputs::manner_of(const compressed_input& input) const {
   if (input.groups > 1 && !options_.in_order_for.empty()) {
     return "one frame after the other, because of " + std::string(options_.in_order_for);
   }
-  if (input.on_device) return "on the device, in groups of frames";
+  if (input.device_groups > 0) return "on the device, in groups of frames";
   if (input.in_parts) return "in parts that several threads decode";
   if (input.groups > 1 && (input.divider->frames() > 1 || splitter.is_lost())) return "split: " + manner;
   return "in one piece: " + (splitter.is_lost() ? manner : "a single frame, or too short to split");
@@ -76,6 +76,7 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
     counts_.finish(input.id, input.text_bytes);
   }
   notes_.add_decoding(manner_of(input));
+  if (input.on_device) notes_.note_device(options_.device->note());
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
@@ -87,12 +88,8 @@ bool compressed_inputs::may_use_device(const compressed_input& input) const {
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {
   const bool is_stream = std::holds_alternative<io::stream_source>(*input.source);
-  if (may_use_device(input)) {
-    input.on_device = options_.device->start();
-    if (!input.on_device) notes_.note_device(options_.device->note());
-  }
-  const std::size_t group_bytes = input.on_device ? options_.device->group_bytes() : options_.group_bytes;
-  input.divider.emplace(input.format.make_splitter(), group_bytes);
+  input.on_device = may_use_device(input);
+  input.divider.emplace(input.format.make_splitter(), options_.group_bytes);
   input.blocks = std::make_shared<block_reader>(blocks_, options_.own_blocks, *input.source, notes_.read, stop_);
   block_reader::start(is_stream ? executors_.streams : executors_.pool, input.blocks, input.source, std::move(head));
   for (;;) {
@@ -138,19 +135,21 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
 async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start) {
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;
-  const std::size_t max_running = is_in_order       ? 1
-                                  : input.on_device ? options_.device->slots()
-                                                    : groups_per_context * contexts_.size();
+  std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
+  if (input.on_device) max_running = std::max<std::size_t>(max_running, options_.device->slots());
   while (input.running.size() >= max_running) {
     co_await input.running.front()->ended.wait();
     retire_oldest(input);
   }
   const auto task = std::make_shared<group>(input);
   if (input.on_device) {
-    task->staged.emplace(*options_.device, co_await options_.device->acquire());
-  } else {
-    task->context = co_await contexts_.acquire();
+    if (auto slot = co_await options_.device->slot_for_group()) {
+      task->staged.emplace(*options_.device, std::move(slot));
+      ++input.device_groups;
+    }
   }
+  if (!task->staged) task->context = co_await contexts_.acquire();
+  input.divider->set_group_bytes(task->staged ? options_.device->group_bytes() : options_.group_bytes);
   if (input.damaged) co_return;
   task->start = start;
   input.running.push_back(task);

@@ -91,18 +91,19 @@ std::deque<block> staged_group::take_blocks() {
 
 device_frames::device_frames(gpu::engine& engine, const settings& with) : engine_(engine), settings_(with) {}
 
+// The decoder of an engine that wakes devices may be there later.
 bool device_frames::start() {
   const std::scoped_lock lock(mutex_);
-  if (!std::exchange(has_started_, true)) {
-    try {
-      if (!try_start()) note_ = "frames are decoded on the host: no device can decode them";
-    } catch (const gpu::engine_error& error) {
-      note_ = "frames are decoded on the host: " + std::string(error.what());
-    } catch (const std::bad_alloc&) {
-      note_ = "frames are decoded on the host: not enough memory for compressed bytes";
-    }
+  if (decoder_ != nullptr) return true;
+  if (!note_.empty()) return false;
+  try {
+    return try_start();
+  } catch (const gpu::engine_error& error) {
+    note_ = "frames are decoded on the host: " + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    note_ = "frames are decoded on the host: not enough memory for compressed bytes";
   }
-  return decoder_ != nullptr;
+  return false;
 }
 
 bool device_frames::try_start() {
@@ -135,6 +136,12 @@ std::string device_frames::note() const {
 async::task<std::shared_ptr<staging_slot>> device_frames::acquire() {
   if (std::shared_ptr<staging_slot> free = try_acquire()) co_return free;
   co_return slot_with(co_await permits_.acquire());
+}
+
+async::task<std::shared_ptr<staging_slot>> device_frames::slot_for_group() {
+  if (!start()) co_return nullptr;
+  if (settings_.shares) co_return try_acquire();
+  co_return co_await acquire();
 }
 
 // If no more memory can be page-locked, there are fewer slots.

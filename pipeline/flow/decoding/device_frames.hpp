@@ -75,6 +75,7 @@ class device_frames {
     std::size_t slot_bytes = 0;    ///< a multiple of 16
     std::uint32_t max_slots = 0;   ///< memory for compressed bytes that are collected or on the device
     std::uint32_t more_slots = 1;  ///< that are allocated together, when they are needed
+    bool shares = false;           ///< the host decodes what finds no free slot
     std::size_t group_bytes = 0;   ///< minimum compressed size of a group, except the last
   };
 
@@ -86,8 +87,8 @@ class device_frames {
   device_frames(const device_frames&) = delete;
   device_frames& operator=(const device_frames&) = delete;
 
-  /// Makes the decoder of the engine and allocates the memory, at the first call. False: there is no decoder, or no
-  /// memory for it; then groups are decoded on the host, and note() says why.
+  /// Makes the decoder of the engine and allocates the memory, if that has not been done. False: there is no decoder
+  /// yet, or no memory for it, and then note() says why; the host decodes.
   bool start();
 
   [[nodiscard]] std::uint32_t slots() const { return settings_.max_slots; }
@@ -97,6 +98,9 @@ class device_frames {
     return std::max<std::size_t>(1, settings_.max_slots / max_share_of_group);
   }
   [[nodiscard]] std::string note() const;
+
+  /// Memory for the next group. Null: the host is to decode it.
+  async::task<std::shared_ptr<staging_slot>> slot_for_group();
 
   /// Waits for a free slot, if no more can be allocated.
   async::task<std::shared_ptr<staging_slot>> acquire();
@@ -120,7 +124,6 @@ class device_frames {
   gpu::engine& engine_;
   const settings settings_;
   mutable std::mutex mutex_;
-  bool has_started_ = false;
   std::string note_;
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
   std::vector<std::shared_ptr<mapping>> mappings_;

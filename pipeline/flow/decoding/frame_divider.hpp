@@ -44,6 +44,9 @@ class frame_divider {
   /// After the last block: the bytes that are still held back, if there are any. Throws std::bad_alloc.
   std::optional<piece> rest();
 
+  /// For the groups that end from now on.
+  void set_group_bytes(std::size_t group_bytes) { group_bytes_ = group_bytes; }
+
   /// Where the group of the next piece begins.
   [[nodiscard]] const io::decode_start& start() const { return start_; }
 
@@ -64,7 +67,7 @@ class frame_divider {
   piece take_held();
 
   const std::unique_ptr<io::splitter> splitter_;
-  const std::size_t group_bytes_;
+  std::size_t group_bytes_;
   io::decode_start start_{};
   std::uint64_t frames_ = 0;
   std::size_t in_group_ = 0;                         // bytes of the group in pieces so far
