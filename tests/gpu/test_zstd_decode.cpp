@@ -75,7 +75,6 @@ byte_vector text_of_file(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("every frame of libzstd is decoded to its text") {
-  frame_encoder encoder;
   corpus_features found;
   std::size_t frames = 0;
   for (const named_text& text : corpus_texts()) {
@@ -88,7 +87,7 @@ TEST_CASE("every frame of libzstd is decoded to its text") {
       const std::size_t end = std::min(settings.size(), begin + batch_frames);
       zstd_batch batch;
       for (std::size_t i = begin; i < end; ++i) {
-        const auto added = batch.add(encoder.encode(text.bytes, settings[i]));
+        const auto added = batch.add(encoded_frame_of(text.bytes, settings[i]));
         REQUIRE(added.is_listed);
       }
       batch.decode(on_host);
@@ -163,10 +162,9 @@ TEST_CASE("without enough room for literals or sequences, frames without room ar
 }
 
 TEST_CASE("a frame whose text has too little room is rejected, and writes nothing outside it") {
-  frame_encoder encoder;
   const byte_vector text = sample_text(5000);
   for (const std::size_t flush : {std::size_t{0}, std::size_t{300}}) {
-    const byte_vector frame = encoder.encode(text, {.window_log = 10, .content_size = false, .flush_bytes = flush});
+    const byte_vector frame = encoded_frame_of(text, {.window_log = 10, .content_size = false, .flush_bytes = flush});
     zstd_batch batch;
     const std::size_t rooms[] = {0, 1, 299, 300, 1023, 1024, 4096, 4999, 5000, 5001};
     for (std::uint32_t i = 0; i < std::size(rooms); ++i) {

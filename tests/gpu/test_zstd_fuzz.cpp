@@ -27,7 +27,7 @@ batch_decoder on_host() {
 TEST_CASE("zstd fuzz: a damaged frame is rejected or decoded as by libzstd, and its neighbours are intact") {
   const std::uint32_t seed = fuzz_seed(1);
   std::mt19937 random(seed);
-  const std::size_t runs = fuzz_runs(20'000);
+  const std::size_t runs = fuzz_runs(200'000);
   zstd_comparison comparison(on_host());
   std::vector<byte_vector> seeds;
   for (std::size_t run = 0; run < runs;) {

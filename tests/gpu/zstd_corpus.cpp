@@ -65,7 +65,8 @@ byte_vector mixture(std::size_t length, std::uint32_t seed) {
 }
 
 byte_vector small_text(std::mt19937& random) {
-  const std::size_t size = 1 + random() % (random() % 4 == 0 ? 2400 : 500);
+  const std::size_t most = random() % 4 == 0 ? 2400 : 500;
+  const std::size_t size = 1 + random() % most;
   const auto seed = static_cast<std::uint32_t>(random());
   switch (random() % 5) {
     case 0:
@@ -87,11 +88,9 @@ std::string describe(const frame_settings& settings) {
          (settings.content_size ? ", content size" : "") + ", flush " + std::to_string(settings.flush_bytes);
 }
 
-frame_encoder::frame_encoder() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
-
-byte_vector frame_encoder::encode(std::span<const std::byte> plain, const frame_settings& settings) {
-  ZSTD_CCtx* const context = context_.get();
-  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+byte_vector encoded_frame_of(std::span<const std::byte> plain, const frame_settings& settings) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> owner(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  ZSTD_CCtx* const context = owner.get();
   const auto set = [context](ZSTD_cParameter which, int value) {
     REQUIRE_FALSE(ZSTD_isError(ZSTD_CCtx_setParameter(context, which, value)));
   };
@@ -188,7 +187,6 @@ std::vector<frame_settings> corpus_settings(std::size_t text_bytes, bool all) {
 }
 
 std::vector<byte_vector> small_frames(std::mt19937& random, std::size_t count) {
-  frame_encoder encoder;
   std::vector<byte_vector> frames;
   while (frames.size() < count) {
     const frame_settings settings{.level = static_cast<int>(random() % 23) - 3,
@@ -197,7 +195,7 @@ std::vector<byte_vector> small_frames(std::mt19937& random, std::size_t count) {
                                   .checksum = random() % 8 == 0,
                                   .content_size = random() % 2 == 0,
                                   .flush_bytes = random() % 2 == 0 ? 0 : 60 + random() % 700};
-    byte_vector frame = encoder.encode(small_text(random), settings);
+    byte_vector frame = encoded_frame_of(small_text(random), settings);
     if (frame.size() >= 20 && frame.size() <= 2500) frames.push_back(std::move(frame));
   }
   return frames;

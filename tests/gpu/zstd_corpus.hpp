@@ -26,15 +26,8 @@ struct frame_settings {
 
 std::string describe(const frame_settings& settings);
 
-/// Keeps its context, so that it can make thousands of frames.
-class frame_encoder {
- public:
-  frame_encoder();
-  byte_vector encode(std::span<const std::byte> plain, const frame_settings& settings);
-
- private:
-  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
-};
+/// One frame that holds `plain`.
+byte_vector encoded_frame_of(std::span<const std::byte> plain, const frame_settings& settings);
 
 /// What ZSTD_decompress() does. Keeps its context and its text.
 class frame_oracle {

@@ -157,9 +157,11 @@ byte_vector zstd_mutator::replacement(const seed& from, const region& at, std::m
       const auto& others = parts_[static_cast<unsigned>(at.part)];
       return others[random() % others.size()];
     }
-    case 1:
-      bytes.insert(position(), some_byte(random));
+    case 1: {
+      const std::byte inserted = some_byte(random);
+      bytes.insert(position(), inserted);
       break;
+    }
     case 2:
       bytes.erase(position());
       break;
