@@ -1,12 +1,22 @@
 // Writes zstd frames bit by bit.
 #include "tests/gpu/zstd_crafted.hpp"
 
+#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "tests/gpu/zstd_corpus.hpp"
+#include "tests/support/zstd_batch.hpp"
+
+#include <doctest/doctest.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace gpuhist::test {
 namespace {
 
+namespace zstd = gpu::cuda::zstd;
+
 constexpr std::byte checksum_flag{4};
+constexpr std::size_t most_text = std::size_t{1} << 20U;
 
 byte_vector bytes_of_bits(const std::vector<bool>& bits) {
   byte_vector bytes((bits.size() + 7) / 8);
@@ -121,6 +131,25 @@ byte_vector frame_writer::bytes() const {
     all = joined(std::move(all), block);
   }
   return checksum_ ? joined(std::move(all), little_endian_bytes(*checksum_, 4)) : all;
+}
+
+void check_all(const std::vector<crafted>& all) {
+  zstd_batch batch;
+  std::vector<zstd_batch::sample> samples;
+  for (const crafted& each : all) samples.push_back(batch.add(each.frame));
+  batch.decode([](const zstd::batch_buffers& buffers, const batch_bytes&) { zstd::decode_on_host(buffers); });
+  CHECK(batch.kept_bounds());
+  frame_oracle oracle;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(all[i].name);
+    REQUIRE(samples[i].is_listed);
+    const zstd::verdict found = batch.verdict_of(samples[i].begin);
+    CHECK(std::string(name_of(found)) == name_of(all[i].expected));
+    if (found != zstd::verdict::decoded) continue;
+    const auto text = oracle.decode(all[i].frame, most_text);
+    REQUIRE(text);
+    CHECK(std::ranges::equal(*text, batch.text_of(samples[i])));
+  }
 }
 
 }  // namespace gpuhist::test

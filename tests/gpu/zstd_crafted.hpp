@@ -1,14 +1,13 @@
 // Zstd frames that no encoder writes, bit by bit, for the tests of the zstd decoder of devices (RFC 8878).
 #pragma once
 
+#include "gpu/cuda/zstd/encoded.hpp"
 #include "tests/support/byte_vectors.hpp"
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace gpuhist::test {
@@ -69,5 +68,15 @@ class frame_writer {
   std::vector<byte_vector> blocks_;
   std::optional<std::uint32_t> checksum_;
 };
+
+struct crafted {
+  std::string name;
+  byte_vector frame;
+  gpu::cuda::zstd::verdict expected;
+};
+
+/// Decodes all in one batch on the host, where each is judged as if it were alone: verdicts as expected, texts as of
+/// libzstd.
+void check_all(const std::vector<crafted>& all);
 
 }  // namespace gpuhist::test
