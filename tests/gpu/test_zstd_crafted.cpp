@@ -132,6 +132,19 @@ TEST_CASE("zstd crafted: the bits of sequences end with the last one") {
   });
 }
 
+namespace {
+
+// 32768 matches of 131074 bytes: the sum is 65536 in 32 bits.
+byte_vector wrapping_matches() {
+  const std::vector<bit_field> lengths(32768, {0xFFFF, 16});
+  return frame_writer::with_window(17)
+      .raw("abcdefgh")
+      .compressed(raw_literals(""), run_sequences({.match_code = 52, .count = 32768, .bits = lengths}))
+      .bytes();
+}
+
+}  // namespace
+
 TEST_CASE("zstd crafted: a block is at most as long as the window, a frame as its header says") {
   const std::string text(1025, 'x');
   const auto long_match = [](std::uint32_t more) {  // a literal, and 515 bytes and more at offset 1
@@ -153,6 +166,7 @@ TEST_CASE("zstd crafted: a block is at most as long as the window, a frame as it
        verdict::block_size},
       {"a match to the end of the block", long_match(508), verdict::decoded},
       {"a match beyond it", long_match(509), verdict::sequences_stream},
+      {"2^32 bytes of matches, and a block", wrapping_matches(), verdict::sequences_stream},
       {"content", frame_writer::with_size(8).raw("abcdefgh").bytes(), verdict::decoded},
       {"content, a byte less", frame_writer::with_size(8).raw("abcdefg").bytes(), verdict::content_size},
       {"content, a byte more", frame_writer::with_size(8).raw("abcdefgh").raw("i").bytes(), verdict::content_size},

@@ -82,6 +82,8 @@ TEST_CASE("zstd crafted: a Huffman tree is complete, and its codes have at most 
       {"two symbols", huffman_frame(direct_tree({1}), 4, four_bits), verdict::decoded},
       {"11 bits", huffman_frame(tree_of_log(11), 4, ones), verdict::decoded},
       {"12 bits", huffman_frame(tree_of_log(12), 4, ones), verdict::huffman_tree},
+      {"12 bits, without a weight of 12",
+       huffman_frame(direct_tree({11, 11, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}), 4, ones), verdict::huffman_tree},
       {"no weight", huffman_frame(direct_tree({0}), 4, four_bits), verdict::huffman_tree},
       {"one symbol", huffman_frame(direct_tree({2}), 4, four_bits), verdict::huffman_tree},
       {"not a power of two", huffman_frame(direct_tree({1, 1, 1, 1, 1}), 4, four_bits), verdict::huffman_tree},
