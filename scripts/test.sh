@@ -73,7 +73,7 @@ installed_program() {
 # print.
 quick_address_sanitizer() {
   build asan gpuhist gpuhist_io_tests &&
-    CAMPAIGN=sample tests asan -LE long -R '^(cli host: |test_io)' -E '^cli host: (follow|help|progress|signals|terminal)'
+    CAMPAIGN=sample tests asan -LE long -R '^(cli host: |test_(io|zstd))' -E '^cli host: (follow|help|progress|signals|terminal)'
 }
 
 # Data races: every test program with threads, and the suites of the command that use threads most.

@@ -54,6 +54,7 @@ suites() {  # the names of the suites, the slowest first
 tests() {
   local suite begun=$SECONDS
   check 'device tests' "$bundle/bin/test_gpu_device"
+  check 'zstd on the device' "$bundle/bin/test_zstd_device"
   check 'kernel catalogue' "$bundle/bin/test_kernel_catalogue"
   check 'example: device memory' example count_device_memory 'l: 3000000, o: 2000000'
   check 'example: a graph' example count_in_a_graph 'l: 9000000, o: 6000000'
@@ -77,6 +78,10 @@ sanitize() {
     "$bundle/bin/test_gpu_device" --test-case-exclude='*5 GiB*'
   check 'compute-sanitizer racecheck, lanes' compute-sanitizer --tool racecheck --error-exitcode 9 \
     "$bundle/bin/test_gpu_device" --test-case='*unaligned extents of a small chunk*'
+  for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
+    check "compute-sanitizer $tool, zstd" timeout 250 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$bundle/bin/test_zstd_device" --test-case='a sanitized sample*'
+  done
 }
 
 # A signal while copies are in flight: the report has the counts so far, nothing hangs, and no freed memory is used.

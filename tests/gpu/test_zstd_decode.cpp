@@ -1,0 +1,210 @@
+// The zstd decoder of devices, on the host: whole frames of libzstd, and buffers that are too small.
+#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "tests/gpu/zstd_corpus.hpp"
+#include "tests/io/zstd_samples.hpp"
+#include "tests/support/campaign.hpp"
+#include "tests/support/zstd_batch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+using namespace gpuhist::test;
+namespace zstd = gpuhist::gpu::cuda::zstd;
+using zstd::verdict;
+
+namespace {
+
+void on_host(const zstd::batch_buffers& batch, const batch_bytes&) { zstd::decode_on_host(batch); }
+
+// How often the blocks of a corpus have what the decoder distinguishes.
+struct corpus_features {
+  std::size_t blocks[3] = {};    // by block_type
+  std::size_t literals[3] = {};  // by literals_type
+  std::size_t streams[5] = {};   // 1 and 4
+  std::size_t treeless = 0;
+  std::size_t modes[3][4] = {};       // by code_kind and code_mode
+  std::size_t count_bytes[4] = {};    // 1 and 2: length of the number of sequences
+  std::size_t inherited_offsets = 0;  // blocks that end with a repeated offset of their begin
+
+  void add(const zstd_batch& batch) {
+    for (std::uint32_t i = 0; i < batch.blocks().size(); ++i) {
+      const zstd::decoded_block& block = batch.decoded(i);
+      ++blocks[static_cast<unsigned>(batch.blocks()[i].type)];
+      if (batch.blocks()[i].type != zstd::block_type::compressed) continue;
+      ++literals[static_cast<unsigned>(block.literals)];
+      if (block.literals == zstd::literals_type::huffman) ++streams[block.streams];
+      treeless += block.reuses_tree;
+      if (block.sequence_count == 0) continue;
+      ++count_bytes[block.sequence_count < 128 ? 1 : 2];
+      for (unsigned kind = 0; kind < 3; ++kind) {
+        ++modes[kind][static_cast<unsigned>(batch.codes(i).codes[kind].mode)];
+      }
+      const auto is_inherited = [](std::uint32_t offset) {
+        return (offset & zstd::encoded_offset::inherited_flag) != 0;
+      };
+      if (std::ranges::any_of(block.after.at, is_inherited)) ++inherited_offsets;
+    }
+  }
+
+  void check_all_occur() const {
+    for (const std::size_t each : blocks) CHECK(each > 0);
+    for (const std::size_t each : literals) CHECK(each > 0);
+    CHECK(streams[1] > 0);
+    CHECK(streams[4] > 0);
+    CHECK(treeless > 0);
+    for (const auto& kind : modes) {
+      for (const std::size_t each : kind) CHECK(each > 0);
+    }
+    CHECK(count_bytes[1] > 0);
+    CHECK(count_bytes[2] > 0);
+    CHECK(inherited_offsets > 0);
+  }
+};
+
+byte_vector text_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return vector_of(text);
+}
+
+}  // namespace
+
+TEST_CASE("every frame of libzstd is decoded to its text") {
+  corpus_features found;
+  std::size_t frames = 0;
+  for (const named_text& text : corpus_texts()) {
+    CAPTURE(text.name);
+    const bool all = campaign_size() == campaign::all && text.bytes.size() < 30'000;
+    const std::vector<frame_settings> settings = corpus_settings(text.bytes.size(), all);
+    constexpr std::size_t batch_frames = 32;
+    for (std::size_t begin = 0; begin < settings.size(); begin += batch_frames) {
+      const std::size_t end = std::min(settings.size(), begin + batch_frames);
+      zstd_batch batch;
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto added = batch.add(encoded_frame_of(text.bytes, settings[i]));
+        REQUIRE(added.is_listed);
+      }
+      batch.decode(on_host);
+      CHECK(batch.kept_bounds());
+      for (std::uint32_t i = 0; i < batch.size(); ++i) {
+        CAPTURE(describe(settings[begin + i]));
+        REQUIRE(std::string(name_of(batch.verdict_of(i))) == "decoded");
+        CHECK(std::ranges::equal(batch.text_of(i), text.bytes));
+      }
+      found.add(batch);
+      frames += batch.size();
+    }
+  }
+  std::printf("%zu frames, %zu compressed blocks\n", frames, found.blocks[2]);
+  found.check_all_occur();
+}
+
+TEST_CASE("many small frames of one batch, with skippable ones between, are decoded to their texts") {
+  std::mt19937 random(fuzz_seed(3));
+  const std::vector<byte_vector> frames = small_frames(random, 3000);
+  byte_vector packed;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (i % 7 == 0) packed = joined(std::move(packed), skippable_frame(random() % 40, static_cast<unsigned>(i % 16)));
+    packed = joined(std::move(packed), frames[i]);
+  }
+  zstd_batch batch;
+  const auto all = batch.add(packed);
+  REQUIRE(all.is_listed);
+  REQUIRE(all.end == frames.size());
+  batch.decode(on_host);
+  CHECK(batch.kept_bounds());
+  frame_oracle oracle;
+  for (std::uint32_t i = 0; i < frames.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(batch.verdict_of(i) == verdict::decoded);
+    const auto text = oracle.decode(frames[i], std::size_t{1} << 20U);
+    REQUIRE(text);
+    CHECK(std::ranges::equal(*text, batch.text_of(i)));
+  }
+}
+
+TEST_CASE("without enough room for literals or sequences, frames without room are rejected and the others decoded") {
+  std::mt19937 random(fuzz_seed(4));
+  const std::vector<byte_vector> frames = small_frames(random, 200);
+  zstd_batch batch;
+  for (const byte_vector& each : frames) REQUIRE(batch.add(each).is_listed);
+  const batch_rooms needed = batch.describe();
+  frame_oracle oracle;
+  const auto check_rejected = [&](const batch_rooms& rooms) {
+    CAPTURE(rooms.literal_bytes);
+    CAPTURE(rooms.sequence_entries);
+    batch.decode(on_host, rooms);
+    CHECK(batch.kept_bounds());
+    std::size_t rejected = 0;
+    for (std::uint32_t i = 0; i < frames.size(); ++i) {
+      if (batch.verdict_of(i) == verdict::no_room) {
+        ++rejected;
+        continue;
+      }
+      REQUIRE(batch.verdict_of(i) == verdict::decoded);
+      CHECK(std::ranges::equal(*oracle.decode(frames[i], std::size_t{1} << 20U), batch.text_of(i)));
+    }
+    return rejected;
+  };
+  CHECK(check_rejected(needed) == 0);
+  for (const std::uint32_t part : {0U, 1U, 2U, 3U}) {
+    CHECK(check_rejected({needed.literal_bytes / 4 * part, needed.sequence_entries}) > 0);
+    CHECK(check_rejected({needed.literal_bytes, needed.sequence_entries / 4 * part}) > 0);
+  }
+  CHECK(check_rejected({needed.literal_bytes - 1, needed.sequence_entries}) == 1);
+  CHECK(check_rejected({needed.literal_bytes, needed.sequence_entries - 1}) == 1);
+}
+
+TEST_CASE("a frame whose text has too little room is rejected, and writes nothing outside it") {
+  const byte_vector text = sample_text(5000);
+  for (const std::size_t flush : {std::size_t{0}, std::size_t{300}}) {
+    const byte_vector frame = encoded_frame_of(text, {.window_log = 10, .content_size = false, .flush_bytes = flush});
+    zstd_batch batch;
+    const std::size_t rooms[] = {0, 1, 299, 300, 1023, 1024, 4096, 4999, 5000, 5001};
+    for (std::uint32_t i = 0; i < std::size(rooms); ++i) {
+      REQUIRE(batch.add(frame).is_listed);
+      batch.limit_text(i, rooms[i]);
+    }
+    batch.decode(on_host);
+    CHECK(batch.kept_bounds());
+    for (std::uint32_t i = 0; i < std::size(rooms); ++i) {
+      CAPTURE(rooms[i]);
+      CHECK(batch.verdict_of(i) == (rooms[i] < text.size() ? verdict::no_room : verdict::decoded));
+      if (rooms[i] >= text.size()) CHECK(std::ranges::equal(batch.text_of(i), text));
+    }
+  }
+}
+
+TEST_CASE("zstd files of other projects are decoded as by libzstd, or rejected") {
+  const std::string folder(environment("GPUHIST_TEST_DATA"));
+  if (folder.empty()) {
+    std::printf("skipped: no GPUHIST_TEST_DATA, the folder of the test files of other projects\n");
+    return;
+  }
+  frame_oracle oracle;
+  std::size_t decoded = 0;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".zst") continue;
+    CAPTURE(entry.path().string());
+    ++files;
+    const byte_vector packed = text_of_file(entry.path());
+    zstd_batch batch;
+    const auto added = batch.add(packed);
+    if (!added.is_listed) continue;
+    batch.decode(on_host);
+    CHECK(batch.kept_bounds());
+    if (!batch.is_decoded(added)) continue;
+    ++decoded;
+    const auto text = oracle.decode(packed, std::size_t{64} << 20U);
+    REQUIRE(text);
+    CHECK(std::ranges::equal(*text, batch.text_of(added)));
+  }
+  std::printf("%zu of %zu files decoded\n", decoded, files);
+  CHECK(decoded > 3);
+}
