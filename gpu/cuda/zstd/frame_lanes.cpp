@@ -10,7 +10,7 @@
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-constexpr unsigned lanes_of_device = 4;  // one copies while others decode; few long frames need all of them
+constexpr unsigned lanes_of_device = 4;  // one copies while others decode; docs/tuning.md has other numbers
 constexpr std::uint64_t min_lane_bytes = std::uint64_t{16} << 20U;
 
 std::uint64_t default_memory(std::span<const frame_device> devices) {
@@ -28,7 +28,8 @@ std::uint64_t default_memory(std::span<const frame_device> devices) {
 frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   constexpr std::uint64_t max_text = (std::uint64_t{4} << 30U) - (std::uint64_t{64} << 20U);
   constexpr std::uint64_t text_of_frame = std::uint64_t{64} << 10U;  // smaller ones fill a batch before their text does
-  const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2);
+  constexpr std::uint64_t alignment = 4096;
+  const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2 / alignment * alignment);
   const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
   return {.compressed_bytes = text / 4, .text_bytes = text, .frames = frames, .blocks = frames + frames / 2};
 }

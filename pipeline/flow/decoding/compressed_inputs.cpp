@@ -111,7 +111,8 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
   last.end = true;
   if (const auto held = input.divider->rest()) co_await push(input, *held);
   const io::decode_start& end = input.divider->start();
-  if (!input.current && (input.groups == 0 || last.error || stopped || end.context)) co_await begin_group(input, end);
+  if (!input.current && (input.groups == 0 || last.error || stopped || end.context))
+    co_await begin_group(input, end, {});
   if (input.current) {
     input.current->ends_input = true;
     input.current->blocks.end(std::move(last));
@@ -122,7 +123,7 @@ async::task<> compressed_inputs::end_input(compressed_input& input, block last) 
 
 async::task<> compressed_inputs::push(compressed_input& input, const frame_divider::piece& next) {
   if (!next.bytes.bytes.empty()) {
-    if (!input.current) co_await begin_group(input, next.start);
+    if (!input.current) co_await begin_group(input, next.start, next.bytes.bytes);
     if (!input.current) co_return;
     input.current->blocks.push(next.bytes);
   }
@@ -131,8 +132,9 @@ async::task<> compressed_inputs::push(compressed_input& input, const frame_divid
 
 // Limits how far groups run ahead of the oldest one, because their counts wait for its end. After damage no group is
 // begun. If the text is passed through in order, the earlier groups have ended before there is a context, so no bytes
-// after the damage are decoded.
-async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start) {
+// after the damage are decoded. `begin`: the first bytes of the group.
+async::task<> compressed_inputs::begin_group(compressed_input& input, const io::decode_start& start,
+                                             std::span<const std::byte> begin) {
   constexpr std::size_t groups_per_context = 4;
   const bool is_in_order = options_.text_to != nullptr;
   std::size_t max_running = is_in_order ? 1 : groups_per_context * contexts_.size();
@@ -143,7 +145,7 @@ async::task<> compressed_inputs::begin_group(compressed_input& input, const io::
   }
   const auto task = std::make_shared<group>(input);
   if (input.on_device) {
-    if (auto slot = co_await options_.device->slot_for_group()) {
+    if (auto slot = co_await options_.device->slot_for_group(begin)) {
       task->staged.emplace(*options_.device, std::move(slot));
       ++input.device_groups;
     }

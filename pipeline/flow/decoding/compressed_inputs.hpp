@@ -84,7 +84,7 @@ class compressed_inputs {
   async::task<> split(compressed_input& input, std::vector<std::byte> head);
   async::task<> end_input(compressed_input& input, block last);
   async::task<> push(compressed_input& input, const frame_divider::piece& next);
-  async::task<> begin_group(compressed_input& input, const io::decode_start& start);
+  async::task<> begin_group(compressed_input& input, const io::decode_start& start, std::span<const std::byte> begin);
   static void close_group(compressed_input& input);
   void spawn(const group_pointer& task);
   static void retire_oldest(compressed_input& input);

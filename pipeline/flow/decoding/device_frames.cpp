@@ -138,10 +138,18 @@ async::task<std::shared_ptr<staging_slot>> device_frames::acquire() {
   co_return slot_with(co_await permits_.acquire());
 }
 
-async::task<std::shared_ptr<staging_slot>> device_frames::slot_for_group() {
-  if (!start()) co_return nullptr;
+async::task<std::shared_ptr<staging_slot>> device_frames::slot_for_group(std::span<const std::byte> begin) {
+  if (is_too_long(begin) || !start()) co_return nullptr;
   if (settings_.shares) co_return try_acquire();
   co_return co_await acquire();
+}
+
+// Where the host shares the work, a device that is still busy with one frame at the end of a run delays it.
+bool device_frames::is_too_long(std::span<const std::byte> begin) const {
+  constexpr std::uint64_t max_shared_text = std::uint64_t{64} << 20U;
+  if (!settings_.shares) return false;
+  const io::zstd_header_result parsed = io::parse_zstd_header(begin);
+  return parsed.status == io::header_status::complete && parsed.header.content_bytes.value_or(0) > max_shared_text;
 }
 
 // If no more memory can be page-locked, there are fewer slots.

@@ -99,8 +99,9 @@ class device_frames {
   }
   [[nodiscard]] std::string note() const;
 
-  /// Memory for the next group. Null: the host is to decode it.
-  async::task<std::shared_ptr<staging_slot>> slot_for_group();
+  /// Memory for the next group, whose first bytes are these. Null: the host is to decode it. (A device decodes a frame
+  /// in order, a long one more slowly than a core does.)
+  async::task<std::shared_ptr<staging_slot>> slot_for_group(std::span<const std::byte> begin);
 
   /// Waits for a free slot, if no more can be allocated.
   async::task<std::shared_ptr<staging_slot>> acquire();
@@ -115,6 +116,7 @@ class device_frames {
   friend class staging_slot;
   struct mapping;
 
+  [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
   bool try_start();
   void add_slots();
   std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);
