@@ -76,6 +76,7 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
     counts_.finish(input.id, input.text_bytes);
   }
   notes_.add_decoding(manner_of(input));
+  if (input.on_device) notes_.note_device(options_.device->note());
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 

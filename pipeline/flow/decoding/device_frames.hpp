@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -96,6 +97,8 @@ class device_frames {
   [[nodiscard]] std::size_t max_slots_of_group() const {
     return std::max<std::size_t>(1, settings_.max_slots / max_share_of_group);
   }
+
+  /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
 
   /// Waits for a free slot, if no more can be allocated.
@@ -113,6 +116,7 @@ class device_frames {
 
   bool try_start();
   void add_slots();
+  void note_failure(const std::exception_ptr& why) noexcept;
   std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);
   void give_back(std::byte* memory) noexcept;
   [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
