@@ -26,6 +26,7 @@
 #include <cctype>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 namespace gpuhist::io {
 namespace {
@@ -95,89 +96,90 @@ part_format gzip_parts() {
           .memory_bytes = std::size_t{16} << 20U};
 }
 
+// A function, because GCC 12 takes the members of a row in an initializer list for uninitialized
+// (-Wmaybe-uninitialized with -O3).
+format_row row_of(format shown, std::vector<magic_number> magics, std::vector<std::string_view> suffixes) {
+  return {.shown = std::move(shown), .magics = std::move(magics), .suffixes = std::move(suffixes)};
+}
+
 std::vector<format_row> compressed_formats() {
   return {
-      {{.name = "zstd",
-        .readable = true,
-        .make_decoder = make_zstd_decoder,
-        .make_splitter = make_zstd_splitter,
-        .frame_magic = "\x28\xB5\x2F\xFD"},
-       {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()},
-       {".zst", ".zstd", ".tzst"}},
-      {{.name = "gzip",
-        .readable = true,
-        .make_decoder = make_gzip_decoder,
-        .make_splitter = make_gzip_splitter,
-        .parts = gzip_parts(),
-        .frame_magic = "\x1F\x8B\x08"},
-       {exactly({0x1F, 0x8B})},
-       {".gz", ".tgz", ".bgz"}},
-      {{.name = "xz",
-        .readable = true,
-        .make_decoder = make_xz_decoder,
-        .make_splitter = make_xz_splitter,
-        .read_parts = read_xz_parts,
-        .frame_magic = {"\xFD\x37zXZ\0", 6}},
-       {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})},
-       {".xz", ".txz"}},
-      {{.name = "lzma", .readable = true, .make_decoder = make_lzma_decoder, .make_splitter = make_whole_splitter},
-       {},  // it has no magic number: only a name identifies it
-       {".lzma", ".tlz"}},
-      {{.name = "lzip",
-        .readable = true,
-        .make_decoder = make_lzip_decoder,
-        .make_splitter = make_lzip_splitter,
-        .frame_magic = "LZIP"},
-       {lzip_magic()},
-       {".lz", ".tlz"}},
-      {{.name = "bzip2",
-        .readable = true,
-        .make_decoder = make_bzip2_decoder,
-        .make_splitter = make_whole_splitter,
-        .parts = {.make = make_bzip2_part_decoder,
-                  .part_bytes = bzip2_part_bytes,
-                  .look_ahead_bytes = bzip2_look_ahead_bytes,
-                  .memory_bytes = bzip2_part_memory},
-        .frame_magic = "BZh"},
-       {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
-       {".bz2", ".tbz2", ".tbz", ".tb2"}},
-      {{.name = "lz4",
-        .readable = true,
-        .make_decoder = make_lz4_decoder,
-        .make_splitter = make_lz4_splitter,
-        .parts = {.make = make_lz4_part_decoder,
-                  .part_bytes = lz4_usual_part_bytes,
-                  .splitter_divides = true,
-                  .memory_bytes = lz4_part_memory},
-        .frame_magic = "\x04\x22\x4D\x18"},
-       {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18}), skippable_magic()},
-       {".lz4", ".tlz4"}},
+      row_of({.name = "zstd",
+              .readable = true,
+              .make_decoder = make_zstd_decoder,
+              .make_splitter = make_zstd_splitter,
+              .frame_magic = "\x28\xB5\x2F\xFD"},
+             {exactly({0x28, 0xB5, 0x2F, 0xFD}), skippable_magic()}, {".zst", ".zstd", ".tzst"}),
+      row_of({.name = "gzip",
+              .readable = true,
+              .make_decoder = make_gzip_decoder,
+              .make_splitter = make_gzip_splitter,
+              .parts = gzip_parts(),
+              .frame_magic = "\x1F\x8B\x08"},
+             {exactly({0x1F, 0x8B})}, {".gz", ".tgz", ".bgz"}),
+      row_of({.name = "xz",
+              .readable = true,
+              .make_decoder = make_xz_decoder,
+              .make_splitter = make_xz_splitter,
+              .read_parts = read_xz_parts,
+              .frame_magic = {"\xFD\x37zXZ\0", 6}},
+             {exactly({0xFD, '7', 'z', 'X', 'Z', 0x00})}, {".xz", ".txz"}),
+      row_of(
+          {.name = "lzma", .readable = true, .make_decoder = make_lzma_decoder, .make_splitter = make_whole_splitter},
+          {},  // it has no magic number: only a name identifies it
+          {".lzma", ".tlz"}),
+      row_of({.name = "lzip",
+              .readable = true,
+              .make_decoder = make_lzip_decoder,
+              .make_splitter = make_lzip_splitter,
+              .frame_magic = "LZIP"},
+             {lzip_magic()}, {".lz", ".tlz"}),
+      row_of({.name = "bzip2",
+              .readable = true,
+              .make_decoder = make_bzip2_decoder,
+              .make_splitter = make_whole_splitter,
+              .parts = {.make = make_bzip2_part_decoder,
+                        .part_bytes = bzip2_part_bytes,
+                        .look_ahead_bytes = bzip2_look_ahead_bytes,
+                        .memory_bytes = bzip2_part_memory},
+              .frame_magic = "BZh"},
+             {bzip2_magic({0x31, 0x41, 0x59, 0x26}), bzip2_magic({0x17, 0x72, 0x45, 0x38})},
+             {".bz2", ".tbz2", ".tbz", ".tb2"}),
+      row_of({.name = "lz4",
+              .readable = true,
+              .make_decoder = make_lz4_decoder,
+              .make_splitter = make_lz4_splitter,
+              .parts = {.make = make_lz4_part_decoder,
+                        .part_bytes = lz4_usual_part_bytes,
+                        .splitter_divides = true,
+                        .memory_bytes = lz4_part_memory},
+              .frame_magic = "\x04\x22\x4D\x18"},
+             {exactly({0x04, 0x22, 0x4D, 0x18}), exactly({0x02, 0x21, 0x4C, 0x18}), skippable_magic()},
+             {".lz4", ".tlz4"}),
   };
 }
 
 std::vector<format_row> rare_formats() {
   return {
-      {{.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
-       {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
-       {".lzo", ".tzo"}},
-      {{.name = "zlib", .readable = false, .hint = "decompress it first: pigz -dc < FILE | gpuhist"},
-       {},  // see zlib_head.hpp
-       {".zz", ".zlib"}},
-      {{.name = "compress",
-        .readable = true,
-        .make_decoder = make_compress_decoder,
-        .make_splitter = make_whole_splitter},
-       {compress_magic()},
-       {".Z", ".taZ"}},
+      row_of({.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
+             {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})}, {".lzo", ".tzo"}),
+      row_of({.name = "zlib", .readable = false, .hint = "decompress it first: pigz -dc < FILE | gpuhist"},
+             {},  // see zlib_head.hpp
+             {".zz", ".zlib"}),
+      row_of({.name = "compress",
+              .readable = true,
+              .make_decoder = make_compress_decoder,
+              .make_splitter = make_whole_splitter},
+             {compress_magic()}, {".Z", ".taZ"}),
   };
 }
 
 std::vector<format_row> archives() {
   return {
-      {{.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}},
-      {{.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}},
-      {{.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}},
-      {{.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}},
+      row_of({.name = "tar", .readable = true, .archive = archive_kind::tar}, {}, {}),
+      row_of({.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}),
+      row_of({.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}),
+      row_of({.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}),
   };
 }
 

@@ -16,6 +16,19 @@ std::string message_of(const runtime& api, result code, std::string_view action,
   return message;
 }
 
+// An exception of the same type with the name of the device; the original exception if there is no memory for that.
+std::exception_ptr labelled(std::string_view label, const engine_error& error,
+                            const std::exception_ptr& original) noexcept {
+  try {
+    const std::string text = std::string(label) + ": " + error.what();
+    if (dynamic_cast<const memory_shortage*>(&error) != nullptr) return std::make_exception_ptr(memory_shortage(text));
+    if (dynamic_cast<const lost_device*>(&error) != nullptr) return std::make_exception_ptr(lost_device(text));
+    return std::make_exception_ptr(engine_error(text));
+  } catch (...) {
+    return original;
+  }
+}
+
 }  // namespace
 
 void throw_error(const runtime& api, result code, std::string_view action, call_site where) {
@@ -23,6 +36,17 @@ void throw_error(const runtime& api, result code, std::string_view action, call_
   if (code == out_of_memory) throw memory_shortage(message);
   if (!leaves_the_device_well(code)) throw lost_device(message);
   throw engine_error(message);
+}
+
+std::exception_ptr labelled_failure(std::string_view label) noexcept {
+  std::exception_ptr failure = std::current_exception();
+  try {
+    throw;
+  } catch (const engine_error& error) {
+    return labelled(label, error, failure);
+  } catch (...) {
+    return failure;
+  }
 }
 
 bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view device, std::string_view use,

@@ -6,6 +6,7 @@
 #include "gpu/engines.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <string_view>
 
@@ -35,6 +36,10 @@ inline void check(const runtime& api, result code, std::string_view action, call
 /// errors: see throw_error().
 bool page_lock(runtime& api, std::span<std::byte> memory, std::string_view device, std::string_view use,
                call_site where = call_site::here());
+
+/// The exception that is being handled, with the name of the device in its message if there is memory for that. Call it
+/// in a handler.
+std::exception_ptr labelled_failure(std::string_view label) noexcept;
 
 inline void check(const runtime& api, result code, std::string_view action, call_site where) {
   if (code != success) throw_error(api, code, action, where);

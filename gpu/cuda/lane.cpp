@@ -13,31 +13,9 @@ namespace {
 // a microsecond.
 constexpr double longest_from_anchor = 1.0;
 
-// An exception of the same type with the name of the device; the original exception if there is no memory for that.
-std::exception_ptr labelled(const lane_environment& shared, const engine_error& error,
-                            const std::exception_ptr& original) noexcept {
-  try {
-    const std::string text = shared.label + ": " + error.what();
-    if (dynamic_cast<const memory_shortage*>(&error) != nullptr) return std::make_exception_ptr(memory_shortage(text));
-    if (dynamic_cast<const lost_device*>(&error) != nullptr) return std::make_exception_ptr(lost_device(text));
-    return std::make_exception_ptr(engine_error(text));
-  } catch (...) {
-    return original;
-  }
-}
-
 }  // namespace
 
-std::exception_ptr failure_of(const lane_environment& shared) noexcept {
-  std::exception_ptr failure = std::current_exception();
-  try {
-    throw;
-  } catch (const engine_error& error) {
-    return labelled(shared, error, failure);
-  } catch (...) {
-    return failure;
-  }
-}
+std::exception_ptr failure_of(const lane_environment& shared) noexcept { return labelled_failure(shared.label); }
 
 lane::buffers::buffers(const lane_environment& shared)
     : jobs(shared.api, shared.max_copy, shared.copy_extents, shared.layout.pair_columns()),

@@ -170,18 +170,22 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
 }
 
 // The default number of slots is reduced until the buffers, the windows of decoders and the memory of CUDA fit into the
-// limit. A number given by --slots is not reduced. A limit is refused only if the buffers themselves exceed it.
+// limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
+// refused only if the buffers themselves exceed it.
 void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
-  const std::uint64_t fixed = process_allowance + std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes +
-                              read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
+  const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
   const std::uint64_t of_cuda = planned.forecast.devices.size() * device_allowance;
-  const auto needed = [&] { return fixed + ring_bytes(planned) + bytes_of_inputs(options, planned); };
+  const auto needed = [&] {
+    const std::uint64_t of_device = std::uint64_t{buffers.device_slots} * buffers.device_slot_bytes;
+    return fixed + of_device + ring_bytes(planned) + bytes_of_inputs(options, planned);
+  };
   const std::uint64_t of_windows = limit / share_for_windows;
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
+  while (needed() + of_cuda > limit && buffers.device_slots > 0) --buffers.device_slots;
   if (needed() > limit) {
     const bool has_slots = !names.name("--slots").empty();
     throw config::usage_error(
@@ -263,11 +267,12 @@ unsigned default_readers(const counting_plan& so_far) {
 
 // Windows, pairs and passed-through text need the text on the host. Many inputs are open at once if there is memory for
 // them: a frame is decoded in order, so one device needs many frames.
-void plan_device_decoding(const counting_options& options, counting_plan& planned) {
+void plan_device_decoding(const file_options& file, counting_plan& planned) {
   constexpr std::uint64_t max_bytes = 4096 * mib;
   constexpr std::uint64_t share_of_memory = 2;
   constexpr std::uint64_t slot_bytes = 512 * kib;
   constexpr std::uint32_t most_open = 96;
+  const counting_options& options = file.counting;
   buffer_plan& buffers = planned.buffers;
   planned.decodes_on_device = options.device_decode != device_decoding::off &&
                               (planned.forecast.cuda || planned.forecast.shared) && !planned.windows &&
@@ -277,7 +282,7 @@ void plan_device_decoding(const counting_options& options, counting_plan& planne
   buffers.min_device_bytes = options.device_decode == device_decoding::on ? 0 : mib;
   buffers.device_slot_bytes = static_cast<std::uint32_t>(slot_bytes);
   buffers.more_device_slots = static_cast<std::uint32_t>(64 * mib / slot_bytes);
-  buffers.device_group_bytes = static_cast<std::uint32_t>(mib);
+  buffers.device_group_bytes = file.skip_damage ? 1 : static_cast<std::uint32_t>(mib);  // as group_bytes
   buffers.device_slots =
       static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
   if (planned.forecast.cuda &&
@@ -301,7 +306,7 @@ void size_buffers(const file_options& options, const option_names& names, counti
   buffers.memory_limit = options.counting.memory_limit > 0 ? options.counting.memory_limit : default_memory_limit;
   buffers.max_extents = max_extents(planned);
   plan_decoders(options, planned);
-  plan_device_decoding(options.counting, planned);
+  plan_device_decoding(options, planned);
   buffers.pipe_bytes = mib;
   fit_into(buffers.memory_limit, options, names, planned);
   buffers.decoders = std::min(buffers.decoders, buffers.slots - 1);  // fit_into may have reduced the slots

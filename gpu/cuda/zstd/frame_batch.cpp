@@ -8,13 +8,18 @@
 namespace gpuhist::gpu::cuda::zstd {
 namespace {
 
-constexpr std::size_t max_groups = 4096;
 constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
 constexpr std::uint64_t quad_bytes = 16;  // compressed bytes are read in quads of words
 constexpr std::uint64_t text_bytes_of_entry =
     8;  // room for one sequence for so much text; frames with more are rejected
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
+
+// A row of each group is part of the memory of a lane, so there are fewer where memory is little.
+std::uint32_t max_groups(const frame_decoder::limits& limits) {
+  constexpr std::uint32_t most = 4096;
+  return std::min(most, limits.frames);
+}
 
 // Two more entries for each block, and its literals begin at a multiple of 16.
 std::uint64_t sequence_room(const frame_decoder::limits& limits) {
@@ -26,18 +31,18 @@ std::uint64_t literal_room(const frame_decoder::limits& limits) {
 
 }  // namespace
 
-frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits, const stream& on)
+frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits)
     : api_(api),
       limits_(limits),
       frames_(api, limits.frames * sizeof(encoded_frame)),
       blocks_(api, limits.blocks * sizeof(encoded_block)),
-      group_ends_(api, max_groups * sizeof(std::uint32_t)),
+      group_ends_(api, max_groups(limits) * sizeof(std::uint32_t)),
       results_(api, limits.frames * sizeof(decoded_frame)),
-      totals_(api, max_groups * row_bytes),
-      compressed_(api, limits.compressed_bytes + max_groups * quad_bytes),
+      totals_(api, max_groups(limits) * row_bytes),
+      compressed_(api, limits.compressed_bytes + max_groups(limits) * quad_bytes),
       device_frames_(api, limits.frames * sizeof(encoded_frame)),
       device_blocks_(api, limits.blocks * sizeof(encoded_block)),
-      device_group_ends_(api, max_groups * sizeof(std::uint32_t)),
+      device_group_ends_(api, max_groups(limits) * sizeof(std::uint32_t)),
       codes_(api, limits.blocks * sizeof(block_codes)),
       decoded_(api, limits.blocks * sizeof(decoded_block)),
       literals_(api, literal_room(limits)),
@@ -47,15 +52,18 @@ frame_batch::frame_batch(runtime& api, const frame_decoder::limits& limits, cons
       used_(api, 2 * sizeof(std::uint64_t)),
       extents_(api, limits.frames * sizeof(extent)),
       rows_(api, limits.frames * row_bytes),
-      device_totals_(api, max_groups * row_bytes) {
-  jobs_.reserve(max_groups);
-  places_.reserve(max_groups);
-  clear_memory(text_.as<void>(), limits.text_bytes, on);
-  clear_memory(literals_.as<void>(), literal_room(limits), on);
+      device_totals_(api, max_groups(limits) * row_bytes) {
+  jobs_.reserve(max_groups(limits));
+  places_.reserve(max_groups(limits));
+}
+
+void frame_batch::prepare(const stream& on) {
+  clear_memory(text_.as<void>(), limits_.text_bytes, on);
+  clear_memory(literals_.as<void>(), literal_room(limits_), on);
 }
 
 bool frame_batch::has_room_for(const frame_job& job) const {
-  return jobs_.size() < max_groups && job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
+  return jobs_.size() < max_groups(limits_) && job.compressed_bytes() <= limits_.compressed_bytes - compressed_used_ &&
          job.text_room <= limits_.text_bytes - text_used_ && job.frames.size() <= limits_.frames - frames_used_ &&
          job.blocks.size() <= limits_.blocks - blocks_used_;
 }

@@ -15,10 +15,13 @@ namespace gpuhist::gpu::cuda::zstd {
 /// Owned by one lane, not thread-safe. Only the constructor allocates.
 class frame_batch {
  public:
-  /// Allocates device memory for about three times the text, and page-locked memory. The device is current. The text
-  /// and the literals are cleared on `on`: a phase reads whole words of them. Throws engine_error; memory_shortage if
-  /// smaller limits may succeed.
-  frame_batch(runtime& api, const frame_decoder::limits& limits, const stream& on);
+  /// Allocates device memory for about three times the text, and page-locked memory. The device is current. Throws
+  /// engine_error; memory_shortage if smaller limits may succeed.
+  frame_batch(runtime& api, const frame_decoder::limits& limits);
+
+  /// Before the first jobs. Queues work that clears the text and the literals: a phase reads whole words of them. The
+  /// batch outlives the stream. Throws engine_error.
+  void prepare(const stream& on);
 
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
   [[nodiscard]] bool has_room_for(const frame_job& job) const;

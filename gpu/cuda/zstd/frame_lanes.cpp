@@ -53,9 +53,11 @@ frame_lane::frame_lane(const frame_device& device, const frame_decoder::limits& 
       queue_(queue),
       tallies_(tallies),
       fault_(fault),
+      batch_(device.api, limits),
       stream_(device.api),
-      done_(device.api),
-      batch_(device.api, limits, stream_) {}
+      done_(device.api) {
+  batch_.prepare(stream_);
+}
 
 void frame_lane::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -66,7 +68,7 @@ void frame_lane::run(const std::stop_token& stop) noexcept {
   try {
     check(device_.api, device_.api.use_device(device_.number), "choosing the device (cudaSetDevice)");
   } catch (...) {
-    if (fault_.note(std::current_exception())) queue_.lose_device(fault_.why());
+    lose_device(labelled_failure(device_.label));
   }
   while (frame_job* const first = queue_.pop(stop, fault_)) {
     fill(first);
@@ -84,18 +86,38 @@ void frame_lane::fill(frame_job* first) noexcept {
 
 std::exception_ptr frame_lane::decode() noexcept {
   const auto begun = std::chrono::steady_clock::now();
+  std::exception_ptr failure;
   try {
     batch_.enqueue(stream_, device_.multiprocessors);
     done_.record(stream_);
     done_.wait();
   } catch (...) {
-    if (fault_.note(std::current_exception())) queue_.lose_device(fault_.why());
-    return fault_.why();
+    failure = labelled_failure(device_.label);
+  }
+  if (failure) {
+    drain();
+    return lose_device(failure);
   }
   const auto busy = std::chrono::steady_clock::now() - begun;
   tallies_.busy_nanoseconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count());
   return nullptr;
+}
+
+// As lane::drain(): the owner of a job may reuse its memory when it is completed.
+void frame_lane::drain() noexcept {
+  try {
+    done_.record(stream_);
+    done_.wait();
+  } catch (...) {
+    return;
+  }
+}
+
+// Returns the first error of the device: all of its lanes report the same error.
+std::exception_ptr frame_lane::lose_device(const std::exception_ptr& why) noexcept {
+  if (fault_.note(why)) queue_.lose_device(why);
+  return fault_.why();
 }
 
 void frame_lane::complete(const std::exception_ptr& failure) noexcept {
@@ -129,31 +151,48 @@ frame_lanes::frame_lanes(std::span<const frame_device> devices, std::uint64_t me
     devices_.push_back(std::unique_ptr<started_device>(new started_device{.device = each, .fault = {}, .lanes = {}}));
   }
   queue_.expect_devices(devices_.size());
-  for (std::uint64_t share = (memory != 0 ? memory : default_memory(devices)) / lanes_of_device;; share /= 2) {
-    limits_ = limits_for(share);
+  try {
+    make_all_lanes((memory != 0 ? memory : default_memory(devices)) / lanes_of_device);
+    for (const auto& each : devices_) {
+      for (const auto& lane : each->lanes) lane->start();
+    }
+  } catch (...) {
+    release_lanes();
+    throw;
+  }
+}
+
+// With less memory for each lane until it suffices on all devices.
+void frame_lanes::make_all_lanes(std::uint64_t lane_bytes) {
+  for (;; lane_bytes /= 2) {
+    limits_ = limits_for(lane_bytes);
     try {
       for (const auto& each : devices_) make_lanes(*each);
-      break;
+      return;
     } catch (const memory_shortage&) {
-      for (const auto& each : devices_) each->lanes.clear();
-      if (share < 2 * min_lane_bytes) throw;
+      if (lane_bytes < 2 * min_lane_bytes) throw;
     }
-  }
-  for (const auto& each : devices_) {
-    for (const auto& lane : each->lanes) lane->start();
+    release_lanes();
   }
 }
 
 void frame_lanes::make_lanes(started_device& on) {
-  check(on.device.api, on.device.api.use_device(on.device.number), "choosing the device (cudaSetDevice)");
-  while (on.lanes.size() < lanes_of_device) {
-    on.lanes.push_back(std::make_unique<frame_lane>(on.device, limits_, counted_, queue_, tallies_, on.fault));
+  try {
+    check(on.device.api, on.device.api.use_device(on.device.number), "choosing the device (cudaSetDevice)");
+    while (on.lanes.size() < lanes_of_device) {
+      on.lanes.push_back(std::make_unique<frame_lane>(on.device, limits_, counted_, queue_, tallies_, on.fault));
+    }
+  } catch (const engine_error&) {
+    std::rethrow_exception(labelled_failure(on.device.label));
   }
 }
 
-// Without use_device, releasing memory would wake device 0.
-frame_lanes::~frame_lanes() {
+frame_lanes::~frame_lanes() { release_lanes(); }
+
+// Each with its own device: another one may be lost, and the first one may not be chosen.
+void frame_lanes::release_lanes() noexcept {
   for (const auto& each : devices_) {
+    if (each->lanes.empty()) continue;
     static_cast<void>(each->device.api.use_device(each->device.number));
     each->lanes.clear();
   }

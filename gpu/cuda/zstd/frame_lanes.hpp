@@ -49,6 +49,8 @@ class frame_lane {
   void run(const std::stop_token& stop) noexcept;
   void fill(frame_job* first) noexcept;
   [[nodiscard]] std::exception_ptr decode() noexcept;
+  void drain() noexcept;
+  std::exception_ptr lose_device(const std::exception_ptr& why) noexcept;
   void complete(const std::exception_ptr& failure) noexcept;
   void add_to_tallies(std::size_t job) noexcept;
 
@@ -57,9 +59,9 @@ class frame_lane {
   frame_queue& queue_;
   frame_tallies& tallies_;
   device_fault& fault_;
+  frame_batch batch_;  // before the stream, whose work uses it
   stream stream_;
   event done_;
-  frame_batch batch_;
   std::jthread thread_;  // last: it uses all of the above
 };
 
@@ -81,7 +83,9 @@ class frame_lanes final : public frame_decoder {
     std::vector<std::unique_ptr<frame_lane>> lanes;
   };
 
+  void make_all_lanes(std::uint64_t lane_bytes);
   void make_lanes(started_device& on);
+  void release_lanes() noexcept;
 
   limits limits_;
   const partition counted_;

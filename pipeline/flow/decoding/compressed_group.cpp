@@ -4,6 +4,8 @@
 #include "pipeline/flow/decoding/ahead_blocks.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -28,6 +30,13 @@ input_failure too_much_text(std::uint64_t most, std::string_view option, std::ui
   return {.kind = failure_kind::refused,
           .text = "decompresses to more than the " + config::format_size(most) + " of " + std::string(option) +
                   "; given up at compressed offset " + std::to_string(compressed)};
+}
+
+// Adds the text of a group if the input may have so much. Several groups may add at the same time.
+bool try_add(std::atomic<std::uint64_t>& text_so_far, std::uint64_t bytes, std::uint64_t most) {
+  if (text_so_far.fetch_add(bytes) + bytes <= most) return true;
+  text_so_far -= bytes;
+  return false;
 }
 
 // A block may begin a part that the splitter has found.
@@ -86,8 +95,7 @@ async::task<bool> compressed_inputs::decode_on_device(group& task) {
   const bool is_whole = co_await stage(task);
   std::optional<decoded_group> text;
   if (is_whole) text = co_await options_.device->decode(*task.staged);
-  if (text &&
-      text->text_bytes <= options_.max_text - std::min<std::uint64_t>(options_.max_text, task.input.text_so_far)) {
+  if (text && try_add(task.input.text_so_far, text->text_bytes, options_.max_text)) {
     add_decoded(task, *text);
     task.staged.reset();
     co_return true;
@@ -121,7 +129,6 @@ void compressed_inputs::add_decoded(group& task, const decoded_group& text) {
                            text.row);
   }
   notes_.frames += text.frames;
-  task.input.text_so_far += bytes;
   task.end.text_bytes = bytes;
   task.end.compressed_bytes = task.start.compressed_bytes + task.staged->size();
   counts_.set_compressed_bytes(task.owner.input, task.owner.group, task.end.compressed_bytes);

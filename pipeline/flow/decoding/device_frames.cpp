@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -97,18 +99,21 @@ bool device_frames::start() {
   if (decoder_ != nullptr) return true;
   if (!note_.empty()) return false;
   try {
-    return try_start();
+    if (settings_.max_slots > 0) return try_start();
+    note_ = "frames are decoded on the host: the memory limit leaves no memory for their compressed bytes";
   } catch (const gpu::engine_error& error) {
     note_ = "frames are decoded on the host: " + std::string(error.what());
   } catch (const std::bad_alloc&) {
     note_ = "frames are decoded on the host: not enough memory for compressed bytes";
+  } catch (const std::system_error& error) {
+    note_ = "frames are decoded on the host: no thread could be started: " + std::string(error.what());
   }
   return false;
 }
 
 bool device_frames::try_start() {
   gpu::frame_decoder* const made = engine_.decoder();
-  if (made == nullptr || settings_.max_slots == 0) return false;
+  if (made == nullptr) return false;
   free_.reserve(settings_.max_slots);
   mappings_.reserve(settings_.max_slots);
   add_slots();
@@ -126,6 +131,22 @@ void device_frames::add_slots() {
   mappings_.push_back(std::move(added));
   slots_made_ += more;
   permits_.add(more);
+}
+
+// The first failure is the cause of later ones.
+void device_frames::note_failure(const std::exception_ptr& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (const std::exception& error) {
+    const std::scoped_lock lock(mutex_);
+    try {
+      if (note_.empty()) note_ = "frames are decoded on the host: " + std::string(error.what());
+    } catch (const std::bad_alloc&) {
+      return;  // the note is only for statistics
+    }
+  } catch (...) {
+    return;
+  }
 }
 
 std::string device_frames::note() const {
@@ -219,6 +240,7 @@ async::task<std::optional<decoded_group>> device_frames::decode(const staged_gro
                      }};
   decoder_->submit(job);
   co_await completed.wait();
+  if (failure) note_failure(failure);
   if (failure || !job.decoded) co_return std::nullopt;
   result.text_bytes = job.text_bytes;
   co_return result;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -97,6 +98,8 @@ class device_frames {
   [[nodiscard]] std::size_t max_slots_of_group() const {
     return std::max<std::size_t>(1, settings_.max_slots / max_share_of_group);
   }
+
+  /// Why the host decodes all frames, or those after a failure of the device; empty: it does not.
   [[nodiscard]] std::string note() const;
 
   /// Memory for the next group, whose first bytes are these. Null: the host is to decode it. (A device decodes a frame
@@ -119,6 +122,7 @@ class device_frames {
   [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
   bool try_start();
   void add_slots();
+  void note_failure(const std::exception_ptr& why) noexcept;
   std::shared_ptr<staging_slot> slot_with(async::semaphore::permit permit);
   void give_back(std::byte* memory) noexcept;
   [[nodiscard]] bool fits(const staged_group& group, const encoded_frames& frames) const;
