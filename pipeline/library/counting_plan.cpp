@@ -286,7 +286,7 @@ void plan_device_decoding(const file_options& file, counting_plan& planned) {
   buffers.device_slots =
       static_cast<std::uint32_t>(std::min(max_bytes, buffers.memory_limit / share_of_memory) / slot_bytes);
   if (planned.forecast.cuda &&
-      buffers.memory_limit >= 4 * most_open * std::uint64_t{buffers.blocks} * buffers.block_bytes) {
+      buffers.memory_limit >= std::uint64_t{4} * most_open * buffers.blocks * buffers.block_bytes) {
     buffers.open_inputs = std::max(buffers.open_inputs, most_open);
   }
 }

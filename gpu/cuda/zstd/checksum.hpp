@@ -48,18 +48,18 @@ struct xxh64 {
   /// Accumulator `which` after all whole stripes of the text.
   GPUHIST_HOST_DEVICE static std::uint64_t accumulate(const std::uint8_t* text, std::uint64_t bytes, unsigned which) {
     std::uint64_t sum = which == 0 ? prime1 + prime2 : which == 1 ? prime2 : which == 2 ? 0 : 0 - prime1;
-    const std::uint8_t* from = text + 8 * which;
+    const std::uint8_t* from = text + std::size_t{8} * which;
     std::uint64_t left = bytes / stripe_bytes;
     if (left >= ahead) {
       std::uint64_t words[ahead];
       load_words(words, from);
-      for (; left >= 2 * ahead; left -= ahead) {
+      for (; left >= std::uint64_t{2} * ahead; left -= ahead) {
         std::uint64_t next[ahead];
         load_words(next, from += ahead * stripe_bytes);
-        for (unsigned i = 0; i < ahead; ++i) sum = round(sum, words[i]);
+        for (const std::uint64_t word : words) sum = round(sum, word);
         for (unsigned i = 0; i < ahead; ++i) words[i] = next[i];
       }
-      for (unsigned i = 0; i < ahead; ++i) sum = round(sum, words[i]);
+      for (const std::uint64_t word : words) sum = round(sum, word);
       from += ahead * stripe_bytes;
       left -= ahead;
     }

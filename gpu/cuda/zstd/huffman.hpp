@@ -119,7 +119,7 @@ GPUHIST_HOST_DEVICE inline bool locate_stream(const batch_buffers& batch, const 
   if (begin > end || bytes > end - begin) return false;
   to = {.begin = begin,
         .end = begin + bytes,
-        .to = text + which * part,
+        .to = text + std::size_t{which} * part,
         .count = which == max_streams - 1 ? block.literal_bytes - 3 * part : part};
   return true;
 }

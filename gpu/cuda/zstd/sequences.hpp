@@ -67,7 +67,7 @@ constexpr code_meanings code_meanings::make() {
 constexpr unsigned sum_of(unsigned kind) {
   const code_meanings all = code_meanings::make();
   unsigned sum = 0;
-  for (const int count : all.predefined[kind]) sum += static_cast<unsigned>(count < 0 ? 1 : count);
+  for (const std::int8_t count : all.predefined[kind]) sum += count < 0 ? 1U : static_cast<unsigned char>(count);
   return sum;
 }
 static_assert(sum_of(literals_code) == 64 && sum_of(offset_code) == 32 && sum_of(match_code) == 64);
@@ -95,6 +95,7 @@ struct code_values {
   std::uint32_t of[code_kinds];
 };
 
+// NOLINTBEGIN(readability-convert-member-functions-to-static): as the members of the other team
 /// The team of the host: one thread has all codes.
 struct lone_decoder {
   static constexpr unsigned own_codes = code_kinds;
@@ -106,6 +107,7 @@ struct lone_decoder {
   GPUHIST_HOST_DEVICE bool any(bool is) const { return is; }
   GPUHIST_HOST_DEVICE code_values exchange(const std::uint32_t (&own)[own_codes]) const {
     return {{own[0], own[1], own[2]}};
+    // NOLINTEND(readability-convert-member-functions-to-static)
   }
 };
 
@@ -127,7 +129,7 @@ struct bit_range {
     if (from >= to) return false;
     const std::uint32_t last = byte_at(all, to - 1);
     if (last == 0) return false;
-    words = all + from / 16 * 4;
+    words = all + std::size_t{from / 16} * 4;
     begin = static_cast<std::int32_t>(from % 16 * 8);
     end = static_cast<std::int32_t>((to - 1 - from / 16 * 16) * 8 + highest_bit(last));
     return true;
@@ -287,7 +289,7 @@ struct sequence_writer {
   /// Writes the entry if `writes`.
   GPUHIST_HOST_DEVICE verdict add(const code_values& sequence, bool writes) {
     const std::uint32_t run = sequence.of[literals_code];
-    std::uint32_t offset;
+    std::uint32_t offset = 0;
     if (!history.take(sequence.of[offset_code], run != 0, offset)) return verdict::match_offset;
     if (writes) *to = sequence_entry::make(text, literals, offset);
     ++to;

@@ -9,6 +9,7 @@
 
 namespace gpuhist::gpu::cuda::zstd {
 
+// NOLINTBEGIN(readability-convert-member-functions-to-static): as the members of the other teams
 /// The team of the host.
 struct lone_thread {
   static constexpr unsigned size = 1;
@@ -22,6 +23,7 @@ struct lone_thread {
   GPUHIST_HOST_DEVICE std::uint32_t bits_of_warp(std::uint32_t bits) const { return bits; }
   GPUHIST_HOST_DEVICE void set_bits(std::uint32_t& word, std::uint32_t bits) const { word |= bits; }
 };
+// NOLINTEND(readability-convert-member-functions-to-static)
 
 #if defined(__CUDACC__)
 /// A warp of a block of threads.
