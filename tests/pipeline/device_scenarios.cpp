@@ -85,6 +85,22 @@ device_scenario stage(const temporary_folder& folder, const std::string& text) {
   return {.name = "pass-through", .planned = pipeline::make_plan(typed), .texts = {text}, .raw = text};
 }
 
+// Groups of one to three frames. Devices decode those that are not larger than two slots.
+device_scenario decoded_on_device(const temporary_folder& folder, const std::string& text) {
+  const std::string content = zstd_frames(text.substr(0, 20'000), 5000) + zstd_frame(text.substr(20'000));
+  device_scenario made{.name = "frames on the device",
+                       .planned = pipeline::make_plan(options_for({folder.file("on the device", content)})),
+                       .texts = {text}};
+  made.planned.decodes_on_device = true;
+  made.planned.device_memory = std::uint64_t{1} << 20U;
+  pipeline::buffer_plan& buffers = made.planned.buffers;
+  buffers.device_slot_bytes = 2048;
+  buffers.device_slots = 64;
+  buffers.more_device_slots = 2;
+  buffers.device_group_bytes = 1500;
+  return made;
+}
+
 // A pipe whose writing end is closed. Each run reads a new one, under the same number.
 device_scenario piped(const std::string& text) {
   const int descriptor = ::memfd_create("the pipe's number", MFD_CLOEXEC);
@@ -114,6 +130,7 @@ std::vector<device_scenario> device_scenarios(const temporary_folder& folder) {
                                    with_content("many zstd frames", zstd_frames(text, 5000)),
                                    with_content("gzip", string_of(gzip_member_of(bytes_of(text))))};
   all.front().is_for_the_device = false;
+  all.push_back(decoded_on_device(folder, text));
   all.push_back(several_inputs(folder));
   const std::string second = sample(9000, 2);
   all.push_back(with_content("tar", tar_member("first", text) + tar_member("second", second) + tar_end()));

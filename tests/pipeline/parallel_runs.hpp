@@ -7,7 +7,7 @@
 #include "tests/contract/decoder_contract.hpp"
 #include "tests/io/zstd_samples.hpp"
 #include "tests/support/byte_strings.hpp"
-#include "tests/support/shuffling_engine.hpp"
+#include "tests/support/shuffling_decoder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -107,6 +107,16 @@ inline pipeline::plan byte_plan(std::vector<std::string> inputs, std::uint32_t c
   return pipeline::make_plan(typed);
 }
 
+/// Groups of zstd frames are decoded by the engine, with random memory for them.
+inline void decode_on_device(dice& random, pipeline::plan& planned) {
+  pipeline::buffer_plan& buffers = planned.buffers;
+  planned.decodes_on_device = true;
+  buffers.device_slot_bytes = random.one_of({16U, 64U, 1024U, 1U << 15U});
+  buffers.device_slots = random.one_of({1U, 2U, 5U, 64U, 1000U});
+  buffers.more_device_slots = random(1, 9);
+  buffers.device_group_bytes = random.one_of({1U, 50U, 3000U});
+}
+
 /// A plan with random buffers, of any size that a run must support; the smallest sizes are as likely as others.
 inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs, std::uint32_t chunk_bytes) {
   const std::uint32_t threads = random(1, 3);
@@ -118,6 +128,7 @@ inline pipeline::plan random_plan(dice& random, std::vector<std::string> inputs,
   buffers.blocks = random(2, 3);
   buffers.extra_blocks = random(0, 1);
   buffers.group_bytes = random.one_of({1U, 1U, 50U, 3000U});
+  if (random(0, 2) == 0) decode_on_device(random, planned);
   return planned;
 }
 
@@ -140,7 +151,9 @@ inline decoder_sample random_archive(dice& random, std::uint32_t chunk_bytes, st
 
 inline pipeline::run_hooks shuffled(unsigned seed, std::optional<std::uint64_t> failing_job = {}) {
   return {.make_engine = [seed, failing_job](std::string_view, const gpu::engine_request& request) {
-    return gpu::engine_choice{.taken = std::make_unique<shuffling_engine>(request.counted, seed, failing_job),
+    const shuffling_decoder::settings decoding{
+        .seed = seed, .rejects_one_of = seed % 3 == 0 ? 4U : 0U, .fails_one_of = seed % 5 == 0 ? 6U : 0U};
+    return gpu::engine_choice{.taken = std::make_unique<shuffling_device>(request.counted, decoding, seed, failing_job),
                               .reason = {}};
   }};
 }

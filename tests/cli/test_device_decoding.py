@@ -1,0 +1,351 @@
+"""zstd frames that a device decodes, over a fake CUDA runtime (tests/support/command_runtime.cpp): reports, messages and
+exit status are those of the host, whatever the archives, the damage, the options and the failures of the device."""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+
+from support import (ALL_SCHEMES, SAMPLE, SANITIZED, CommandTest, Running, evenly, feed, main, noise, oracle, run, text, unread,
+                     wait_until, zstd)
+
+JSON = ("--format", "json", *ALL_SCHEMES)
+SAME_CUTS = ("-T", "2", "--chunk-size", "256KiB", "--slots", "4")  # how damaged frames are cut must not differ
+MEMORY = ("--device-memory", "64MiB")  # the fake device fills the memory of its decoder
+DEVICE = ("--device-decode", "on", *MEMORY)
+FAILED = "fake CUDA: a call fails\n"
+AT_EXIT = "fake CUDA: called at exit"
+MOST_CALLS = 2000  # more than a run here makes
+GROUP = 1 << 20  # compressed bytes
+FEWER = 4 if SANITIZED or SAMPLE else 1
+
+
+def frames(data, size, *options):
+    """Frames with content size: the decoder of the device has room for just their text."""
+    parts = [data[at : at + size] for at in range(0, len(data), size)]
+    return b"".join(zstd(part, f"--stream-size={len(part)}", *options) for part in parts)
+
+
+def skippable(payload, kind=0):
+    return struct.pack("<II", 0x184D2A50 + kind, len(payload)) + payload
+
+
+def flipped(encoded, place):
+    damaged = bytearray(encoded)
+    damaged[place] ^= 1 << place % 8
+    return bytes(damaged)
+
+
+def on_device(*arguments, **options):
+    return run(*JSON, *SAME_CUTS, *DEVICE, *arguments, engine="cuda", **options)
+
+
+def on_host(*arguments, **options):
+    return run(*JSON, *SAME_CUTS, *arguments, engine="host", **options)
+
+
+def decoded_in(ended):
+    """What the statistics say of the decoder of the device; None: it did not start."""
+    return ended.result["stats"]["engine"].get("decoded_on_device")
+
+
+class SameResults(CommandTest):
+    def assert_same(self, *arguments, **options):
+        """Standard output, messages and exit status equal those of the host. Returns the run over the device."""
+        device, host = on_device(*arguments, **options), on_host(*arguments, **options)
+        self.assertEqual((device.status, device.stderr), (host.status, host.stderr))
+        self.assertEqual(device.stdout, host.stdout)
+        return device
+
+    def assert_decoded(self, encoded, data, *options):
+        """The text of the archive, in a file and from a pipe, is counted as by the host; the file by the device."""
+        path = self.file("archive.zst", encoded)
+        self.assert_counted(self.assert_same(*options, path), data)
+        self.assert_same(*options, stdin_bytes=encoded)
+        ended = on_device("--stats", *options, path)
+        self.assert_counts(ended.result, data)
+        self.assertEqual(decoded_in(ended)["text_bytes"], len(data))
+        self.assertEqual(decoded_in(ended)["rejected_groups"], 0)
+
+
+class Archives(SameResults):
+    def test_one_frame_and_many(self):
+        data = text(700_000)
+        for size in (700_000, 100_000, 3000):
+            with self.subTest(size=size):
+                self.assert_decoded(frames(data, size), data)
+
+    def test_many_groups_of_frames(self):
+        data = noise(5_000_000) + text(1_000_000)
+        encoded = frames(data, 130_000)
+        self.assertGreater(len(encoded), 4 * GROUP)
+        self.assert_decoded(encoded, data)
+        ended = on_device("--stats", self.file("many.zst", encoded))
+        self.assertGreater(decoded_in(ended)["groups"], 3)
+        self.assertEqual(decoded_in(ended)["frames"], 47)
+
+    def test_levels_checksums_and_content_sizes(self):
+        data = text(400_000) + noise(20_000) + bytes(300_000)
+        sized = self.file("sized", data)
+        for options in (("-1",), ("-3",), ("-19",), ("--fast=5",), ("--no-check",)):
+            with self.subTest(options=options):
+                self.assert_decoded(zstd(data, *options), data)  # without content size
+                written = subprocess.run(["zstd", "-q", "-c", *options, str(sized)], stdout=subprocess.PIPE, check=True)
+                self.assert_decoded(written.stdout, data)
+
+    def test_skippable_and_empty_frames(self):
+        data = text(50_000)
+        first, second = zstd(data[:20_000]), zstd(data[20_000:])
+        self.assert_decoded(skippable(b"index") + first + skippable(b"", 15) + zstd(b"") + second + skippable(b"end", 14), data)
+        self.assert_same(self.file("nothing.zst", skippable(noise(1000))))
+        self.assert_same(self.file("empty frames.zst", zstd(b"") * 3))
+
+    def test_tiny_inputs(self):
+        for content in (b"", b"x", b"\x28", zstd(b""), zstd(b"x"), zstd(b"x")[:-1]):
+            for name in ("tiny.zst", "tiny"):
+                with self.subTest(content=content, name=name):
+                    self.assert_same(self.file(name, content))
+            self.assert_same(stdin_bytes=content)
+
+    def test_several_files_and_formats(self):
+        contents = [text(40_000 * number, number + 1) for number in range(1, 8)]
+        paths = [
+            self.file(f"{number}.zst", frames(content, 60_000)) if number % 3 else self.file(f"{number}.log", content)
+            for number, content in enumerate(contents)
+        ]
+        paths.insert(3, self.file("damaged.zst", flipped(zstd(text(30_000)), 3000)))
+        self.assert_same(*paths)
+        del paths[3]
+        self.assert_counted(self.assert_same(*paths), b"".join(contents))
+
+    def test_many_small_files(self):
+        contents = [text(900, number) for number in range(250)]
+        paths = [self.file(f"{number}.zst", zstd(content)) for number, content in enumerate(contents)]
+        self.assert_counted(self.assert_same(*paths), b"".join(contents))
+
+    def test_a_frame_larger_than_the_share_of_a_group_is_decoded_by_the_host(self):
+        data = noise(5_000_000)
+        path = self.file("large.zst", zstd(data[:4_500_000]) + zstd(data[4_500_000:]))
+        ended = on_device("--stats", "--memory-limit", "192MiB", path)
+        self.assert_counted(ended, data)
+        self.assertEqual(decoded_in(ended)["text_bytes"], 500_000)
+        self.assert_same("--memory-limit", "192MiB", path)
+
+    def test_windows_that_the_device_does_not_decode(self):
+        data = noise(300_000) * 2
+        for options in (("--long=27",), ("--ultra", "--long=28")):
+            with self.subTest(options=options):
+                self.assert_same("--memory-limit", "2GiB", self.file("wide.zst", zstd(data, *options) + zstd(b"after")))
+
+
+class Damage(SameResults):
+    def setUp(self):
+        super().setUp()
+        self.data = text(30_000)
+        self.encoded = zstd(self.data[:9000]) + skippable(b"between") + zstd(self.data[9000:20_000], "--no-check")
+        self.encoded += zstd(self.data[20_000:])
+
+    def test_truncated_at_any_place(self):
+        for length in evenly(range(len(self.encoded)), 60 // FEWER):
+            with self.subTest(length=length):
+                self.assert_same(self.file("truncated.zst", self.encoded[:length]))
+
+    def test_a_flipped_bit_at_any_place(self):
+        for place in evenly(range(len(self.encoded)), 60 // FEWER):
+            with self.subTest(place=place):
+                self.assert_same(self.file("flipped.zst", flipped(self.encoded, place)))
+
+    def test_damage_with_the_options_that_treat_it(self):
+        for options in (("--skip-damage",), ("--count-unverified",), ("--skip-damage", "--count-unverified"), ("--fail-fast",)):
+            for place in evenly(range(len(self.encoded)), 15 // FEWER):
+                with self.subTest(options=options, place=place):
+                    self.assert_same(*options, self.file("flipped.zst", flipped(self.encoded, place)))
+
+    def test_a_damaged_frame_among_many_groups(self):
+        data = noise(4_000_000)
+        encoded = frames(data, 130_000)
+        for place in evenly(range(100, len(encoded)), 8):
+            path = self.file("damaged.zst", flipped(encoded, place))
+            for options in ((), ("--skip-damage",), ("--count-unverified",)):
+                with self.subTest(place=place, options=options):
+                    self.assert_same(*options, path)
+
+    def test_frames_before_and_after_the_damage_are_decoded_by_the_device(self):
+        data = noise(4_000_000)
+        encoded = frames(data, 130_000)
+        ended = on_device("--stats", "--skip-damage", self.file("damaged.zst", flipped(encoded, len(encoded) // 2)))
+        self.assertEqual(ended.status, 1)
+        self.assertEqual(len(ended.result["inputs"][0]["lost"]), 1)
+        self.assertEqual(decoded_in(ended)["text_bytes"], 4_000_000 - 130_000)
+        self.assertEqual(decoded_in(ended)["rejected_groups"], 1)
+        self.assertIn("rejected, and decoded on the host",
+                      run("--stats", *DEVICE, "--skip-damage", self.folder / "damaged.zst", engine="cuda").stderr)
+
+    def test_other_data_between_and_after_frames(self):
+        for junk in (b"x", b"\x28\xb5\x2f", noise(1000), noise(700_000), text(200_000)):
+            for options in ((), ("--skip-damage",)):
+                with self.subTest(junk=junk[:8], options=options):
+                    path = self.file("junk.zst", self.encoded + junk + self.encoded + junk)
+                    self.assert_same(*options, path)
+
+
+class Options(SameResults):
+    def test_max_output_within_a_group_and_at_its_end(self):
+        data = text(900_000)
+        path = self.file("bomb.zst", frames(data, 100_000))
+        for most in (1, 99_999, 100_000, 450_000, 899_999):
+            with self.subTest(most=most):
+                device, host = (runner("--max-output", str(most), path) for runner in (on_device, on_host))
+                self.assertEqual((device.status, host.status), (1, 1))
+                self.assertIn("--max-output", device.stderr)
+                self.assert_counts(device.result, data[: device.result["bytes"]])
+        for most in (900_000, 900_001):
+            self.assert_counted(self.assert_same("--max-output", str(most), path), data)
+
+    def test_max_output_is_never_exceeded_by_groups_that_are_decoded_at_the_same_time(self):
+        data = noise(6_000_000)
+        path = self.file("many.zst", frames(data, 130_000))
+        for most in evenly(range(1_000_000, 6_000_000, 1000), 12 // FEWER):
+            with self.subTest(most=most):
+                ended = on_device("-T", "4", "--max-output", str(most), path)
+                self.assertEqual(ended.status, 1, ended)
+                self.assertIn("--max-output", ended.stderr)
+                self.assertLessEqual(ended.result["bytes"], most)
+                self.assert_counts(ended.result, data[: ended.result["bytes"]])
+
+    def test_memory_limits(self):
+        data = noise(2_500_000)
+        path = self.file("data.zst", frames(data, 100_000))
+        for limit in ("48MiB", "64MiB", "96MiB", "200MiB", "3GiB"):
+            with self.subTest(limit=limit):
+                off = run(*JSON, "--memory-limit", limit, "--device-decode", "off", path, engine="cuda")
+                on = run(*JSON, "--memory-limit", limit, *DEVICE, path, engine="cuda")
+                self.assertEqual((on.status, on.stdout, on.stderr), (off.status, off.stdout, off.stderr))
+        self.assert_counted(on, data)
+
+    def test_where_frames_are_decoded_is_selected_and_reported(self):
+        small, large = self.file("small.zst", zstd(text(9000))), self.file("large.zst", frames(noise(1_500_000), 100_000))
+        cases = {("on", small): 9000, ("on", large): 1_500_000, ("auto", small): None, ("auto", large): 1_500_000,
+                 ("off", small): None, ("off", large): None}
+        for (mode, path), decoded in cases.items():
+            with self.subTest(mode=mode, path=path.name):
+                options = ("--device-decode", mode, *MEMORY, "--stats")
+                ended = run(*JSON, *options, path, engine="cuda")
+                self.assertEqual((ended.status, ended.stderr), (0, ""))
+                reported = decoded_in(ended)
+                self.assertEqual(reported and reported["text_bytes"], decoded)
+                stages = [each["name"] for each in ended.result["stats"]["stages"]]
+                self.assertEqual("decode on device" in stages, decoded is not None)
+                printed = run(*options, path, engine="cuda").stderr
+                self.assertEqual("on device   " in printed, decoded is not None)
+                if decoded:
+                    self.assertEqual(reported["compressed_bytes"], path.stat().st_size)
+                    self.assertIn("on the device, in groups of frames", ended.result["stats"]["decompression"])
+
+    def test_the_host_engine_decodes_itself(self):
+        path = self.file("data.zst", zstd(text(9000)))
+        ended = run(*JSON, "--stats", *DEVICE, path, engine="host")
+        self.assert_counted(ended, text(9000))
+        self.assertIsNone(decoded_in(ended))
+
+    def test_options_that_need_the_text_on_the_host(self):
+        data = text(300_000)
+        path = self.file("data.zst", frames(data, 50_000))
+        dictionary = self.file("dictionary", text(5000, 9))
+        with_dictionary = self.file("dictionary.zst", zstd(data, "-D", str(dictionary)))
+        for options in (("--pairs", "--buckets", "letters", path), ("--zstd-dictionary", dictionary, with_dictionary)):
+            with self.subTest(options=options):
+                device = run("--format", "json", *DEVICE, *options, engine="cuda")
+                host = run("--format", "json", *options, engine="host")
+                self.assertEqual((device.status, device.stdout, device.stderr), (0, host.stdout, ""))
+                self.assertIsNone(decoded_in(run("--format", "json", "--stats", *DEVICE, *options, engine="cuda")))
+        for engine, more in (("cuda", DEVICE), ("host", ())):
+            windows = run("--format", "jsonl", "--window", "100KiB", *more, path, engine=engine)
+            self.assertEqual(windows.status, 0, windows)
+            self.assertEqual(sum(each["bytes"] for each in windows.documents_of("window")), len(data))
+            passed = run("--pass-through=text", "--format", "json", "--output", self.folder / "report", *more, path, engine=engine)
+            self.assertEqual((passed.status, passed.stdout), (0, data), passed.stderr)
+
+    def test_usage_errors(self):
+        path = self.file("data.zst", zstd(b"x"))
+        self.assert_usage_error(run("--device-decode", "maybe", path, engine="cuda"), "--device-decode", "maybe", "auto, on or off")
+        self.assert_usage_error(run("--device-memory", "1MiB", path, engine="cuda"), "--device-memory", "1MiB", "64MiB")
+        self.assert_usage_error(run("--device-memory", "much", path, engine="cuda"), "--device-memory")
+
+    def test_a_device_with_little_memory_decodes_less_at_once(self):
+        data = noise(3_000_000)
+        path = self.file("data.zst", frames(data, 100_000))
+        for memory in ("64MiB", "300MiB", "100GiB"):  # the device has 1 GiB
+            with self.subTest(memory=memory):
+                ended = run(*JSON, "--stats", "--device-decode", "on", "--device-memory", memory, path, engine="cuda")
+                self.assert_counted(ended, data)
+                self.assertEqual(decoded_in(ended)["text_bytes"], len(data))
+
+
+class Ends(SameResults):
+    def test_a_signal_in_the_middle_gives_a_report_of_a_prefix(self):
+        data = noise(3_000_000)
+        encoded = frames(data, 100_000)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number), Running(*JSON, *DEVICE, engine="cuda", stdin=subprocess.PIPE) as running:
+                feed(running, [encoded[: 2 * len(encoded) // 3]])
+                wait_until(lambda: unread(running.process.stdin.fileno()) == 0)
+                running.process.send_signal(number)
+                ended = running.finish()
+                self.assertEqual(ended.status, -number, ended)
+                self.assertIs(ended.result["complete"], False)
+                self.assert_counts(ended.result, data[: ended.result["bytes"]])
+
+    def failing_at(self, call, *arguments):
+        return run("--format", "json", "--buckets", "bytes", *SAME_CUTS, "--streams", "1", *DEVICE, *arguments, engine="cuda",
+                   env={**os.environ, "FAKE_CUDA_CALL": str(call)})
+
+    def count_calls(self, *arguments):
+        low, high = 1, MOST_CALLS
+        while low < high:
+            middle = (low + high) // 2
+            if FAILED in self.failing_at(middle, *arguments).stderr:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1
+
+    def test_whichever_call_fails_the_run_ends_with_the_counts_of_a_prefix_and_the_cause(self):
+        data = noise(2_500_000)
+        path = self.file("data.zst", frames(data, 100_000))
+        self.assert_counted(self.failing_at(MOST_CALLS, path), data)
+        calls = self.count_calls(path)
+        self.assertGreater(calls, 80)
+        for call in evenly(range(1, calls + 1), 60 // FEWER):
+            with self.subTest(call=call):
+                ended = self.failing_at(call, path)
+                self.assertNotIn(AT_EXIT, ended.stderr)
+                self.assertIn(ended.status, (0, 1, 2), ended)
+                if ended.stdout:
+                    self.assert_counts(ended.result, data[: ended.result["bytes"]])
+                    self.assertEqual(ended.result["complete"], ended.status == 0, ended)
+                if ended.status:
+                    self.assertIn("fake error 719", ended.stderr.replace(FAILED, ""))
+                else:
+                    self.assertEqual(ended.result["bytes"], len(data))
+
+
+class Random(SameResults):
+    def test_archives_of_random_frames_are_counted_as_by_the_host(self):
+        for seed in range(40 // FEWER):
+            chosen = random.Random(seed)
+            parts = [
+                chosen.choice((text, noise))(chosen.choice((0, 1, 100, 5000, 70_000, 400_000)), chosen.randrange(1, 9))
+                for _ in range(chosen.randrange(1, 12))
+            ]
+            pieces = [zstd(part, *chosen.choice(((), ("--no-check",), ("-1",), ("-12",)))) for part in parts]
+            for _ in range(chosen.randrange(3)):
+                pieces.insert(chosen.randrange(len(pieces) + 1), skippable(noise(chosen.choice((0, 10, 5000)))))
+            with self.subTest(seed=seed):
+                ended = self.assert_same(self.file("random.zst", b"".join(pieces)))
+                self.assertEqual(ended.result["bytes"], oracle(b"".join(parts))["bytes"])
+
+
+if __name__ == "__main__":
+    main()

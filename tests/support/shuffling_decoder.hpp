@@ -1,0 +1,142 @@
+// A shuffling engine with a decoder of frames: it decodes on a thread of its own, in random order, and can reject
+// groups and fail at random.
+#pragma once
+
+#include "gpu/cuda/zstd/decode_on_host.hpp"
+#include "gpu/frame_decoder.hpp"
+#include "tests/support/shuffling_engine.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace gpuhist::test {
+
+class shuffling_decoder final : public gpu::frame_decoder {
+ public:
+  struct settings {
+    unsigned seed = 1;
+    unsigned rejects_one_of = 0;  ///< 0: rejects only what it cannot decode
+    unsigned fails_one_of = 0;    ///< 0: never
+    limits most{.compressed_bytes = 1U << 20U, .text_bytes = 4U << 20U, .frames = 1000, .blocks = 2000};
+  };
+
+  shuffling_decoder(const gpu::partition& counted, const settings& with)
+      : counted_(counted),
+        with_(with),
+        random_(with.seed),
+        worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+  [[nodiscard]] limits max_job() const override { return with_.most; }
+
+  void submit(gpu::frame_job& job) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      pending_.push_back(&job);
+    }
+    changed_.notify_one();
+  }
+
+  [[nodiscard]] gpu::frame_decoder_stats stats() const override {
+    const std::scoped_lock lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  void work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !pending_.empty(); })) {
+      std::swap(pending_[random_() % pending_.size()], pending_.back());
+      gpu::frame_job& job = *pending_.back();
+      pending_.pop_back();
+      const bool fails = with_.fails_one_of != 0 && random_() % with_.fails_one_of == 0;
+      const bool rejects = with_.rejects_one_of != 0 && random_() % with_.rejects_one_of == 0;
+      lock.unlock();
+      if (!fails && !rejects) decode(job);
+      lock.lock();
+      stats_.lanes = 1;
+      if (job.decoded) ++stats_.groups;
+      if (job.decoded) stats_.frames += job.frames.size();
+      if (!job.decoded && !fails) ++stats_.rejected_groups;
+      lock.unlock();
+      const auto on_complete = std::move(job.on_complete);
+      on_complete(job, fails ? std::make_exception_ptr(std::runtime_error("the device fell off the bus"))
+                             : std::exception_ptr());
+      lock.lock();
+    }
+  }
+
+  void decode(gpu::frame_job& job) const {
+    namespace zstd = gpu::cuda::zstd;
+    constexpr std::size_t words_beyond = 4;
+    std::vector<std::uint32_t> compressed(job.compressed_bytes() / sizeof(std::uint32_t) + 1 + words_beyond);
+    auto* to = reinterpret_cast<std::byte*>(compressed.data());
+    for (const auto& piece : job.pieces) to = std::copy(piece.begin(), piece.end(), to);
+    std::vector<zstd::block_codes> codes(job.blocks.size() + 1);
+    std::vector<zstd::decoded_block> decoded(job.blocks.size() + 1);
+    std::vector<std::uint8_t> literals(job.text_room + 16 * job.blocks.size() + 16);
+    std::vector<zstd::sequence_entry> sequences(job.text_room + 2 * job.blocks.size() + 1);
+    std::vector<std::uint8_t> text(job.text_room + 64);
+    std::vector<zstd::decoded_frame> results(job.frames.size());
+    std::uint64_t used[2] = {};
+    zstd::decode_on_host({.compressed = compressed.data(),
+                          .frames = job.frames.data(),
+                          .blocks = job.blocks.data(),
+                          .frame_count = static_cast<std::uint32_t>(job.frames.size()),
+                          .block_count = static_cast<std::uint32_t>(job.blocks.size()),
+                          .literal_room = static_cast<std::uint32_t>(literals.size()),
+                          .sequence_room = static_cast<std::uint32_t>(sequences.size()),
+                          .codes = codes.data(),
+                          .decoded = decoded.data(),
+                          .literals = literals.data(),
+                          .sequences = sequences.data(),
+                          .text = text.data(),
+                          .results = results.data(),
+                          .used = used});
+    job.decoded = std::ranges::all_of(results, [](const auto& each) { return each.is == zstd::verdict::decoded; });
+    if (!job.decoded) return;
+    std::ranges::fill(job.row, 0U);
+    for (std::size_t frame = 0; frame < results.size(); ++frame) {
+      const std::uint8_t* const begin = text.data() + job.frames[frame].text_at;
+      for (std::uint64_t i = 0; i < results[frame].text_bytes; ++i) ++job.row[counted_.class_of[begin[i]]];
+      job.text_bytes += results[frame].text_bytes;
+    }
+  }
+
+  const gpu::partition counted_;
+  const settings with_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<gpu::frame_job*> pending_;
+  gpu::frame_decoder_stats stats_;
+  std::minstd_rand random_;
+  std::jthread worker_;
+};
+
+class shuffling_device : public shuffling_engine {
+ public:
+  shuffling_device(const gpu::partition& counted, const shuffling_decoder::settings& decoding, unsigned seed = 1,
+                   std::optional<std::uint64_t> failing_job = {})
+      : shuffling_engine(counted, seed, failing_job), decoder_(counted, decoding) {}
+
+  [[nodiscard]] gpu::frame_decoder* decoder() override { return &decoder_; }
+
+  gpu::engine_stats stats() const override {
+    gpu::engine_stats all;
+    all.decoded = decoder_.stats();
+    return all;
+  }
+
+ private:
+  shuffling_decoder decoder_;
+};
+
+}  // namespace gpuhist::test
