@@ -14,7 +14,7 @@ namespace gpuhist {
 
 /// Whether devices decode zstd frames, instead of the host. The results are the same.
 enum class device_decoding : std::uint8_t {
-  automatic,  ///< with engine::cuda, except files below 1 MiB
+  automatic,  ///< with engine::cuda, except files below 1 MiB and streams
   on,         ///< with engine::cuda
   off,
 };
