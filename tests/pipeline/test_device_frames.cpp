@@ -153,7 +153,7 @@ TEST_CASE("a group takes further slots only if some are free, and does not wait"
   CHECK(joined(group.pieces()) == bytes);
 }
 
-TEST_CASE("slots are distinct, their number is limited, and each is free again when its last owner is gone") {
+TEST_CASE("slots are distinct, their number is limited, and each is free again when its last owner has ended") {
   staging fixture(11);
   for (int again = 0; again < 3; ++again) {
     auto all = fixture.take_all();
