@@ -186,7 +186,7 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
-  while (needed() + of_cuda + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
+  while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
   if (needed() > limit) {
     const bool has_slots = !names.name("--slots").empty();
     throw config::usage_error(
