@@ -62,7 +62,7 @@ template <class T>
 class device_array {
  public:
   explicit device_array(const std::vector<T>& values) : memory_(values.size() * sizeof(T)), size_(values.size()) {
-    check(cudaMemcpy(memory_.as(), values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
+    check(cudaMemcpy(memory_.as(), static_cast<const void*>(values.data()), size_ * sizeof(T), cudaMemcpyHostToDevice));
   }
   [[nodiscard]] T* get() const { return memory_.as<T>(); }
   [[nodiscard]] std::vector<T> copied_back() const {
@@ -167,7 +167,9 @@ class peer_batch {
 }  // namespace
 
 peer_decoder::peer_decoder(const std::filesystem::path& library) : library_(dlopen(library.c_str(), RTLD_NOW)) {
-  if (library_ == nullptr) throw std::runtime_error(std::string("--peer: ") + dlerror());
+  if (library_ == nullptr)
+    throw std::runtime_error(std::string("--peer: ") +
+                             dlerror());  // NOLINT(concurrency-mt-unsafe): one thread loads libraries
   const auto has = [&](const char* name) { return dlsym(library_, name) != nullptr; };
   if (has(since_5) && has(decompress_name) && (has(scratch_name_5) || has(scratch_name_6))) return;
   dlclose(library_);

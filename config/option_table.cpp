@@ -327,9 +327,11 @@ constexpr std::array rows = {
     option_row{
         engines, "--device-decode", "MODE", value_kind::choice, "auto on off", counting_runs, rare,
         "auto, on or off: decode zstd on CUDA devices",
-        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB; "
-        "with --engine auto also there, if enough is left to decode. "
-        "'on': also those. 'off': on the host. Frames that the device rejects are decoded by the host, which has "
+        "Selects where zstd frames are decoded. 'auto': with --engine cuda on the device, except files below 1 MiB "
+        "and streams, which are counted as they arrive; with --engine auto also there, if enough is left to decode. "
+        "'on': also small files and streams. 'off': on the host. Frames that the device rejects are decoded by the "
+        "host, "
+        "which has "
         "the final say on damage. With --window, --pairs, --pass-through, --follow or --zstd-dictionary the host "
         "decodes. All give the same results. Default: auto.",
         "gpuhist --engine cuda --device-decode off *.zst",

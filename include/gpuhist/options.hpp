@@ -14,8 +14,9 @@ namespace gpuhist {
 
 /// Whether devices decode zstd frames, instead of the host. The results are the same.
 enum class device_decoding : std::uint8_t {
-  automatic,  ///< with engine::cuda, and with engine::automatic where it pays, except files below 1 MiB
-  on,         ///< with engine::cuda
+  /// With engine::cuda, and with engine::automatic where it pays; except files below 1 MiB and streams.
+  automatic,
+  on,  ///< with engine::cuda
   off,
 };
 

@@ -173,6 +173,7 @@ void plan_decoders(const file_options& options, counting_plan& planned) {
 // limit, then the memory for compressed bytes that devices decode. A number given by --slots is not reduced. A limit is
 // refused only if the buffers themselves exceed it.
 void fit_into(std::uint64_t limit, const file_options& options, const option_names& names, counting_plan& planned) {
+  constexpr std::uint64_t window_of_long_archives = 176 * mib;  // one of 128 MiB, which the host decodes, and others
   buffer_plan& buffers = planned.buffers;
   const bool may_reduce = options.slots == 0;
   const std::uint64_t fixed = process_allowance + read_ahead_bytes(buffers) + bytes_of_window_pairs(planned);
@@ -185,7 +186,7 @@ void fit_into(std::uint64_t limit, const file_options& options, const option_nam
   const std::uint32_t fewest = std::min(buffers.slots, buffers.decoders + 1);
   while (needed() + of_cuda + of_windows > limit && may_reduce && buffers.slots > fewest) --buffers.slots;
   while (needed() + of_cuda > limit && may_reduce && buffers.slots > 2) --buffers.slots;
-  while (needed() + of_cuda > limit && buffers.device_slots > 0) --buffers.device_slots;
+  while (needed() + window_of_long_archives > limit && buffers.device_slots > 0) --buffers.device_slots;
   if (needed() > limit) {
     const bool has_slots = !names.name("--slots").empty();
     throw config::usage_error(

@@ -125,12 +125,12 @@ class Archives(SameResults):
         self.assert_counted(self.assert_same(*paths), b"".join(contents))
 
     def test_a_frame_larger_than_the_share_of_a_group_is_decoded_by_the_host(self):
-        data = noise(5_000_000)
-        path = self.file("large.zst", zstd(data[:4_500_000]) + zstd(data[4_500_000:]))
-        ended = on_device("--stats", "--memory-limit", "192MiB", path)
+        data = noise(7_500_000)
+        path = self.file("large.zst", zstd(data[:7_000_000]) + zstd(data[7_000_000:]))
+        ended = on_device("--stats", "--memory-limit", "384MiB", path)
         self.assert_counted(ended, data)
         self.assertEqual(decoded_in(ended)["text_bytes"], 500_000)
-        self.assert_same("--memory-limit", "192MiB", path)
+        self.assert_same("--memory-limit", "384MiB", path)
 
     def test_windows_that_the_device_does_not_decode(self):
         data = noise(300_000) * 2
@@ -242,6 +242,15 @@ class Options(SameResults):
                 if decoded:
                     self.assertEqual(reported["compressed_bytes"], path.stat().st_size)
                     self.assertIn("on the device, in groups of frames", ended.result["stats"]["decompression"])
+
+    def test_streams_are_decoded_by_the_device_only_on_request(self):
+        data = noise(1_500_000)
+        encoded = frames(data, 100_000)
+        for mode, decoded in (("auto", None), ("on", len(data))):
+            with self.subTest(mode=mode):
+                ended = run(*JSON, "--stats", "--device-decode", mode, *MEMORY, stdin_bytes=encoded, engine="cuda")
+                self.assert_counted(ended, data)
+                self.assertEqual(decoded_in(ended) and decoded_in(ended)["text_bytes"], decoded)
 
     def test_the_host_engine_decodes_itself(self):
         path = self.file("data.zst", zstd(text(9000)))

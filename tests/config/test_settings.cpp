@@ -67,7 +67,7 @@ std::string good_value(const option_row& row) {
     case value_kind::numbers:
       return row.is_flag() ? "yes" : "3";
     case value_kind::size:
-      return "1MiB";
+      return "64MiB";
     case value_kind::interval:
       return "2s";
     default:

@@ -91,6 +91,7 @@ class machine {
       api = gpu::cuda::make_fake_runtime(ledger_,
                                          std::vector<gpu::cuda::device_properties>(devices, gpu::cuda::fake_device()));
       ledger_->may_be_lost = plan_ != nullptr;
+      ledger_->before_kernel = [](int) { static thread_local const spared kernels_request_nothing; };
       if (plan_) api = gpu::cuda::make_failing_runtime(std::move(api), plan_);
       api = make_sparing_runtime(std::move(api));
     }

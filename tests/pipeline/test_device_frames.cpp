@@ -202,12 +202,12 @@ TEST_CASE("the blocks that are taken from a group have its bytes in order, and o
   CHECK(fixture.take_all().size() == slots_for(3));
 }
 
-TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts, and the note says why") {
+TEST_CASE("without a decoder, memory for it, or memory for slots, nothing starts, and the note names missing memory") {
   plain_engine without;
   device_frames none(without, with_slots(5));
   CHECK_FALSE(none.start());
   CHECK_FALSE(none.start());
-  CHECK(none.note() == "frames are decoded on the host: no device can decode them");
+  CHECK(none.note().empty());  // an engine that wakes devices may have a decoder later
 
   refusing_engine refusing;
   device_frames refused(refusing, with_slots(5));

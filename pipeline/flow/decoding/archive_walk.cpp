@@ -233,7 +233,10 @@ void archive_walk::count_text(const content& item) {
 // text that is in the slot has to be counted for snapshots.
 std::size_t archive_walk::put_next(io::byte_reader& content, input_id input) {
   if (file_ != nullptr && limits_.text_to == nullptr) {
-    held_reservation target(context_.cut, room(std::numeric_limits<std::uint32_t>::max()));
+    // one byte more than permitted, so that more is noticed
+    const std::uint64_t permitted = limits_.max_text - std::min<std::uint64_t>(limits_.max_text, text_bytes_);
+    constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
+    held_reservation target(context_.cut, room(std::min(any, permitted) + 1));
     const std::size_t size = content.read(target.bytes());
     target.commit(size, {.input = input, .group = 1, .frame = 1});
     return size;

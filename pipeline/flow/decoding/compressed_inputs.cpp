@@ -80,10 +80,11 @@ void compressed_inputs::end_input_with(compressed_input& input, const std::excep
   if (auto* file = std::get_if<io::file_source>(input.source.get())) file->leave_offset_at(input.compressed_bytes);
 }
 
+// A stream may stall, and its text is counted as it arrives unless all frames are to be decoded on the device.
 bool compressed_inputs::may_use_device(const compressed_input& input) const {
   if (options_.device == nullptr || input.format.name != "zstd") return false;
   const auto* const file = std::get_if<io::file_source>(input.source.get());
-  return file == nullptr || file->size_hint() >= options_.min_device_bytes;
+  return file == nullptr ? options_.min_device_bytes == 0 : file->size_hint() >= options_.min_device_bytes;
 }
 
 async::task<> compressed_inputs::split(compressed_input& input, std::vector<std::byte> head) {

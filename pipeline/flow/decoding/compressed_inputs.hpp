@@ -51,8 +51,8 @@ class compressed_inputs {
     bool skip_damage = false;                    ///< continue after damaged frames
     io::stream_sink* text_to = nullptr;          ///< the text is passed through to this sink, in order; null: it is not
     device_frames* device = nullptr;             ///< decodes groups of zstd frames; null: the host decodes all
-    std::uint64_t min_device_bytes = 0;          ///< of a file; the host decodes smaller ones
-    std::string_view in_order_for{};             ///< for statistics: the option for which frames are decoded in order
+    std::uint64_t min_device_bytes = 0;  ///< of a file; the host decodes smaller ones, and streams unless it is 0
+    std::string_view in_order_for{};     ///< for statistics: the option for which frames are decoded in order
   };
 
   struct executors {
