@@ -380,7 +380,7 @@ bool lose_one_of_two(unsigned n) {
   std::size_t failed = 0;
   std::size_t decoded_later = 0;
   bool reached = false;
-  {
+  try {
     const auto decoder = fake.decoder();
     for (const auto& each : groups) {
       const bool was_lost = !plan->failed_call().empty();
@@ -394,13 +394,13 @@ bool lose_one_of_two(unsigned n) {
       }
     }
     reached = plan->failed_call() == "cudaLaunchKernelExC";
+  } catch (const engine_error&) {
+    reached = false;  // a call of the construction failed: how many there are before it depends on the threads
   }
-  for (const auto& each : groups) {
-    CHECK(each->answers() == 1);
-    each->leave_locked();
-  }
+  for (const auto& each : groups) each->leave_locked();
   fake.owned.reset();
   if (!reached) return false;
+  for (const auto& each : groups) CHECK(each->answers() == 1);
   CHECK(failed == 1);
   CHECK(decoded_later > 0);
   CHECK(plan->calls_after_failure() == 0);
