@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <random>
 #include <stdexcept>
@@ -68,8 +69,10 @@ class shuffling_decoder final : public gpu::frame_decoder {
       if (!job.decoded && !fails) ++stats_.rejected_groups;
       lock.unlock();
       const auto on_complete = std::move(job.on_complete);
-      on_complete(job, fails ? std::make_exception_ptr(std::runtime_error("the device fell off the bus"))
-                             : std::exception_ptr());
+      // on its own line: the temporary shares its text with the exception, and must not be destroyed after the call
+      std::exception_ptr failure;
+      if (fails) failure = std::make_exception_ptr(std::runtime_error("the device fell off the bus"));
+      on_complete(job, std::move(failure));
       lock.lock();
     }
   }
