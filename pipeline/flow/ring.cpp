@@ -38,26 +38,23 @@ struct slot_layout {
         end(rows_at + shape.slots * rows_stride) {}
 };
 
-}  // namespace
-
-ring::mapping::mapping(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
-  ::madvise(memory, bytes, MADV_HUGEPAGE);  // optional: fewer page faults and page table entries
-  memory_ = {static_cast<std::byte*>(memory), bytes};
+std::shared_ptr<mapped_memory> map_slots(std::size_t bytes) {
+  auto mapped = std::make_shared<mapped_memory>(bytes);
+  if (mapped->memory().empty()) throw std::system_error(errno, std::generic_category(), "cannot map the slots");
+  return mapped;
 }
 
-ring::mapping::~mapping() { ::munmap(memory_.data(), memory_.size()); }
-
-void ring::mapping::populate(std::span<std::byte> part) {
+void populate(std::span<std::byte> part) {
   // optional: fails before Linux 5.14, and then the first access populates the pages
   if (!part.empty()) ::madvise(part.data(), part.size(), MADV_POPULATE_WRITE);
 }
 
+}  // namespace
+
 std::uint64_t ring_shape::mapped_bytes() const { return slot_layout(*this).end; }
 
 ring::ring(const ring_shape& shape)
-    : mapping_(std::make_shared<mapping>(shape.mapped_bytes())),
+    : mapping_(map_slots(shape.mapped_bytes())),
       permits_(shape.slots),
       slots_(shape.slots),
       occupancy_(shape.slots, std::chrono::steady_clock::now()) {
@@ -77,7 +74,7 @@ ring::ring(const ring_shape& shape)
   // the first slots are taken first
   for (std::size_t i = slots_.size(); i-- > 0;) free_.push_back(&slots_[i]);
   // a link needs all slots from the start. The host often uses a few of them, and the others cost time: docs/tuning.md
-  if (shape.feeds_link) mapping::populate(memory().first(shape.slots * layout.bytes_stride));
+  if (shape.feeds_link) populate(memory().first(shape.slots * layout.bytes_stride));
 }
 
 async::task<slot*> ring::acquire() {

@@ -12,6 +12,7 @@
 #include "async/task.hpp"
 #include "gpu/engine.hpp"
 #include "pipeline/counts/segment.hpp"
+#include "pipeline/flow/mapped_memory.hpp"
 #include "pipeline/flow/statistics/occupancy.hpp"
 
 #include <chrono>
@@ -122,24 +123,11 @@ class ring {
   [[nodiscard]] slot_history history(occupancy::time_point end) const;
 
  private:
-  class mapping {
-   public:
-    explicit mapping(std::size_t bytes);
-    mapping(const mapping&) = delete;
-    mapping& operator=(const mapping&) = delete;
-    ~mapping();
-    static void populate(std::span<std::byte> part);
-    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
-
-   private:
-    std::span<std::byte> memory_;
-  };
-
   slot* take(async::semaphore::permit permit, std::uint64_t user = 0);
   slot* take_after_wait(async::semaphore::permit permit, std::chrono::steady_clock::time_point began);
   void enter(slot& entering, phase next);
 
-  std::shared_ptr<mapping> mapping_;
+  std::shared_ptr<mapped_memory> mapping_;
   async::semaphore permits_;  // one per slot in free_; slots hold them, so it outlives slots_
   std::vector<slot> slots_;
   mutable std::mutex mutex_;

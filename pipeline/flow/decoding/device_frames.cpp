@@ -2,8 +2,6 @@
 
 #include "gpu/engines.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -28,21 +26,6 @@ void copy_from(const std::vector<std::span<const std::byte>>& pieces, std::size_
 }
 
 }  // namespace
-
-struct device_frames::mapping {
-  explicit mapping(std::size_t size) : bytes(size) {
-    void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    memory = static_cast<std::byte*>(mapped);
-    ::madvise(memory, size, MADV_HUGEPAGE);  // optional
-  }
-  mapping(const mapping&) = delete;
-  mapping& operator=(const mapping&) = delete;
-  ~mapping() { ::munmap(memory, bytes); }
-
-  std::size_t bytes;
-  std::byte* memory = nullptr;
-};
 
 staging_slot::~staging_slot() { owner_.give_back(memory_); }
 
@@ -125,9 +108,10 @@ bool device_frames::try_start() {
 void device_frames::add_slots() {
   const std::uint32_t more = std::min(settings_.more_slots, settings_.max_slots - slots_made_);
   if (more == 0) return;
-  auto added = std::make_shared<mapping>(settings_.slot_bytes * more);
-  engine_.register_memory({added->memory, added->bytes}, added);
-  for (std::uint32_t i = 0; i < more; ++i) free_.push_back(added->memory + i * settings_.slot_bytes);
+  auto added = std::make_shared<mapped_memory>(settings_.slot_bytes * more);
+  if (added->memory().empty()) throw std::bad_alloc();
+  engine_.register_memory(added->memory(), added);
+  for (std::uint32_t i = 0; i < more; ++i) free_.push_back(added->memory().data() + i * settings_.slot_bytes);
   mappings_.push_back(std::move(added));
   slots_made_ += more;
   permits_.add(more);

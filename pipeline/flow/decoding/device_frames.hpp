@@ -7,6 +7,7 @@
 #include "gpu/engine.hpp"
 #include "pipeline/flow/decoding/block_reader.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
+#include "pipeline/flow/mapped_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -117,7 +118,6 @@ class device_frames {
 
  private:
   friend class staging_slot;
-  struct mapping;
 
   [[nodiscard]] bool is_too_long(std::span<const std::byte> begin) const;
   bool try_start();
@@ -132,7 +132,7 @@ class device_frames {
   mutable std::mutex mutex_;
   std::string note_;
   gpu::frame_decoder* decoder_ = nullptr;  // null: none
-  std::vector<std::shared_ptr<mapping>> mappings_;
+  std::vector<std::shared_ptr<mapped_memory>> mappings_;
   std::uint32_t slots_made_ = 0;
   bool may_add_slots_ = true;
   std::vector<std::byte*> free_;  // has capacity for all; last in, first out
