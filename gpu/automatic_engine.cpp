@@ -1,5 +1,6 @@
 #include "gpu/automatic_engine.hpp"
 
+#include "gpu/failure_text.hpp"
 #include "gpu/job_check.hpp"
 #include "gpu/process_end.hpp"
 
@@ -10,16 +11,6 @@
 
 namespace gpuhist::gpu {
 namespace {
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an unknown error";
-  }
-}
 
 // Whether decompression could use all cores.
 bool decoders_need_cores(const engine_request& request) {
@@ -72,13 +63,13 @@ automatic_engine::~automatic_engine() {
 
 // Memory that is registered while a device is being woken would be forgotten: nothing is registered then.
 void automatic_engine::register_memory(std::span<std::byte> memory, std::shared_ptr<const void> owner) {
-  engine* device = nullptr;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (state_ == device_state::awake) device = device_.get();
-  }
-  if (device != nullptr) return device->register_memory(memory, std::move(owner));
+  if (engine* const device = woken_device()) return device->register_memory(memory, std::move(owner));
   registrations_.push_back({memory, std::move(owner)});
+}
+
+engine* automatic_engine::woken_device() const {
+  const std::scoped_lock lock(mutex_);
+  return state_ == device_state::awake || state_ == device_state::decodes ? device_.get() : nullptr;
 }
 
 void automatic_engine::submit(counting_job& job) noexcept {
@@ -94,7 +85,7 @@ bool automatic_engine::queue(counting_job& job) noexcept {
   const std::scoped_lock lock(mutex_);
   if (first_submit_ == std::chrono::steady_clock::time_point{}) first_submit_ = std::chrono::steady_clock::now();
   if (job.bytes_are_lent) return false;
-  if (job.count_here && (state_ != device_state::awake || decodes_only_ || is_for_host(job))) return false;
+  if (job.count_here && (state_ != device_state::awake || is_for_host(job))) return false;
   try {
     waiting_.push_back(&job);
   } catch (...) {
@@ -106,7 +97,7 @@ bool automatic_engine::queue(counting_job& job) noexcept {
 
 bool automatic_engine::counts_here() const {
   const std::scoped_lock lock(mutex_);
-  return state_ != device_state::awake || decodes_only_;
+  return state_ != device_state::awake;
 }
 
 counting_job* automatic_engine::take_waiting() {
@@ -206,7 +197,7 @@ bool automatic_engine::begins_waking() {
 
 void automatic_engine::wake_if_cores_are_saturated() noexcept {
   try {
-    if (begins_waking()) start_waking(false);
+    if (begins_waking()) start_waking(device_state::awake);
   } catch (...) {
     could_not_wake(std::current_exception());
   }
@@ -214,15 +205,11 @@ void automatic_engine::wake_if_cores_are_saturated() noexcept {
 
 frame_decoder* automatic_engine::decoder() {
   try {
-    if (begins_waking_to_decode()) start_waking(true);
+    if (begins_waking_to_decode()) start_waking(device_state::decodes);
   } catch (...) {
     could_not_wake(std::current_exception());
   }
-  engine* device = nullptr;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (state_ == device_state::awake) device = device_.get();
-  }
+  engine* const device = woken_device();
   return device != nullptr ? device->decoder() : nullptr;
 }
 
@@ -230,7 +217,6 @@ bool automatic_engine::begins_waking_to_decode() {
   const std::scoped_lock lock(mutex_);
   if (state_ != device_state::asleep || !settings_.wake || request_.pairs || !pays_to_decode()) return false;
   state_ = device_state::waking;
-  decodes_only_ = true;
   return true;
 }
 
@@ -246,16 +232,16 @@ bool automatic_engine::pays_to_decode() const {
 
 // Unless it is joined, the thread is detached, because creating a CUDA context cannot be interrupted and the run must
 // not wait for it. The thread owns everything that it uses. Without a thread or memory for it, no device is woken.
-void automatic_engine::start_waking(bool decodes) {
+void automatic_engine::start_waking(device_state as) {
   const auto begun = std::make_shared<awakening>();
   begun->waiting = this;
-  auto task = [begun, alive = detached_waker(), wake = settings_.wake, registrations = registrations_, decodes] {
+  auto task = [begun, alive = detached_waker(), wake = settings_.wake, registrations = registrations_, as] {
     std::unique_ptr<engine> device;
     std::exception_ptr failure;
     try {
       device = wake();
       for (const registration& each : registrations) device->register_memory(each.memory, each.owner);
-      if (decodes) static_cast<void>(device->decoder());  // here, because it takes a while
+      if (as == device_state::decodes) static_cast<void>(device->decoder());  // here, because it takes a while
     } catch (...) {
       failure = std::current_exception();
       device.reset();  // before the engine is notified: after that the process may end
@@ -265,7 +251,7 @@ void automatic_engine::start_waking(bool decodes) {
     if (failure) {
       begun->waiting->could_not_wake(failure);
     } else {
-      begun->waiting->woken(std::move(device));
+      begun->waiting->woken(std::move(device), as);
     }
   };
   awakening_ = begun;
@@ -282,11 +268,11 @@ void automatic_engine::start_waking(bool decodes) {
   }
 }
 
-void automatic_engine::woken(std::unique_ptr<engine> device) noexcept {
+void automatic_engine::woken(std::unique_ptr<engine> device, device_state as) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     device_ = std::move(device);
-    state_ = device_state::awake;
+    state_ = as;
   }
   feed_device();
 }
@@ -329,9 +315,9 @@ void automatic_engine::hand_to_device(device_job& sent) noexcept {
 automatic_engine::device_job* automatic_engine::take_for_device() noexcept {
   const std::uint64_t enough = decoders_need_cores(request_) ? 1 : std::max(request_.max_copy, 1U);
   const std::scoped_lock lock(mutex_);
-  if (state_ != device_state::awake || decodes_only_ || waiting_bytes_ < enough ||
-      on_device_ >= settings_.max_device_bytes)
+  if (state_ != device_state::awake || waiting_bytes_ < enough || on_device_ >= settings_.max_device_bytes) {
     return nullptr;
+  }
   device_job* first = nullptr;
   device_job** end = &first;
   for (std::uint64_t bytes = 0; bytes < enough && !waiting_.empty() && !is_for_host(*waiting_.front());) {
@@ -420,9 +406,10 @@ std::string automatic_engine::note() const {
     case device_state::waking:
       return "a device was being woken when the run ended";
     case device_state::awake:
-      if (decodes_only_) return "a device was woken to decode";
       return warning().empty() ? "a device was woken because the cores were saturated"
                                : "devices were woken, and one of them failed";
+    case device_state::decodes:
+      return "a device was woken to decode";
     case device_state::failed:
       break;
   }

@@ -71,7 +71,13 @@ class automatic_engine final : public engine {
   [[nodiscard]] engine_stats stats() const override;
 
  private:
-  enum class device_state { asleep, waking, awake, failed };
+  enum class device_state {
+    asleep,
+    waking,
+    awake,    ///< decodes, and counts chunks
+    decodes,  ///< was woken to decode, and gets no chunks
+    failed,
+  };
   struct awakening;
   struct registration {
     std::span<std::byte> memory;
@@ -79,15 +85,16 @@ class automatic_engine final : public engine {
   };
   struct device_job;
 
+  [[nodiscard]] engine* woken_device() const;  // null: none
   bool queue(counting_job& job) noexcept;
   void wake_if_cores_are_saturated() noexcept;
   [[nodiscard]] bool begins_waking();
   [[nodiscard]] bool begins_waking_to_decode();
   [[nodiscard]] bool pays_to_decode() const;  // with the lock
-  void start_waking(bool decodes);
+  void start_waking(device_state as);
   [[nodiscard]] bool cores_are_saturated(std::chrono::duration<double> elapsed) const;  // with the lock
   [[nodiscard]] bool is_worthwhile(std::chrono::duration<double> elapsed) const;        // with the lock
-  void woken(std::unique_ptr<engine> device) noexcept;
+  void woken(std::unique_ptr<engine> device, device_state as) noexcept;
   void could_not_wake(const std::exception_ptr& why) noexcept;
   void feed_device() noexcept;
   void hand_to_device(device_job& sent) noexcept;
@@ -118,7 +125,6 @@ class automatic_engine final : public engine {
   std::uint64_t waiting_bytes_ = 0;
   std::size_t host_tasks_ = 0;  // posted but not finished
   device_state state_ = device_state::asleep;
-  bool decodes_only_ = false;  // the device was woken to decode
   std::chrono::steady_clock::time_point first_submit_{};
   std::shared_ptr<awakening> awakening_;
   std::thread waker_;  // with engine_request::joins_waker

@@ -1,6 +1,7 @@
 #include "gpu/cuda/zstd/frame_lanes.hpp"
 
 #include "gpu/cuda/error.hpp"
+#include "gpu/failure_text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -32,16 +33,6 @@ frame_decoder::limits limits_for(std::uint64_t lane_bytes) {
   const std::uint64_t text = std::min(max_text, lane_bytes / 7 * 2 / alignment * alignment);
   const auto frames = static_cast<std::uint32_t>(std::max<std::uint64_t>(text / text_of_frame, 256));
   return {.compressed_bytes = text / 4, .text_bytes = text, .frames = frames, .blocks = frames + frames / 2};
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an unknown error";
-  }
 }
 
 }  // namespace
