@@ -174,19 +174,11 @@ batch_content content_of(const batch_plan& plan, std::span<const zstd::encoded_b
   return content;
 }
 
-std::string_view name_of(zstd::verdict value) {
-  constexpr std::array<std::string_view, 12> names{
-      "decoded",          "no_room",      "block_size",       "literals_header", "huffman_tree", "huffman_stream",
-      "sequences_header", "distribution", "sequences_stream", "match_offset",    "content_size", "checksum"};
-  const auto index = static_cast<std::size_t>(value);
-  return index < names.size() ? names[index] : "unknown verdict";
-}
-
 std::string rejected_frame(std::span<const zstd::decoded_frame> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].is == zstd::verdict::decoded) continue;
     return "frame " + std::to_string(i) + ", block " + std::to_string(results[i].block) + ": rejected as " +
-           std::string(name_of(results[i].is));
+           name_of(results[i].is);
   }
   return "";
 }

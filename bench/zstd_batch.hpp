@@ -2,6 +2,7 @@
 // full.
 #pragma once
 
+#include "gpu/cuda/zstd/verdict_names.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gpuhist::bench {
@@ -73,9 +73,6 @@ struct batch_content {
 
 batch_content content_of(const batch_plan& plan, std::span<const gpu::cuda::zstd::encoded_block> blocks,
                          std::span<const gpu::cuda::zstd::decoded_block> decoded);
-
-/// "huffman_tree".
-std::string_view name_of(gpu::cuda::zstd::verdict value);
 
 /// The first frame that was rejected, and why; empty if there is none.
 std::string rejected_frame(std::span<const gpu::cuda::zstd::decoded_frame> results);

@@ -119,11 +119,4 @@ bool zstd_batch::kept_bounds() const {
   return true;
 }
 
-const char* name_of(zstd::verdict is) {
-  static constexpr const char* names[] = {"decoded",          "no_room",        "block_size",       "literals_header",
-                                          "huffman_tree",     "huffman_stream", "sequences_header", "distribution",
-                                          "sequences_stream", "match_offset",   "content_size",     "checksum"};
-  return names[static_cast<unsigned>(is)];
-}
-
 }  // namespace gpuhist::test

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/cuda/zstd/encoded.hpp"
+#include "gpu/cuda/zstd/verdict_names.hpp"
 #include "pipeline/flow/decoding/encoded_frames.hpp"
 #include "tests/support/byte_vectors.hpp"
 
@@ -83,8 +84,5 @@ class zstd_batch {
   std::unique_ptr<std::uint8_t[]> text_;
   std::unique_ptr<gpu::cuda::zstd::decoded_frame[]> results_;
 };
-
-/// The name of a verdict, for messages.
-const char* name_of(gpu::cuda::zstd::verdict is);
 
 }  // namespace gpuhist::test
