@@ -223,6 +223,22 @@ def _typed(values):
     return "".join(chr(value) if chr(value).isalnum() and value < 128 else f"\\x{value:02x}" for value in values)
 
 
+CALL_FAILED = "fake CUDA: a call fails\n"  # printed by tests/support/command_runtime.cpp
+
+
+def calls_of_device(failing_at, at_most):
+    """The number of calls that a run makes of the fake CUDA runtime. failing_at(call) runs it with a call that fails;
+    at_most is more than the number."""
+    low, high = 1, at_most
+    while low < high:
+        middle = (low + high) // 2
+        if CALL_FAILED in failing_at(middle).stderr:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
 def evenly(cases, at_most):
     """At most `at_most` cases, evenly spread, with the first and the last; all cases if there are no more."""
     cases = list(cases)

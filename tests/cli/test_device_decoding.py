@@ -7,14 +7,13 @@ import signal
 import struct
 import subprocess
 
-from support import (ALL_SCHEMES, SAMPLE, SANITIZED, CommandTest, Running, evenly, feed, main, noise, oracle, run, text, unread,
-                     wait_until, zstd)
+from support import (ALL_SCHEMES, CALL_FAILED, SAMPLE, SANITIZED, CommandTest, Running, calls_of_device, evenly, feed, main,
+                     noise, oracle, run, text, unread, wait_until, zstd)
 
 JSON = ("--format", "json", *ALL_SCHEMES)
 SAME_CUTS = ("-T", "2", "--chunk-size", "256KiB", "--slots", "4")  # how damaged frames are cut must not differ
 MEMORY = ("--device-memory", "64MiB")  # the fake device fills the memory of its decoder
 DEVICE = ("--device-decode", "on", *MEMORY)
-FAILED = "fake CUDA: a call fails\n"
 AT_EXIT = "fake CUDA: called at exit"
 MOST_CALLS = 2000  # more than a run here makes
 GROUP = 1 << 20  # compressed bytes
@@ -311,14 +310,7 @@ class Ends(SameResults):
                    env={**os.environ, "FAKE_CUDA_CALL": str(call)})
 
     def count_calls(self, *arguments):
-        low, high = 1, MOST_CALLS
-        while low < high:
-            middle = (low + high) // 2
-            if FAILED in self.failing_at(middle, *arguments).stderr:
-                low = middle + 1
-            else:
-                high = middle
-        return low - 1
+        return calls_of_device(lambda call: self.failing_at(call, *arguments), MOST_CALLS)
 
     def test_whichever_call_fails_the_run_ends_with_the_counts_of_a_prefix_and_the_cause(self):
         data = noise(2_500_000)
@@ -335,7 +327,7 @@ class Ends(SameResults):
                     self.assert_counts(ended.result, data[: ended.result["bytes"]])
                     self.assertEqual(ended.result["complete"], ended.status == 0, ended)
                 if ended.status:
-                    self.assertIn("fake error 719", ended.stderr.replace(FAILED, ""))
+                    self.assertIn("fake error 719", ended.stderr.replace(CALL_FAILED, ""))
                 else:
                     self.assertEqual(ended.result["bytes"], len(data))
 

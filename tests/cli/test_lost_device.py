@@ -4,9 +4,8 @@ The process ends without exit handlers, because CUDA could hang in them."""
 
 import os
 
-from support import PATIENCE, CommandTest, evenly, main, run, text, zstd
+from support import CALL_FAILED, PATIENCE, CommandTest, calls_of_device, evenly, main, run, text, zstd
 
-FAILED = "fake CUDA: a call fails\n"
 AT_EXIT = "fake CUDA: called at exit"
 WAKING = "fake CUDA: a device is waking\n"
 MOST_CALLS = 1000  # more than a run here makes
@@ -18,19 +17,12 @@ class LostDevice(CommandTest):
                    engine="cuda", env={**os.environ, "FAKE_CUDA_CALL": str(call)})
 
     def count_calls(self, *arguments):
-        low, high = 1, MOST_CALLS
-        while low < high:
-            middle = (low + high) // 2
-            if FAILED in self.count(middle, *arguments).stderr:
-                low = middle + 1
-            else:
-                high = middle
-        return low - 1
+        return calls_of_device(lambda call: self.count(call, *arguments), MOST_CALLS)
 
     def check(self, ended, data):
         self.assertNotIn(AT_EXIT, ended.stderr)
         self.assertIn(ended.status, (0, 1, 2), ended)
-        messages = ended.stderr.replace(FAILED, "")
+        messages = ended.stderr.replace(CALL_FAILED, "")
         if ended.stdout:
             self.assert_counts(ended.result, data[: ended.result["bytes"]])
             self.assertEqual(ended.result["complete"], ended.status == 0, ended)
