@@ -84,8 +84,6 @@ class backward_bits {
     next();
   }
 
-  GPUHIST_HOST_DEVICE std::int32_t available() const { return available_; }
-
   /// The next `count` bits, 0 to 32. Precondition: they are available.
   GPUHIST_HOST_DEVICE std::uint32_t read(std::uint32_t count) {
     const auto value = static_cast<std::uint32_t>(window_ >> 1U >> (63 - count));

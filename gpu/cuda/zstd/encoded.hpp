@@ -2,9 +2,9 @@
 // frames and blocks and fills encoded_frame and encoded_block; the phases of the decoder fill decoded_block and
 // decoded_frame. All offsets are into the three buffers of a batch:
 //
-//     compressed | ... header | block | block | block ... |      under 4 GiB, aligned to 16 and readable for 16 bytes
-//     more literals   | of block 0 | of block 2 | ...                 raw literals stay in `compressed` text       | of
-//     frame 0 ..... | of frame 1 ............. |
+//     compressed | ... header | block | block | block ... |    under 4 GiB, aligned to 16, 16 more bytes are readable
+//     literals   | of block 0 | of block 2 | ...               raw literals stay in `compressed`
+//     text       | of frame 0 ..... | of frame 1 ......... |
 #pragma once
 
 #include "gpu/cuda/kernels/host_device.hpp"

@@ -3,10 +3,10 @@
 // tile. Such copies form chains, which all threads shorten together: in each round a byte that refers to another
 // reference takes its target, so that a chain of length n needs log2(n) rounds (pointer jumping: Wyllie, 1979).
 //
-//     text     | ... before the tile ... | a b c d e f g h i j k l m n o p | tile
-//     tile                                 A B C 0 1 2 3 4 5 X Y Z 9 9 9 9    letters: known; numbers: index in the
-//     tile round 1                              A B C A B C 0 1 2 X Y Z X X X X round 2                              A
-//     B C A B C A B C X Y Z X X X X
+//     text     | ... before the tile | a b c d e f g h i j k l m n o p |
+//     tile                             A B C 0 1 2 3 4 5 X Y Z 9 9 9 9     letters: known; numbers: index in the tile
+//     round 1                          A B C A B C 0 1 2 X Y Z X X X X
+//     round 2                          A B C A B C A B C X Y Z X X X X
 //
 // Each thread keeps its bytes in registers, in groups of four; the copy in shared memory is for the references of
 // others.
@@ -263,8 +263,8 @@ class tile_executor {
     *reinterpret_cast<group_word*>(&memory_.bytes[begin_of(i)]) = group.bytes;
   }
 
-  // The bytes from `at` to at most `end` that have one source. Moves `at` after them. The
-  // values after these bytes have no meaning.
+  // The bytes from `at` to at most `end` that have one source. Moves `at` after them. The values
+  // after these bytes have no meaning.
   GPUHIST_HOST_DEVICE byte_group source_of(const text_places& places, std::uint32_t& at, std::uint32_t end) const {
     const tile_word word = memory_.word[at / 32];
     const std::uint32_t until = (2U << at % 32) - 1;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t row_bytes = byte_values * sizeof(std::uint32_t);
 constexpr std::uint64_t quad_bytes = 16;  // compressed bytes are read in quads of words
-constexpr std::uint64_t text_bytes_of_entry =
-    8;  // room for one sequence for so much text; frames with more are rejected
+// There is room for one sequence for so much text; frames with more sequences are rejected.
+constexpr std::uint64_t text_bytes_of_entry = 8;
 
 std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
