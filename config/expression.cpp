@@ -54,10 +54,13 @@ const operator_row* operator_of(const lexeme& token, unsigned operands) {
 
 class parser {
  public:
-  parser(std::string_view text, std::span<const scheme> schemes) : lexer_(text, schemes) { made_.text = text; }
+  /// `result`: the type of the whole text.
+  parser(std::string_view text, std::span<const scheme> schemes, type result) : lexer_(text, schemes), result_(result) {
+    made_.text = text;
+  }
 
   expression parse() {
-    if (made_.text.size() > max_bytes) throw usage_error("the condition is longer than 4096 bytes");
+    if (made_.text.size() > max_bytes) throw usage_error(noun() + " is longer than 4096 bytes");
     advance();
     for (;;) {
       read_operand();
@@ -85,11 +88,13 @@ class parser {
     throw usage_error(pointing_at(message, made_.text, at));
   }
 
+  [[nodiscard]] std::string noun() const { return result_ == type::truth ? "the condition" : "the formula"; }
+
   void advance() { next_ = lexer_.next(); }
 
   void wait(const operator_row* row) {
     if (waiting_.size() == max_waiting)
-      refuse("the condition is nested too deep; at most 64 levels are possible", next_.at);
+      refuse(noun() + " is nested too deep; at most 64 levels are possible", next_.at);
     waiting_.push_back({.row = row, .at = next_.at});
     advance();
   }
@@ -189,13 +194,17 @@ class parser {
       if (waiting_.back().row == nullptr) refuse("this parenthesis is not closed", waiting_.back().at);
       reduce();
     }
-    if (operands_.front().is != type::truth) {
-      refuse("this is a number, not a condition; compare it with something, as in entropy > 7.5", operands_.front().at);
+    if (operands_.front().is != result_) {
+      refuse(result_ == type::truth
+                 ? "this is a number, not a condition; compare it with something, as in entropy > 7.5"
+                 : "this is a condition, not a number; give a measure, a bucket or a formula, as in bytes / lines",
+             operands_.front().at);
     }
     return std::move(made_);
   }
 
   lexer lexer_;
+  const type result_;
   lexeme next_;
   expression made_;
   std::vector<waiting> waiting_;
@@ -210,7 +219,11 @@ std::size_t characters_in(std::string_view text) {
 }  // namespace
 
 expression parse_expression(std::string_view text, std::span<const scheme> schemes) {
-  return parser(text, schemes).parse();
+  return parser(text, schemes, type::truth).parse();
+}
+
+expression parse_formula(std::string_view text, std::span<const scheme> schemes) {
+  return parser(text, schemes, type::number).parse();
 }
 
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at) {

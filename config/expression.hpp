@@ -76,6 +76,9 @@ struct expression {
 /// Throws usage_error, with the text below its message and a caret below the character that the message is about.
 expression parse_expression(std::string_view text, std::span<const scheme> schemes = {});
 
+/// As parse_expression(), for a formula, whose value is a number: `number` of the grammar, as 'bytes / lines'.
+expression parse_formula(std::string_view text, std::span<const scheme> schemes = {});
+
 /// A message about a text, with that text and a caret below the character at offset `at`.
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at);
 

@@ -190,14 +190,14 @@ constexpr std::array rows = {
         "each: gpuhist --help measures. Default: none.",
         "gpuhist --measures entropy,chi2_p,mean --format json random.bin",
         [](options& o, value v) { add_names(o.measures, v); }},
-    option_row{
-        measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets, rare,
-        "an earlier result that measures compare with",
-        "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if and "
-        "--alert-if use it. Several results in the file are added. previous:N is for --window: the sum of the N "
-        "windows before the current one. Default: none.",
-        "gpuhist --baseline good.json --measures jsd,icd_p access.log",
-        [](options& o, value v) { o.baseline = parse_baseline(v); }},
+    option_row{measuring, "--baseline", "RESULT", value_kind::file, "", with_buckets, rare,
+               "an earlier result that measures compare with",
+               "Compares with an earlier result, written as json or jsonl with --byte-counts. --measures, --fail-if, "
+               "--alert-if, --columns and --sort use it. Several results in the file are added. previous:N is for "
+               "--window: the sum of the N "
+               "windows before the current one. Default: none.",
+               "gpuhist --baseline good.json --measures jsd,icd_p access.log",
+               [](options& o, value v) { o.baseline = parse_baseline(v); }},
     option_row{
         measuring, "--fail-if", "CONDITION", value_kind::list, "", with_buckets, common,
         "exit status 3 if it holds, as 'entropy > 7'",
@@ -249,6 +249,28 @@ constexpr std::array rows = {
     option_row{output, "--append", "", value_kind::flag, "", with_buckets, rare, "append to the file of --output",
                "Appends the result to the file of --output, instead of replacing it.",
                "gpuhist --format jsonl --output history.jsonl --append access.log", turn<&options::append>},
+    option_row{
+        output, "--columns", "LIST", value_kind::list, "bytes lines share mostly", with_buckets, rare,
+        "columns of the table of inputs: bytes,jsd,digit",
+        "Sets the columns of the table of inputs, separated by commas: bytes, lines, share (of all bytes), mostly (the "
+        "largest bucket), and every number that a condition of --fail-if can contain: measures, shares of buckets, "
+        "formulas such as 'bytes / lines'. Only for --format table; other formats contain all counts. Default: "
+        "bytes,lines,share,mostly, without those that have no room on a terminal.",
+        "gpuhist --columns bytes,lines,digit,entropy *.log", [](options& o, value v) { add_names(o.columns, v); }},
+    option_row{output, "--sort", "FORMULA", value_kind::text, "", with_buckets, rare,
+               "the inputs with the highest value first: entropy",
+               "Sorts the table of inputs by a number, as in --columns; the highest value is first, and inputs without "
+               "a value are last. A minus reverses the order: --sort=-bytes. Only for --format table. Default: the "
+               "order in which the inputs are named.",
+               "gpuhist --columns bytes,entropy --sort entropy --top 10 *.log",
+               [](options& o, value v) { o.sort = parse_text(v, "give a formula such as entropy"); }},
+    option_row{
+        output, "--top", "N", value_kind::number, "", with_buckets, rare, "list at most N inputs in the table",
+        "Lists at most N inputs, the first ones of the order, and the number of the others. The totals are those "
+        "of all inputs, and every input that failed is listed after them. Only for --format table. Default: "
+        "all; on a terminal as many as fit below the buckets.",
+        "gpuhist -r --sort bytes --top 20 /var/log",
+        [](options& o, value v) { o.top = parse_number(v, {.min = 1, .max = 4294967295}); }},
     option_row{output, "--totals-only", "", value_kind::flag, "", with_buckets, rare,
                "no row for each input in the table",
                "Omits the rows of single inputs from the table. The totals of all inputs stay.",

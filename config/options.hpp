@@ -83,8 +83,11 @@ struct options {
   std::optional<window_extent> step;    ///< from one window to the next; nothing: as long as a window
   bool per_input = false;               ///< every input has its own windows
   pass_through_mode pass_through = pass_through_mode::nothing;
-  bool append = false;       ///< append to the file of --output
-  bool totals_only = false;  ///< no table of the inputs
+  bool append = false;               ///< append to the file of --output
+  bool totals_only = false;          ///< no table of the inputs
+  std::vector<std::string> columns;  ///< of the table of the inputs: names of columns, formulas (config/expression)
+  std::optional<std::string> sort;   ///< a formula: the order of the table of the inputs
+  std::optional<unsigned> top;       ///< maximum number of inputs in the table, at least 1
   bool ignore_case = false;
   bool all_devices = false;
   bool skip_damage = false;

@@ -45,15 +45,11 @@ std::optional<std::string_view> nearest_name(std::string_view typed, std::span<c
 }
 
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names) {
-  if (const auto nearest = nearest_name(typed, names)) return nearest;
-  if (typed.size() < shortest_beginning) return std::nullopt;
-  std::optional<std::string_view> only;
-  for (const std::string_view name : names) {
-    if (!name.starts_with(typed)) continue;
-    if (only) return std::nullopt;
-    only = name;
+  const auto begins_with = [typed](std::string_view name) { return name.starts_with(typed); };
+  if (typed.size() >= shortest_beginning && std::ranges::count_if(names, begins_with) == 1) {
+    return *std::ranges::find_if(names, begins_with);
   }
-  return only;
+  return nearest_name(typed, names);
 }
 
 }  // namespace gpuhist::config

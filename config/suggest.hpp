@@ -15,7 +15,7 @@ std::size_t edit_distance(std::string_view from, std::string_view to);
 /// several at the same distance.
 std::optional<std::string_view> nearest_name(std::string_view typed, std::span<const std::string_view> names);
 
-/// The nearest name, or else the only one that begins with the typed text (of three letters or more).
+/// The only name that begins with the typed text (of three letters or more), or else the nearest one.
 std::optional<std::string_view> likely_name(std::string_view typed, std::span<const std::string_view> names);
 
 }  // namespace gpuhist::config

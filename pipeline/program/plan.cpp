@@ -1,6 +1,7 @@
 #include "pipeline/program/plan.hpp"
 
 #include "config/usage_error.hpp"
+#include "pipeline/program/resolve_listing.hpp"
 #include "pipeline/program/resolve_report.hpp"
 #include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/program/typed_options.hpp"
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace gpuhist::pipeline {
 namespace {
@@ -29,12 +31,18 @@ std::string resolve_report_of_filter(const config::options& typed) {
 }  // namespace
 
 plan make_plan(const config::options& typed) {
-  const run_request requested = request_of(typed);
+  run_request requested = request_of(typed);
+  const report_format* const format = resolve_report_format(typed);
+  input_listing listing = resolve_listing(typed, requested.run.counting, *format);
+  // the values are counted for the listing, and not kept in the result
+  if (listing.needs_byte_counts()) requested.run.counting.byte_counts = true;
   plan planned;
   static_cast<counting_plan&>(planned) = make_plan(requested.run, names_of(typed));
+  planned.byte_counts = typed.byte_counts;
+  planned.listing = std::move(listing);
   planned.spilled_to = temporary_folder();
   planned.measuring.warning = requested.warning;
-  planned.format = resolve_report_format(typed);
+  planned.format = format;
   check_format_of_windows(typed, *planned.format);
   planned.output = typed.output;
   if (typed.pass_through != config::pass_through_mode::nothing) planned.output = resolve_report_of_filter(typed);

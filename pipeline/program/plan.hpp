@@ -3,6 +3,7 @@
 
 #include "config/options.hpp"
 #include "pipeline/library/counting_plan.hpp"
+#include "pipeline/report/formats/input_table.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
@@ -16,6 +17,7 @@ struct plan : counting_plan {
   std::optional<std::string> output;
   writing manner = writing::whole;  ///< how reports are written to the output
   bool totals_only = false;
+  input_listing listing;         ///< of the table
   std::optional<bool> progress;  ///< nothing: on if standard error is a terminal
   bool quiet = false;
 };

@@ -89,8 +89,9 @@ watch_options watch_of(const config::options& typed) {
 
 void take_baseline(const config::options& typed, counting_request& into) {
   if (!typed.baseline) return;
-  refuse_without(typed.measures.empty() && typed.fail_if.empty() && typed.alert_if.empty(), typed, "--baseline",
-                 "--measures, --fail-if or --alert-if");
+  const bool compares = !typed.measures.empty() || !typed.fail_if.empty() || !typed.alert_if.empty() ||
+                        !typed.columns.empty() || typed.sort;
+  refuse_without(!compares, typed, "--baseline", "--measures, --fail-if, --alert-if, --columns or --sort");
   const std::string option = typed.where("--baseline");
   if (const auto* previous = std::get_if<config::previous_windows>(&*typed.baseline)) {
     if (!typed.window) throw config::usage_error(option + ": previous:N means windows and requires --window");

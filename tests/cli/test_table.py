@@ -21,11 +21,11 @@ def environment(**changes):
     return {**inherited, **changes}
 
 
-def on_terminal(columns, *arguments, **variables):
-    """The output of gpuhist on a terminal of this width."""
+def on_terminal(columns, *arguments, lines=50, **variables):
+    """The output of gpuhist on a terminal of this size."""
     master, slave = pty.openpty()
     tty.setraw(slave)
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     command = [GPUHIST, "--engine", ENGINE, *map(os.fspath, arguments)]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.DEVNULL, env=environment(**(variables or UTF8))
@@ -74,6 +74,16 @@ class Width(CommandTest):
         }
         self.assertLess(longest[60], longest[80])
         self.assertEqual((longest[200], longest[1000]), (60, 60))
+
+    def test_a_report_of_many_inputs_fits_on_the_screen_with_buckets_and_totals(self):
+        many = [self.file(f"{number}.txt", text(100, number)) for number in range(200)]
+        for lines in (30, 50):
+            printed = on_terminal(80, *many, lines=lines).splitlines()
+            self.assertEqual(len(printed), lines - 1)  # the last line is for the prompt
+            self.assertRegex(printed[-4], r"^\.\.\. and 1\d\d more \(--top 200 shows all\)$")
+            self.assertRegex(printed[-2], r"^bytes +20,000$")
+        self.assertEqual(len(on_terminal(80, "--top", "200", *many, lines=30).splitlines()), 8 + 1 + 201 + 3)
+        self.assertEqual(run(*many).stdout.decode().count(".txt"), 200)
 
     def test_counts_are_those_of_the_oracle_at_every_width(self):
         data = text(300_000)

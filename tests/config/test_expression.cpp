@@ -290,3 +290,12 @@ TEST_CASE("any text is a condition or an error, and a condition leaves one value
   }
   CHECK(accepted > 1000);
 }
+
+TEST_CASE("a formula is a number, a condition is a truth value, and each is refused in place of the other") {
+  CHECK(steps_of(parse_formula("-bytes / lines + 2")) == "bytes neg lines / 2 +");
+  CHECK(steps_of(parse_formula("entropy")) == "entropy");
+  CHECK(usage_error_of([] { parse_formula("entropy > 7"); }).starts_with("this is a condition, not a number"));
+  CHECK(usage_error_of([] { parse_formula("!(a < b)"); }).starts_with("this is a condition, not a number"));
+  CHECK(error_of("bytes / lines").starts_with("this is a number, not a condition"));
+  CHECK(usage_error_of([] { parse_formula(std::string(5000, '1')); }) == "the formula is longer than 4096 bytes");
+}

@@ -360,6 +360,17 @@ TEST_CASE("an option that a command does not take is refused, and the message na
   CHECK(typed({"devices", "--format", "json", "-o", "x"}).output == "x");
 }
 
+TEST_CASE("the options of the table of inputs") {
+  const options o = typed({"--columns", "bytes,digit", "--columns", "a / b", "--sort=-bytes", "--top", "5", "x"});
+  CHECK(o.columns == words{"bytes", "digit", "a / b"});
+  CHECK(o.sort == "-bytes");
+  CHECK(o.top == 5U);
+  CHECK(error_of({"--top", "0"}).starts_with("--top: 0 is out of range"));
+  CHECK(error_of({"--columns", "bytes,,lines"}).starts_with("--columns: a name is missing"));
+  CHECK(error_of({"--sort", ""}).starts_with("--sort: "));
+  CHECK(typed({"report", "--sort", "bytes", "--top", "2"}).top == 2U);
+}
+
 TEST_CASE("the options of repack") {
   const options o = typed({"repack", "a", "b", "-o", "c", "--frame-size", "2MiB", "--level", "19", "--force", "-q"});
   CHECK(o.inputs == words{"a", "b"});

@@ -40,6 +40,8 @@ TEST_CASE("a name is suggested for its first three or more letters, if it is the
   CHECK_FALSE(likely_name("memory", names));
   CHECK(likely_name("sna", names) == "snapshot-every");
   CHECK_FALSE(likely_name("sn", names));
+  constexpr std::array<std::string_view, 2> near = {"sort", "output"};
+  CHECK(likely_name("out", near) == "output");  // although "sort" is nearer
 }
 
 TEST_CASE("two short names without a common letter are not similar") {

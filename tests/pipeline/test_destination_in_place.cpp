@@ -94,7 +94,7 @@ TEST_CASE("a descriptor is written in place and left open") {
     out.write("text");
     out.commit();
     CHECK_FALSE(out.is_terminal());
-    CHECK_FALSE(out.terminal_width());
+    CHECK_FALSE(out.terminal());
   }
   CHECK(::fcntl(ends.write.get(), F_GETFD) >= 0);
   char received[8];

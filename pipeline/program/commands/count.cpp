@@ -42,6 +42,8 @@ bool shares_terminal(const plan& planned) {
   return planned.passes_through != config::pass_through_mode::nothing && ::isatty(STDOUT_FILENO) == 1;
 }
 
+table_parts parts_of(const plan& planned) { return {.inputs = !planned.totals_only, .listing = &planned.listing}; }
+
 progress make_progress(const plan& planned, console& screen) {
   const progress_style style = choose_progress_style({.requested = planned.progress,
                                                       .quiet = planned.quiet || shares_terminal(planned),
@@ -133,7 +135,9 @@ ending conclude(const plan& planned, const finished_run& finished, destination& 
   reports.finish_run();
   const report& result = finished.outcome.result.shared().content;
   // print_failures() has printed the causes
-  reports.write_result(result, {.inputs = !planned.totals_only, .causes = consumer_left(finished.outcome)});
+  table_parts parts = parts_of(planned);
+  parts.causes = consumer_left(finished.outcome);
+  reports.write_result(result, parts);
   output.commit();
   if (result.stats && !planned.format->carries_stats)
     write_to_standard_error(render_stats(*result.stats, target_for_standard_error()));
@@ -165,7 +169,7 @@ ending count(const config::options& typed, const io::open_descriptors& open_desc
   const bool is_stage = planned.passes_through != config::pass_through_mode::nothing;
   report_writer reports(output, *planned.format, screen,
                         is_stage ? report_writer::fault::is_put_off : report_writer::fault::ends_run,
-                        planned.format->names_run ? make_run_id() : std::string(), {.inputs = !planned.totals_only});
+                        planned.format->names_run ? make_run_id() : std::string(), parts_of(planned));
   const finished_run finished = run_with_progress(planned, reports, screen);
   try {
     return conclude(planned, finished, output, reports, screen);

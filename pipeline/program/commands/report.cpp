@@ -6,10 +6,12 @@
 #include "pipeline/library/resolve_measuring.hpp"
 #include "pipeline/library/resolve_watch.hpp"
 #include "pipeline/program/commands/commands.hpp"
+#include "pipeline/program/resolve_listing.hpp"
 #include "pipeline/program/resolve_report.hpp"
 #include "pipeline/program/temporary_folder.hpp"
 #include "pipeline/program/typed_options.hpp"
 #include "pipeline/report/conditions/report_units.hpp"
+#include "pipeline/report/formats/input_table.hpp"
 #include "pipeline/report/formats/report_alert.hpp"
 #include "pipeline/report/formats/result_file.hpp"
 #include "pipeline/report/formats/run_id.hpp"
@@ -54,6 +56,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   const std::vector<config::scheme> schemes = resolve_schemes(counting, names);
   const measures::measuring measuring = resolve_measuring(counting, names);
   const gates::watch_list watched = resolve_watch(counting, schemes, measuring, names);
+  const input_listing listing = resolve_listing(typed, counting, format);
   if (!warning.empty()) complain("warning: " + warning);
   result_sum sum = read_results(typed, schemes);
   if (sum.results() == 0) return {.exit_status = ending::input_failed};  // the old output stays
@@ -73,7 +76,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
   output.write([&](const text_sink& out) {
     render_target target = target_for(output);  // after the lock: no other process can write the first record
     target.run = run;
-    target.parts.inputs = !typed.totals_only;
+    target.parts = {.inputs = !typed.totals_only, .listing = &listing};
     format.render(shown, target, out);
   });
   output.commit();

@@ -1,85 +1,24 @@
-// A condition of --fail-if or --alert-if whose names are resolved: evaluates counts.
+// A condition of --fail-if or --alert-if whose names are resolved.
 #pragma once
 
-#include "config/expression.hpp"
-#include "config/scheme.hpp"
-#include "gpu/tally.hpp"
-#include "io/option_naming.hpp"
-#include "pipeline/counts/partitioning.hpp"
-#include "pipeline/report/measures/measure.hpp"
+#include "pipeline/report/conditions/formula.hpp"
 
-#include <bitset>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace gpuhist::pipeline::gates {
 
-/// The counts that a condition is checked for. Borrows everything.
-struct watched_counts {
-  const gpu::tally& counts;  ///< a tally without counts: no bytes
-  const gpu::partition& partition;
-  const measures::byte_counts* baseline = nullptr;  ///< null: none
-  std::span<const scheme_view> schemes{};           ///< with pairs; only for conditions that need pairs
-};
-
-/// A name in a condition and its value; no value: these counts have none.
-struct named_value {
-  std::string name;  ///< as typed
-  std::optional<double> value;
-
-  bool operator==(const named_value&) const = default;
-};
-
-/// True, false, or nothing: unknown, because a name that decides it has no value. Kleene's logic: !unknown is unknown,
-/// false && unknown is false, true || unknown is true.
+/// True, false, or nothing: unknown, because a name that decides it has no value.
 using verdict = std::optional<bool>;
 
-/// Immutable: any thread may use it. Memory and time are proportional to its steps; no recursion.
-class condition {
+/// A formula whose value is a truth value (config::parse_expression).
+class condition : public formula {
  public:
-  /// Names are `bytes`, `lines`, the measures, `conditional_entropy`, and the buckets of `schemes`. Throws
-  /// config::usage_error, with the text and a caret, if a name is unknown or belongs to several buckets.
-  /// `option_name`: how messages name options.
-  condition(config::expression typed, std::span<const config::scheme> schemes,
-            io::option_naming option_name = io::as_typed);
+  using formula::formula;
 
-  /// As typed.
-  [[nodiscard]] const std::string& text() const { return typed_.text; }
-
-  /// Whether the counts must be over the identity partition; otherwise over one that separates the schemes.
-  [[nodiscard]] bool needs_byte_counts() const;
-
-  /// The first name that compares with a baseline; null if there is none.
-  [[nodiscard]] const config::reference* needs_baseline() const;
-
-  /// The first name that is a measure of pairs; null if there is none.
-  [[nodiscard]] const config::reference* needs_pairs() const;
-
-  [[nodiscard]] verdict holds_for(const watched_counts& checked) const;
-
-  /// The value of each name in the text, once each, in the order of the text.
-  [[nodiscard]] std::vector<named_value> values(const watched_counts& checked) const;
-
- private:
-  /// What a name refers to.
-  struct meaning {
-    enum class kind : std::uint8_t { bytes, lines, measure, conditional_entropy, share, count };
-
-    kind type = kind::bytes;
-    const measures::measure* measure = nullptr;
-    std::string scheme{};      ///< of a measure of pairs
-    std::bitset<256> bytes{};  ///< byte values in the bucket
-  };
-
-  class resolver;
-
-  [[nodiscard]] std::vector<std::optional<double>> values_of_references(const watched_counts& checked) const;
-
-  config::expression typed_;
-  std::vector<meaning> meanings_;  // one for each reference
+  [[nodiscard]] verdict holds_for(const watched_counts& checked) const {
+    const std::optional<double> found = value(checked);
+    return found ? verdict(*found == 1.0) : verdict{};
+  }
 };
 
 }  // namespace gpuhist::pipeline::gates

@@ -28,6 +28,12 @@ const report_format* find_report_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
+gpu::tally shown_counts(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
+  if (content.type == report::kind::result || unverified.counts.empty()) return verified;
+  if (verified.counts.empty()) return unverified;
+  return gpu::tally(verified) += unverified;
+}
+
 std::uint64_t skipped_in_all(const run_counts& counts) {
   std::uint64_t all = 0;
   for (const skipped_names& each : counts.skipped) all += each.count;

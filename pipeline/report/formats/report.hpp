@@ -28,22 +28,29 @@ struct report : run_counts {
   std::optional<run_stats> stats;
 };
 
-/// Parts of the table of a report that can be left out.
+struct input_listing;
+
+/// Parts of the table of a report that can be left out or chosen.
 struct table_parts {
   bool inputs = true;  ///< a row for each input
   bool causes = true;  ///< the cause of each incomplete input; false: the run has printed it on standard error
+  const input_listing* listing = nullptr;  ///< which inputs and columns; borrowed; null: the usual ones
 };
 
 /// How a report is shown: properties of its destination, and what is left out.
 struct render_target {
   bool unicode = true;    ///< bars may be block characters
   unsigned width = 80;    ///< columns
+  unsigned height = 0;    ///< lines of a terminal: the rows of inputs are as many as fit; 0: any number
   bool color = false;     ///< escape sequences for colours are allowed
   bool terminal = false;  ///< a terminal: text that would move its cursor is escaped
   table_parts parts{};
   bool first = true;       ///< nothing was written before: formats with a header write it
   std::string_view run{};  ///< from make_run_id(), for each line of jsonl; empty: lines do not name the run
 };
+
+/// The counts that a report shows for people: a snapshot includes unverified text.
+gpu::tally shown_counts(const report& content, const gpu::tally& verified, const gpu::tally& unverified);
 
 /// The number of skipped names, of all causes.
 std::uint64_t skipped_in_all(const run_counts& counts);

@@ -1,5 +1,6 @@
 // The report as a table for people, fitted to the width of the terminal: buckets with shares and bars, one row per
 // input, and at the end the totals and the inputs that failed.
+#include "pipeline/report/formats/input_table.hpp"
 #include "pipeline/report/formats/pair_table.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/formats/report_measures.hpp"
@@ -8,7 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace gpuhist::pipeline {
@@ -51,13 +52,6 @@ std::vector<bucket_row> rows_of(const scheme_view& view, const gpu::tally& count
   return rows;
 }
 
-/// The counts to show: a snapshot includes unverified text.
-gpu::tally shown(const report& content, const gpu::tally& verified, const gpu::tally& unverified) {
-  if (content.type == report::kind::result || unverified.counts.empty()) return verified;
-  if (verified.counts.empty()) return unverified;
-  return gpu::tally(verified) += unverified;
-}
-
 std::vector<table_row> totals_of(const report& content, const gpu::tally& counts) {
   std::vector<table_row> rows = {{"bytes", grouped(counts.bytes()), ""},
                                  {"lines", grouped(lines_in(counts, content.partition)), ""}};
@@ -80,46 +74,6 @@ std::string bucket_lines(const std::vector<bucket_row>& rows, const text_table& 
     text += painted(drawn, ink::bar, target.color) + "\n";
   }
   return text;
-}
-
-/// "lower 63.1 %": the largest bucket of the first scheme.
-std::string most_of(const report& content, const gpu::tally& counts) {
-  if (content.schemes.empty() || counts.bytes() == 0) return "";
-  const scheme_view& view = content.schemes.front();
-  const std::vector<std::uint64_t> folded = view.fold(counts);
-  const auto largest = static_cast<std::size_t>(std::distance(folded.begin(), std::ranges::max_element(folded)));
-  const double share = 100 * static_cast<double>(folded[largest]) / static_cast<double>(counts.bytes());
-  return printable(view.scheme.buckets[largest]) + " " + fixed(share, 1) + " %";
-}
-
-/// The row of an input; its last cell ("ok" or "INCOMPLETE") is empty.
-table_row row_of(const report& content, const input_report& input, std::uint64_t all) {
-  const gpu::tally counts = shown(content, input.verified, input.unverified);
-  const std::uint64_t bytes = counts.bytes();
-  return {printable(input.name), grouped(bytes),           grouped(lines_in(counts, content.partition)),
-          share_of(bytes, all),  most_of(content, counts), ""};
-}
-
-/// Reads the inputs twice, first for the widths of the columns, so that memory does not grow with the number of inputs.
-void write_inputs_table(const report& content, std::uint64_t all, const render_target& target, const text_sink& out) {
-  bool all_complete = true;
-  row_widths widths;
-  for (const input_report& each : content.inputs) {
-    widths.add(row_of(content, each, all));
-    all_complete = all_complete && (each.complete || content.type == report::kind::snapshot);
-  }
-  if (!all_complete) widths.add({"", "", "", "", "", "INCOMPLETE"});
-  const text_table table(
-      {{"input", false}, {"bytes"}, {"lines", true, 1}, {"share", true, 2}, {"mostly", true, 3}, {"", false}}, widths,
-      target.width);
-  out(painted(table.heading(), ink::heading, target.color) + "\n");
-  for (const input_report& each : content.inputs) {
-    table_row row = row_of(content, each, all);
-    if (!all_complete) row.back() = each.complete ? "ok" : "INCOMPLETE";
-    const bool is_alarm = !all_complete && !each.complete;
-    out(painted(table.line(row), ink::alarm, is_alarm && target.color) + "\n");
-  }
-  out("\n");
 }
 
 std::string measure_lines(const report& content, const gpu::tally& counts, const render_target& target) {
@@ -164,11 +118,20 @@ std::string cause_text(const table_parts& parts, const input_report& input) {
   return parts.causes ? ": " + printable(input.error) : "";
 }
 
+bool has_failed(const input_report& input) { return !input.complete || !input.error.empty(); }
+
+std::size_t failed_inputs(const report& content) {
+  if (content.type == report::kind::snapshot) return 0;
+  std::size_t number = 0;
+  for (const input_report& each : content.inputs) number += has_failed(each) ? 1 : 0;
+  return number;
+}
+
 void write_failures(const report& content, const render_target& target, const text_sink& out) {
   const std::string incomplete = painted("INCOMPLETE", ink::alarm, target.color) + "  ";
   bool any = false;
   for (const input_report& each : content.inputs) {
-    if (each.complete && each.error.empty()) continue;
+    if (!has_failed(each)) continue;
     out(incomplete + printable(each.name) + cause_text(target.parts, each) + "\n");
     any = true;
   }
@@ -188,6 +151,8 @@ bucket_tables tables_of(const report& content, const gpu::tally& counts) {
   return all;
 }
 
+std::size_t line_ends_in(std::string_view text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
 text_table frame_of(const report& content, const bucket_tables& tables, std::size_t width) {
   std::vector<table_row> rows = tables.totals;
   if (!content.skipped.empty()) rows.push_back(skipped_row(content));
@@ -197,24 +162,36 @@ text_table frame_of(const report& content, const bucket_tables& tables, std::siz
   return {{{"bucket", false}, {"count"}, {"share", true, 1}}, rows, width};
 }
 
+// The buckets, pairs and measures.
+std::string lines_before_inputs(const report& content, const gpu::tally& counts, const bucket_tables& tables,
+                                const text_table& frame, const render_target& target) {
+  std::string text;
+  if (content.type == report::kind::snapshot) {
+    text += painted(snapshot_line(content, counts), ink::heading, target.color) + "\n";
+  }
+  for (std::size_t i = 0; i < content.schemes.size(); ++i) {
+    if (content.schemes.size() > 1) text += printable(content.schemes[i].scheme.name) + "\n";
+    text += bucket_lines(tables.schemes[i], frame, target) + "\n";
+  }
+  for (const scheme_view& view : content.schemes) text += pair_lines(view, counts, target);
+  return text + measure_lines(content, counts, target);
+}
+
 }  // namespace
 
 void render_table(const report& content, const render_target& target, const text_sink& out) {
-  const gpu::tally counts = shown(content, content.verified, content.unverified);
+  const gpu::tally counts = shown_counts(content, content.verified, content.unverified);
   const bucket_tables tables = tables_of(content, counts);
   const text_table frame = frame_of(content, tables, target.width);
-  const bool snapshot = content.type == report::kind::snapshot;
-  if (snapshot) out(painted(snapshot_line(content, counts), ink::heading, target.color) + "\n");
-  for (std::size_t i = 0; i < content.schemes.size(); ++i) {
-    if (content.schemes.size() > 1) out(printable(content.schemes[i].scheme.name) + "\n");
-    out(bucket_lines(tables.schemes[i], frame, target) + "\n");
+  const std::string first = lines_before_inputs(content, counts, tables, frame, target);
+  const std::string last = totals_lines(content, tables.totals, frame) + skipped_line(content, frame);
+  out(first);
+  if (content.inputs.size() > 1 && target.parts.inputs) {
+    const std::size_t failures = target.height > 0 ? failed_inputs(content) : 0;
+    write_input_table(content, target, line_ends_in(first) + line_ends_in(last) + failures, out);
   }
-  for (const scheme_view& view : content.schemes) out(pair_lines(view, counts, target));
-  out(measure_lines(content, counts, target));
-  if (content.inputs.size() > 1 && target.parts.inputs) write_inputs_table(content, counts.bytes(), target, out);
-  out(totals_lines(content, tables.totals, frame));
-  out(skipped_line(content, frame));
-  if (!snapshot) write_failures(content, target, out);
+  out(last);
+  if (content.type != report::kind::snapshot) write_failures(content, target, out);
 }
 
 }  // namespace gpuhist::pipeline

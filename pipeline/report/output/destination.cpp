@@ -4,7 +4,6 @@
 #include "config/usage_error.hpp"
 #include "pipeline/flow/stop_signals.hpp"
 #include "pipeline/report/formats/report.hpp"
-#include "pipeline/report/output/terminal.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -395,6 +394,6 @@ void destination::commit() {
 
 bool destination::is_terminal() const { return ::isatty(fd_.get()) == 1; }
 
-std::optional<unsigned> destination::terminal_width() const { return terminal_columns(fd_.get()); }
+std::optional<terminal_size> destination::terminal() const { return size_of_terminal(fd_.get()); }
 
 }  // namespace gpuhist::pipeline

@@ -9,6 +9,7 @@
 #include "io/output_files.hpp"
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/temporary_file.hpp"
+#include "pipeline/report/output/terminal_size.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -76,7 +77,7 @@ class destination {
   [[nodiscard]] std::shared_ptr<const io::output_files> files() const { return files_; }
 
   [[nodiscard]] bool is_terminal() const;
-  [[nodiscard]] std::optional<unsigned> terminal_width() const;
+  [[nodiscard]] std::optional<terminal_size> terminal() const;
 
  private:
   void open_in_place(const std::filesystem::path& path, bool regular);

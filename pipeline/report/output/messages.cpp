@@ -1,6 +1,6 @@
 #include "pipeline/report/output/messages.hpp"
 
-#include "pipeline/report/output/terminal.hpp"
+#include "pipeline/report/output/terminal_size.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -101,8 +101,8 @@ bool console::is_ready() const { return takes_bytes(fd_); }
 bool console::is_in_foreground() const { return ::tcgetpgrp(fd_) == ::getpgrp(); }
 
 unsigned console::room() const {
-  constexpr unsigned usual = 80;
-  return std::max(2U, terminal_columns(fd_).value_or(usual)) - 1;
+  constexpr terminal_size usual{.columns = 80};
+  return std::max(2U, size_of_terminal(fd_).value_or(usual).columns) - 1;
 }
 
 }  // namespace gpuhist::pipeline

@@ -1,11 +1,14 @@
 #include "pipeline/report/output/terminal.hpp"
 
+#include "pipeline/report/output/terminal_size.hpp"
+
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <clocale>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace gpuhist::pipeline {
@@ -26,11 +29,12 @@ bool find_locale_is_utf8() {
 
 // NOLINTEND(concurrency-mt-unsafe)
 
-constexpr unsigned usual_width = 80;
+constexpr terminal_size usual_size = {.columns = 80};
 
-render_target target_of(bool terminal, unsigned width) {
+render_target target_of(bool terminal, terminal_size size) {
   return {.unicode = locale_is_utf8(),
-          .width = width,
+          .width = size.columns,
+          .height = size.lines,
           .color = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb",
           .terminal = terminal,
           .first = true};
@@ -48,18 +52,18 @@ bool terminal_is_dumb() {
   return term.empty() || term == "dumb";
 }
 
-std::optional<unsigned> terminal_columns(int fd) {
+std::optional<terminal_size> size_of_terminal(int fd) {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
+  return terminal_size{.columns = size.ws_col, .lines = size.ws_row};
 }
 
 render_target target_for_standard_error() {
-  return target_of(::isatty(STDERR_FILENO) == 1, terminal_columns(STDERR_FILENO).value_or(usual_width));
+  return target_of(::isatty(STDERR_FILENO) == 1, size_of_terminal(STDERR_FILENO).value_or(usual_size));
 }
 
 render_target target_for(const destination& output) {
-  render_target target = target_of(output.is_terminal(), output.terminal_width().value_or(usual_width));
+  render_target target = target_of(output.is_terminal(), output.terminal().value_or(usual_size));
   target.first = output.is_fresh();
   return target;
 }

@@ -4,8 +4,6 @@
 #include "pipeline/report/formats/report.hpp"
 #include "pipeline/report/output/destination.hpp"
 
-#include <optional>
-
 namespace gpuhist::pipeline {
 
 /// Whether the locale of the process is UTF-8. The first call sets the locale (LC_CTYPE) from the environment and must
@@ -14,9 +12,6 @@ bool locale_is_utf8();
 
 /// Whether lines cannot be erased: TERM is "dumb", empty or not set.
 bool terminal_is_dumb();
-
-/// The columns of a terminal; nothing if the descriptor is not a terminal, or does not report them.
-std::optional<unsigned> terminal_columns(int fd);
 
 /// The properties of standard error, by the same rules as target_for().
 render_target target_for_standard_error();

@@ -1,4 +1,4 @@
-#include "pipeline/report/conditions/condition.hpp"
+#include "pipeline/report/conditions/formula.hpp"
 
 #include "config/quote.hpp"
 #include "config/suggest.hpp"
@@ -28,7 +28,7 @@ constexpr std::string_view conditional_entropy_name = "conditional_entropy";
 }  // namespace
 
 /// Resolves names.
-class condition::resolver {
+class formula::resolver {
  public:
   resolver(const expression& typed, std::span<const config::scheme> schemes, io::option_naming option_name)
       : typed_(typed), schemes_(schemes), option_name_(option_name) {}
@@ -149,24 +149,24 @@ std::optional<double> conditional_entropy_of(const std::string& scheme, const wa
 }
 
 /// A value on the stack: a number, or a truth value as 1 or 0; nothing: unknown.
-using value = std::optional<double>;
+using operand = std::optional<double>;
 
-value truth(bool holds) { return holds ? 1.0 : 0.0; }
+operand truth(bool holds) { return holds ? 1.0 : 0.0; }
 
-value both(const value& a, const value& b) {
+operand both(const operand& a, const operand& b) {
   if (a == 0.0 || b == 0.0) return truth(false);
-  return a && b ? truth(true) : value{};
+  return a && b ? truth(true) : operand{};
 }
 
-value either(const value& a, const value& b) {
+operand either(const operand& a, const operand& b) {
   if (a == 1.0 || b == 1.0) return truth(true);
-  return a && b ? truth(false) : value{};
+  return a && b ? truth(false) : operand{};
 }
 
 /// A result that is not finite, as of 1 / 0, is unknown.
-value finite(double result) { return std::isfinite(result) ? value(result) : value{}; }
+operand finite(double result) { return std::isfinite(result) ? operand(result) : operand{}; }
 
-value calculated(operation applied, double a, double b) {
+operand calculated(operation applied, double a, double b) {
   switch (applied) {
     case operation::multiply:
       return finite(a * b);
@@ -191,14 +191,14 @@ value calculated(operation applied, double a, double b) {
   }
 }
 
-value of_two(operation applied, const value& a, const value& b) {
+operand of_two(operation applied, const operand& a, const operand& b) {
   if (applied == operation::both) return both(a, b);
   if (applied == operation::either) return either(a, b);
   if (!a || !b) return {};
   return calculated(applied, *a, *b);
 }
 
-void take_step(const expression::step& step, const std::vector<value>& names, std::vector<value>& stack) {
+void take_step(const expression::step& step, const std::vector<operand>& names, std::vector<operand>& stack) {
   switch (step.what) {
     case operation::constant:
       stack.emplace_back(step.constant);
@@ -214,39 +214,39 @@ void take_step(const expression::step& step, const std::vector<value>& names, st
     default:
       break;
   }
-  const value second = stack.back();
+  const operand second = stack.back();
   stack.pop_back();
   stack.back() = of_two(step.what, stack.back(), second);
 }
 
 }  // namespace
 
-condition::condition(expression typed, std::span<const config::scheme> schemes, io::option_naming option_name)
+formula::formula(expression typed, std::span<const config::scheme> schemes, io::option_naming option_name)
     : typed_(std::move(typed)) {
   const resolver names(typed_, schemes, option_name);
   for (const reference& each : typed_.references) meanings_.push_back(names.resolve(each));
 }
 
-bool condition::needs_byte_counts() const {
+bool formula::needs_byte_counts() const {
   return std::ranges::any_of(meanings_, [](const meaning& each) { return each.type == meaning::kind::measure; });
 }
 
-const reference* condition::needs_baseline() const {
+const reference* formula::needs_baseline() const {
   const auto compares = [](const meaning& each) { return each.measure != nullptr && each.measure->compares; };
   const auto found = std::ranges::find_if(meanings_, compares);
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
-const reference* condition::needs_pairs() const {
+const reference* formula::needs_pairs() const {
   const auto found = std::ranges::find(meanings_, meaning::kind::conditional_entropy, &meaning::type);
   return found == meanings_.end() ? nullptr : &typed_.references[static_cast<size_t>(found - meanings_.begin())];
 }
 
-std::vector<value> condition::values_of_references(const watched_counts& checked) const {
+std::vector<operand> formula::values_of_references(const watched_counts& checked) const {
   const measures::byte_counts by_byte =
       needs_byte_counts() ? measures::counts_of(checked.counts) : measures::byte_counts{};
   const auto bytes = static_cast<double>(checked.counts.bytes());
-  std::vector<value> all;
+  std::vector<operand> all;
   for (const meaning& each : meanings_) {
     switch (each.type) {
       case meaning::kind::bytes:
@@ -273,15 +273,15 @@ std::vector<value> condition::values_of_references(const watched_counts& checked
   return all;
 }
 
-verdict condition::holds_for(const watched_counts& checked) const {
-  const std::vector<value> names = values_of_references(checked);
-  std::vector<value> stack;
+std::optional<double> formula::value(const watched_counts& checked) const {
+  const std::vector<operand> names = values_of_references(checked);
+  std::vector<operand> stack;
   for (const expression::step& each : typed_.steps) take_step(each, names, stack);
-  return stack.back() ? verdict(*stack.back() == 1.0) : verdict{};
+  return stack.back();
 }
 
-std::vector<named_value> condition::values(const watched_counts& checked) const {
-  const std::vector<value> found = values_of_references(checked);
+std::vector<named_value> formula::values(const watched_counts& checked) const {
+  const std::vector<operand> found = values_of_references(checked);
   std::vector<named_value> all;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& name = typed_.references[i].typed;

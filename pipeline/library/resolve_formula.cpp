@@ -1,0 +1,49 @@
+#include "pipeline/library/resolve_formula.hpp"
+
+#include "config/expression.hpp"
+#include "config/usage_error.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gpuhist::pipeline {
+namespace {
+
+void check_needs(const gates::formula& resolved, const std::string& text, const formula_context& known) {
+  const config::reference* const compares = resolved.needs_baseline();
+  if (compares != nullptr && !known.measuring.has_baseline()) {
+    const std::string remedy = known.names.with_placeholder("--baseline", "RESULT.json");
+    throw config::usage_error(
+        config::pointing_at(compares->typed + " compares with a baseline; give " + remedy, text, compares->at));
+  }
+  const config::reference* const of_pairs = resolved.needs_pairs();
+  if (of_pairs != nullptr && !known.has_pairs) {
+    throw config::usage_error(config::pointing_at(
+        of_pairs->typed + " is a measure of pairs; give " + known.names.name("--pairs"), text, of_pairs->at));
+  }
+}
+
+template <class Formula>
+Formula resolved(const std::string& option, const std::string& text, const formula_context& known,
+                 config::expression (*parse)(std::string_view, std::span<const config::scheme>)) {
+  try {
+    Formula made(parse(text, known.schemes), known.schemes, known.names.naming());
+    check_needs(made, text, known);
+    return made;
+  } catch (const config::usage_error& error) {
+    throw config::usage_error(option + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known) {
+  return resolved<gates::formula>(option, text, known, config::parse_formula);
+}
+
+gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known) {
+  return resolved<gates::condition>(option, text, known, config::parse_expression);
+}
+
+}  // namespace gpuhist::pipeline

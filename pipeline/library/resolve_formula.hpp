@@ -1,0 +1,28 @@
+// Formulas and conditions as users type them, resolved with the schemes and measures of the run.
+#pragma once
+
+#include "config/scheme.hpp"
+#include "pipeline/library/option_names.hpp"
+#include "pipeline/report/conditions/condition.hpp"
+#include "pipeline/report/conditions/formula.hpp"
+#include "pipeline/report/measures/measuring.hpp"
+
+#include <span>
+#include <string>
+
+namespace gpuhist::pipeline {
+
+/// What names refer to. Borrows everything.
+struct formula_context {
+  std::span<const config::scheme> schemes;
+  const measures::measuring& measuring;
+  const option_names& names;
+  bool has_pairs = false;
+};
+
+/// The value of `option`. Throws config::usage_error for unknown names, and for measures that need a baseline or pairs
+/// if there are none.
+gates::formula resolve_formula(const std::string& option, const std::string& text, const formula_context& known);
+gates::condition resolve_condition(const std::string& option, const std::string& text, const formula_context& known);
+
+}  // namespace gpuhist::pipeline

@@ -1,0 +1,142 @@
+"""The table of inputs: --columns, --sort and --top, compared with Python's sorted() over the bytes of the files."""
+
+import collections
+import math
+import os
+import random
+import re
+import unittest
+
+from support import ENGINE, CommandTest, main, noise, oracle, run, text, zstd
+
+TABLE = ("--format", "table")
+ROW = re.compile(r"^(\S+)  +(.*)$")
+
+
+def entropy(data):
+    counts = collections.Counter(data)
+    return 0.0 - sum(count / len(data) * math.log2(count / len(data)) for count in counts.values())
+
+
+def digits(data):
+    return oracle(data)["buckets"]["classes"]["digit"]
+
+
+def rows(ended):
+    """The rows of the table of inputs: lists of cells, and the lines after it."""
+    lines = ended.stdout.decode().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("input ")) + 1
+    end = lines.index("", first)
+    return [re.split("  +", line) for line in lines[first:end] if not line.startswith("... ")], lines[end - 1 :]
+
+
+class Listing(CommandTest):
+    def setUp(self):
+        super().setUp()
+        chosen = random.Random(3)
+        self.data = {}
+        for number in range(30):
+            data = text(chosen.randrange(2000, 40_000), seed=number)
+            if number in (4, 21):
+                data += noise(20_000, seed=number)
+            self.data[f"shard-{number:02}"] = data
+        self.paths = [self.file(name, data) for name, data in self.data.items()]
+
+    def listed(self, *arguments, status=0):
+        ended = run(*TABLE, *arguments)
+        self.assertEqual(ended.status, status, ended)
+        return rows(ended)
+
+    def assert_order(self, arguments, key):
+        """The names in the table are those of Python's stable sort by this key, the highest first; equal elements keep their order."""
+        expected = sorted(self.data, key=lambda name: key(self.data[name]), reverse=True)
+        listed, _ = self.listed(*arguments, *self.paths)
+        self.assertEqual([os.path.basename(row[0]) for row in listed], expected)
+
+    def test_inputs_are_sorted_by_measures_buckets_and_formulas(self):
+        self.assert_order(("--sort", "bytes"), len)
+        self.assert_order(("--sort=-bytes",), lambda data: -len(data))
+        self.assert_order(("--sort", "entropy"), entropy)
+        self.assert_order(("--sort", "digit"), lambda data: digits(data) / len(data))
+        self.assert_order(("--sort", "count(digit)"), digits)
+        self.assert_order(("--sort", "bytes / lines - 1"), lambda data: len(data) / data.count(b"\n"))
+        self.assert_order(("-b", "letters", "--sort", "a-d"), lambda data: oracle(data)["buckets"]["letters"]["a-d"] / len(data))
+
+    def test_the_two_odd_shards_of_thirty_are_first(self):
+        good = self.file("good", text(100_000, 99))
+        kept = self.file("good.json", run("--byte-counts", "--format", "json", good).stdout)
+        listed, after = self.listed("--baseline", kept, "--columns", "jsd,bytes", "--sort", "jsd", "--top", "2", *self.paths)
+        self.assertEqual({os.path.basename(row[0]) for row in listed}, {"shard-04", "shard-21"})
+        self.assertEqual(after[0], "... and 28 more (--top 30 shows all)")
+        self.assertTrue(all(float(row[1]) > 0.05 for row in listed), listed)
+
+    def test_cells_are_the_values_of_the_bytes(self):
+        columns = "bytes,lines,entropy,digit,count(digit),bytes / lines,mean"
+        listed, _ = self.listed("--columns", columns, *self.paths)
+        for (path, *cells), data in zip(listed, self.data.values()):
+            found = [float(cell.replace(",", "")) for cell in cells]
+            expected = [len(data), data.count(b"\n"), entropy(data), digits(data) / len(data), digits(data),
+                        len(data) / data.count(b"\n"), sum(data) / len(data)]
+            for one, other in zip(found, expected, strict=True):
+                self.assertAlmostEqual(one, other, delta=abs(other) * 1e-5, msg=path)
+
+    def test_totals_are_those_of_all_inputs(self):
+        _, after = self.listed("--top", "1", "--sort", "bytes", *self.paths)
+        totals = dict(line.split() for line in after if line.startswith(("bytes", "lines")))
+        self.assertEqual(totals["bytes"], f"{sum(map(len, self.data.values())):,}")
+        self.assertEqual(totals["lines"], f"{sum(data.count(10) for data in self.data.values()):,}")
+
+    def test_a_kept_result_is_sorted_as_the_run_was(self):
+        kept = self.file("kept.json", run("--byte-counts", "--format", "json", *self.paths).stdout)
+        options = ("--sort", "entropy", "--columns", "entropy,digit", "--top", "7")
+        self.assertEqual(self.listed(*options, *self.paths)[0],
+                         rows(run("report", *TABLE, *options, kept, engine=None))[0])
+
+    def test_the_result_keeps_no_byte_counts_that_were_only_needed_for_the_table(self):
+        named = run("--sort", "entropy", "-b", "letters", *TABLE, self.paths[0]).stdout
+        self.assertEqual(named, run("-b", "letters", *TABLE, self.paths[0]).stdout)
+
+    def test_thousands_of_inputs_which_are_spilled_are_sorted_too(self):
+        chosen = random.Random(5)
+        names = []
+        for number in range(3000):
+            size = chosen.randrange(1, 500)
+            names.append((size, self.file(f"small-{number}", b"1" * size)))
+        listed, _ = self.listed("--sort", "bytes", "--top", "100", "--columns", "bytes", *(path for _, path in names))
+        expected = sorted(names, key=lambda each: -each[0])[:100]
+        self.assertEqual([(row[0], int(row[1])) for row in listed], [(str(path), size) for size, path in expected])
+
+    def test_inputs_that_fail_are_listed_though_their_rows_are_left_out(self):
+        damaged = self.file("damaged.zst", zstd(text(50_000))[:-3])
+        listed, after = self.listed("--top", "1", "--sort", "bytes", *self.paths, damaged, status=1)
+        self.assertEqual(len(listed), 1)
+        self.assertTrue(any(line.startswith("INCOMPLETE") and "damaged.zst" in line for line in after), after)
+
+    def test_pairs_have_a_measure_too(self):
+        listed, _ = self.listed("--pairs", "-b", "letters", "--columns", "conditional_entropy", "--sort", "conditional_entropy",
+                                self.file("regular", b"abcdefghijkl" * 500), self.file("irregular", bytes(97 + byte % 26 for byte in noise(5000))))
+        self.assertEqual([os.path.basename(row[0]) for row in listed], ["irregular", "regular"])
+
+
+class Usage(CommandTest):
+    def refused(self, *arguments):
+        ended = run(*TABLE, *arguments, self.file("a", b"abc"))
+        self.assert_usage_error(ended)
+        return ended.stderr
+
+    def test_errors_name_the_option_and_the_place(self):
+        self.assertIn('--sort: there is no "entropi"; did you mean entropy?\n    entropi\n    ^', self.refused("--sort", "entropi"))
+        self.assertIn("--columns: jsd compares with a baseline; give --baseline RESULT.json", self.refused("--columns", "bytes,jsd"))
+        self.assertIn("--sort: this is a condition, not a number", self.refused("--sort", "entropy > 7"))
+        self.assertIn("conditional_entropy is a measure of pairs; give --pairs", self.refused("--sort", "conditional_entropy"))
+        self.assertIn("--totals-only", self.refused("--top", "3", "--totals-only"))
+
+    def test_formats_for_programs_refuse_it(self):
+        for format in ("json", "jsonl", "csv", "prometheus"):
+            for option in (("--columns", "bytes"), ("--sort", "bytes"), ("--top", "3")):
+                ended = run("--format", format, *option, self.file("a", b"abc"))
+                self.assert_usage_error(ended, f"{option[0]}: is only for --format table; format {format} contains all inputs")
+
+
+if __name__ == "__main__":
+    main()

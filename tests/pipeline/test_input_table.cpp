@@ -1,0 +1,161 @@
+// The table of inputs: its columns, its order, and how many rows it has.
+#include "config/expression.hpp"
+#include "pipeline/report/formats/input_table.hpp"
+#include "tests/pipeline/report_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace gpuhist::pipeline;
+using namespace gpuhist::test;
+using gpuhist::config::find_scheme;
+using gpuhist::config::parse_formula;
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+gates::formula formula_of(const std::string& text) {
+  static const std::vector schemes = {find_scheme("classes")};
+  return {parse_formula(text, schemes), schemes};
+}
+
+input_column column_of(const std::string& text) {
+  return {.shows = input_column::kind::formula, .value = formula_of(text)};
+}
+
+// Inputs "0", "1", ... with so many digits, and a letter in each.
+report inputs_with_digits(const std::vector<unsigned>& digits) {
+  report made = empty_report({"classes"});
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    add_input(made, std::to_string(i), "a" + std::string(digits[i], '1'));
+  }
+  return made;
+}
+
+texts table_of(const report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
+  const render_target target{.unicode = false, .width = 80, .height = height, .parts = {.listing = &listing}};
+  std::string text;
+  write_input_table(content, target, others, [&](std::string_view piece) { text += piece; });
+  texts lines = lines_of(text);
+  CHECK(lines.back().empty());
+  lines.pop_back();
+  return lines;
+}
+
+// The names in the table, in order.
+texts names_in(const report& content, const input_listing& listing) {
+  texts names;
+  for (const std::string& line : table_of(content, listing)) names.push_back(line.substr(0, line.find(' ')));
+  names.erase(names.begin());
+  if (!names.empty() && names.back() == "...") names.pop_back();
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("columns are those that were asked for, in that order, with the values of formulas and a dash for none") {
+  report content = inputs_with_digits({3, 0});
+  add_input(content, "empty", "");
+  const input_listing listing{.columns = {{.shows = input_column::kind::bytes},
+                                          column_of("digit"),
+                                          column_of("count(digit) * 2"),
+                                          {.shows = input_column::kind::share},
+                                          {.shows = input_column::kind::mostly}}};
+  CHECK(table_of(content, listing) == texts{"input  bytes  digit  count(digit) * 2    share         mostly",
+                                            "0          4   0.75                 6  80.00 %   digit 75.0 %",
+                                            "1          1      0                 0  20.00 %  lower 100.0 %",
+                                            "empty      0      -                 0   0.00 %"});
+}
+
+TEST_CASE("columns that were asked for are never left out, and outside a terminal names are not cut") {
+  report content = empty_report({"classes"});
+  add_input(content, std::string(100, 'n'), "a");
+  const input_listing listing{.columns = {column_of("digit"), column_of("count(lower) + count(upper) + 1000000")}};
+  CHECK(table_of(content, listing)[1] == std::string(100, 'n') + "      0                              1,000,001");
+  CHECK(table_of(content, {})[1].find("...") != std::string::npos);
+  std::string text;
+  const render_target terminal{.width = 20, .terminal = true, .parts = {.listing = &listing}};
+  write_input_table(content, terminal, 0, [&](std::string_view piece) { text += piece; });
+  CHECK(lines_of(text)[1].ends_with("      0                              1,000,001"));
+  CHECK(lines_of(text)[1].size() < 100);
+}
+
+TEST_CASE("inputs with the highest value are first, those without a value last, and equal ones keep their order") {
+  report content = inputs_with_digits({5, 9, 0, 9});
+  add_input(content, "none", "");
+  CHECK(names_in(content, {.order = formula_of("count(digit) / bytes")}) == texts{"1", "3", "0", "2", "none"});
+  CHECK(names_in(content, {.order = formula_of("-digit")}) == texts{"2", "0", "1", "3", "none"});
+  CHECK(names_in(content, {}) == texts{"0", "1", "2", "3", "none"});
+}
+
+TEST_CASE("the first inputs of an order are those of a stable sort, for any number of inputs and rows") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<unsigned> digits(random() % 40 + 1);
+    for (unsigned& each : digits) each = random() % 8;
+    const std::size_t top = random() % 45 + 1;
+    std::vector<std::size_t> expected(digits.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i;
+    std::ranges::stable_sort(expected, [&](std::size_t a, std::size_t b) { return digits[a] > digits[b]; });
+    expected.resize(std::min(top, expected.size()));
+    texts names;
+    for (const std::size_t each : expected) names.push_back(std::to_string(each));
+    CHECK(names_in(inputs_with_digits(digits), {.order = formula_of("count(digit)"), .top = top}) == names);
+  }
+}
+
+TEST_CASE("a table with fewer rows than inputs ends with the number of the others") {
+  const report content = inputs_with_digits(std::vector<unsigned>(1500, 1));
+  CHECK(table_of(content, {.top = 2}).back() == "... and 1,498 more (--top 1500 shows all)");
+  CHECK(table_of(content, {.top = 1500}).size() == 1501);
+  CHECK(table_of(content, {.top = 4'000'000'000}).size() == 1501);
+}
+
+TEST_CASE("on a terminal there are as many rows as fit beside the other lines, but at least ten") {
+  const report content = inputs_with_digits(std::vector<unsigned>(40, 1));
+  const auto lines = [&](unsigned height, std::size_t others) { return table_of(content, {}, height, others).size(); };
+  for (const unsigned height : {30U, 40U}) {
+    CHECK(lines(height, 10) == height - 10 - 2);  // an empty line and the prompt
+  }
+  CHECK(lines(24, 20) == 1 + 10 + 1);
+  CHECK(lines(3, 0) == 1 + 10 + 1);
+  CHECK(lines(100, 10) == 1 + 40);
+  CHECK(lines(0, 1000) == 1 + 40);
+  CHECK(table_of(content, {.top = 40}, 20, 0).size() == 41);
+}
+
+TEST_CASE("an input that failed is marked in the rows") {
+  report content = inputs_with_digits({1, 2});
+  add_input(content, "bad", "a11111", "", "damaged");
+  const texts all = table_of(content, {.order = formula_of("bytes")});
+  CHECK(all[1].ends_with("INCOMPLETE"));
+  CHECK(all[2].ends_with("ok"));
+  CHECK_FALSE(table_of(content, {.order = formula_of("-bytes"), .top = 2})[1].ends_with("ok"));
+  content.type = report::kind::snapshot;
+  CHECK(table_of(content, {}).back().find("INCOMPLETE") == std::string::npos);
+}
+
+TEST_CASE("a snapshot is sorted by the counts that it shows, unverified text included") {
+  report content = empty_report({"classes"});
+  add_input(content, "verified", "aaa");
+  add_input(content, "growing", "a", "aaaa");
+  const input_listing by_bytes{.order = formula_of("bytes")};
+  CHECK(names_in(content, by_bytes) == texts{"verified", "growing"});
+  content.type = report::kind::snapshot;
+  CHECK(names_in(content, by_bytes) == texts{"growing", "verified"});
+}
+
+TEST_CASE("only measures need the counts of all byte values") {
+  CHECK_FALSE(input_listing{}.needs_byte_counts());
+  CHECK_FALSE(input_listing{.columns = {column_of("digit")}, .order = formula_of("bytes")}.needs_byte_counts());
+  CHECK(input_listing{.columns = {column_of("digit + entropy")}}.needs_byte_counts());
+  CHECK(input_listing{.order = formula_of("mean")}.needs_byte_counts());
+}
