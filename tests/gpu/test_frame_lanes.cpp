@@ -370,6 +370,12 @@ TEST_CASE("if a device fails at any call of the decoder, every job is completed 
   }
 }
 
+void names_device_once(const std::string& failure) {
+  CAPTURE(failure);
+  CHECK(failure.starts_with("device "));
+  CHECK(failure.find("device ") == failure.rfind("device "));
+}
+
 // Two devices, one of which fails with a kernel. Returns whether the n-th call was one.
 bool lose_one_of_two(unsigned n) {
   const auto plan = std::make_shared<planned_failure>(n, planned_failure::kind::sticky, launch_failure);
@@ -394,6 +400,7 @@ bool lose_one_of_two(unsigned n) {
       }
     }
     reached = plan->failed_call() == "cudaLaunchKernelExC";
+    if (reached) names_device_once(decoder->stats().failure);
   } catch (const engine_error&) {
     reached = false;  // a call of the construction failed: how many there are before it depends on the threads
   }

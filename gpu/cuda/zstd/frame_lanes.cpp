@@ -192,7 +192,7 @@ void frame_lanes::release_lanes() noexcept {
 frame_decoder_stats frame_lanes::stats() const {
   std::string failure;
   for (const auto& each : devices_) {
-    if (failure.empty() && each->fault.why()) failure = each->device.label + ": " + text_of(each->fault.why());
+    if (failure.empty() && each->fault.why()) failure = text_of(each->fault.why());
   }
   return {.groups = tallies_.groups,
           .frames = tallies_.frames,
